@@ -1,0 +1,132 @@
+import { type EnvVar, plain } from './environment.ts'
+import type { Fields } from './json.ts'
+
+/** How much a metric asks of a namespace: the levels of the Pod Security Standards, weakest last. */
+export const PRIVILEGES = ['restricted', 'baseline', 'privileged'] as const
+export type Privilege = (typeof PRIVILEGES)[number]
+
+/** The metrics that an administrator offers. Annotations choose from it and can never add to it. */
+export interface Catalog {
+  /** Eight hexadecimal digits: a hash of the documents, so that two replicas can be compared. */
+  readonly revision: string
+  /** By name. A Map, since names are looked up with text that users wrote. */
+  readonly metrics: ReadonlyMap<string, Metric>
+}
+
+/** Something that can be asked for by name, and the observer that collects it. */
+export interface Metric {
+  readonly name: string
+  readonly description: string
+  readonly privilege: Privilege
+  /** By the annotation that sets it, `METRIC.ridealong.dev/OPTION`. */
+  readonly options: ReadonlyMap<string, OfferedOption>
+  /** The environment of an observer whose request sets no option. */
+  readonly defaults: readonly EnvVar[]
+  readonly container: ObserverContainer
+}
+
+/** An option, and the observer's environment variable that holds it. */
+export type OfferedOption = Option & { readonly variable: string }
+
+/** The fragment of a core/v1 Container that a catalog document gives. */
+export interface ObserverContainer {
+  readonly image: string
+  readonly imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never'
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly env?: readonly { readonly name: string; readonly value: string }[]
+  readonly resources: { readonly limits: { readonly cpu: string; readonly memory: string } }
+  /** Only with a privilege above `restricted`; then the observer has this and nothing derived. */
+  readonly securityContext?: Fields
+}
+
+/** A setting of a metric, typed and bounded. Its default is of its type and within its bounds. */
+export type Option =
+  | {
+      readonly type: 'integer'
+      readonly minimum: number
+      readonly maximum: number
+      readonly default: number
+      readonly description: string
+    }
+  | { readonly type: 'boolean'; readonly default: boolean; readonly description: string }
+  | {
+      readonly type: 'string'
+      readonly enum: readonly string[]
+      readonly default: string
+      readonly description: string
+    }
+
+/** A document of the catalog: `apiVersion: ridealong.dev/v1alpha1, kind: Metric`. */
+export interface MetricDocument {
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly description: string
+    readonly privilege: Privilege
+    readonly options?: Readonly<Record<string, Option>>
+    readonly container: ObserverContainer
+  }
+}
+
+/**
+ * Makes a catalog of documents that hold; of two with one name the later counts.
+ *
+ * @param revision eight hexadecimal digits that change when a document does
+ */
+export function catalogOf(documents: readonly MetricDocument[], revision: string): Catalog {
+  const metrics = documents.map(metricOf).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return { revision, metrics: new Map(metrics.map((metric) => [metric.name, metric])) }
+}
+
+function metricOf({ metadata: { name }, spec }: MetricDocument): Metric {
+  const { description, privilege, container } = spec
+  const options = Object.entries(spec.options ?? {}).map(([option, definition]) => {
+    const variable = `RIDEALONG_OPTION_${option.toUpperCase().replaceAll('-', '_')}`
+    return [`${name}.ridealong.dev/${option}`, { ...definition, variable }] as const
+  })
+  const defaults = options.map(([, option]) => plain(option.variable, String(option.default)))
+  return { name, description, privilege, options: new Map(options), defaults, container }
+}
+
+/**
+ * Reads the value that a user gave to an option.
+ *
+ * @param written the annotation's text
+ * @returns the value in its one canonical form, as the observer's environment holds it, or what
+ * would have been right ("a whole number from 1 to 3600")
+ */
+export function readOption(
+  option: Option,
+  written: string,
+): { readonly value: string } | { readonly expected: string } {
+  const text = written.trim()
+  const allowed = allowedBy(option)
+  const value = option.type === 'integer' && /^\d{1,15}$/.test(text) ? String(Number(text)) : text
+  return allowed.accepts(value) ? { value } : { expected: allowed.sentence }
+}
+
+function allowedBy(option: Option): { accepts(value: string): boolean; sentence: string } {
+  switch (option.type) {
+    case 'integer':
+      return {
+        accepts: (value) =>
+          /^\d{1,15}$/.test(value) && +value >= option.minimum && +value <= option.maximum,
+        sentence: `a whole number from ${option.minimum} to ${option.maximum}`,
+      }
+    case 'boolean':
+      return {
+        accepts: (value) => value === 'true' || value === 'false',
+        sentence: 'true or false',
+      }
+    case 'string':
+      return {
+        accepts: (value) => option.enum.includes(value),
+        sentence: `one of ${option.enum.join(', ')}`,
+      }
+  }
+}
+
+/** Whether a grant of one level covers a need of another. */
+export function covers(granted: Privilege, needed: Privilege): boolean {
+  return PRIVILEGES.indexOf(granted) >= PRIVILEGES.indexOf(needed)
+}

@@ -1,0 +1,205 @@
+import { type Catalog, covers } from './catalog.ts'
+import {
+  type Decision,
+  type Denied,
+  type Left,
+  leave,
+  type Observer,
+  refuse,
+  type Stripped,
+} from './decision.ts'
+import type { Fields } from './json.ts'
+import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, PRIVILEGE_LABEL, STATUS_KEY } from './keys.ts'
+import type { Namespace } from './namespace.ts'
+import { operatorConflict } from './operators.ts'
+import type { Container, Pod } from './pod.ts'
+import { podSecurityProblem } from './pod-security.ts'
+import { isGuaranteed } from './qos.ts'
+import { quote } from './quote.ts'
+import type { AskedMetric, Request } from './request.ts'
+import { countersOf, securityLike, startable } from './security.ts'
+import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
+
+type Asked = Extract<Request, { kind: 'asked' }>
+
+/** Where a pod is to run, and what is offered there. */
+export interface Circumstances {
+  readonly catalog: Catalog
+  readonly namespace: Namespace
+}
+
+/**
+ * Decides what becomes of a pod that is being created. One request is one decision: all its metrics,
+ * or none.
+ *
+ * @param request what the pod and its namespace ask for
+ */
+export function decide(pod: Pod, request: Request, circumstances: Circumstances): Decision {
+  if (pod.annotations?.[MIRROR_KEY] !== undefined) return leave('mirror-pod')
+  if (request.kind === 'nothing') return leave(request.reason)
+  if (pod.hostPID) return refuse(request.onError, 'host-pid')
+  if (pod.os === 'windows') return refuse(request.onError, 'windows')
+  const present = presentObservers(pod, circumstances.catalog)
+  const decision = decideMissing(pod, request, present, circumstances)
+  // What rides already stays, and is not forgotten for what cannot be added to it.
+  return decision.outcome === 'left' && present.length > 0 ? keep(pod, present) : decision
+}
+
+function decideMissing(
+  pod: Pod,
+  request: Exclude<Request, { kind: 'nothing' }>,
+  present: readonly string[],
+  circumstances: Circumstances,
+): Decision {
+  if (request.kind === 'wrong') return refuse(request.onError, request.reason, request.message)
+  const metrics = request.metrics.filter(({ metric }) => !present.includes(metric.name))
+  if (metrics.length === 0) return leave('already-injected')
+  return add({ ...circumstances, pod, request: { ...request, metrics }, present })
+}
+
+/**
+ * The names of the observers that an earlier round of admission added and that are still there. A
+ * status can be copied or made up, so it is believed of metrics alone, never of a pod's own containers.
+ */
+function presentObservers(pod: Pod, catalog: Catalog): readonly string[] {
+  const names = injectedBefore(pod.annotations)
+  return names.filter((name) => catalog.metrics.has(name) && hasContainer(pod, name))
+}
+
+function keep(pod: Pod, present: readonly string[]): Decision {
+  const stripped = strippedOf(pod, present)
+  const isWhole = stripped.length === 0 && pod.shareProcessNamespace === 'true'
+  return isWhole ? leave('already-injected') : { outcome: 'restored', stripped }
+}
+
+function strippedOf(pod: Pod, present: readonly string[]): Stripped {
+  return pod.initContainers.flatMap(({ name, restartsAlways }, place) =>
+    present.includes(name) && !restartsAlways ? [place] : [],
+  )
+}
+
+/** A pod that asks, and all that the answer depends on. */
+interface Ride extends Circumstances {
+  readonly pod: Pod
+  readonly request: Asked
+  /** Observers of an earlier round, that stay. */
+  readonly present: readonly string[]
+}
+
+function add(ride: Ride): Decision {
+  const { pod, request } = ride
+  const conflict = operatorConflict(pod, request.mode)
+  if (conflict !== undefined) return refuse(request.onError, 'operator-conflict', conflict)
+  const target = findTarget(request, pod)
+  if (target === undefined) return unknownTarget(request, pod)
+  const taken = request.metrics.find(({ metric }) => hasContainer(pod, metric.name))
+  if (taken !== undefined) return nameTaken(request, taken)
+  const derived = securityLike(target, pod)
+  const guaranteed = isGuaranteed(pod)
+  const observers = request.metrics.map((asked) => observe(asked, derived, pod, guaranteed))
+  const forbidden = observers
+    .map((observer) => forbiddenIn(ride, observer))
+    .find((answer) => answer !== undefined)
+  return forbidden ?? inject(ride, observers, target)
+}
+
+/** Containers that run as long as the pod does. */
+function lastingContainers(pod: Pod): readonly Container[] {
+  return [...pod.containers, ...pod.initContainers.filter(({ restartsAlways }) => restartsAlways)]
+}
+
+function findTarget({ targetContainer }: Asked, pod: Pod): Container | undefined {
+  const wanted = targetContainer ?? pod.annotations?.[DEFAULT_CONTAINER_KEY]
+  const found = lastingContainers(pod).find(({ name }) => name === wanted)
+  return targetContainer === undefined ? (found ?? pod.containers[0]) : found
+}
+
+function unknownTarget({ onError, targetContainer = '' }: Asked, pod: Pod): Left | Denied {
+  const known = lastingContainers(pod).map(({ name }) => quote(name))
+  const wanted = `${KEYS.targetContainer} names ${quote(targetContainer)}`
+  const message = `${wanted}; the pod has ${known.join(', ')}`
+  return refuse(onError, 'unknown-target-container', message)
+}
+
+function hasContainer(pod: Pod, wanted: string): boolean {
+  const isWanted = ({ name }: Container) => name === wanted
+  return pod.containers.some(isWanted) || pod.initContainers.some(isWanted)
+}
+
+function nameTaken({ onError }: Asked, { metric }: AskedMetric): Left | Denied {
+  const message = `the pod has a container named ${metric.name} that Ridealong did not add; rename it`
+  return refuse(onError, 'name-taken', message)
+}
+
+/** Said, not left out: the apiserver fills absent requests from the limits (apis/core/v1/defaults.go). */
+const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
+
+function observe(asked: AskedMetric, derived: Fields, pod: Pod, guaranteed: boolean): Observer {
+  const { resources, securityContext: own } = asked.metric.container
+  const { limits } = resources
+  return {
+    metric: asked.metric,
+    options: asked.options,
+    securityContext: own === undefined ? derived : startable(own, pod),
+    resources: pod.hasResources
+      ? undefined
+      : { requests: guaranteed ? limits : NO_REQUESTS, limits },
+  }
+}
+
+function forbiddenIn(ride: Ride, observer: Observer): Left | Denied | undefined {
+  const { namespace, request, pod } = ride
+  const { metric, securityContext } = observer
+  if (!covers(namespace.privilege, metric.privilege)) {
+    const granted = `${PRIVILEGE_LABEL} of namespace ${quote(namespace.name)} grants ${namespace.privilege}`
+    return refuse(
+      request.onError,
+      'privilege',
+      `${metric.name} needs ${metric.privilege}; ${granted}`,
+    )
+  }
+  const problem = podSecurityProblem(namespace.enforce, securityContext, pod)
+  if (problem === undefined) return undefined
+  const rule = `namespace ${quote(namespace.name)} enforces ${namespace.enforce}`
+  return refuse(
+    request.onError,
+    'pod-security',
+    `${rule}, which refuses ${metric.name}: ${problem}`,
+  )
+}
+
+function inject(ride: Ride, observers: readonly Observer[], target: Container): Decision {
+  const { pod, request, present } = ride
+  const { mode, onError, targetCommand } = request
+  const status = statusOf(ride, observers, target)
+  if (!isShort(status)) return refuse(onError, 'invalid-option', `${KEYS.inject} names too much`)
+  const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
+  const annotations = isNamed
+    ? { [STATUS_KEY]: status }
+    : { [STATUS_KEY]: status, [DEFAULT_CONTAINER_KEY]: pod.containers[0].name }
+  if (!hasRoom(pod, annotations)) return refuse(onError, 'too-large')
+  return {
+    outcome: 'injected',
+    observers,
+    mode,
+    target: target.name,
+    targetCommand,
+    annotations,
+    stripped: strippedOf(pod, present),
+  }
+}
+
+function statusOf(ride: Ride, observers: readonly Observer[], target: Container): string {
+  const { pod, request, present, catalog } = ride
+  // A command is looked for in the whole pod, so any container may hold a target.
+  const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
+  const contexts = observers.map(({ securityContext }) => securityContext)
+  return JSON.stringify({
+    outcome: 'injected',
+    metrics: [...present, ...observers.map(({ metric }) => metric.name)],
+    mode: request.mode,
+    shareProcessNamespace: sharedBefore(pod),
+    counters: countersOf(contexts, targets, pod),
+    catalog: catalog.revision,
+  })
+}

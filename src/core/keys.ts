@@ -1,0 +1,23 @@
+/** The annotations that people write: the whole user interface, with `METRIC.ridealong.dev/OPTION`. */
+export const KEYS = {
+  inject: 'ridealong.dev/inject',
+  targetContainer: 'ridealong.dev/target-container',
+  targetCommand: 'ridealong.dev/target-command',
+  mode: 'ridealong.dev/mode',
+  onError: 'ridealong.dev/on-error',
+} as const
+
+/** The annotation that Ridealong writes on every pod that asked. */
+export const STATUS_KEY = 'ridealong.dev/status'
+
+/** The label that an administrator writes on a namespace: what observers there may need. */
+export const PRIVILEGE_LABEL = 'ridealong.dev/privilege'
+
+/** The label that Ridealong keeps on a namespace that asks, for the webhook's namespaceSelector. */
+export const ARMED_LABEL = 'ridealong.dev/armed'
+
+/** Kubernetes's own. */
+export const ENFORCE_LABEL = 'pod-security.kubernetes.io/enforce'
+export const MIRROR_KEY = 'kubernetes.io/config.mirror'
+export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container'
+export const COMPLETION_INDEX_KEY = 'batch.kubernetes.io/job-completion-index'

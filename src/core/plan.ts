@@ -1,0 +1,132 @@
+import type { Decision, Injected, Left, Observer, Stripped } from './decision.ts'
+import { type EnvVar, field, plain } from './environment.ts'
+import type { Fields } from './json.ts'
+import { COMPLETION_INDEX_KEY, STATUS_KEY } from './keys.ts'
+import type { Pod } from './pod.ts'
+import { REASONS } from './reasons.ts'
+import type { Mode } from './request.ts'
+import { hasRoom, leftStatus } from './status.ts'
+
+/** What is to be added to a pod, as a value. Nothing that the pod has is moved or taken out. */
+export interface Plan {
+  readonly annotations: Fields
+  readonly sharesProcessNamespace: boolean
+  readonly volumes: readonly Fields[]
+  readonly initContainers: readonly Fields[]
+  readonly containers: readonly Fields[]
+  /** Init containers whose `restartPolicy: Always` comes back. */
+  readonly stripped: Stripped
+}
+
+const NOTHING: Plan = {
+  annotations: {},
+  sharesProcessNamespace: false,
+  volumes: [],
+  initContainers: [],
+  containers: [],
+  stripped: [],
+}
+
+/** Where the apiserver mounts the token of the pod's service account, unless something is there. */
+const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/**
+ * Plans what a decision adds to a pod.
+ *
+ * @param revision of the catalog, which the observer's metadata names
+ * @param uid of the admission request: our volume's name ends with it, as that of the apiserver's own
+ * token volume ends with five random characters, so that no volume of the pod has the name
+ */
+export function plan(pod: Pod, decision: Decision, revision: string, uid: string): Plan {
+  if (decision.outcome === 'left') return planLeft(pod, decision)
+  if (decision.outcome === 'denied') return NOTHING
+  if (decision.outcome === 'restored') {
+    return { ...NOTHING, sharesProcessNamespace: true, stripped: decision.stripped }
+  }
+  const volume = pod.automountServiceAccountToken ? tokenCover(uid) : undefined
+  const env = environment(decision, pod, revision)
+  const containers = decision.observers.map((observer) => {
+    return containerOf(observer, decision.mode, env, volume)
+  })
+  return {
+    annotations: decision.annotations,
+    sharesProcessNamespace: true,
+    volumes: volume === undefined ? [] : [volume],
+    initContainers: decision.mode === 'native' ? containers : [],
+    containers: decision.mode === 'container' ? containers : [],
+    stripped: decision.stripped,
+  }
+}
+
+function planLeft(pod: Pod, { reason, message }: Left): Plan {
+  const annotations = { [STATUS_KEY]: leftStatus(reason, message) }
+  const isThere = pod.annotations?.[STATUS_KEY] === annotations[STATUS_KEY]
+  const isWritten = REASONS[reason].written && !isThere && hasRoom(pod, annotations)
+  return isWritten ? { ...NOTHING, annotations } : NOTHING
+}
+
+/**
+ * An empty read-only volume to lie over the token. Of downward API fields, not an emptyDir, which
+ * counts as local storage and would keep `kubectl drain` and the cluster autoscaler from the pod.
+ */
+function tokenCover(uid: string): { readonly name: string; readonly downwardAPI: Fields } {
+  const suffix = uid
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .slice(0, 8)
+  return { name: `ridealong-no-token-${suffix || '0'}`, downwardAPI: {} }
+}
+
+function containerOf(
+  { metric, options, resources, securityContext }: Observer,
+  mode: Mode,
+  env: readonly EnvVar[],
+  volume: { readonly name: string } | undefined,
+): Fields {
+  const { name, container } = metric
+  return {
+    name,
+    image: container.image,
+    imagePullPolicy: container.imagePullPolicy ?? 'IfNotPresent',
+    command: container.command,
+    args: container.args,
+    restartPolicy: mode === 'native' ? 'Always' : undefined,
+    env: [...(container.env ?? []), ...env, ...options],
+    resources,
+    securityContext,
+    volumeMounts: volume && [{ name: volume.name, mountPath: TOKEN_PATH, readOnly: true }],
+  }
+}
+
+/** Where an observer is, by the downward API. */
+const PLACE = [
+  field('POD_NAME', 'metadata.name'),
+  field('POD_NAMESPACE', 'metadata.namespace'),
+  field('NODE_NAME', 'spec.nodeName'),
+]
+const RANK = field('JOB_COMPLETION_INDEX', `metadata.annotations['${COMPLETION_INDEX_KEY}']`)
+
+/** What every observer of the pod is told: where it is, and what was asked. */
+function environment(
+  { mode, target, targetCommand }: Injected,
+  pod: Pod,
+  revision: string,
+): readonly EnvVar[] {
+  const env = [
+    ...PLACE,
+    plain('RIDEALONG_CATALOG', revision),
+    plain('RIDEALONG_MODE', mode),
+    plain('RIDEALONG_RESTART_POLICY', pod.restartPolicy),
+    plain('RIDEALONG_TARGET_CONTAINER', target),
+  ]
+  const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
+  if (targetCommand !== undefined) env.push(plain('RIDEALONG_TARGET_COMMAND', targetCommand))
+  if (isPrintable(owner)) env.push(plain('RIDEALONG_OWNER', owner))
+  if (pod.annotations?.[COMPLETION_INDEX_KEY] !== undefined) env.push(RANK)
+  return env
+}
+
+/** Kubernetes does not look at an owner's name; a container runtime refuses a NUL in a value. */
+function isPrintable(text: string): boolean {
+  return /^[\x20-\x7e]{1,512}$/.test(text)
+}

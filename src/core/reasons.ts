@@ -1,0 +1,103 @@
+/**
+ * Why a pod is left alone: a word for metrics and annotations, a sentence for people, and two facts.
+ * `written`: the pod asked, so its status annotation says why it was left.
+ * `deniable`: the request is wrong or cannot be met, so `ridealong.dev/on-error: deny` refuses the pod.
+ * The table of docs and the README is tested against this one.
+ */
+export const REASONS = {
+  'not-asked': {
+    sentence: 'neither the pod nor its namespace asks for a metric',
+    written: false,
+    deniable: false,
+  },
+  'opted-out': {
+    sentence: 'the pod says ridealong.dev/inject: "false"',
+    written: false,
+    deniable: false,
+  },
+  'not-create': {
+    sentence: 'only the creation of a pod can add observers',
+    written: false,
+    deniable: false,
+  },
+  'already-injected': {
+    sentence: 'the pod already carries its observers',
+    written: false,
+    deniable: false,
+  },
+  'mirror-pod': {
+    sentence: 'the pod mirrors a static pod, which the kubelet runs from a file',
+    written: false,
+    deniable: false,
+  },
+  'excluded-namespace': {
+    sentence: 'the administrator excludes this namespace',
+    written: false,
+    deniable: false,
+  },
+  'invalid-pod': {
+    sentence: 'the object is no pod that Kubernetes accepts',
+    written: false,
+    deniable: false,
+  },
+  'host-pid': {
+    sentence: 'hostPID and shareProcessNamespace exclude each other',
+    written: true,
+    deniable: true,
+  },
+  windows: {
+    sentence: 'Windows has no process namespace to share',
+    written: true,
+    deniable: true,
+  },
+  'operator-conflict': {
+    sentence: 'the creator of this pod breaks when an observer rides along',
+    written: true,
+    deniable: true,
+  },
+  'unknown-metric': {
+    sentence: 'the catalog has no metric of that name',
+    written: true,
+    deniable: true,
+  },
+  'invalid-option': {
+    sentence: 'an annotation holds what it cannot hold',
+    written: true,
+    deniable: true,
+  },
+  'unknown-target-container': {
+    sentence: 'the pod has no container of that name',
+    written: true,
+    deniable: true,
+  },
+  'name-taken': {
+    sentence: 'a container of that name exists and is not ours',
+    written: true,
+    deniable: true,
+  },
+  'pod-security': {
+    sentence: "the namespace's enforced Pod Security level would refuse the observer",
+    written: true,
+    deniable: true,
+  },
+  privilege: {
+    sentence: 'the namespace does not grant the privilege that the metric needs',
+    written: true,
+    deniable: true,
+  },
+  'too-large': {
+    sentence: 'the annotations would pass the 256 KiB that Kubernetes allows',
+    written: false,
+    deniable: true,
+  },
+  'internal-error': {
+    sentence: 'a defect of Ridealong; nothing was touched',
+    written: false,
+    deniable: false,
+  },
+} as const satisfies Record<
+  string,
+  { readonly sentence: string; readonly written: boolean; readonly deniable: boolean }
+>
+
+export type Reason = keyof typeof REASONS

@@ -1,0 +1,178 @@
+import { type Catalog, type Metric, readOption } from './catalog.ts'
+import { type EnvVar, plain } from './environment.ts'
+import type { Fields } from './json.ts'
+import { KEYS, STATUS_KEY } from './keys.ts'
+import { quote } from './quote.ts'
+import type { Reason } from './reasons.ts'
+
+const OURS = 'ridealong.dev/'
+const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
+const KNOWN_KEYS: ReadonlySet<string> = new Set([...Object.values(KEYS), STATUS_KEY])
+
+/**
+ * Printable text of a sane length: it becomes an environment value of the observer, and a container
+ * runtime refuses one that holds a NUL, which would hold the application back.
+ */
+const COMMAND_PATTERN = /^[^\p{Cc}\p{Cs}]{1,256}$/u
+
+export const MODES = ['native', 'container'] as const
+export type Mode = (typeof MODES)[number]
+
+const ON_ERROR = ['admit', 'deny'] as const
+/** What becomes of a pod whose request is wrong or cannot be met. */
+export type OnError = (typeof ON_ERROR)[number]
+
+/** The annotations of a pod or of a namespace that are ours to read. */
+export type Annotations = ReadonlyMap<string, string>
+
+/** A metric that was asked for, and its options as the observer's environment. */
+export interface AskedMetric {
+  readonly metric: Metric
+  readonly options: readonly EnvVar[]
+}
+
+/** What is asked for, where something is and all of it is right. */
+export interface Terms {
+  readonly metrics: readonly AskedMetric[]
+  readonly mode: Mode
+  readonly targetContainer: string | undefined
+  readonly targetCommand: string | undefined
+}
+
+/** What is wrong with a request: a reason, and a sentence that says what would be right. */
+export interface Wrong {
+  readonly reason: Extract<Reason, 'unknown-metric' | 'invalid-option'>
+  readonly message: string
+}
+
+/** What the annotations of a pod and its namespace ask for, parsed and typed. */
+export type Request =
+  | { readonly kind: 'nothing'; readonly reason: Extract<Reason, 'not-asked' | 'opted-out'> }
+  | ({ readonly kind: 'wrong'; readonly onError: OnError } & Wrong)
+  | ({ readonly kind: 'asked'; readonly onError: OnError } & Terms)
+
+/** Keeps what is ours of an object's annotations: one pass over the keys, values untouched. */
+export function readAnnotations(annotations: Fields | undefined): Annotations {
+  const ours = new Map<string, string>()
+  for (const key of Object.keys(annotations ?? {})) {
+    if (!key.includes(OURS)) continue
+    const value = annotations?.[key]
+    const isOurs = key.startsWith(OURS) || OPTION_KEY.test(key)
+    if (isOurs && typeof value === 'string') ours.set(key, value)
+  }
+  return ours
+}
+
+/**
+ * Parses what a pod asks for. Key by key, the pod's own value wins over its namespace's.
+ *
+ * @param own the pod's annotations
+ * @param defaults the namespace's
+ */
+export function readRequest(own: Annotations, defaults: Annotations, catalog: Catalog): Request {
+  if (own.get(KEYS.inject)?.trim() === 'false') return { kind: 'nothing', reason: 'opted-out' }
+  const names = readNames(own.get(KEYS.inject) ?? defaults.get(KEYS.inject) ?? '')
+  if (names.length === 0) return { kind: 'nothing', reason: 'not-asked' }
+  const annotations = defaults.size === 0 ? own : new Map([...defaults, ...own])
+  const onError = readWord(KEYS.onError, ON_ERROR, annotations)
+  if ('reason' in onError) return { kind: 'wrong', onError: 'admit', ...onError }
+  const terms = readTerms(names, annotations, catalog)
+  return 'reason' in terms
+    ? { kind: 'wrong', onError: onError.word, ...terms }
+    : { kind: 'asked', onError: onError.word, ...terms }
+}
+
+function readNames(inject: string): readonly string[] {
+  if (inject.trim() === 'false') return []
+  const names = new Set<string>()
+  for (const item of inject.split(',')) names.add(item.trim())
+  names.delete('')
+  return [...names]
+}
+
+function readTerms(
+  names: readonly string[],
+  annotations: Annotations,
+  catalog: Catalog,
+): Terms | Wrong {
+  const metrics = names.flatMap((name) => catalog.metrics.get(name) ?? [])
+  if (metrics.length < names.length) return unknownMetric(names, catalog)
+  const mode = readWord(KEYS.mode, MODES, annotations)
+  if ('reason' in mode) return mode
+  const problem = problemOfKeys(annotations, metrics) ?? problemOfCommand(annotations)
+  if (problem !== undefined) return problem
+  const asked = metrics.map((metric) => readOptions(metric, annotations))
+  const wrong = asked.find((outcome) => 'reason' in outcome)
+  if (wrong !== undefined) return wrong
+  return {
+    metrics: asked.filter((outcome) => 'metric' in outcome),
+    mode: mode.word,
+    targetContainer: annotations.get(KEYS.targetContainer)?.trim(),
+    targetCommand: annotations.get(KEYS.targetCommand),
+  }
+}
+
+function unknownMetric(names: readonly string[], catalog: Catalog): Wrong {
+  const unknown = names.find((name) => !catalog.metrics.has(name)) ?? ''
+  const known = [...catalog.metrics.keys()].join(', ')
+  const message = `${KEYS.inject} names ${quote(unknown)}; known metrics are ${known}`
+  return { reason: 'unknown-metric', message }
+}
+
+function invalid(message: string): Wrong {
+  return { reason: 'invalid-option', message }
+}
+
+/** Reads an annotation that is one of a few words, the first of which is the default. */
+function readWord<Word extends string>(
+  key: string,
+  words: readonly [Word, ...Word[]],
+  annotations: Annotations,
+): { readonly word: Word } | Wrong {
+  const written = annotations.get(key)?.trim() ?? words[0]
+  const word = words.find((known) => known === written)
+  return word === undefined
+    ? invalid(`${key} is ${quote(written)}; it can be ${words.join(' or ')}`)
+    : { word }
+}
+
+/** A misspelt key would silently change nothing, and the numbers would be other than was asked. */
+function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
+  for (const key of annotations.keys()) {
+    const known = KNOWN_KEYS.has(key) ? undefined : keysBeside(key, metrics)
+    if (known !== undefined) return invalid(`${quote(key)} is none of ${known.join(', ')}`)
+  }
+  return undefined
+}
+
+/** The keys that one that means nothing may have been meant as; nothing for one that is right. */
+function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] | undefined {
+  const [, name] = OPTION_KEY.exec(key) ?? []
+  if (name === undefined) return Object.values(KEYS)
+  const metric = metrics.find((asked) => asked.name === name)
+  return metric === undefined || metric.options.has(key) ? undefined : [...metric.options.keys()]
+}
+
+function problemOfCommand(annotations: Annotations): Wrong | undefined {
+  const pattern = annotations.get(KEYS.targetCommand)
+  if (pattern === undefined || COMMAND_PATTERN.test(pattern)) return undefined
+  return invalid(`${KEYS.targetCommand} must be 1 to 256 printable characters, as "lmp" or "^py.*"`)
+}
+
+function readOptions(metric: Metric, annotations: Annotations): AskedMetric | Wrong {
+  if (!isSet(metric, annotations)) return { metric, options: metric.defaults }
+  const options: EnvVar[] = []
+  for (const [key, option] of metric.options) {
+    const written = annotations.get(key) ?? String(option.default)
+    const read = readOption(option, written)
+    if ('expected' in read)
+      return invalid(`${key} is ${quote(written)}; it must be ${read.expected}`)
+    options.push(plain(option.variable, read.value))
+  }
+  return { metric, options }
+}
+
+function isSet(metric: Metric, annotations: Annotations): boolean {
+  for (const key of metric.options.keys()) if (annotations.has(key)) return true
+  return false
+}

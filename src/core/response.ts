@@ -1,0 +1,56 @@
+import type { Operation } from './patch.ts'
+import { API_VERSION, type Review } from './review.ts'
+
+/** An AdmissionReview that answers, ready for JSON, which leaves out what is undefined. */
+export interface ReviewResponse {
+  readonly apiVersion: typeof API_VERSION
+  readonly kind: 'AdmissionReview'
+  readonly response: { readonly uid: string } & Verdict
+}
+
+interface Verdict {
+  readonly allowed: boolean
+  readonly status?: { readonly code: 403; readonly reason: 'Forbidden'; readonly message: string }
+  readonly patchType?: 'JSONPatch'
+  readonly patch?: string
+  readonly warnings?: readonly string[] | undefined
+}
+
+/** The apiserver cuts a warning there (apiserver pkg/endpoints/filters/warning.go). */
+const LONGEST_WARNING = 256
+
+/** Allows the object as it came. */
+export function allow(review: Review, warnings: readonly string[] = []): ReviewResponse {
+  return respond(review, { allowed: true, warnings: warned(warnings) })
+}
+
+/** Allows the object with a patch, or as it came where the patch is empty. */
+export function allowPatched(
+  review: Review,
+  operations: readonly Operation[],
+  warnings: readonly string[] = [],
+): ReviewResponse {
+  if (operations.length === 0) return allow(review, warnings)
+  const patch = Buffer.from(JSON.stringify(operations)).toString('base64')
+  return respond(review, {
+    allowed: true,
+    patchType: 'JSONPatch',
+    patch,
+    warnings: warned(warnings),
+  })
+}
+
+/** Refuses the object, for a reason that its author can act on. */
+export function deny(review: Review, message: string): ReviewResponse {
+  const status = { code: 403, reason: 'Forbidden', message: `ridealong: ${message}` } as const
+  return respond(review, { allowed: false, status })
+}
+
+function respond({ uid }: Review, verdict: Verdict): ReviewResponse {
+  return { apiVersion: API_VERSION, kind: 'AdmissionReview', response: { uid, ...verdict } }
+}
+
+function warned(warnings: readonly string[]): readonly string[] | undefined {
+  if (warnings.length === 0) return undefined
+  return warnings.map((text) => `ridealong: ${text}`.slice(0, LONGEST_WARNING))
+}

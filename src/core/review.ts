@@ -1,0 +1,50 @@
+import { fieldsOrNone, textOf } from './json.ts'
+
+/** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
+export const API_VERSION = 'admission.k8s.io/v1'
+
+/** The request of an AdmissionReview: what the apiserver asks. */
+export interface Review {
+  /** The characters of JSON that it came as; Infinity where nobody knows. */
+  readonly size: number
+  readonly uid: string
+  readonly operation: string
+  readonly subResource: string
+  /** The truth about where the object goes; its own `metadata.namespace` may still be empty. */
+  readonly namespace: string
+  readonly name: string
+  readonly dryRun: boolean
+  readonly object: unknown
+  readonly oldObject: unknown
+}
+
+/**
+ * Reads an AdmissionReview.
+ *
+ * @param size the characters of JSON that it came as, which spares a count of the pod's annotations
+ * @returns the request, or a sentence that says what an AdmissionReview would have
+ */
+export function readReview(
+  body: unknown,
+  size = Number.POSITIVE_INFINITY,
+): Review | { readonly problem: string } {
+  const review = fieldsOrNone(body)
+  if (review.kind !== 'AdmissionReview') return { problem: 'kind must be "AdmissionReview"' }
+  if (review.apiVersion !== API_VERSION) return { problem: `apiVersion must be "${API_VERSION}"` }
+  const request = fieldsOrNone(review.request)
+  const uid = textOf(request.uid)
+  const operation = textOf(request.operation)
+  if (!uid || !operation) return { problem: 'request must have uid and operation' }
+  const metadata = fieldsOrNone(fieldsOrNone(request.object).metadata)
+  return {
+    size,
+    uid,
+    operation,
+    subResource: textOf(request.subResource) ?? '',
+    namespace: textOf(request.namespace) ?? '',
+    name: textOf(request.name || metadata.name || metadata.generateName) ?? '',
+    dryRun: request.dryRun === true,
+    object: request.object,
+    oldObject: request.oldObject,
+  }
+}

@@ -1,0 +1,73 @@
+import { type Fields, fieldsOf, listOrNone } from './json.ts'
+import { STATUS_KEY } from './keys.ts'
+import type { Pod } from './pod.ts'
+
+/** The most bytes that the status annotation takes. */
+const LONGEST_STATUS = 512
+
+/** Kubernetes allows so many bytes of keys and values (apimachinery api/validation/objectmeta.go). */
+const ANNOTATIONS_LIMIT = 256 * 1024
+
+/** The names of the observers that an earlier round of admission added, by the pod's own status. */
+export function injectedBefore(annotations: Fields | undefined): readonly string[] {
+  const status = readStatus(annotations)
+  if (status?.outcome !== 'injected') return []
+  return listOrNone(status.metrics).filter((name) => typeof name === 'string')
+}
+
+const SHARING = ['absent', 'false', 'true']
+
+/** What the pod said of its process namespace before the first round, if there was one. */
+export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod): string {
+  const status = readStatus(annotations)
+  const before = status?.outcome === 'injected' ? status.shareProcessNamespace : undefined
+  return SHARING.find((word) => word === before) ?? shareProcessNamespace
+}
+
+type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
+
+function readStatus(annotations: Fields | undefined): Fields | undefined {
+  const written = annotations?.[STATUS_KEY]
+  if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
+  try {
+    return fieldsOf(JSON.parse(written))
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a status has room in its annotation. All that is written in one is ASCII. */
+export function isShort(status: string): boolean {
+  return status.length <= LONGEST_STATUS
+}
+
+/** The status of a pod that was left, its message cut where it is too long. */
+export function leftStatus(reason: string, message: string): string {
+  const whole = JSON.stringify({ outcome: 'left', reason, message })
+  return isShort(whole) ? whole : cutStatus(reason, message.slice(0, LONGEST_STATUS))
+}
+
+function cutStatus(reason: string, message: string): string {
+  const status = JSON.stringify({ outcome: 'left', reason, message: `${message}...` })
+  if (isShort(status)) return status
+  // A character takes one place, two when escaped: so never more is cut than must be.
+  const excess = Math.ceil((status.length - LONGEST_STATUS) / 2)
+  return cutStatus(reason, message.slice(0, -excess))
+}
+
+/** Whether a pod's annotations still fit with others added: bytes of UTF-8, keys and values together. */
+export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {
+  // No character of JSON takes more than three bytes of UTF-8: most pods need no closer look.
+  const isSmall = size * 3 + bytesOf(added) <= ANNOTATIONS_LIMIT
+  return isSmall || bytesOf({ ...annotations, ...added }) <= ANNOTATIONS_LIMIT
+}
+
+type AnnotatedPod = Pick<Pod, 'annotations' | 'size'>
+
+function bytesOf(annotations: Fields): number {
+  const encoder = new TextEncoder()
+  return Object.entries(annotations).reduce((sum, [key, value]) => {
+    const text = typeof value === 'string' ? value : ''
+    return sum + encoder.encode(key).length + encoder.encode(text).length
+  }, 0)
+}
