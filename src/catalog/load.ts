@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv, type ErrorObject } from 'ajv'
+import { type Catalog, catalogOf, type MetricDocument, readOption } from '../core/catalog.ts'
+import { fieldsOrNone } from '../core/json.ts'
+import { readSecurityContext } from '../core/pod.ts'
+import { podSecurityProblem } from '../core/pod-security.ts'
+import { readDocuments } from '../documents.ts'
+import schema from './metric.schema.json' with { type: 'json' }
+
+/** A catalog document that does not hold: its file, its name where it has one, the place and why. */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError'
+}
+
+/** Where the metrics that Ridealong brings are described. */
+export const BUILT_IN = fileURLToPath(new URL('.', import.meta.url))
+
+const isMetric = new Ajv({ strict: true, strictRequired: false, strictTypes: false }).compile(
+  schema,
+)
+
+/** Where catalog documents come from. */
+export interface CatalogSources {
+  /** A folder of YAML or JSON files with more metrics; a built-in of the same name gives way. */
+  readonly folder?: string | undefined
+  /** The image of the built-in metrics' observers, where it is not the published one. */
+  readonly observerImage?: string | undefined
+}
+
+/**
+ * Loads the built-in metrics and those of a folder.
+ *
+ * @throws CatalogError naming the document, the place in it and what is wrong; nothing is taken from
+ * a catalog one document of which does not hold
+ */
+export async function loadCatalog({ folder, observerImage }: CatalogSources): Promise<Catalog> {
+  const builtIn = await readFolder(BUILT_IN)
+  const documents = [
+    ...builtIn.map((document) => withImage(document, observerImage)),
+    ...(folder === undefined ? [] : await readFolder(folder)),
+  ]
+  const revision = createHash('sha256').update(JSON.stringify(documents)).digest('hex').slice(0, 8)
+  return catalogOf(documents, revision)
+}
+
+async function readFolder(folder: string): Promise<MetricDocument[]> {
+  const names = (await readdir(folder)).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort()
+  const documents: MetricDocument[] = []
+  for (const name of names) {
+    const path = join(folder, name)
+    for (const value of await readDocuments(path).catch(catalogError)) {
+      const document = readDocument(path, value)
+      const twin = documents.find(({ metadata }) => metadata.name === document.metadata.name)
+      if (twin !== undefined)
+        throw new CatalogError(`${path}: a second metric ${twin.metadata.name}`)
+      documents.push(document)
+    }
+  }
+  return documents
+}
+
+function catalogError(error: Error): never {
+  throw new CatalogError(error.message)
+}
+
+function readDocument(path: string, value: unknown): MetricDocument {
+  const name = fieldsOrNone(fieldsOrNone(value).metadata).name
+  const where = typeof name === 'string' ? `${path}: metric ${name}` : path
+  if (!isMetric(value)) {
+    const [error] = isMetric.errors ?? []
+    const place = error?.instancePath.slice(1).replaceAll('/', '.') || 'the document'
+    throw new CatalogError(`${where}: ${place} ${explain(error)}`)
+  }
+  const document = value as unknown as MetricDocument
+  const problem = optionProblem(document) ?? contextProblem(document)
+  if (problem !== undefined) throw new CatalogError(`${where}: ${problem}`)
+  return document
+}
+
+/** Says which words would have been right, where Ajv only says that there are some. */
+function explain(error: ErrorObject | undefined): string {
+  const { message = 'does not hold', params = {} } = error ?? {}
+  const { allowedValues, additionalProperty, allowedValue } = fieldsOrNone(params)
+  if (Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(', ')}`
+  if (allowedValue !== undefined) return `must be ${String(allowedValue)}`
+  if (additionalProperty !== undefined) return `must not have ${String(additionalProperty)}`
+  return message
+}
+
+function optionProblem({ spec }: MetricDocument): string | undefined {
+  for (const [name, option] of Object.entries(spec.options ?? {})) {
+    const read = readOption(option, String(option.default))
+    if ('expected' in read) return `spec.options.${name}.default must be ${read.expected}`
+  }
+  return undefined
+}
+
+/** What the schema cannot say: contexts that the apiserver or the kubelet would refuse in any pod. */
+function contextProblem({ spec }: MetricDocument): string | undefined {
+  const context = spec.container.securityContext
+  if (context === undefined) return undefined
+  const where = 'spec.container.securityContext'
+  const { privileged, addedCapabilities, runAsNonRoot, runAsUser } = readSecurityContext(context)
+  const gains = privileged || addedCapabilities.includes('SYS_ADMIN')
+  if (gains && context.allowPrivilegeEscalation === false) {
+    return `${where}.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN`
+  }
+  if (runAsNonRoot && runAsUser === 0) return `${where}.runAsNonRoot cannot be true for user 0`
+  const problem = podSecurityProblem(spec.privilege, context, { hostUsers: true })
+  return problem && `${where} needs more than the privilege ${spec.privilege}: ${problem}`
+}
+
+function withImage(document: MetricDocument, image: string | undefined): MetricDocument {
+  if (image === undefined) return document
+  const { spec } = document
+  return { ...document, spec: { ...spec, container: { ...spec.container, image } } }
+}
