@@ -1,0 +1,168 @@
+import underPressure from '@fastify/under-pressure'
+import Fastify, { type FastifyError } from 'fastify'
+import type { Logger } from 'pino'
+import { answerFault, answerPod, type PodAnswer } from '../src/core/answer.ts'
+import { answerNamespace } from '../src/core/arm.ts'
+import type { Catalog } from '../src/core/catalog.ts'
+import type { Namespace } from '../src/core/namespace.ts'
+import type { Review } from '../src/core/review.ts'
+import { readBody } from './body.ts'
+import { logNamespace, logPod } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { NamespaceSource } from './namespaces.ts'
+import { answerNotFound, answerProblem, NotAReview, problemOf } from './problem.ts'
+
+/**
+ * A review carries at most two objects of 3 MiB each, plus its envelope
+ * (controller-runtime pkg/webhook/admission/http.go).
+ */
+const BODY_LIMIT = 7 * 1024 * 1024
+
+/** The apiserver keeps idle connections for 90 s and never repeats a call that one of them broke. */
+const KEEP_ALIVE_MS = 120_000
+
+/** The longest that the apiserver waits for a webhook is 30 s; ours is asked to answer within 3. */
+const REQUEST_TIMEOUT_MS = 10_000
+
+/** When callbacks wait this long, others can answer sooner: half a second of the three. */
+const MAX_EVENT_LOOP_DELAY_MS = 500
+
+const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
+
+const text = { type: 'string' }
+/** Letters, digits, `+`, `/` and `=`: nothing that JSON would escape. */
+const base64 = { type: 'string', format: 'unsafe' }
+
+/** The shape of an answer, from which Fastify compiles a function that writes its JSON. */
+const ANSWER = {
+  response: {
+    200: {
+      type: 'object',
+      properties: {
+        apiVersion: text,
+        kind: text,
+        response: {
+          type: 'object',
+          properties: {
+            uid: text,
+            allowed: { type: 'boolean' },
+            patchType: text,
+            patch: base64,
+            warnings: { type: 'array', items: text },
+            status: {
+              type: 'object',
+              properties: { code: { type: 'integer' }, reason: text, message: text },
+            },
+          },
+        },
+      },
+    },
+  },
+}
+
+export interface AppOptions {
+  readonly tls: { readonly cert: string; readonly key: string }
+  /** The catalog of this moment. */
+  readonly catalog: () => Catalog
+  readonly namespaces: NamespaceSource
+  readonly excludedNamespaces: ReadonlySet<string>
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly maxEventLoopDelayMs?: number
+}
+
+export type App = Awaited<ReturnType<typeof buildApp>>
+
+/** Builds the HTTPS server with its two routes; it does not listen. */
+export async function buildApp(options: AppOptions) {
+  const { metrics, tls, log } = options
+  const app = Fastify({
+    logger: false,
+    https: { ...tls, minVersion: 'TLSv1.2', handshakeTimeout: REQUEST_TIMEOUT_MS },
+    bodyLimit: BODY_LIMIT,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // While closing, calls on connections that are still open are answered like any other.
+    return503OnClosing: false,
+    // By then it has drained; a client that never sends its call must not keep it from ending.
+    forceCloseConnections: true,
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, readBody(`${body}`))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setNotFoundHandler((request, reply) => answerNotFound(metrics, PATHS, request, reply))
+  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+    const problem = problemOf(error)
+    if (problem === 'internal-error') log.error({ err: error }, 'a call failed')
+    const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
+    return answerProblem(metrics, reply, problem, message)
+  })
+  await app.register(underPressure, {
+    maxEventLoopDelay: options.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS,
+    sampleInterval: 250,
+    pressureHandler: (_request, reply) => {
+      // With a whole number of seconds the apiserver asks again, a POST too (client-go rest/with_retry.go).
+      answerProblem(metrics, reply.header('retry-after', '1'), 'overloaded', 'ask again in 1 s')
+    },
+  })
+  app.post<{ Body?: Review }>('/mutate/pods', { schema: ANSWER }, ({ body }) => {
+    return reviewPod(bodyOf(body), options)
+  })
+  app.post<{ Body?: Review }>('/mutate/namespaces', { schema: ANSWER }, ({ body }) => {
+    return reviewNamespace(bodyOf(body), options)
+  })
+  return app
+}
+
+/** A call without body and content type meets no parser. */
+function bodyOf(review: Review | null | undefined): Review {
+  if (review) return review
+  throw new NotAReview('not an AdmissionReview: the body is empty')
+}
+
+function reviewPod(review: Review, options: AppOptions) {
+  const answer = (namespace: Namespace) => answerIn(namespace, review, options)
+  const fail = (fault: unknown) => record(review, answerFault(review, fault), 0, options)
+  try {
+    const namespace = options.namespaces.find(review.namespace)
+    // What a cache holds is answered in the same turn of the event loop.
+    return namespace instanceof Promise ? namespace.then(answer).catch(fail) : answer(namespace)
+  } catch (fault) {
+    return fail(fault)
+  }
+}
+
+function answerIn(namespace: Namespace, review: Review, options: AppOptions) {
+  const { catalog, excludedNamespaces } = options
+  const start = performance.now()
+  const answer = answerPod(review, { catalog: catalog(), namespace, excludedNamespaces })
+  return record(review, answer, (performance.now() - start) / 1000, options)
+}
+
+/** Counts and logs what was decided. */
+function record(review: Review, answer: PodAnswer, seconds: number, options: AppOptions) {
+  const { metrics, log } = options
+  const { decision } = answer
+  const reason = 'reason' in decision ? decision.reason : decision.outcome
+  metrics.duration.observe(seconds)
+  metrics.reviews.inc({ outcome: decision.outcome, reason })
+  if (decision.outcome === 'injected' && !review.dryRun) {
+    for (const { metric } of decision.observers) metrics.injections.inc({ metric: metric.name })
+  }
+  logPod(log, review, answer, seconds)
+  return answer.response
+}
+
+function reviewNamespace(review: Review, options: AppOptions) {
+  const { catalog, excludedNamespaces, metrics, log } = options
+  const answer = answerNamespace(review, catalog(), excludedNamespaces)
+  const reason = answer.fault === undefined ? 'namespace' : 'internal-error'
+  metrics.reviews.inc({ outcome: answer.outcome, reason })
+  logNamespace(log, review, answer)
+  return answer.response
+}

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino'
+import type { PodAnswer } from '../src/core/answer.ts'
+import type { NamespaceAnswer } from '../src/core/arm.ts'
+import type { Review } from '../src/core/review.ts'
+
+const LONGEST_DETAIL = 192
+const LONGEST_NAME = 253
+
+/** One line per decision. Names and words alone: an object may hold secrets, and megabytes. */
+export function logPod(log: Logger, review: Review, answer: PodAnswer, seconds: number): void {
+  const { decision, fault } = answer
+  const { outcome } = decision
+  const isLeft = outcome === 'left' || outcome === 'denied'
+  const line = {
+    uid: bare(review.uid),
+    namespace: bare(review.namespace),
+    pod: bare(review.name),
+    dryRun: review.dryRun,
+    outcome,
+    reason: isLeft ? decision.reason : undefined,
+    detail: isLeft ? decision.message.slice(0, LONGEST_DETAIL) : undefined,
+    metrics:
+      outcome === 'injected' ? decision.observers.map(({ metric }) => metric.name) : undefined,
+    seconds,
+    err: fault,
+  }
+  log[fault === undefined ? 'info' : 'error'](line, 'pod')
+}
+
+/** One line per namespace that was armed or disarmed; the others are nobody's news. */
+export function logNamespace(log: Logger, review: Review, answer: NamespaceAnswer): void {
+  const { outcome, fault } = answer
+  const usual = outcome === 'unchanged' ? 'debug' : 'info'
+  const line = { uid: bare(review.uid), namespace: bare(review.name), outcome, err: fault }
+  log[fault === undefined ? usual : 'error'](line, 'namespace')
+}
+
+/**
+ * A name of a sane length in characters that JSON does not escape: the apiserver has not validated it
+ * yet.
+ */
+function bare(name: string): string {
+  return name.slice(0, LONGEST_NAME).replace(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?')
+}

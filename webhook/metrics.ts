@@ -1,0 +1,56 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/**
+ * The apiserver's own buckets for webhooks (apiserver pkg/admission/metrics/metrics.go) with finer
+ * ones below, where an answer takes place. Seconds.
+ */
+const DURATION_BUCKETS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25,
+]
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** The metrics of one server. No text of a user's is ever a label: every label is of a closed list. */
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    reviews: new Counter({
+      name: 'ridealong_reviews_total',
+      help: 'Reviews answered, and calls that were none, by outcome and reason',
+      labelNames: ['outcome', 'reason'] as const,
+      registers,
+    }),
+    injections: new Counter({
+      name: 'ridealong_injections_total',
+      help: 'Observers added to pods, by metric; dry runs are not counted',
+      labelNames: ['metric'] as const,
+      registers,
+    }),
+    duration: new Histogram({
+      name: 'ridealong_review_duration_seconds',
+      help: 'Time from a parsed review to its answer',
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
+    certificateExpiry: new Gauge({
+      name: 'ridealong_certificate_expiry_timestamp_seconds',
+      help: 'When the serving certificate ends, in seconds since the epoch',
+      registers,
+    }),
+    catalogInfo: new Gauge({
+      name: 'ridealong_catalog_info',
+      help: 'The catalog that is served; always 1',
+      labelNames: ['revision'] as const,
+      registers,
+    }),
+    reloadFailures: new Counter({
+      name: 'ridealong_reload_failures_total',
+      help: 'Files that changed into what does not hold; the last good content keeps serving',
+      labelNames: ['what'] as const,
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,75 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { quote } from '../src/core/quote.ts'
+import type { Metrics } from './metrics.ts'
+
+/** What can be wrong with a call: a word for the metric and the body, and the HTTP status. */
+const PROBLEMS = {
+  'not-json': 400,
+  'not-a-review': 400,
+  'bad-request': 400,
+  'wrong-path': 404,
+  'wrong-method': 405,
+  'body-too-large': 413,
+  'not-application-json': 415,
+  overloaded: 503,
+  'internal-error': 500,
+} as const
+
+type Problem = keyof typeof PROBLEMS
+
+/** Fastify's code for an error (fastify docs/Reference/Errors.md), and ours. */
+const BY_CODE: Readonly<Record<string, Problem>> = {
+  NOT_JSON: 'not-json',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'not-application-json',
+  NOT_A_REVIEW: 'not-a-review',
+}
+
+/** Thrown for a body that is not JSON. */
+export class NotJson extends Error {
+  readonly code = 'NOT_JSON'
+  readonly statusCode = 400
+
+  constructor(cause: unknown) {
+    super(`not JSON: ${quote(cause instanceof Error ? cause.message : String(cause))}`, { cause })
+  }
+}
+
+/** Thrown for a body that is JSON and no AdmissionReview. */
+export class NotAReview extends Error {
+  readonly code = 'NOT_A_REVIEW'
+  readonly statusCode = 400
+}
+
+/** Answers a call that is none: the status, a JSON error, and a count. */
+export function answerProblem(
+  metrics: Metrics,
+  reply: FastifyReply,
+  problem: Problem,
+  message: string,
+): FastifyReply {
+  metrics.reviews.inc({ outcome: 'invalid', reason: problem })
+  return reply.code(PROBLEMS[problem]).send({ error: problem, message })
+}
+
+/** The word for what Fastify, or a route of ours, threw. */
+export function problemOf(error: FastifyError): Problem {
+  const known = BY_CODE[error.code]
+  if (known !== undefined) return known
+  const status = error.statusCode ?? 500
+  return status >= 400 && status < 500 ? 'bad-request' : 'internal-error'
+}
+
+/** The answer to a path or a method that is not ours. */
+export function answerNotFound(
+  metrics: Metrics,
+  paths: readonly string[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const [path = ''] = request.url.split('?')
+  if (!paths.includes(path)) {
+    return answerProblem(metrics, reply, 'wrong-path', `paths are ${paths.join(' and ')}`)
+  }
+  return answerProblem(metrics, reply.header('allow', 'POST'), 'wrong-method', 'use POST')
+}
