@@ -1,0 +1,19 @@
+/** What a person can mend: it is said in one sentence, without a stack, and the exit code is 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Exit codes of every verb. */
+export const EXIT = {
+  /** Done, and the answer is yes. */
+  ok: 0,
+  /** Done, and the answer is no: a golden differs. */
+  no: 1,
+  /** Not done: the command line, a file or the machine stands in the way. */
+  trouble: 2,
+} as const
+
+/** The sentence of an error that came from the system or a library. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,53 @@
+import closeWithGrace from 'close-with-grace'
+import { destination, type Logger, pino } from 'pino'
+import { serve as startServer } from '../../webhook/serve.ts'
+import { sentenceOf, UsageError } from './errors.ts'
+import { EXCLUDED_NAMESPACES, type SettingOptions } from './settings.ts'
+
+export interface ServeOptions extends SettingOptions {
+  readonly cert: string
+  readonly key: string
+  readonly namespaces: string
+  readonly host: string
+  readonly port: number
+  readonly statusPort: number
+  readonly drainQuiet: number
+  readonly drainLimit: number
+  readonly logLevel: string
+}
+
+/** Seconds between two looks at certificate, catalog and namespaces. */
+const LOOK_SECONDS = 5
+
+/**
+ * `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
+ *
+ * @throws UsageError naming the file or the port that stands in the way
+ */
+export async function serve(options: ServeOptions): Promise<void> {
+  const log = pino(
+    { level: options.logLevel },
+    destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 1000 }),
+  )
+  const server = await startServer({
+    ...options,
+    excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
+    drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
+    lookMs: LOOK_SECONDS * 1000,
+    log,
+  }).catch((error: unknown) => {
+    throw new UsageError(sentenceOf(error))
+  })
+  log.info({ port: server.port, statusPort: server.statusPort }, 'listening')
+  closeWithGrace({ delay: options.drainLimit * 1000 + 5000, logger: log }, async ({ signal }) => {
+    log.info({ signal }, 'draining')
+    await server.close()
+    log.info('closed')
+    await flushed(log)
+  })
+}
+
+/** The log is written in the background; its last lines say how the end was. */
+function flushed(log: Logger): Promise<void> {
+  return new Promise((resolve) => log.flush(() => resolve()))
+}
