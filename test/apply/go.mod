@@ -1,0 +1,5 @@
+module ridealong.dev/test/apply
+
+go 1.22
+
+require gopkg.in/evanphx/json-patch.v4 v4.13.0

@@ -1,0 +1,639 @@
+/**
+ * Admission reviews at random, and what Kubernetes itself says of any pod, worked out here a second
+ * time and apart from src/core, so that the two can be compared.
+ */
+import fc from 'fast-check'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** The object, or an empty one. */
+export function mapOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
+}
+
+/** The objects of a list, or none. */
+export function mapsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.map(mapOf) : []
+}
+
+/** What the apiserver sends, and the Namespace that it happens in, as it may be. */
+export interface Call {
+  readonly body: Json
+  readonly namespace: unknown
+}
+
+/** What the pods of an arbitrary tend to be, so that a rule about such pods is put to the test. */
+export type Leaning = 'anything' | 'restricted' | 'guaranteed'
+
+/** Choices at random, and the first of each as soon as nothing is left to throw. */
+class Dice {
+  readonly #throws: readonly number[]
+  #at = 0
+
+  constructor(throws: readonly number[]) {
+    this.#throws = throws
+  }
+
+  number(below: number): number {
+    const thrown = this.#throws[this.#at] ?? 0
+    this.#at += 1
+    return thrown % below
+  }
+
+  pick<T extends readonly unknown[]>(...choices: T): T[number] {
+    return choices[this.number(choices.length)]
+  }
+
+  /** Nothing most of the time: once in so many, one of the choices. */
+  seldom<T extends readonly unknown[]>(oneIn: number, ...choices: T): T[number] | undefined {
+    return this.number(oneIn) === oneIn - 1 ? this.pick(...choices) : undefined
+  }
+}
+
+// A pod is made of small numbers, since those are cheap to make and to shrink: to a pod of one
+// container that asks for perf-sysstat, and nothing else.
+const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
+
+/** Reviews of pods that Kubernetes would mostly accept. */
+export function calls(leaning: Leaning = 'anything'): fc.Arbitrary<Call> {
+  return THROWS.map((throws) => callOf(new Dice(throws), leaning))
+}
+
+/** Reviews of what is no pod: one with wrong types in places, or JSON of any shape. */
+export const nonsense: fc.Arbitrary<Call> = THROWS.map((throws) => {
+  const dice = new Dice(throws)
+  const replaced = Array.from({ length: dice.pick(1, 1, 2, 3) }, () => dice.number(0x10000))
+  const values = replaced.map(() => jsonOf(dice, 2))
+  const rest = dice.number(8) === 7 ? jsonOf(dice, 4) : undefined
+  const wrong = dice.seldom(4, ...WRONG_PLACES)
+  const { body, namespace } = callOf(dice, 'anything')
+  const request = mapOf(body.request)
+  let object = rest === undefined ? request.object : rest
+  for (const [index, place] of replaced.entries()) object = replace(object, place, values[index])
+  if (wrong !== undefined) object = put(object, wrong, values[0])
+  const known = dice.seldom(4, jsonOf(dice, 3))
+  return { body: { ...body, request: { ...request, object } }, namespace: known ?? namespace }
+})
+
+/** Bodies of any shape, with the words of an AdmissionReview in places. */
+export const bodies: fc.Arbitrary<unknown> = THROWS.map((throws) => {
+  const dice = new Dice(throws)
+  const replaced = dice.number(0x10000)
+  const value = jsonOf(dice, 2)
+  const { body } = callOf(dice, 'anything')
+  return dice.pick(true, false) ? replace(body, replaced % 12, value) : jsonOf(dice, 3)
+})
+
+/** The fields that are read: a place for a wrong type where a pod has none of them. */
+const WRONG_PLACES = [
+  'metadata.annotations',
+  'metadata.labels',
+  'metadata.ownerReferences',
+  'metadata.name',
+  'spec.volumes',
+  'spec.initContainers',
+  'spec.containers',
+  'spec.securityContext',
+  'spec.resources',
+  'spec.shareProcessNamespace',
+  'spec.hostPID',
+  'spec.os',
+  'spec.nodeSelector',
+  'spec.restartPolicy',
+] as const
+
+function put(object: unknown, path: string, value: unknown): unknown {
+  const [key = '', ...rest] = path.split('.')
+  const fields = mapOf(object)
+  return { ...fields, [key]: rest.length === 0 ? value : put(fields[key], rest.join('.'), value) }
+}
+
+/** Puts a value in the place of the one at a number, counted depth first. */
+function replace(object: unknown, place: number, value: unknown): unknown {
+  let left = place % sizeOf(object)
+  return walk(object, (here) => {
+    left -= 1
+    return left === -1 ? value : here
+  })
+}
+
+/** The value with what is made of each value in it, itself before what it holds. */
+function walk(value: unknown, make: (value: unknown) => unknown): unknown {
+  const made = make(value)
+  if (typeof made !== 'object' || made === null) return made
+  if (Array.isArray(made)) return made.map((inner) => walk(inner, make))
+  return Object.fromEntries(Object.entries(made).map(([key, inner]) => [key, walk(inner, make)]))
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((total: number, inner) => total + sizeOf(inner), 1)
+}
+
+const ODD_KEYS = ['x', 'name', '', '/', '~1', '__proto__', 'constructor', 'toString', '-', '0']
+const ODD_TEXTS = [
+  'x',
+  '',
+  'false',
+  'Always',
+  'perf-sysstat',
+  'a/b~c',
+  '$(HOME) $$',
+  '"\\\u0000\n',
+  'é\u202e\u{1f4a5}',
+  '__proto__',
+]
+
+/** JSON of any shape, so many levels deep. */
+function jsonOf(dice: Dice, depth: number): unknown {
+  const kind = dice.number(depth > 0 ? 7 : 4)
+  if (kind === 0) return null
+  if (kind === 1) return dice.pick(false, true)
+  if (kind === 2) return dice.pick(0, 1, -1, 0.5, 1e21, 65535)
+  if (kind === 3) return dice.pick(...ODD_TEXTS)
+  const inner = Array.from({ length: dice.number(4) }, () => jsonOf(dice, depth - 1))
+  if (kind === 4) return inner
+  return Object.fromEntries(inner.map((value) => [dice.pick(...ODD_KEYS), value]))
+}
+
+/** A field that no version of Kubernetes knows, or none. */
+function unknownField(dice: Dice): Json {
+  if (dice.number(5) < 4) return {}
+  return { [dice.pick('xUnknown', 'futureField', '__proto__', 'a/b~c')]: jsonOf(dice, 2) }
+}
+
+function callOf(dice: Dice, leaning: Leaning): Call {
+  const request = {
+    uid: dice.pick('2d7f7ca7-afbb-411e-8266-38bd72ab25e8', 'é/~', 'UID', '0'),
+    operation: dice.seldom(40, 'UPDATE', 'DELETE', 'CONNECT') ?? 'CREATE',
+    subResource: dice.seldom(60, 'status', 'ephemeralcontainers'),
+    namespace: dice.seldom(60, 'kube-system') ?? 'hpc',
+    dryRun: dice.pick(false, true),
+  }
+  const namespace = dice.pick(undefined, {}, namespaceOf(dice))
+  const object = podOf(dice, leaning)
+  const body = {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: { ...request, object },
+  }
+  // As it comes over the wire: without what is undefined.
+  return { body: JSON.parse(JSON.stringify(body)), namespace }
+}
+
+function namespaceOf(dice: Dice): Json {
+  const level = () => dice.seldom(3, 'restricted', 'privileged', 'baseline', 'nonsense', 7)
+  return {
+    metadata: {
+      name: 'hpc',
+      annotations: dice.pick(undefined, null, {}, wishesOf(dice), wishesOf(dice)),
+      labels: {
+        'pod-security.kubernetes.io/enforce': level(),
+        'ridealong.dev/privilege': dice.pick(undefined, 'privileged', level()),
+      },
+    },
+  }
+}
+
+function podOf(dice: Dice, leaning: Leaning): Json {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: dice.pick('lammps-0', undefined),
+      generateName: dice.pick(undefined, 'lammps-0-'),
+      annotations: annotationsOf(dice),
+      labels: labelsOf(dice),
+      ownerReferences: dice.seldom(3, ...OWNERS),
+      ...unknownField(dice),
+    },
+    spec: specOf(dice, leaning),
+    ...unknownField(dice),
+  }
+}
+
+const OWNERS = [
+  [{ kind: 'Job', name: 'lammps', controller: true }],
+  [{ kind: 'X', name: 'y' }, 7, { kind: 'MiniCluster', name: 'é\u0000', controller: true }],
+  [],
+  null,
+]
+
+function labelsOf(dice: Dice): unknown {
+  const owner = dice.seldom(
+    12,
+    { 'workflows.argoproj.io/workflow': 'w' },
+    { 'volcano.sh/job-name': 'j' },
+    { app: 'netperf-operator' },
+    { app: 'other', 'ridealong.dev/armed': 'true' },
+  )
+  return owner ?? dice.pick({ app: 'lammps' }, undefined, null, {})
+}
+
+const ASKS = [
+  'perf-sysstat',
+  'io-sysstat',
+  'perf-sysstat,io-sysstat',
+  ' io-sysstat , ,perf-sysstat,io-sysstat',
+  'perf-sysstat',
+  'raw-perf',
+  'perf-sysstat,host-perf',
+]
+const ODD_ASKS = [
+  'perf-sysstaat',
+  'false',
+  '',
+  'true',
+  ' false ',
+  'p\u00e9rf-sysstat',
+  'perf-sysstat\u0000',
+  '\u{1f4a5}\u202e',
+  '__proto__',
+  'constructor',
+  'perf-sysstat, ,'.repeat(50),
+  'x'.repeat(700),
+  7,
+]
+
+/** Text that grows when it is quoted. */
+const QUOTES = '"\\'.repeat(32)
+
+/** What people write on pods and namespaces. */
+function wishesOf(dice: Dice): Json {
+  return {
+    'ridealong.dev/inject': dice.seldom(8, undefined, ...ODD_ASKS) ?? dice.pick(...ASKS),
+    'ridealong.dev/target-container': dice.seldom(
+      6,
+      'main',
+      'c1',
+      ' side ',
+      'init',
+      'nope',
+      '',
+      `${QUOTES}!`,
+      `${QUOTES}!`,
+    ),
+    'ridealong.dev/target-command': dice.seldom(4, 'lmp', '^py.*$', '$(X) `;\'"', 'é\u{1f4a5}', ''),
+    'ridealong.dev/mode': dice.seldom(3, 'container', 'container', ' native', 'Container'),
+    'ridealong.dev/on-error': dice.seldom(3, 'deny', ' deny ', 'deny', 'admit', 'refuse'),
+    'perf-sysstat.ridealong.dev/rate': dice.seldom(5, '5', ' 007 ', '3600', '0', 'often; rm', 5),
+    'io-sysstat.ridealong.dev/completions': dice.seldom(8, '0', '12', '-1', '1e3', '٣'),
+    'raw-perf.ridealong.dev/event': dice.seldom(8, 'cycles', 'all', '$(HOME)'),
+    'perf-sysstat.ridealong.dev/raet': dice.seldom(40, '1'),
+    'nobody.ridealong.dev/rate': dice.seldom(20, 'x'),
+    'ridealong.dev/injct': dice.seldom(60, 'perf-sysstat'),
+  }
+}
+
+export const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
+
+function annotationsOf(dice: Dice): unknown {
+  const none = dice.seldom(9, undefined, null, {}, { 'a/b~c': 'é' })
+  if (none !== undefined) return none
+  if (dice.number(20) === 19) return undefined
+  return {
+    ...wishesOf(dice),
+    'ridealong.dev/status': dice.seldom(3, ...STATUSES),
+    [DEFAULT_CONTAINER]: dice.seldom(6, 'main', 'c1', 'nope', '', 3),
+    'kubernetes.io/config.mirror': dice.seldom(60, 'x', ''),
+    'batch.kubernetes.io/job-completion-index': dice.seldom(6, '0', 'é'),
+    [dice.pick('a/b~c', '__proto__', '', '~0~1', 'toString')]: dice.seldom(3, 'x', 'é\u{1f4a5}', 7),
+    padding: dice.number(200) === 199 ? 'é'.repeat(131_000) : undefined,
+  }
+}
+
+/** What somebody may write who wants to look injected, or copies a pod that is. */
+const STATUSES = [
+  statusOf(['perf-sysstat']),
+  statusOf(['perf-sysstat', 'io-sysstat']),
+  statusOf(['perf-sysstat'], 'true'),
+  statusOf(['main']),
+  statusOf(['init', 'side']),
+  statusOf([7, null, '__proto__']),
+  statusOf([], 'é'.repeat(200)),
+  statusOf([], 'x'.repeat(400)),
+  statusOf([], { deep: [1] }),
+  statusOf('perf-sysstat'),
+  '{"outcome":"left","reason":"host-pid","message":"é"}',
+  '{"outcome":"injected"}',
+  '{"outcome":',
+  'null',
+  '',
+  7,
+]
+
+function statusOf(metrics: unknown, shareProcessNamespace: unknown = 'absent'): string {
+  return JSON.stringify({ outcome: 'injected', metrics, mode: 'native', shareProcessNamespace })
+}
+
+/** Names that are taken, or long. */
+const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', QUOTES, QUOTES]
+
+function specOf(dice: Dice, leaning: Leaning): Json {
+  const count = dice.pick(1, 1, 2, 3, 4, 5)
+  return {
+    hostPID: dice.seldom(6, false, false, true),
+    hostUsers: dice.seldom(5, false, true, null),
+    hostNetwork: dice.seldom(8, true),
+    os: dice.seldom(10, { name: 'linux' }, { name: 'windows' }, {}),
+    nodeSelector: dice.seldom(10, {}, { 'kubernetes.io/os': 'windows' }, { disk: 'ssd' }),
+    shareProcessNamespace: dice.pick(undefined, false, true, null),
+    automountServiceAccountToken: dice.pick(undefined, false, true, null),
+    restartPolicy: dice.pick(undefined, 'Always', 'Never', 'OnFailure'),
+    resources: dice.seldom(leaning === 'guaranteed' ? 20 : 6, ...POD_RESOURCES),
+    securityContext: contextOf(dice, leaning, POD_CONTEXTS),
+    volumes: dice.pick(undefined, null, [], [{ name: 'v', emptyDir: {} }]),
+    ...unknownField(dice),
+    initContainers: initContainersOf(dice, leaning),
+    containers: Array.from({ length: count }, (_, place) => {
+      const odd = place > 0 ? dice.seldom(10, ...ODD_NAMES) : undefined
+      return containerOf(dice, leaning, odd ?? (place === 0 ? 'main' : `c${place}`))
+    }),
+  }
+}
+
+function initContainersOf(dice: Dice, leaning: Leaning): unknown {
+  const present = dice.number(8)
+  if (present < 4) return dice.pick(undefined, null, [])
+  const ordinary = containerOf(dice, leaning, 'init')
+  const sidecar = { ...containerOf(dice, leaning, 'side'), restartPolicy: 'Always' }
+  if (present === 4) return [ordinary]
+  if (present === 5) return [sidecar]
+  if (present === 6) return [ordinary, sidecar]
+  const restartPolicy = dice.pick('Always', undefined, 'Never')
+  const name = dice.pick('perf-sysstat', 'io-sysstat')
+  return [ordinary, { ...containerOf(dice, leaning, name), restartPolicy }]
+}
+
+function containerOf(dice: Dice, leaning: Leaning, name: string): Json {
+  return {
+    name,
+    image: 'lammps',
+    resources: resourcesOf(dice, leaning),
+    securityContext: contextOf(dice, leaning, CONTEXTS),
+    volumeMounts: dice.seldom(6, [{ name: 'v', mountPath: '/v' }], null),
+    ...unknownField(dice),
+  }
+}
+
+/** Text that means the same amount. */
+const SAME_CPU = ['1', '1000m', 1, '1.0', '1e0'] as const
+const SAME_MEMORY = ['1Gi', '1024Mi', '1073741824', 1073741824, '1.073741824G'] as const
+
+function guaranteedOf(dice: Dice): Json {
+  return {
+    limits: { cpu: dice.pick(...SAME_CPU), memory: dice.pick(...SAME_MEMORY) },
+    requests: { cpu: dice.pick(...SAME_CPU), memory: dice.pick(...SAME_MEMORY) },
+  }
+}
+
+const RESOURCES = [
+  undefined,
+  {},
+  null,
+  { requests: { cpu: '100m' } },
+  { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } },
+  { limits: { cpu: '0', memory: '0' }, requests: null },
+  { limits: { cpu: '1' }, requests: { cpu: '1' } },
+  { limits: { 'nvidia.com/gpu': 1 }, requests: { 'nvidia.com/gpu': 1 } },
+  { requests: { cpu: 'much', memory: '1.5.2Gi' }, limits: { cpu: '١', memory: 'Infinity' } },
+  { requests: { cpu: -1, memory: '1e999999' }, limits: { cpu: [], memory: '9'.repeat(50) } },
+]
+
+const POD_RESOURCES = [
+  {},
+  { limits: { cpu: '4', memory: '4Gi' } },
+  { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } },
+  { requests: { cpu: '1' } },
+  { claims: [] },
+  null,
+]
+
+function resourcesOf(dice: Dice, leaning: Leaning): unknown {
+  const often = leaning === 'guaranteed' ? 40 : 2
+  if (dice.number(often) < often - 1) {
+    return leaning === 'anything' ? guaranteedOrNone(dice) : guaranteedOf(dice)
+  }
+  const odd = { ...mapOf(dice.pick(...RESOURCES)), ...unknownField(dice) }
+  return dice.pick(odd, ...RESOURCES)
+}
+
+function guaranteedOrNone(dice: Dice): Json {
+  return dice.pick({}, guaranteedOf(dice))
+}
+
+const RESTRICTED = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  runAsNonRoot: true,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+/** What Pod Security restricted allows, with the pod's help or without. */
+const RESTRICTED_CONTEXTS = [
+  RESTRICTED,
+  { ...RESTRICTED, runAsUser: 1000 },
+  { ...RESTRICTED, runAsUser: 1000, runAsGroup: 1000 },
+  { ...RESTRICTED, runAsGroup: 0, seccompProfile: { type: 'Localhost', localhostProfile: 'p' } },
+  { ...RESTRICTED, runAsNonRoot: undefined },
+  { ...RESTRICTED, runAsNonRoot: undefined, seccompProfile: undefined, runAsUser: 2000 },
+  { ...RESTRICTED, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
+  { ...RESTRICTED, capabilities: { drop: ['NET_RAW', 'ALL'] }, readOnlyRootFilesystem: false },
+]
+const RESTRICTED_POD_CONTEXTS = [
+  { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+  { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'Localhost' } },
+  { fsGroup: 0, runAsGroup: 3000, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+]
+const POD_CONTEXTS = [
+  {},
+  undefined,
+  null,
+  { runAsNonRoot: true },
+  { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 },
+  { runAsUser: 0 },
+  { runAsNonRoot: false, seccompProfile: { type: 'Unconfined' } },
+]
+const CONTEXTS = [
+  {},
+  undefined,
+  null,
+  { runAsUser: 1000 },
+  { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },
+  { runAsUser: 0, runAsGroup: 0 },
+  { runAsUser: 0, runAsNonRoot: true },
+  { runAsNonRoot: false },
+  { privileged: true },
+  { capabilities: { add: ['SYS_PTRACE', 'CHOWN'], drop: null } },
+  { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE', 'KILL'] } },
+  { runAsUser: -1, runAsGroup: 1.5, seccompProfile: { type: 'Unconfined' } },
+  RESTRICTED,
+]
+
+function contextOf(dice: Dice, leaning: Leaning, others: readonly unknown[]): unknown {
+  const good = others === POD_CONTEXTS ? RESTRICTED_POD_CONTEXTS : RESTRICTED_CONTEXTS
+  const isOther = dice.number(40) === 39
+  const context = dice.pick(...(leaning === 'restricted' && !isOther ? good : others))
+  const unknown = unknownField(dice)
+  return Object.keys(unknown).length > 0 ? { ...mapOf(context), ...unknown } : context
+}
+
+/**
+ * What Pod Security `restricted` forbids in a pod, by https://kubernetes.io/docs/concepts/security/pod-security-standards/:
+ * the sentences of its tables that concern what a pod or its containers say of security.
+ */
+export function restrictedProblems(pod: Json): string[] {
+  const spec = mapOf(pod.spec)
+  const sharesHost = [spec.hostNetwork, spec.hostPID, spec.hostIPC].includes(true)
+  const volumes = mapsOf(spec.volumes).filter((volume) => {
+    return Object.keys(volume).some((key) => key !== 'name' && !VOLUMES.includes(key))
+  })
+  return [
+    ...(sharesHost ? ['host namespaces'] : []),
+    ...volumes.map(({ name }) => `volume ${String(name)}`),
+    ...containersOf(pod).flatMap((container) => containerProblems(container, spec)),
+  ]
+}
+
+const VOLUMES = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+]
+
+/** What Pod Security `restricted` forbids in a container of a pod with this spec. */
+export function containerProblems(container: Json, spec: Json): string[] {
+  const context: Json = { ...heritable(spec.securityContext), ...said(container.securityContext) }
+  const { add, drop } = mapOf(context.capabilities)
+  const ownsUsers = spec.hostUsers === false
+  const rules: Json = {
+    privileged: context.privileged !== true,
+    'privilege escalation': context.allowPrivilegeEscalation === false,
+    'capabilities kept': Array.isArray(drop) && drop.includes('ALL'),
+    'capabilities added': [add ?? []].flat().every((name) => name === 'NET_BIND_SERVICE'),
+    'may be root': ownsUsers || context.runAsNonRoot === true,
+    'is root': ownsUsers || context.runAsUser !== 0,
+    seccomp: ['RuntimeDefault', 'Localhost'].includes(`${mapOf(context.seccompProfile).type}`),
+    apparmor: mapOf(context.appArmorProfile).type !== 'Unconfined',
+    'proc mount': ['Default', 'undefined'].includes(`${context.procMount}`),
+    'host ports': mapsOf(container.ports).every(({ hostPort }) => !hostPort),
+  }
+  const broken = Object.keys(rules).filter((rule) => rules[rule] === false)
+  return broken.map((rule) => `${String(container.name)}: ${rule}`)
+}
+
+/** What a container has of its pod where it says nothing itself. */
+function heritable(context: unknown): Json {
+  const { runAsNonRoot, runAsUser, seccompProfile, appArmorProfile } = mapOf(context)
+  return { runAsNonRoot, runAsUser, seccompProfile, appArmorProfile }
+}
+
+function said(context: unknown): Json {
+  const fields = Object.entries(mapOf(context))
+  return Object.fromEntries(fields.filter(([, value]) => value !== null))
+}
+
+function containersOf(pod: Json): readonly Json[] {
+  const { initContainers, containers } = mapOf(pod.spec)
+  return [...mapsOf(initContainers), ...mapsOf(containers)]
+}
+
+/**
+ * Whether a pod is of the quality of service class Guaranteed: ComputePodQOS of kubernetes v1.36
+ * pkg/apis/core/v1/helper/qos/qos.go. A pod with an amount that is none is of no class.
+ */
+export function isGuaranteed(pod: Json): boolean {
+  const own = mapOf(mapOf(pod.spec).resources)
+  const isOwn = mapOf(pod.spec).resources === own
+  const all = isOwn ? [own] : containersOf(pod).map(({ resources }) => mapOf(resources))
+  return ['cpu', 'memory'].every((name) => {
+    const limits = all.map((resources) => amountOf(mapOf(resources.limits)[name]))
+    const requests = all.map((resources) => amountOf(mapOf(resources.requests)[name]))
+    return limits.every((limit) => limit > 0) && sum(limits) === sum(requests)
+  })
+}
+
+const UNITS: Json = {
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+}
+
+/** A quantity in thousandths; none counts as zero, and what is no quantity as not a number. */
+function amountOf(value: unknown): number {
+  if (value === undefined) return 0
+  const [, digits, unit = ''] =
+    /^(\d{1,12}(?:\.\d+)?(?:e\d)?)([mkMG]|[KMG]i)?$/.exec(`${value}`) ?? []
+  return digits === undefined ? Number.NaN : Math.round(Number(digits) * 1000 * Number(UNITS[unit]))
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0)
+}
+
+/**
+ * Takes out of a patched pod everything that Ridealong may have put into it, and nothing else: what
+ * remains should be the pod as it came.
+ *
+ * @param restored names of observers whose `restartPolicy` may have come back
+ */
+export function withoutObservers(patched: Json, pod: Json, restored: readonly string[]): Json {
+  const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
+  const inits = mapsOf(before.initContainers)
+  const metadata = { ...mapOf(patched.metadata) }
+  const { annotations } = mapOf(pod.metadata)
+  metadata.annotations = unannotated(mapOf(metadata.annotations), annotations)
+  const kept = (key: string) => back(after[key], before[key])
+  const initContainers = Array.isArray(before.initContainers)
+    ? mapsOf(kept('initContainers')).map((container, place) => {
+        const isRestored = restored.includes(String(container.name))
+        return isRestored ? withField(container, 'restartPolicy', inits[place]) : container
+      })
+    : kept('initContainers')
+  const rest = { containers: kept('containers'), volumes: kept('volumes'), initContainers }
+  const spec = withField({ ...after, ...rest }, 'shareProcessNamespace', before)
+  return withoutNew(
+    { ...patched, metadata: withoutNew(metadata, pod.metadata), spec: withoutNew(spec, before) },
+    pod,
+  )
+}
+
+function unannotated(after: Json, before: unknown): unknown {
+  const kept = mapOf(before)
+  const rest = withField(after, 'ridealong.dev/status', kept)
+  // Whom kubectl means by default is said only where nobody has said it.
+  const isSaid = Object.hasOwn(kept, DEFAULT_CONTAINER)
+  const own = isSaid ? rest : withField(rest, DEFAULT_CONTAINER, kept)
+  const isNew = before === undefined || before === null
+  return isNew && Object.keys(own).length === 0 ? before : own
+}
+
+/** The list without what was appended, and the nothing that stood where there was no list. */
+function back(after: unknown, before: unknown): unknown {
+  if (before === undefined || before === null) return before
+  return Array.isArray(after) && Array.isArray(before) ? after.slice(0, before.length) : after
+}
+
+/** The object with one of its fields as another has it. */
+function withField(object: Json, key: string, other: Json | undefined): Json {
+  const { [key]: _, ...rest } = object
+  return Object.hasOwn(other ?? {}, key) ? { ...rest, [key]: other?.[key] } : rest
+}
+
+/** The object without the fields that are undefined and that the other does not have. */
+function withoutNew(object: Json, other: unknown): Json {
+  return Object.fromEntries(
+    Object.entries(object).filter(([key, value]) => {
+      return value !== undefined || Object.hasOwn(mapOf(other), key)
+    }),
+  )
+}

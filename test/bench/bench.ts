@@ -1,0 +1,21 @@
+/**
+ * What an answer costs, and how many a server gives: `npm run bench`. Ratios in one run; the absolute
+ * figures are those of the machine and the moment.
+ */
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { benchHandler } from './handler.ts'
+import { benchServer } from './server.ts'
+
+const RECORDING = fileURLToPath(
+  new URL('../cases/flux-minicluster-rank0/review.json', import.meta.url),
+)
+const NAMESPACES = fileURLToPath(new URL('../cases/namespaces.yaml', import.meta.url))
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+print(`Node ${process.version}, ${cpus().length} cores, ${cpus()[0]?.model}\n`)
+print('The answer beyond parsing, median:')
+await benchHandler(RECORDING, print)
+print('\nReviews over HTTPS on one core, against a bare node:https server:')
+await benchServer(RECORDING, NAMESPACES, print)

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { answerPod } from '../../src/core/answer.ts'
+import { readNamespace } from '../../src/core/namespace.ts'
+import { readReview } from '../../src/core/review.ts'
+
+/** How much a pod holds beside what was recorded. */
+interface Size {
+  readonly containers: number
+  readonly variables?: number
+  readonly volumes?: number
+  readonly annotations?: number
+}
+
+const SIZES: readonly Size[] = [
+  { containers: 1 },
+  { containers: 1, variables: 1500 },
+  { containers: 10 },
+  { containers: 10, variables: 1500 },
+  { containers: 100 },
+  { containers: 100, variables: 1500 },
+  { containers: 1, volumes: 1500 },
+  { containers: 1, annotations: 1500 },
+]
+
+const ROUNDS = 400
+const WARM_UP = 2000
+
+/**
+ * Prints what an answer takes beyond parsing, for a recorded pod made larger: the median of many,
+ * each on a body parsed anew, in microseconds, and as a ratio to the pod as it is.
+ *
+ * @param path a recorded AdmissionReview whose pod asks
+ */
+export async function benchHandler(path: string, print: (line: string) => void): Promise<void> {
+  const recorded = await readFile(path, 'utf8')
+  const catalog = await loadCatalog({})
+  const namespace = readNamespace('flux', undefined)
+  const settings = { catalog, namespace, excludedNamespaces: new Set<string>() }
+  const answer = (text: string): number => {
+    const review = readReview(JSON.parse(text), text.length)
+    if ('problem' in review) throw new Error(review.problem)
+    const start = performance.now()
+    const { decision } = answerPod(review, settings)
+    const microseconds = (performance.now() - start) * 1000
+    if (decision.outcome !== 'injected') throw new Error('the pod was not injected')
+    return microseconds
+  }
+  const texts = SIZES.map((size) => enlarge(recorded, size))
+  for (let i = 0; i < WARM_UP; i += 1) answer(texts[0] ?? '')
+  const medians = texts.map((text) => median(Array.from({ length: ROUNDS }, () => answer(text))))
+  print('containers  variables  volumes  annotations  body kB  answer us  ratio')
+  for (const [index, size] of SIZES.entries()) {
+    const { containers, variables = 0, volumes = 0, annotations = 0 } = size
+    const [first = 1, time = 0] = [medians[0], medians[index]]
+    const kilobytes = (texts[index]?.length ?? 0) / 1000
+    const cells = [containers, variables, volumes, annotations].map((n, i) =>
+      `${n}`.padStart(WIDTHS[i] ?? 0),
+    )
+    print(
+      `${cells.join('  ')}  ${kilobytes.toFixed(0).padStart(7)}  ${time.toFixed(1).padStart(9)}  ${(time / first).toFixed(2).padStart(5)}`,
+    )
+  }
+}
+
+const WIDTHS = [10, 9, 7, 11]
+
+/** The recorded review with so many containers like its first, and so much more in the pod. */
+function enlarge(recorded: string, size: Size): string {
+  const review = JSON.parse(recorded)
+  const { metadata, spec } = review.request.object
+  const [first] = spec.containers
+  spec.containers = Array.from({ length: size.containers }, (_, i) => {
+    return i === 0 ? first : { ...first, name: `${first.name}-${i}` }
+  })
+  const env = Array.from({ length: size.variables ?? 0 }, (_, i) => ({
+    name: `V${i}`,
+    value: `${i}`,
+  }))
+  spec.containers[0] = { ...first, env: [...(first.env ?? []), ...env] }
+  for (let i = 0; i < (size.volumes ?? 0); i += 1)
+    spec.volumes.push({ name: `v${i}`, emptyDir: {} })
+  for (let i = 0; i < (size.annotations ?? 0); i += 1)
+    metadata.annotations[`example.com/a${i}`] = `${i}`
+  return JSON.stringify(review)
+}
+
+/** The middle one. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}

@@ -1,0 +1,158 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
+import { readRecording } from '../../src/cli/recording.ts'
+import { answererOf } from '../../src/cli/settings.ts'
+import { median } from './handler.ts'
+import { load } from './load.ts'
+
+/** As many as the apiserver keeps open to one webhook (client-go transport: idle connections per host). */
+const CONNECTIONS = 25
+const TURNS = 5
+const WARM_UP_SECONDS = 10
+const TURN_SECONDS = 4
+
+const OURS = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+const FLOOR = fileURLToPath(new URL('floor.ts', import.meta.url))
+
+interface Contender {
+  readonly name: string
+  readonly port: number
+  readonly process: ChildProcess
+}
+
+/**
+ * Prints reviews a second over HTTPS, ours against the floor, in alternated turns of one run. Both
+ * servers are kept to the first core; this process, the caller, keeps to the others.
+ *
+ * @param path a recorded AdmissionReview whose pod asks
+ * @param namespaces the file of Namespaces that belongs to it
+ */
+export async function benchServer(
+  path: string,
+  namespaces: string,
+  print: (line: string) => void,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-bench-'))
+  const authority = await makeAuthority()
+  await writeKeyPair(folder, authority, { names: ['localhost'] })
+  const contenders: Contender[] = []
+  try {
+    const answer = await answererOf({ namespaces })
+    const { response } = answer(await readRecording(path))
+    await writeFile(join(folder, 'answer.json'), JSON.stringify(response))
+    contenders.push(await startFloor(folder), await startOurs(folder, namespaces))
+    const body = JSON.stringify(JSON.parse(await readFile(path, 'utf8')))
+    await compare(contenders, { ca: authority.ca, body }, print)
+  } finally {
+    for (const { process: child } of contenders) child.kill('SIGKILL')
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function compare(
+  contenders: readonly Contender[],
+  { ca, body }: { readonly ca: string; readonly body: string },
+  print: (line: string) => void,
+): Promise<void> {
+  const turn = async ({ port, process: child }: Contender, seconds: number) => {
+    const before = await processorSeconds(child.pid)
+    const call = {
+      port,
+      ca,
+      body,
+      connections: CONNECTIONS,
+      seconds,
+      path: '/mutate/pods?timeout=3s',
+    }
+    const { answers, perSecond, refused } = await load(call)
+    if (refused > 0) throw new Error(`${refused} reviews were refused`)
+    const used = (await processorSeconds(child.pid)) - before
+    return { perSecond, microseconds: (used / answers) * 1e6, busy: used / seconds }
+  }
+  for (const contender of contenders) await turn(contender, WARM_UP_SECONDS)
+  print('turn  floor /s  us each  busy  ours /s  us each  busy  ratio')
+  const ratios: number[] = []
+  for (let i = 1; i <= TURNS; i += 1) {
+    const results = []
+    for (const contender of contenders) results.push(await turn(contender, TURN_SECONDS))
+    const [floor, ours] = results
+    if (floor === undefined || ours === undefined) throw new Error('a contender is missing')
+    const ratio = ours.perSecond / floor.perSecond
+    ratios.push(ratio)
+    const cells = [floor, ours].flatMap(({ perSecond, microseconds, busy }) => [
+      perSecond.toFixed(0).padStart(8),
+      microseconds.toFixed(0).padStart(7),
+      `${(busy * 100).toFixed(0)}%`.padStart(4),
+    ])
+    print(`${`${i}`.padStart(4)}  ${cells.join('  ')}  ${ratio.toFixed(3)}`)
+  }
+  print(`median ratio ${median(ratios).toFixed(3)}`)
+}
+
+async function startFloor(folder: string): Promise<Contender> {
+  const port = await freePort()
+  const files = ['tls.crt', 'tls.key', 'answer.json'].map((name) => join(folder, name))
+  return started('floor', port, [FLOOR, `${port}`, ...files])
+}
+
+async function startOurs(folder: string, namespaces: string): Promise<Contender> {
+  const [port, statusPort] = [await freePort(), await freePort()]
+  const ports = ['--port', `${port}`, '--status-port', `${statusPort}`, '--host', '127.0.0.1']
+  const files = ['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')]
+  return started('ours', port, [OURS, 'serve', ...ports, ...files, '--namespaces', namespaces])
+}
+
+async function started(name: string, port: number, command: readonly string[]): Promise<Contender> {
+  const [program, ...words] = [...pin('0'), process.execPath, ...command]
+  const child = spawn(program ?? '', words, { stdio: ['ignore', 'ignore', 'inherit'] })
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await answers(port)) return { name, port, process: child }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`${name} does not listen`)
+}
+
+/** The words that keep a command to some cores, where the system has them. */
+function pin(cores: string): string[] {
+  try {
+    execFileSync('taskset', ['-c', cores, 'true'], { stdio: 'ignore' })
+    return ['taskset', '-c', cores]
+  } catch {
+    return []
+  }
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+/** The seconds of processor that a process has used, all its threads; NaN where the system hides it. */
+async function processorSeconds(pid: number | undefined): Promise<number> {
+  const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const used = tasks.map(async (task) => {
+    const statistics = await readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8')
+    return Number(statistics.split(' ')[0]) / 1e9
+  })
+  return (await Promise.all(used)).reduce((sum, seconds) => sum + seconds, 0)
+}

@@ -1,0 +1,245 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import jsonpatch, { type Operation } from 'fast-json-patch'
+import t from 'tap'
+import { readRecording } from '../src/cli/recording.ts'
+import { answererOf } from '../src/cli/settings.ts'
+import { runCases } from '../src/cli/test.ts'
+import type { PodAnswer } from '../src/core/answer.ts'
+import type { Review } from '../src/core/review.ts'
+import {
+  isGuaranteed,
+  type Json,
+  mapOf,
+  mapsOf,
+  restrictedProblems,
+  withoutObservers,
+} from './arbitrary.ts'
+
+const CASES = fileURLToPath(new URL('cases', import.meta.url))
+
+/** The right answer to a recording, written down before there was a program to give it. */
+interface Row {
+  readonly metrics?: readonly string[]
+  readonly reason?: string
+  /** The user that the observers run as. */
+  readonly user?: number
+  readonly isStillGuaranteed?: true
+  readonly hasNoResources?: true
+  readonly passesRestricted?: true
+  /** The init containers that come before the observers. */
+  readonly after?: readonly string[]
+  /** What the pod said of its process namespace. */
+  readonly shared?: 'absent' | 'false' | 'true'
+  /** What the observers are told. */
+  readonly told?: Readonly<Record<string, string>>
+}
+
+const BOTH = ['perf-sysstat', 'io-sysstat']
+const PERF = ['perf-sysstat']
+const IO = ['io-sysstat']
+const LMP = { RIDEALONG_TARGET_COMMAND: 'lmp' }
+
+const ANSWERS: Readonly<Record<string, Row>> = {
+  'flux-minicluster-rank0': { metrics: BOTH, shared: 'false', told: LMP },
+  'flux-minicluster-rank1': { metrics: BOTH, shared: 'false', told: LMP },
+  'flux-minicluster-namespace-annotated': { metrics: PERF, shared: 'false' },
+  'flux-minicluster-already-shared': { metrics: PERF, shared: 'true' },
+  'flux-minicluster-host-pid': { reason: 'host-pid' },
+  'jobset-leader': { metrics: PERF, told: { RIDEALONG_OPTION_RATE: '2' } },
+  'jobset-worker': { metrics: IO },
+  'mpijob-launcher': { metrics: PERF, user: 1000, isStillGuaranteed: true },
+  'mpijob-worker': { metrics: PERF, user: 1000, isStillGuaranteed: true },
+  'metricset-launcher': { metrics: IO, shared: 'false' },
+  'metricset-worker': { metrics: IO, shared: 'false' },
+  'lolcow-namespace-annotated': { metrics: PERF },
+  'job-indexed': { metrics: BOTH },
+  cronjob: { metrics: IO },
+  'deployment-namespace-annotated': { metrics: PERF, user: 1001, isStillGuaranteed: true },
+  'statefulset-with-native-sidecar': {
+    metrics: PERF,
+    after: ['seed', 'proxy'],
+    told: { RIDEALONG_TARGET_CONTAINER: 'db' },
+  },
+  'daemonset-host-pid': { reason: 'host-pid' },
+  'pod-not-asked': { reason: 'not-asked' },
+  'pod-opted-out': { reason: 'opted-out' },
+  'pod-windows': { reason: 'windows' },
+  'pod-restricted-namespace': { metrics: PERF, user: 1000, passesRestricted: true },
+  'pod-level-resources': { metrics: PERF, hasNoResources: true, isStillGuaranteed: true },
+  'pod-guaranteed': { metrics: PERF, isStillGuaranteed: true },
+  'pod-unknown-metric': { reason: 'unknown-metric' },
+  'pod-invalid-option': { reason: 'invalid-option' },
+  'pod-unknown-target-container': { reason: 'unknown-target-container' },
+  'pod-name-taken': { reason: 'name-taken' },
+  'pod-share-false': { metrics: PERF, shared: 'false' },
+  'pod-two-users': { metrics: PERF, user: 3000, told: { RIDEALONG_TARGET_CONTAINER: 'worker' } },
+  'pod-dry-run': { metrics: PERF },
+  'pod-update': { reason: 'not-create' },
+  'pod-delete': { reason: 'not-create' },
+  'pod-ephemeral-containers': { reason: 'not-create' },
+}
+
+const NOT_PATCHED = ['not-asked', 'opted-out', 'not-create']
+
+/** A recording with its answer, as it goes over the wire, and the pod that comes of it. */
+interface Case {
+  readonly name: string
+  readonly row: Row
+  readonly review: Review
+  readonly answer: PodAnswer
+  readonly operations: readonly Operation[]
+  readonly pod: Json
+  readonly patched: Json
+}
+
+const entries = readdirSync(CASES, { withFileTypes: true })
+const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+const answer = await answererOf({ namespaces: join(CASES, 'namespaces.yaml') })
+const cases = await Promise.all(Object.entries(ANSWERS).map(([name, row]) => readCase(name, row)))
+const injected = cases.filter(({ row }) => row.metrics !== undefined)
+
+async function readCase(name: string, row: Row): Promise<Case> {
+  const review = await readRecording(join(CASES, name, 'review.json'))
+  const pod = mapOf(review.object)
+  const answered = answer(review)
+  const { patch } = answered.response.response
+  const operations = patch === undefined ? [] : JSON.parse(`${Buffer.from(patch, 'base64')}`)
+  const { newDocument } = jsonpatch.applyPatch(structuredClone(pod), operations, true)
+  return { name, row, review, answer: answered, operations, pod, patched: newDocument }
+}
+
+/** The init containers that a patch appends: all of the recordings ask for the mode native. */
+function observersOf({ pod, patched }: Case): readonly Json[] {
+  const present = mapsOf(mapOf(pod.spec).initContainers).length
+  return mapsOf(mapOf(patched.spec).initContainers).slice(present)
+}
+
+function statusOf({ patched }: Case): Json | undefined {
+  const status = mapOf(mapOf(patched.metadata).annotations)['ridealong.dev/status']
+  return typeof status === 'string' ? mapOf(JSON.parse(status)) : undefined
+}
+
+/** What observers are to have: nothing of their own where the pod itself has resources. */
+function resourcesIn({ hasNoResources, isStillGuaranteed }: Row): Json | undefined {
+  const limits = { cpu: '100m', memory: '32Mi' }
+  if (hasNoResources) return undefined
+  return { limits, requests: isStillGuaranteed ? limits : { cpu: '0', memory: '0' } }
+}
+
+t.test('every recording has a right answer, and every answer its recording', async (t) => {
+  t.strictSame(folders.sort(), Object.keys(ANSWERS).sort())
+})
+
+t.test('every recording is answered as it should be', async (t) => {
+  for (const recorded of cases) {
+    const { name, row, answer } = recorded
+    const { decision, response, fault } = answer
+    const reason = 'reason' in decision ? decision.reason : undefined
+    t.equal(decision.outcome, row.metrics ? 'injected' : 'left', `${name}: outcome`)
+    t.equal(reason, row.reason, `${name}: reason`)
+    const names = observersOf(recorded).map(({ name }) => name)
+    t.strictSame(names, row.metrics ?? [], `${name}: metrics`)
+    t.equal(response.response.allowed, true, `${name}: allowed`)
+    t.equal(fault, undefined, `${name}: fault`)
+  }
+})
+
+t.test('a pod that asked is told what became of it, and no other pod is touched', async (t) => {
+  for (const recorded of cases) {
+    const { name, row, operations } = recorded
+    const isSilent = NOT_PATCHED.includes(row.reason ?? '')
+    const status = statusOf(recorded)
+    t.equal(operations.length === 0, isSilent, `${name}: patched`)
+    t.equal(status?.outcome, isSilent ? undefined : ((row.metrics && 'injected') ?? 'left'), name)
+    t.equal(status?.reason, isSilent ? undefined : row.reason, `${name}: reason`)
+    t.strictSame(status?.metrics, row.metrics, `${name}: metrics`)
+  }
+})
+
+t.test('what the pod said of its process namespace is written down, and then shared', async (t) => {
+  for (const recorded of injected) {
+    const { name, row, patched } = recorded
+    t.equal(statusOf(recorded)?.shareProcessNamespace, row.shared ?? 'absent', name)
+    t.equal(mapOf(patched.spec).shareProcessNamespace, true, name)
+  }
+})
+
+t.test('observers run as the user that they observe', async (t) => {
+  for (const recorded of injected.filter(({ row }) => row.user !== undefined)) {
+    for (const { securityContext } of observersOf(recorded)) {
+      t.equal(mapOf(securityContext).runAsUser, recorded.row.user, recorded.name)
+      t.equal(mapOf(securityContext).runAsNonRoot, true, recorded.name)
+    }
+  }
+})
+
+t.test('Guaranteed pods stay Guaranteed, and no other becomes it', async (t) => {
+  for (const { name, row, pod, patched } of injected) {
+    const isSaid = row.isStillGuaranteed === true
+    t.equal(isGuaranteed(pod), isSaid, `${name} as it came`)
+    t.equal(isGuaranteed(patched), isSaid, `${name} with observers`)
+  }
+})
+
+t.test('observers have limits, and requests only where the pod is Guaranteed', async (t) => {
+  for (const recorded of injected) {
+    const right = resourcesIn(recorded.row)
+    for (const { resources } of observersOf(recorded)) t.strictSame(resources, right, recorded.name)
+  }
+})
+
+t.test(
+  'a pod in a restricted namespace passes Pod Security restricted with observers',
+  async (t) => {
+    const restricted = injected.filter(({ row }) => row.passesRestricted)
+    t.equal(restricted.length, 1)
+    for (const { name, patched } of restricted) t.strictSame(restrictedProblems(patched), [], name)
+  },
+)
+
+t.test('observers come after the containers that were there', async (t) => {
+  for (const { name, row, pod, patched } of injected) {
+    const before = mapsOf(mapOf(pod.spec).initContainers).map(({ name }) => name)
+    const after = mapsOf(mapOf(patched.spec).initContainers).map(({ name }) => name)
+    t.strictSame(after, [...(row.after ?? before), ...(row.metrics ?? [])], name)
+  }
+})
+
+t.test('observers are told what was asked', async (t) => {
+  for (const recorded of injected.filter(({ row }) => row.told !== undefined)) {
+    for (const { env } of observersOf(recorded)) {
+      const told = Object.fromEntries(mapsOf(env).map(({ name, value }) => [name, value]))
+      t.match(told, recorded.row.told, recorded.name)
+    }
+  }
+})
+
+t.test('every answer is the golden one', async (t) => {
+  const results = await runCases(CASES, {})
+  t.strictSame(results.map(({ name }) => name).sort(), folders.sort())
+  for (const { name, outcome, trouble } of results) t.equal(outcome, 'same', trouble ?? name)
+})
+
+t.test('a patch adds, and leaves everything else in the pod as it was', async (t) => {
+  for (const { name, operations, pod, patched } of cases) {
+    t.strictSame(new Set(operations.map(({ op }) => op)), new Set(operations.length ? ['add'] : []))
+    const rest = operations.length === 0 ? patched : withoutObservers(patched, pod, [])
+    t.strictSame(rest, pod, name)
+    t.strictSame(mapOf(patched.metadata).labels, mapOf(pod.metadata).labels, `${name}: labels`)
+  }
+})
+
+t.test(
+  'a second review of the patched pod gives no patch, and the same reason again',
+  async (t) => {
+    for (const { name, row, review, patched } of cases) {
+      const object = review.object === null ? null : patched
+      const { decision, response } = answer({ ...review, object })
+      t.equal('reason' in decision && decision.reason, row.reason ?? 'already-injected', name)
+      t.equal(decision.outcome, 'left', name)
+      t.equal(response.response.patch, undefined, name)
+    }
+  },
+)

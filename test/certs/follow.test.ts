@@ -1,0 +1,188 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type Followed, follow, type Reading } from '../../certs/follow.ts'
+import { readKeyPair } from '../../certs/key-pair.ts'
+import { makeAuthority } from '../../certs/make.ts'
+import { mountFiles, until } from '../server.ts'
+
+interface Text extends Reading {
+  readonly text: string
+}
+
+/** Reads a file that must not hold the word bad. */
+async function readText(path: string): Promise<Text> {
+  const text = await readFile(path, 'utf8')
+  if (text.startsWith('bad')) throw new Error(`${path} holds ${text}`)
+  return { text, revision: text }
+}
+
+/** Follows a file whose readings, changes and troubles are counted. */
+async function followText(t: Test, path: string) {
+  const seen = { reads: 0, changes: [] as string[], troubles: [] as string[] }
+  const read = () => {
+    seen.reads += 1
+    return readText(path)
+  }
+  const followed = follow(await read(), read, {
+    everyMs: 20,
+    onChange: ({ text }) => seen.changes.push(text),
+    onTrouble: (trouble) => seen.troubles.push(trouble),
+  })
+  t.teardown(() => followed.stop())
+  return { followed, seen }
+}
+
+async function severalLooks(seen: { readonly reads: number }): Promise<void> {
+  const { reads } = seen
+  await until('it looked several times', () => seen.reads > reads + 3)
+}
+
+t.test('a file that changes is noticed once, and one that does not never', async (t) => {
+  const path = join(t.testdir({ file: 'one' }), 'file')
+  const { followed, seen } = await followText(t, path)
+  await severalLooks(seen)
+  t.strictSame(seen.changes, [])
+  t.equal(followed.current.text, 'one')
+  writeFileSync(`${path}.new`, 'two')
+  renameSync(`${path}.new`, path)
+  await until('the change is noticed', () => followed.current.text === 'two')
+  await severalLooks(seen)
+  t.strictSame(seen.changes, ['two'])
+  t.strictSame(seen.troubles, [])
+  t.equal(followed.trouble, undefined)
+})
+
+t.test('what does not hold is told once, and the last that held stays', async (t) => {
+  const path = join(t.testdir({ file: 'one' }), 'file')
+  const { followed, seen } = await followText(t, path)
+  writeFileSync(path, 'bad')
+  await until('it is told', () => followed.trouble !== undefined)
+  await severalLooks(seen)
+  t.strictSame(seen.troubles, [`${path} holds bad`])
+  t.equal(followed.trouble, `${path} holds bad`)
+  t.equal(followed.current.text, 'one')
+  t.strictSame(seen.changes, [])
+  writeFileSync(path, 'bad again')
+  await until('the other trouble is told', () => followed.trouble === `${path} holds bad again`)
+  t.strictSame(seen.troubles.at(-1), `${path} holds bad again`)
+})
+
+t.test('trouble is over when what held before is back, and can be told again', async (t) => {
+  const path = join(t.testdir({ file: 'one' }), 'file')
+  const { followed, seen } = await followText(t, path)
+  for (const times of [1, 2]) {
+    writeFileSync(`${path}.new`, 'bad')
+    renameSync(`${path}.new`, path)
+    await until('it is told', () => followed.trouble !== undefined)
+    t.equal(seen.troubles.length, times)
+    writeFileSync(`${path}.new`, 'one')
+    renameSync(`${path}.new`, path)
+    await until('it is over', () => followed.trouble === undefined)
+  }
+  t.strictSame(seen.changes, [], 'nothing changed')
+})
+
+t.test('what could not be taken up is trouble that is told once, and tried again', async (t) => {
+  let isRefused = true
+  let refusals = 0
+  const troubles: string[] = []
+  const followed = follow<Reading>({ revision: 'one' }, async () => ({ revision: 'two' }), {
+    everyMs: 5,
+    onChange() {
+      if (!isRefused) return
+      refusals += 1
+      throw new Error('not now')
+    },
+    onTrouble: (trouble) => troubles.push(trouble),
+  })
+  t.teardown(() => followed.stop())
+  await until('it was refused several times', () => refusals > 3)
+  t.equal(followed.trouble, 'not now')
+  t.equal(followed.current.revision, 'one')
+  isRefused = false
+  await until('it was taken up', () => followed.current.revision === 'two')
+  t.equal(followed.trouble, undefined)
+  t.strictSame(troubles, ['not now'])
+})
+
+t.test('what is thrown need not be an error', async (t) => {
+  const followed = follow({ revision: '1' }, () => Promise.reject('a word'), {
+    everyMs: 5,
+    onChange() {},
+    onTrouble() {},
+  })
+  t.teardown(() => followed.stop())
+  await until('it is told', () => followed.trouble === 'a word')
+})
+
+t.test('a slow reading never takes the place of a newer one', async (t) => {
+  const changes: string[] = []
+  let readings = 0
+  let finish = (_reading: Reading) => {}
+  const slow = new Promise<Reading>((resolve) => {
+    finish = resolve
+  })
+  const read = () => {
+    readings += 1
+    return readings === 1 ? slow : Promise.resolve({ revision: 'new' })
+  }
+  const followed = follow<Reading>({ revision: 'first' }, read, {
+    everyMs: 5,
+    onChange: ({ revision }) => changes.push(revision),
+    onTrouble() {},
+  })
+  t.teardown(() => followed.stop())
+  await sleep(60)
+  finish({ revision: 'old' })
+  await until('the new one is there', () => followed.current.revision === 'new')
+  await sleep(30)
+  t.ok(changes.length < 3, changes.join(', '))
+  t.notOk(changes.lastIndexOf('old') > changes.indexOf('new'), changes.join(', '))
+})
+
+t.test('who stops following looks no more', async (t) => {
+  const path = join(t.testdir({ file: 'one' }), 'file')
+  const { followed, seen } = await followText(t, path)
+  await severalLooks(seen)
+  followed.stop()
+  const { reads } = seen
+  // A reading that had begun may still end.
+  await sleep(60)
+  writeFileSync(path, 'two')
+  await sleep(60)
+  t.equal(seen.reads, reads)
+  t.equal(followed.current.text, 'one')
+})
+
+t.test('a Secret that the kubelet replaces is followed through its links', async (t) => {
+  const folder = join(t.testdir({ tls: {} }), 'tls')
+  const authority = await makeAuthority()
+  const issue = async () => {
+    const { cert, key } = await authority.issue({ names: ['localhost'] })
+    return { 'ca.crt': authority.ca, 'tls.crt': cert, 'tls.key': key }
+  }
+  const first = await issue()
+  mountFiles(folder, first)
+  const read = () => readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
+  const followed: Followed<Awaited<ReturnType<typeof read>>> = follow(await read(), read, {
+    everyMs: 5,
+    onChange() {},
+    onTrouble() {},
+  })
+  t.teardown(() => followed.stop())
+  t.equal(followed.current.cert, first['tls.crt'])
+  for (let round = 0; round < 3; round++) {
+    const next = await issue()
+    mountFiles(folder, next)
+    await until('the new pair is read', () => followed.current.cert === next['tls.crt'])
+    t.equal(followed.current.key, next['tls.key'])
+  }
+  const good = followed.current
+  const stranger = await issue()
+  mountFiles(folder, { ...(await issue()), 'tls.key': stranger['tls.key'] })
+  await until('it is told', () => /the key of .* is not that of/.test(followed.trouble ?? ''))
+  t.equal(followed.current, good)
+})

@@ -1,0 +1,101 @@
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readKeyPair } from '../../certs/key-pair.ts'
+import { makeAuthority } from '../../certs/make.ts'
+
+const authority = await makeAuthority()
+const one = await authority.issue({ names: ['localhost'], days: 2 })
+const other = await authority.issue({ names: ['localhost'] })
+
+t.test('a pair is read with its end', async (t) => {
+  const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
+  const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
+  t.equal(pair.cert, one.cert)
+  t.equal(pair.key, one.key)
+  t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
+})
+
+t.test('a chain in the file of the certificate stays, and the first of it counts', async (t) => {
+  const chain = `${one.cert}\n${authority.ca}`
+  const folder = t.testdir({ 'tls.crt': chain, 'tls.key': one.key })
+  const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
+  t.equal(pair.cert, chain)
+  t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
+})
+
+t.test('the revision is of both files', async (t) => {
+  const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
+  const read = () => readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
+  const { revision } = await read()
+  t.equal((await read()).revision, revision)
+  writeFileSync(join(folder, 'tls.key'), `${one.key}\n`)
+  const second = (await read()).revision
+  t.not(second, revision)
+  writeFileSync(join(folder, 'tls.crt'), `${one.cert}\n`)
+  t.not((await read()).revision, second)
+})
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+const rsaKey = rsa.export({ type: 'pkcs8', format: 'pem' }).toString()
+const cut = (pem: string) => pem.slice(0, pem.length / 2)
+
+const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+  [
+    'of another pair',
+    { 'tls.crt': one.cert, 'tls.key': other.key },
+    /^the key of .*tls\.key is not that of the certificate .*tls\.crt$/,
+  ],
+  [
+    'of another kind',
+    { 'tls.crt': one.cert, 'tls.key': rsaKey },
+    /^the key of .*tls\.key is not that of the certificate .*tls\.crt$/,
+  ],
+  [
+    'garbage',
+    { 'tls.crt': one.cert, 'tls.key': 'garbage' },
+    /tls\.key holds no private key in PEM: ./,
+  ],
+  ['empty', { 'tls.crt': one.cert, 'tls.key': '' }, /tls\.key holds no private key in PEM: ./],
+  [
+    'written by half',
+    { 'tls.crt': one.cert, 'tls.key': cut(one.key) },
+    /tls\.key holds no private key in PEM: ./,
+  ],
+  [
+    'a certificate',
+    { 'tls.crt': one.cert, 'tls.key': one.cert },
+    /tls\.key holds no private key in PEM: ./,
+  ],
+  ['not there', { 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
+  [
+    'good, and the certificate garbage',
+    { 'tls.crt': 'garbage', 'tls.key': one.key },
+    /tls\.crt holds no certificate in PEM: ./,
+  ],
+  [
+    'good, and the certificate written by half',
+    { 'tls.crt': cut(one.cert), 'tls.key': one.key },
+    /tls\.crt holds no certificate in PEM: ./,
+  ],
+  [
+    'good, and the certificate a key',
+    { 'tls.crt': one.key, 'tls.key': one.key },
+    /tls\.crt holds no certificate in PEM: ./,
+  ],
+  ['good, and the certificate not there', { 'tls.key': one.key }, /ENOENT.*tls\.crt/],
+]
+
+for (const [what, files, message] of WRONG) {
+  t.test(`a key that is ${what} is an error that names the file`, async (t) => {
+    const folder = t.testdir(files)
+    const reading = readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
+    const error = await reading.then(
+      () => undefined,
+      (error: Error) => error,
+    )
+    t.match(error?.message, message)
+    t.notMatch(error?.message, one.key.split('\n')[1], 'and never shows the key')
+  })
+}

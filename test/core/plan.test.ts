@@ -1,0 +1,330 @@
+import t from 'tap'
+import {
+  askingPod,
+  type Json,
+  perfOf,
+  podOf,
+  type Ride,
+  ride,
+  type Texts,
+  variable,
+} from './build.ts'
+
+const CONTAINER = { 'ridealong.dev/mode': 'container' }
+const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+const namesIn = (list: readonly { readonly name: string }[] | undefined) =>
+  list?.map(({ name }) => name)
+
+/**
+ * The kubelet's expansion of a value, in a container without any variable to refer to
+ * (kubernetes third_party/forked/golang/expansion/expand.go).
+ */
+function expand(input: string): string {
+  let output = ''
+  for (let cursor = 0; cursor < input.length; cursor += 1) {
+    const [text, consumed] =
+      input[cursor] === '$' ? readReference(input.slice(cursor + 1)) : ['', 0]
+    output += consumed === 0 ? input[cursor] : text
+    cursor += consumed
+  }
+  return output
+}
+
+/** What follows a `$` becomes, and how many characters of it that takes. */
+function readReference(rest: string): [text: string, consumed: number] {
+  if (rest === '') return ['', 0]
+  if (rest.startsWith('$')) return ['$', 1]
+  const end = rest.indexOf(')')
+  if (rest.startsWith('(') && end > 0) return [`EXPANDED:${rest.slice(1, end)}`, end + 1]
+  return [`$${rest[0]}`, 1]
+}
+
+t.test('an observer in mode native is the last init container, and restarts always', async (t) => {
+  const initContainers = [
+    { name: 'setup', image: 'a' },
+    { name: 'proxy', image: 'b', restartPolicy: 'Always' },
+    { name: 'wait', image: 'c' },
+  ]
+  const before = askingPod(
+    { initContainers },
+    { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' },
+  )
+  const { pod, observers } = ride(before)
+  const expected = ['setup', 'proxy', 'wait', 'perf-sysstat', 'io-sysstat']
+  t.strictSame(namesIn(pod.spec.initContainers), expected)
+  t.strictSame(pod.spec.initContainers?.slice(0, 3), initContainers, 'the others are untouched')
+  t.strictSame(namesIn(pod.spec.containers), ['app'])
+  for (const { name, restartPolicy } of Object.values(observers)) {
+    t.equal(restartPolicy, 'Always', name)
+  }
+})
+
+t.test(
+  'an observer in mode container is the last container, and does not say restart',
+  async (t) => {
+    const spec = {
+      containers: [
+        { name: 'app', image: 'a' },
+        { name: 'other', image: 'b' },
+      ],
+      initContainers: [{ name: 'setup', image: 'c' }],
+    }
+    const annotations = { ...CONTAINER, 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
+    const { pod, observers } = ride(askingPod(spec, annotations))
+    t.strictSame(namesIn(pod.spec.containers), ['app', 'other', 'io-sysstat', 'perf-sysstat'])
+    t.strictSame(namesIn(pod.spec.initContainers), ['setup'])
+    for (const observer of Object.values(observers)) {
+      t.notOk('restartPolicy' in observer, observer.name)
+    }
+  },
+)
+
+t.test('an observer is what the catalog says, and no more', async (t) => {
+  const { name, image, imagePullPolicy, command } = perfOf(ride(askingPod()))
+  t.strictSame(
+    { name, image, imagePullPolicy, command },
+    {
+      name: 'perf-sysstat',
+      image: 'registry.example/observer:1',
+      imagePullPolicy: 'IfNotPresent',
+      command: ['perf-sysstat'],
+    },
+  )
+  const allowed = [
+    'name',
+    'image',
+    'imagePullPolicy',
+    'command',
+    'restartPolicy',
+    'env',
+    'resources',
+    'securityContext',
+    'volumeMounts',
+  ]
+  t.strictSame(Object.keys(perfOf(ride(askingPod()))).sort(), allowed.sort(), 'no probe, no hook')
+})
+
+t.test('the process namespace becomes shared, whatever the pod said', async (t) => {
+  const rows: [string, Json][] = [
+    ['absent', {}],
+    ['absent', { shareProcessNamespace: null }],
+    ['false', { shareProcessNamespace: false }],
+    ['true', { shareProcessNamespace: true }],
+  ]
+  for (const [before, spec] of rows) {
+    const { pod, status } = ride(askingPod(spec))
+    t.equal(pod.spec.shareProcessNamespace, true, before)
+    t.equal(status?.shareProcessNamespace, before, 'the status says what it was')
+  }
+})
+
+t.test('the token of the service account is covered where the pod would mount it', async (t) => {
+  const rows: [string, Json, boolean][] = [
+    ['nothing is said', {}, true],
+    ['it is mounted', { automountServiceAccountToken: true }, true],
+    ['it is not', { automountServiceAccountToken: false }, false],
+  ]
+  for (const [name, spec, isCovered] of rows) {
+    const outcome = ride(askingPod(spec))
+    const { volumes = [] } = outcome.pod.spec
+    const { volumeMounts = [] } = perfOf(outcome)
+    t.equal(volumes.length, isCovered ? 1 : 0, name)
+    t.strictSame(
+      volumeMounts,
+      volumes.map((volume) => ({ name: volume.name, mountPath: TOKEN_PATH, readOnly: true })),
+    )
+  }
+})
+
+t.test('one cover serves all observers and bears a name of this request', async (t) => {
+  const both = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
+  const rows: [string, string][] = [
+    ['705ab4f5-6393-11e8-b7cc-42010a800002', 'ridealong-no-token-705ab4f5'],
+    ['ABCDEF01-2345', 'ridealong-no-token-abcdef01'],
+    ['a_b.c', 'ridealong-no-token-abc'],
+  ]
+  for (const [uid, name] of rows) {
+    const { pod, observers } = ride(both, { review: { uid } })
+    t.strictSame(namesIn(pod.spec.volumes), [name])
+    for (const { volumeMounts } of Object.values(observers)) {
+      t.strictSame(namesIn(volumeMounts), [name])
+    }
+  }
+  const odd = ride(both, { review: { uid: '---' } }).pod.spec.volumes?.[0]?.name
+  t.match(odd, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'which Kubernetes takes for a name')
+})
+
+t.test('the cover keeps no pod from being evicted: it is no local storage', async (t) => {
+  const [volume] = ride(askingPod()).pod.spec.volumes ?? []
+  t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
+})
+
+t.test('an observer learns from the downward API where it is', async (t) => {
+  const paths = (metadata: Json) => {
+    const annotations = {
+      'ridealong.dev/inject': 'perf-sysstat',
+      ...(metadata.annotations as Json),
+    }
+    const { env = [] } = perfOf(ride({ ...podOf(), metadata: { ...metadata, annotations } }))
+    return Object.fromEntries(
+      env.flatMap(({ name, valueFrom }) =>
+        valueFrom === undefined ? [] : [[name, valueFrom.fieldRef.fieldPath]],
+      ),
+    )
+  }
+  const place = {
+    POD_NAME: 'metadata.name',
+    POD_NAMESPACE: 'metadata.namespace',
+    NODE_NAME: 'spec.nodeName',
+  }
+  const key = 'batch.kubernetes.io/job-completion-index'
+  t.strictSame(paths({}), place)
+  t.strictSame(paths({ annotations: { [key]: '3' } }), {
+    ...place,
+    JOB_COMPLETION_INDEX: `metadata.annotations['${key}']`,
+  })
+  t.strictSame(paths({ labels: { [key]: '3' } }), place, 'an indexed pod has the annotation')
+})
+
+t.test('an observer is told what was asked for', async (t) => {
+  const observer = perfOf(
+    ride(
+      askingPod(
+        { restartPolicy: 'OnFailure', containers: [{ name: 'lammps', image: 'a' }] },
+        { ...CONTAINER, 'ridealong.dev/target-command': 'lmp' },
+      ),
+    ),
+  )
+  const told = [
+    ['RIDEALONG_CATALOG', '3f2a91c0'],
+    ['RIDEALONG_MODE', 'container'],
+    ['RIDEALONG_RESTART_POLICY', 'OnFailure'],
+    ['RIDEALONG_TARGET_CONTAINER', 'lammps'],
+    ['RIDEALONG_TARGET_COMMAND', 'lmp'],
+  ] as const
+  for (const [name, value] of told) t.equal(variable(observer, name), value, name)
+  const plain = perfOf(ride(askingPod()))
+  t.equal(variable(plain, 'RIDEALONG_MODE'), 'native')
+  t.equal(variable(plain, 'RIDEALONG_RESTART_POLICY'), 'Always', "Kubernetes's default")
+  const names = (observer.env ?? []).map(({ name }) => name)
+  t.equal(new Set(names).size, names.length, 'no variable twice')
+})
+
+t.test('an observer is told the owner, where it can be printed', async (t) => {
+  const ownerOf = (ownerReferences: unknown) =>
+    variable(
+      perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, { ownerReferences }))),
+      'RIDEALONG_OWNER',
+    )
+  const owner = (name: unknown, kind: unknown = 'Job', controller: unknown = true) => ({
+    apiVersion: 'batch/v1',
+    kind,
+    name,
+    controller,
+  })
+  const rows: [string, unknown, string | undefined][] = [
+    ['nobody', undefined, undefined],
+    ['no list', 'lammps', undefined],
+    ['the controller', [owner('lammps')], 'Job/lammps'],
+    [
+      'the controller among others',
+      [owner('other', 'ConfigMap', false), owner('lammps')],
+      'Job/lammps',
+    ],
+    ['an owner that is no controller', [owner('lammps', 'Job', false)], undefined],
+    ['an owner that does not say', [owner('lammps', 'Job', null)], undefined],
+    ['a name with NUL', [owner('lam\0mps')], undefined],
+    ['a name with a line break', [owner('lam\nmps')], undefined],
+    ['a name beyond ASCII', [owner('lämmps')], undefined],
+    ['a name of 512 characters with its kind', [owner('x'.repeat(508))], `Job/${'x'.repeat(508)}`],
+    ['a name longer than any', [owner('x'.repeat(509))], undefined],
+    ['a name that is no text', [owner(7)], undefined],
+    ['a kind that is no text', [owner('lammps', null)], undefined],
+    ['nonsense', [null, 7, 'x'], undefined],
+  ]
+  for (const [name, references, expected] of rows) t.equal(ownerOf(references), expected, name)
+})
+
+t.test('what the kubelet expands in a value gives the text that the user wrote', async (t) => {
+  const texts = [
+    '$',
+    '$$',
+    '$$$',
+    '^lmp$',
+    '$(HOME)',
+    '$(POD_NAME)',
+    '$$(POD_NAME)',
+    '$$$(POD_NAME)',
+    '^(lmp|mdrun)$',
+    '($)',
+    '$(',
+    '$)',
+    'a$b$c$',
+    "$&$1$`$'",
+    '(a|b$)(POD_NAME)',
+  ]
+  for (const text of texts) {
+    const observer = perfOf(ride(askingPod({}, { 'ridealong.dev/target-command': text })))
+    const value = variable(observer, 'RIDEALONG_TARGET_COMMAND') ?? ''
+    t.equal(expand(value), text, text)
+  }
+  t.equal(expand('$(POD_NAME)'), 'EXPANDED:POD_NAME', 'unescaped it would be a reference')
+})
+
+t.test('every value of ours is escaped, not the command alone', async (t) => {
+  const metadata = {
+    ownerReferences: [{ kind: 'Job', name: 'a$(POD_NAME)$', controller: true }],
+  }
+  const spec = { containers: [{ name: 'app$(POD_NAME)', image: 'a' }] }
+  const observer = perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, spec, metadata)))
+  t.equal(expand(variable(observer, 'RIDEALONG_OWNER') ?? ''), 'Job/a$(POD_NAME)$')
+  t.equal(expand(variable(observer, 'RIDEALONG_TARGET_CONTAINER') ?? ''), 'app$(POD_NAME)')
+})
+
+t.test('of metadata only annotations of ours are written', async (t) => {
+  const metadata = { labels: { app: 'lammps' }, finalizers: ['x'] }
+  const others = { 'example.com/a~b': 'c', '~1': '/' }
+  const written = (outcome: Ride) => {
+    const { annotations = {}, ...rest } = outcome.pod.metadata
+    const ours = Object.entries(annotations).filter(([key]) => !Object.hasOwn(others, key))
+    return { rest, keys: ours.map(([key]) => key).sort(), kept: annotations['example.com/a~b'] }
+  }
+  const asked = { 'ridealong.dev/inject': 'perf-sysstat' }
+  const at = (more: Texts) => written(ride(podOf({ ...others, ...asked, ...more }, {}, metadata)))
+  const rest = { name: 'lammps-0', ...metadata }
+  t.strictSame(at({}), {
+    rest,
+    keys: ['ridealong.dev/inject', 'ridealong.dev/status'],
+    kept: 'c',
+  })
+  t.strictSame(at(CONTAINER), {
+    rest,
+    keys: [
+      'kubectl.kubernetes.io/default-container',
+      'ridealong.dev/inject',
+      'ridealong.dev/mode',
+      'ridealong.dev/status',
+    ],
+    kept: 'c',
+  })
+  t.strictSame(at({ 'ridealong.dev/inject': 'nobody' }), {
+    rest,
+    keys: ['ridealong.dev/inject', 'ridealong.dev/status'],
+    kept: 'c',
+  })
+})
+
+t.test('a pod that is left gets its status and nothing else', async (t) => {
+  const before = askingPod({ hostPID: true })
+  const { pod, status } = ride(before)
+  t.strictSame(status, {
+    outcome: 'left',
+    reason: 'host-pid',
+    message: 'hostPID and shareProcessNamespace exclude each other',
+  })
+  t.strictSame(pod.spec, before.spec)
+  const again = ride(pod)
+  t.equal(again.word, 'host-pid')
+  t.equal(again.isPatched, false, 'a status that is there is not written again')
+})

@@ -1,0 +1,497 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { renameSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { Agent } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { makeAuthority } from '../../certs/make.ts'
+import { serve } from '../../webhook/serve.ts'
+import {
+  ASKING,
+  addedNames,
+  call,
+  capturedLog,
+  inTime,
+  isListening,
+  JSON_TYPE,
+  keepAliveAgent,
+  mountFiles,
+  NAMES,
+  openSocket,
+  podOf,
+  post,
+  type Running,
+  reviewOf,
+  sampleOf,
+  startServer,
+  until,
+} from '../server.ts'
+
+const PODS = '/mutate/pods'
+const asking = JSON.stringify(reviewOf(ASKING))
+
+/** A drain that ends by being quiet, or not in any test's time. */
+const PATIENT = { quietMs: 100, limitMs: 90_000 }
+
+interface Readiness {
+  readonly status: number
+  readonly word: string
+  readonly checks: Readonly<Record<string, string>>
+}
+
+async function readiness({ status }: Running): Promise<Readiness> {
+  const answer = await status('/readyz')
+  const { status: word, checks } = JSON.parse(answer.body)
+  return { status: answer.status, word, checks }
+}
+
+async function failures(running: Running, what: string): Promise<number> {
+  return sampleOf(await running.metrics(), 'ridealong_reload_failures_total', { what }) ?? 0
+}
+
+/** The certificate that a new connection is shown. */
+async function shown({ port, ca }: Running): Promise<X509Certificate> {
+  const socket = await openSocket(port, ca)
+  const { raw } = socket.getPeerCertificate()
+  socket.destroy()
+  return new X509Certificate(raw)
+}
+
+t.test('a server that serves is healthy and ready, and says what it looked at', async (t) => {
+  const running = await startServer(t)
+  const health = await running.status('/healthz')
+  t.equal(health.status, 200)
+  t.match(health.headers['content-type'], 'application/json')
+  t.strictSame(await readiness(running), {
+    status: 200,
+    word: 'ready',
+    checks: { serving: 'ok', certificate: 'ok', catalog: 'ok', namespaces: 'ok' },
+  })
+  t.equal((await running.status('/nothing')).status, 404)
+})
+
+t.test('the webhook is not to be had without TLS, nor the status with it', async (t) => {
+  const { port, ca, server } = await startServer(t)
+  await t.rejects(call({ port, path: PODS, method: 'POST', headers: JSON_TYPE, body: asking }))
+  const plain = await call({ port: server.statusPort, path: PODS, method: 'POST' })
+  t.equal(plain.status, 404)
+  t.equal((await call({ port, ca, path: '/metrics' })).status, 404)
+})
+
+t.test('the metrics have the names that dashboards know', async (t) => {
+  const running = await startServer(t)
+  await post(running, PODS, asking)
+  const answer = await running.status('/metrics')
+  t.match(answer.headers['content-type'], 'text/plain')
+  for (const [name, type] of [
+    ['ridealong_reviews_total', 'counter'],
+    ['ridealong_injections_total', 'counter'],
+    ['ridealong_review_duration_seconds', 'histogram'],
+    ['ridealong_certificate_expiry_timestamp_seconds', 'gauge'],
+    ['ridealong_catalog_info', 'gauge'],
+    ['ridealong_reload_failures_total', 'counter'],
+    ['process_cpu_user_seconds_total', 'counter'],
+    ['nodejs_eventloop_lag_p99_seconds', 'gauge'],
+  ] as const) {
+    t.match(answer.body, `# TYPE ${name} ${type}\n`)
+  }
+  const labels = { outcome: 'injected', reason: 'injected' }
+  t.equal(sampleOf(answer.body, 'ridealong_reviews_total', labels), 1)
+  t.equal(sampleOf(answer.body, 'ridealong_injections_total', { metric: 'perf-sysstat' }), 1)
+  t.equal(sampleOf(answer.body, 'ridealong_review_duration_seconds_count'), 1)
+  t.match(answer.body, /^ridealong_catalog_info\{revision="[0-9a-f]{8}"\} 1$/m)
+  for (const le of ['0.005', '0.025', '0.1', '0.5', '1', '2.5', '10', '25']) {
+    t.match(answer.body, `ridealong_review_duration_seconds_bucket{le="${le}"}`)
+  }
+})
+
+t.test('the expiry that is shown is the end of the certificate', async (t) => {
+  for (const days of [1, 5]) {
+    const running = await startServer(t, { days })
+    const expiry = sampleOf(
+      await running.metrics(),
+      'ridealong_certificate_expiry_timestamp_seconds',
+    )
+    t.equal(expiry, Date.parse((await shown(running)).validTo) / 1000)
+  }
+})
+
+t.test('a renewed pair is served to new connections, and old ones go on', async (t) => {
+  const running = await startServer(t)
+  const agent = keepAliveAgent(t)
+  await post(running, PODS, asking, agent)
+  const before = await shown(running)
+  const pair = await running.authority.issue({ names: NAMES, days: 3 })
+  const renewed = new X509Certificate(pair.cert)
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
+  await until('the new pair is served', async () => {
+    return (await shown(running)).fingerprint256 === renewed.fingerprint256
+  })
+  t.not(before.fingerprint256, renewed.fingerprint256)
+  const answer = await post(running, PODS, asking, agent)
+  t.strictSame(addedNames(answer), ['perf-sysstat'])
+  t.equal(answer.reused, true, 'the connection of before')
+  t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'])
+  const expiry = sampleOf(await running.metrics(), 'ridealong_certificate_expiry_timestamp_seconds')
+  t.equal(expiry, Date.parse(renewed.validTo) / 1000)
+  t.equal((await readiness(running)).checks.certificate, 'ok')
+})
+
+t.test('after a renewal nobody gets by with TLS 1.1', async (t) => {
+  const running = await startServer(t)
+  const pair = await running.authority.issue({ names: NAMES, days: 3 })
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
+  await until('it is noticed', () => running.lines.some((line) => line.includes('reloaded')))
+  const { port, ca } = running
+  const agent = keepAliveAgent(t, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL' })
+  await t.rejects(post({ port, ca }, PODS, asking, agent))
+})
+
+t.test('a pair that does not hold leaves the last good one, and is told', async (t) => {
+  const running = await startServer(t)
+  const good = await shown(running)
+  const folder = join(running.folder, 'tls')
+  const [one, other] = await Promise.all([
+    running.authority.issue({ names: NAMES }),
+    running.authority.issue({ names: NAMES }),
+  ])
+  const bad: readonly (readonly [Record<string, string>, RegExp])[] = [
+    [{ 'tls.crt': one.cert, 'tls.key': other.key }, /the key of .*tls\.key is not that of/],
+    [{ 'tls.crt': 'garbage', 'tls.key': one.key }, /tls\.crt holds no certificate/],
+    [{ 'tls.crt': one.cert, 'tls.key': '' }, /tls\.key holds no private key/],
+    [{ 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
+  ]
+  for (const [index, [files, trouble]] of bad.entries()) {
+    mountFiles(folder, files)
+    await until('it is shown', async () => {
+      return trouble.test((await readiness(running)).checks.certificate ?? '')
+    })
+    t.equal((await readiness(running)).status, 200, 'ready: calls are answered as before')
+    t.equal((await shown(running)).fingerprint256, good.fingerprint256)
+    t.equal(await failures(running, 'certificate'), index + 1)
+  }
+  await sleep(100)
+  t.equal(await failures(running, 'certificate'), bad.length, 'counted once, not at each look')
+  const errors = running.lines.filter((line) => line.includes('"level":50'))
+  t.equal(errors.length, bad.length)
+  t.match(errors[0], /"what":"certificate"/)
+  mountFiles(folder, { 'tls.crt': one.cert, 'tls.key': one.key })
+  await until('the good pair is served', async () => {
+    return (await shown(running)).fingerprint256 === new X509Certificate(one.cert).fingerprint256
+  })
+  t.equal((await readiness(running)).checks.certificate, 'ok')
+})
+
+t.test('no key ever reaches the log or the status', async (t) => {
+  const running = await startServer(t)
+  const [one, other] = await Promise.all([
+    running.authority.issue({ names: NAMES }),
+    running.authority.issue({ names: NAMES }),
+  ])
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': one.cert, 'tls.key': other.key })
+  await until('it is noticed', async () => (await failures(running, 'certificate')) === 1)
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': one.key, 'tls.key': one.key })
+  await until('it is noticed', async () => (await failures(running, 'certificate')) === 2)
+  const said = running.lines.join('') + (await running.status('/readyz')).body
+  const [, secret = 'none'] = one.key.split('\n')
+  t.notMatch(said, secret)
+  t.notMatch(said, 'PRIVATE KEY-----')
+})
+
+t.test('a server whose certificate has ended is not ready', async (t) => {
+  const running = await startServer(t, { days: -1 })
+  const { status, word, checks } = await readiness(running)
+  t.equal(status, 503)
+  t.equal(word, 'not ready')
+  t.match(checks.certificate, /^ended \d{4}-\d\d-\d\dT/)
+  t.equal((await running.status('/healthz')).status, 200, 'a restart would not help')
+  const { cert, key } = await running.authority.issue({ names: NAMES })
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': cert, 'tls.key': key })
+  await until('it is ready', async () => (await readiness(running)).status === 200)
+})
+
+const metricDocument = (name: string, description = 'a metric of ours') => `
+apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata: {name: ${name}}
+spec:
+  description: ${description}
+  privilege: restricted
+  container:
+    image: example.com/observer:1
+    resources: {limits: {cpu: 10m, memory: 16Mi}}
+`
+
+async function revisionOf(running: Running): Promise<string> {
+  const [, revision = '', ...others] =
+    /^ridealong_catalog_info\{revision="(\w+)"\} 1$/m.exec(await running.metrics()) ?? []
+  return others.length > 0 ? 'several' : revision
+}
+
+async function gets(running: Running, metric: string): Promise<readonly string[]> {
+  const review = reviewOf(podOf({ 'ridealong.dev/inject': metric }))
+  return addedNames(await post(running, PODS, review))
+}
+
+t.test('a metric is offered as soon as its document is there', async (t) => {
+  const running = await startServer(t, { catalog: {} })
+  const revision = await revisionOf(running)
+  t.strictSame(await gets(running, 'ours'), [])
+  writeFileSync(join(running.folder, 'catalog', 'ours.yaml'), metricDocument('ours'))
+  await until('it is offered', async () => (await gets(running, 'ours')).includes('ours'))
+  const metrics = await running.metrics()
+  t.equal(metrics.split('\n').filter((line) => line.startsWith('ridealong_catalog_info')).length, 1)
+  t.not(await revisionOf(running), revision)
+  t.strictSame(await gets(running, 'perf-sysstat'), ['perf-sysstat'], 'the built-in ones stay')
+})
+
+t.test('a catalog as a mounted ConfigMap is followed too', async (t) => {
+  const running = await startServer(t, { catalog: {} })
+  const folder = join(running.folder, 'catalog')
+  for (const name of ['first', 'second']) {
+    mountFiles(folder, { 'metric.yaml': metricDocument(name) })
+    await until(`${name} is offered`, async () => (await gets(running, name)).includes(name))
+  }
+  t.strictSame(await gets(running, 'first'), [], 'what is gone is no longer offered')
+})
+
+t.test('a document that does not hold changes nothing, and is told', async (t) => {
+  const running = await startServer(t, { catalog: { 'ours.yaml': metricDocument('ours') } })
+  const revision = await revisionOf(running)
+  writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('More'))
+  await until('it is shown', async () => (await readiness(running)).checks.catalog !== 'ok')
+  const { status, checks } = await readiness(running)
+  t.equal(status, 200)
+  t.match(checks.catalog, /more\.yaml: metric More: metadata\.name /)
+  t.equal(await failures(running, 'catalog'), 1)
+  t.strictSame(await gets(running, 'ours'), ['ours'])
+  t.equal(await revisionOf(running), revision)
+  writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('more'))
+  await until('it is offered', async () => (await gets(running, 'more')).includes('more'))
+  t.equal((await readiness(running)).checks.catalog, 'ok')
+})
+
+t.test('namespaces that are written anew count at once, and nonsense does not', async (t) => {
+  const running = await startServer(t)
+  const path = join(running.folder, 'namespaces.yaml')
+  const inQuiet = async () => addedNames(await post(running, PODS, reviewOf(podOf({}))))
+  t.strictSame(await inQuiet(), [])
+  const annotated = `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: quiet, annotations: {ridealong.dev/inject: io-sysstat}}}
+`
+  writeFileSync(`${path}.new`, annotated)
+  renameSync(`${path}.new`, path)
+  await until('the namespace asks', async () => (await inQuiet()).includes('io-sysstat'))
+  writeFileSync(path, 'kind: Pod')
+  await until('it is shown', async () => (await readiness(running)).checks.namespaces !== 'ok')
+  const { status, checks } = await readiness(running)
+  t.equal(status, 200)
+  t.match(checks.namespaces, /namespaces\.yaml: document 1 /)
+  t.equal(await failures(running, 'namespaces'), 1)
+  t.strictSame(await inQuiet(), ['io-sysstat'])
+})
+
+t.test('callers that keep asking lose no call to a server that ends', async (t) => {
+  const running = await startServer(t, { drain: { quietMs: 300, limitMs: 90_000 } })
+  const after = await startServer(t)
+  let isClosing = false
+  const kept: unknown[] = []
+  const askOnce = async (agent: Agent) => {
+    const isLate = isClosing
+    const { status, headers } = await post(running, PODS, asking, agent)
+    if (isLate) kept.push(headers.connection)
+    return { status, when: isLate ? ('during' as const) : ('before' as const) }
+  }
+  /** Asks until it has been sent away often enough to have noticed, then asks another server. */
+  const ask = async () => {
+    const agent = keepAliveAgent(t)
+    const answers = { before: 0, during: 0, other: 0 }
+    while (answers.during < 20) {
+      const { status, when } = await askOnce(agent)
+      answers[status === 200 ? when : 'other'] += 1
+    }
+    for (let i = 0; i < 5; i++) addedNames(await post(after, PODS, asking, agent))
+    return answers
+  }
+  const callers = Promise.all(Array.from({ length: 20 }, ask))
+  await sleep(100)
+  isClosing = true
+  const closing = running.server.close()
+  const { status, checks } = await readiness(running)
+  t.equal(status, 503)
+  t.equal(checks.serving, 'draining')
+  t.equal((await running.status('/healthz')).status, 200)
+  const answers = await inTime(callers)
+  t.not(answers, 'late')
+  for (const { before, other } of answers === 'late' ? [] : answers) {
+    t.ok(before > 0)
+    t.equal(other, 0, 'each was answered with 200')
+  }
+  t.strictSame(new Set(kept), new Set(['close']), 'each later answer sends the caller elsewhere')
+  t.equal(await inTime(closing), undefined, 'the server has ended')
+  t.equal(await isListening(running.port), false)
+  t.equal(await isListening(running.server.statusPort), false)
+})
+
+t.test('before it ends a server keeps its connections', async (t) => {
+  const running = await startServer(t)
+  const answer = await post(running, PODS, asking, keepAliveAgent(t))
+  t.equal(answer.headers.connection, 'keep-alive')
+})
+
+t.test('a call that has begun is waited for', async (t) => {
+  const running = await startServer(t, { drain: { quietMs: 1, limitMs: 90_000 } })
+  const socket = await openSocket(running.port, running.ca)
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk
+  })
+  const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
+  socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 50)}`)
+  // Another call, answered: by then the server has seen the first one.
+  await post(running, PODS, asking)
+  await sleep(50)
+  const closing = running.server.close()
+  await sleep(300)
+  t.equal(await isListening(running.port), true)
+  socket.write(asking.slice(50))
+  await until('it is answered', () => received.includes('"allowed":true'))
+  t.match(received, /^HTTP\/1\.1 200 /)
+  t.equal(await inTime(closing), undefined)
+})
+
+t.test('calls that broke off or were refused do not keep a server from ending', async (t) => {
+  const running = await startServer(t, { drain: PATIENT })
+  const { port, ca } = running
+  const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
+  for (const end of ['destroy', 'end'] as const) {
+    const socket = await openSocket(port, ca)
+    socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 100)}`)
+    await sleep(50)
+    socket.resume()[end]()
+    await once(socket, 'close')
+  }
+  const body = Array.from({ length: 8 }, () => Buffer.alloc(1024 * 1024, 0x20))
+  await call({ port, ca, path: PODS, method: 'POST', headers: JSON_TYPE, body })
+  await call({ port, ca, path: PODS, method: 'POST', headers: JSON_TYPE, body: '{' })
+  await call({ port, ca, path: PODS })
+  await call({ port, ca, path: '/nothing' })
+  await sleep(50)
+  t.equal(await inTime(running.server.close()), undefined)
+})
+
+t.test('a call that broke off does not hide another that goes on', async (t) => {
+  const running = await startServer(t, { drain: { quietMs: 1, limitMs: 90_000 } })
+  const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
+  const begun = `${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 100)}`
+  const broken = await openSocket(running.port, running.ca)
+  broken.write(begun)
+  const lasting = await openSocket(running.port, running.ca)
+  t.teardown(() => lasting.destroy())
+  lasting.write(begun)
+  await post(running, PODS, asking)
+  await sleep(50)
+  broken.destroy()
+  await sleep(50)
+  const closing = running.server.close()
+  await sleep(300)
+  t.equal(await isListening(running.port), true, 'it waits')
+  let received = ''
+  lasting.on('data', (chunk) => {
+    received += chunk
+  })
+  lasting.write(asking.slice(100))
+  await until('it is answered', () => received.includes('"allowed":true'))
+  t.equal(await inTime(closing), undefined)
+})
+
+t.test('callers that never stop do not keep a server for ever', async (t) => {
+  const running = await startServer(t, { drain: { quietMs: 90_000, limitMs: 200 } })
+  let isOver = false
+  const caller = (async () => {
+    while (!isOver) await post(running, PODS, asking).catch(() => sleep(10))
+  })()
+  t.equal(await inTime(running.server.close()), undefined)
+  isOver = true
+  await caller
+})
+
+t.test('an idle connection does not keep a server from ending', async (t) => {
+  const running = await startServer(t, { drain: PATIENT })
+  const agent = keepAliveAgent(t)
+  await post(running, PODS, asking, agent)
+  t.equal(await inTime(running.server.close()), undefined)
+})
+
+t.test('a connection that never said a word does not keep a server from ending', async (t) => {
+  const running = await startServer(t, { drain: PATIENT })
+  const silent = await openSocket(running.port, running.ca)
+  t.teardown(() => silent.destroy())
+  t.equal(await inTime(running.server.close()), undefined)
+})
+
+t.test('a call that never ends is given up at the limit', async (t) => {
+  const running = await startServer(t, { drain: { quietMs: 1, limitMs: 200 } })
+  const socket = await openSocket(running.port, running.ca)
+  t.teardown(() => socket.destroy())
+  const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
+  socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 50)}`)
+  await post(running, PODS, asking)
+  t.equal(await inTime(running.server.close()), undefined)
+})
+
+t.test('a port in use is named, and nothing is left listening', async (t) => {
+  const other = createServer()
+  t.teardown(() => other.close())
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  const { port: taken } = other.address() as AddressInfo
+  await t.rejects(startServer(t, { port: taken }), { message: new RegExp(`EADDRINUSE.*:${taken}`) })
+  const spare = createServer()
+  await once(spare.listen(0, '127.0.0.1'), 'listening')
+  const { port: free } = spare.address() as AddressInfo
+  await new Promise((resolve) => spare.close(resolve))
+  await t.rejects(startServer(t, { port: free, statusPort: taken }), {
+    message: new RegExp(`EADDRINUSE.*:${taken}`),
+  })
+  t.equal(await isListening(free), false, 'the webhook does not go on without its status')
+})
+
+t.test('a server does not start on files that do not hold', async (t) => {
+  const { cert, key } = await (await makeAuthority()).issue({ names: NAMES })
+  const files = { 'tls.crt': cert, 'tls.key': key, 'namespaces.yaml': '', 'bad.yaml': 'a: b' }
+  const folder = t.testdir({ ...files, catalog: { 'bad.yaml': 'kind: Metric' } })
+  const options = {
+    cert: join(folder, 'tls.crt'),
+    key: join(folder, 'tls.key'),
+    namespaces: join(folder, 'namespaces.yaml'),
+    port: 0,
+    statusPort: 0,
+    host: '127.0.0.1',
+    excludedNamespaces: [],
+    drain: { quietMs: 1, limitMs: 1 },
+    lookMs: 20,
+    log: capturedLog().log,
+  }
+  const wrong = [
+    [{ cert: join(folder, 'none.crt') }, /none\.crt/],
+    [{ cert: join(folder, 'bad.yaml') }, /bad\.yaml holds no certificate/],
+    [{ key: join(folder, 'tls.crt') }, /tls\.crt holds no private key/],
+    [{ namespaces: join(folder, 'none.yaml') }, /none\.yaml/],
+    [{ namespaces: join(folder, 'bad.yaml') }, /bad\.yaml: document 1 /],
+    [{ catalog: join(folder, 'none') }, /none/],
+    [{ catalog: join(folder, 'catalog') }, /catalog.bad\.yaml: /],
+    [{ cert: folder }, new RegExp(folder)],
+    [{ namespaces: folder }, new RegExp(folder)],
+  ] as const
+  for (const [changes, message] of wrong) {
+    await t.rejects(serve({ ...options, ...changes }), { message }, JSON.stringify(changes))
+  }
+  const server = await serve(options)
+  await server.close()
+})
