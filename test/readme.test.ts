@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { KEYS } from '../src/core/keys.ts'
+import { REASONS } from '../src/core/reasons.ts'
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+/** The rows of the table that begins with a header, cell by cell. */
+function rowsUnder(header: string): string[][] {
+  const [, table = ''] = README.split(`${header}\n`)
+  const [rows = ''] = table.split('\n\n')
+  return rows
+    .split('\n')
+    .slice(1)
+    .map((row) => row.split('|').map((cell) => cell.trim()))
+}
+
+t.test('the README lists every reason with its sentence, and no other', async (t) => {
+  const listed = rowsUnder('| reason | the pod is left because |')
+  t.strictSame(
+    listed.map(([, reason, sentence]) => [reason, sentence]),
+    Object.entries(REASONS).map(([reason, { sentence }]) => [`\`${reason}\``, sentence]),
+  )
+})
+
+t.test('the README lists every annotation that people write, and options besides', async (t) => {
+  const listed = rowsUnder('| key | value | default |').map(([, key]) => key)
+  const keys = [...Object.values(KEYS), 'METRIC.ridealong.dev/OPTION']
+  t.strictSame(
+    listed,
+    keys.map((key) => `\`${key}\``),
+  )
+})
