@@ -6,6 +6,7 @@ import { answerNamespace } from '../src/core/arm.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Namespace } from '../src/core/namespace.ts'
 import type { Review } from '../src/core/review.ts'
+import { ANSWER } from './answer-schema.ts'
 import { readBody } from './body.ts'
 import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -28,37 +29,6 @@ const REQUEST_TIMEOUT_MS = 10_000
 const MAX_EVENT_LOOP_DELAY_MS = 500
 
 const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
-
-const text = { type: 'string' }
-/** Letters, digits, `+`, `/` and `=`: nothing that JSON would escape. */
-const base64 = { type: 'string', format: 'unsafe' }
-
-/** The shape of an answer, from which Fastify compiles a function that writes its JSON. */
-const ANSWER = {
-  response: {
-    200: {
-      type: 'object',
-      properties: {
-        apiVersion: text,
-        kind: text,
-        response: {
-          type: 'object',
-          properties: {
-            uid: text,
-            allowed: { type: 'boolean' },
-            patchType: text,
-            patch: base64,
-            warnings: { type: 'array', items: text },
-            status: {
-              type: 'object',
-              properties: { code: { type: 'integer' }, reason: text, message: text },
-            },
-          },
-        },
-      },
-    },
-  },
-}
 
 export interface AppOptions {
   readonly tls: { readonly cert: string; readonly key: string }

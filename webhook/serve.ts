@@ -1,33 +1,17 @@
 import type { AddressInfo } from 'node:net'
-import type { Logger } from 'pino'
-import { type Followed, follow } from '../certs/follow.ts'
-import { type KeyPair, readKeyPair } from '../certs/key-pair.ts'
-import { loadCatalog } from '../src/catalog/load.ts'
-import type { Catalog } from '../src/core/catalog.ts'
 import { type App, buildApp } from './app.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
-import { type NamespaceFile, readNamespaceFile } from './namespaces.ts'
+import { type FileOptions, type Files, followFiles } from './files.ts'
+import { createMetrics } from './metrics.ts'
 import { buildStatusApp, type Check } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
-export interface ServeOptions {
-  /** Paths of the certificate and its key, PEM. Both are followed. */
-  readonly cert: string
-  readonly key: string
+export interface ServeOptions extends FileOptions {
   /** Ports to listen on; 0 takes one that is free. */
   readonly port: number
   readonly statusPort: number
   readonly host: string
-  /** A file of Namespaces. It is followed. */
-  readonly namespaces: string
-  /** A folder of catalog documents. It is followed. */
-  readonly catalog?: string | undefined
-  readonly observerImage?: string | undefined
   readonly excludedNamespaces: readonly string[]
   readonly drain: DrainOptions
-  /** Milliseconds between two looks at the files. */
-  readonly lookMs: number
-  readonly log: Logger
 }
 
 /** A webhook that listens. */
@@ -36,13 +20,6 @@ export interface Server {
   readonly statusPort: number
   /** Not ready, then `Connection: close` until quiet, then closed. */
   close(): Promise<void>
-}
-
-/** What a running server follows. */
-interface Files {
-  readonly catalog: Followed<Catalog>
-  readonly namespaces: Followed<NamespaceFile>
-  readonly keyPair: Followed<KeyPair>
 }
 
 /**
@@ -88,61 +65,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
       await stop()
     },
   }
-}
-
-async function followFiles(
-  options: ServeOptions,
-  metrics: Metrics,
-  swap: (keyPair: KeyPair) => void,
-): Promise<Files> {
-  const { catalog: folder, observerImage, log, lookMs: everyMs } = options
-  const readCatalog = () => loadCatalog({ folder, observerImage })
-  const readNamespaces = () => readNamespaceFile(options.namespaces)
-  const readPair = () => readKeyPair(options.cert, options.key)
-  const [catalog, namespaces, keyPair] = await Promise.all([
-    readCatalog(),
-    readNamespaces(),
-    readPair(),
-  ])
-  showCatalog(metrics, catalog)
-  showExpiry(metrics, keyPair)
-  const reload = <T>(what: string, apply: (reading: T) => void) => ({
-    everyMs,
-    onChange(reading: T) {
-      apply(reading)
-      log.info({ what }, 'reloaded')
-    },
-    onTrouble(trouble: string) {
-      metrics.reloadFailures.inc({ what })
-      log.error({ what, trouble }, 'the last good content keeps serving')
-    },
-  })
-  const applyPair = (pair: KeyPair) => {
-    swap(pair)
-    showExpiry(metrics, pair)
-  }
-  return {
-    catalog: follow(
-      catalog,
-      readCatalog,
-      reload('catalog', (current: Catalog) => showCatalog(metrics, current)),
-    ),
-    namespaces: follow(
-      namespaces,
-      readNamespaces,
-      reload('namespaces', () => {}),
-    ),
-    keyPair: follow(keyPair, readPair, reload('certificate', applyPair)),
-  }
-}
-
-function showCatalog(metrics: Metrics, { revision }: Catalog): void {
-  metrics.catalogInfo.reset()
-  metrics.catalogInfo.set({ revision }, 1)
-}
-
-function showExpiry(metrics: Metrics, { notAfter }: KeyPair): void {
-  metrics.certificateExpiry.set(notAfter.getTime() / 1000)
 }
 
 function checks({ catalog, namespaces, keyPair }: Files, isClosing: boolean): readonly Check[] {
