@@ -43,12 +43,17 @@ export interface AppOptions {
 
 export type App = Awaited<ReturnType<typeof buildApp>>
 
+/** What the server shows of itself, at its start and after a new key pair. */
+export function secureContextOf({ cert, key }: AppOptions['tls']) {
+  return { cert, key, minVersion: 'TLSv1.2' } as const
+}
+
 /** Builds the HTTPS server with its two routes; it does not listen. */
 export async function buildApp(options: AppOptions) {
   const { metrics, tls, log } = options
   const app = Fastify({
     logger: false,
-    https: { ...tls, minVersion: 'TLSv1.2', handshakeTimeout: REQUEST_TIMEOUT_MS },
+    https: { ...secureContextOf(tls), handshakeTimeout: REQUEST_TIMEOUT_MS },
     bodyLimit: BODY_LIMIT,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import { type App, buildApp } from './app.ts'
+import { type App, buildApp, secureContextOf } from './app.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
 import { createMetrics } from './metrics.ts'
 import { buildStatusApp, type Check } from './status-app.ts'
@@ -32,7 +32,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const metrics = createMetrics()
   let app: App | undefined
   const files = await followFiles(options, metrics, (keyPair) => {
-    app?.server.setSecureContext({ cert: keyPair.cert, key: keyPair.key, minVersion: 'TLSv1.2' })
+    app?.server.setSecureContext(secureContextOf(keyPair))
   })
   let isClosing = false
   const statusApp = buildStatusApp(metrics.registry, () => checks(files, isClosing))

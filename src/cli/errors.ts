@@ -13,6 +13,11 @@ export const EXIT = {
   trouble: 2,
 } as const
 
+/** Says as a usage error what stood in the way of the system or a library: for `catch`. */
+export function usageError(error: unknown): never {
+  throw new UsageError(sentenceOf(error))
+}
+
 /** The sentence of an error that came from the system or a library. */
 export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { loadCatalog } from '../catalog/load.ts'
 import type { Metric } from '../core/catalog.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { UsageError, usageError } from './errors.ts'
 import type { SettingOptions } from './settings.ts'
 
 export interface MetricsOptions extends SettingOptions {
@@ -15,9 +15,7 @@ export interface MetricsOptions extends SettingOptions {
  */
 export async function metrics(name: string | undefined, options: MetricsOptions): Promise<string> {
   const { catalog: folder, observerImage, output } = options
-  const catalog = await loadCatalog({ folder, observerImage }).catch((error: unknown) => {
-    throw new UsageError(sentenceOf(error))
-  })
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
   const all = [...catalog.metrics.values()]
   const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
   if (chosen.length === 0) {

@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { destination, type Logger, pino } from 'pino'
 import { serve as startServer } from '../../webhook/serve.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { usageError } from './errors.ts'
 import { EXCLUDED_NAMESPACES, type SettingOptions } from './settings.ts'
 
 export interface ServeOptions extends SettingOptions {
@@ -35,9 +35,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
     lookMs: LOOK_SECONDS * 1000,
     log,
-  }).catch((error: unknown) => {
-    throw new UsageError(sentenceOf(error))
-  })
+  }).catch(usageError)
   log.info({ port: server.port, statusPort: server.statusPort }, 'listening')
   closeWithGrace({ delay: options.drainLimit * 1000 + 5000, logger: log }, async ({ signal }) => {
     log.info({ signal }, 'draining')

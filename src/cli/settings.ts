@@ -3,7 +3,7 @@ import { loadCatalog } from '../catalog/load.ts'
 import { answerPod, type PodAnswer } from '../core/answer.ts'
 import { readNamespace } from '../core/namespace.ts'
 import type { Review } from '../core/review.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { usageError } from './errors.ts'
 
 /** The options of a verb that answers as the webhook would: what is offered, and where. */
 export interface SettingOptions {
@@ -32,8 +32,4 @@ export async function answererOf(options: SettingOptions): Promise<(review: Revi
     const namespace = namespaces?.find(name) ?? readNamespace(name, undefined)
     return answerPod(review, { catalog, namespace, excludedNamespaces })
   }
-}
-
-function usageError(error: unknown): never {
-  throw new UsageError(sentenceOf(error))
 }

@@ -5,7 +5,7 @@ import { readNamespace } from './namespace.ts'
 import { type Operation, pointerTo } from './patch.ts'
 import { REASONS } from './reasons.ts'
 import { type Annotations, type Request, readRequest } from './request.ts'
-import { allowPatched, type ReviewResponse } from './response.ts'
+import { allow, allowPatched, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 
 /** What is answered about a namespace. */
@@ -32,12 +32,12 @@ export function answerNamespace(
     return arm(review, catalog, excludedNamespaces)
   } catch (fault) {
     const warning = `internal-error: ${REASONS['internal-error'].sentence}`
-    return { outcome: 'unchanged', response: allowPatched(review, [], [warning]), fault }
+    return { outcome: 'unchanged', response: allow(review, [warning]), fault }
   }
 }
 
 function unchanged(review: Review): NamespaceAnswer {
-  return { outcome: 'unchanged', response: allowPatched(review, []) }
+  return { outcome: 'unchanged', response: allow(review) }
 }
 
 function arm(

@@ -59,10 +59,10 @@ export function plan(pod: Pod, decision: Decision, revision: string, uid: string
 }
 
 function planLeft(pod: Pod, { reason, message }: Left): Plan {
+  if (!REASONS[reason].written) return NOTHING
   const annotations = { [STATUS_KEY]: leftStatus(reason, message) }
   const isThere = pod.annotations?.[STATUS_KEY] === annotations[STATUS_KEY]
-  const isWritten = REASONS[reason].written && !isThere && hasRoom(pod, annotations)
-  return isWritten ? { ...NOTHING, annotations } : NOTHING
+  return isThere || !hasRoom(pod, annotations) ? NOTHING : { ...NOTHING, annotations }
 }
 
 /**
