@@ -12,7 +12,7 @@ export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'
 const MODULES = fileURLToPath(new URL('go', import.meta.url))
 
 /** A folder of test/cluster/go: a module that pins programs and says with `tool` which. */
-export type Module = 'kubernetes-1.36' | 'kubernetes-1.30' | 'etcd'
+export type Module = 'kubernetes-1.36' | 'kubernetes-1.30' | 'etcd' | 'helm-4' | 'training-operator'
 
 /** The version of Kubernetes that a module of it pins, as v1.36.3. Its go.mod is the one place that says so. */
 export async function kubernetesVersion(module: Module): Promise<string> {
@@ -41,6 +41,12 @@ export async function tools(module: Module, say: (line: string) => void): Promis
     await rm(unfinished, { recursive: true, force: true })
   }
   return folder
+}
+
+/** The folder of the source of a Go module that one of ours requires. */
+export async function moduleFolder(module: Module, path: string): Promise<string> {
+  const words = ['list', '-m', '-f', '{{.Dir}}', path]
+  return (await run('go', words, { cwd: join(MODULES, module) })).trim()
 }
 
 async function fingerprint(source: string): Promise<string> {
