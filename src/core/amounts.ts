@@ -39,3 +39,8 @@ function merged(a: Amounts, b: Amounts, merge: (one: bigint, other: bigint) => b
   }
   return result
 }
+
+/** The first resource of a ResourceList whose amount is no quantity, or nothing. */
+export function unreadableIn(list: Fields): string | undefined {
+  return Object.keys(list).find((name) => readQuantity(list[name]) === undefined)
+}
