@@ -75,14 +75,14 @@ function outcomesOf(calls: readonly Encounter[]): readonly Outcome[] {
 
 t.test('no pod that Kubernetes admits is refused for its observer', { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31
-  const outcomes = outcomesOf(fc.sample(encounters, { numRuns: 20_000, seed }))
+  const outcomes = outcomesOf(fc.sample(encounters, { numRuns: 8_000, seed }))
   const words = new Map<string, number>()
   for (const { word, without } of outcomes) {
     if (without === '') words.set(word, (words.get(word) ?? 0) + 1)
   }
   t.comment(Object.fromEntries(words))
   t.strictSame([...words.keys()].sort(), ['injected', 'limit-range', 'quota'])
-  for (const [word, count] of words) t.ok(count > 500, `${word}: ${count} of the admitted`)
+  for (const [word, count] of words) t.ok(count > 100, `${word}: ${count} of the admitted`)
 
   const stopped = outcomes.filter((outcome) => {
     return outcome.word === 'injected' && outcome.without === '' && outcome.with !== ''
