@@ -13,11 +13,17 @@ export interface Namespace {
   readonly privilege: Privilege
 }
 
+/** What Kubernetes enforces on the pods of a namespace besides: core/v1 objects, as they came. */
+export interface NamespaceRules {
+  readonly limitRanges: readonly unknown[]
+  readonly resourceQuotas: readonly unknown[]
+}
+
 /**
  * Reads a core/v1 Namespace. A level that nobody knows counts as the strictest: the apiserver does
  * so for what it enforces (pod-security-admission api/helpers.go), and we for what is granted.
  */
-export function readNamespace(name: string, object: unknown): Namespace {
+export function readNamespace(name: string, object: unknown, _rules?: NamespaceRules): Namespace {
   const metadata = fieldsOrNone(fieldsOf(object)?.metadata)
   const labels = fieldsOrNone(metadata.labels)
   return {
