@@ -69,7 +69,15 @@ export function apiserverOf(kubeConfig: KubeConfig): Apiserver {
     if (response.statusCode === 200) return response
     throw await refusalOf(response)
   }
-  return { open, ask: async (call) => parse(await text(await open(call))) }
+  const ask = async (call: Call) => {
+    try {
+      return parse(await text(await open(call)))
+    } catch (error) {
+      // Node says of every signal that "the operation was aborted".
+      throw call.signal.aborted ? call.signal.reason : error
+    }
+  }
+  return { open, ask }
 }
 
 const HEADERS = {

@@ -45,7 +45,7 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
       itemOf: RESOURCES[resource],
       collection: collections[resource],
       pace,
-      onTrouble: (trouble) => report.onTrouble(resource, trouble),
+      onTrouble: (trouble, isLasting) => report.onTrouble(resource, trouble, isLasting),
     })
   })
   const look = createLookup({ api, knowledge, pace, onEnd: report.onLookup })

@@ -37,9 +37,10 @@ export type Lookup = (name: string) => Promise<void> | undefined
 export function createLookup({ api, knowledge, pace, onEnd }: LookupOptions): Lookup {
   const current = new Map<string, Promise<void> | undefined>()
   const look = async (name: string) => {
-    const signal = AbortSignal.timeout(pace.lookupMs)
+    const patience = new AbortController()
     const late = sleep(pace.lookupMs, new Error(`no answer within ${pace.lookupMs} ms`), UNREF)
-    onEnd(name, await Promise.race([fill(name, api, knowledge, signal), late]))
+    onEnd(name, await Promise.race([fill(name, api, knowledge, patience.signal), late]))
+    patience.abort()
     current.set(name, undefined)
     setTimeout(() => current.delete(name), pace.lookupRestMs).unref()
   }

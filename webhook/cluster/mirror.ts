@@ -23,8 +23,8 @@ export interface MirrorOptions {
   readonly collection: Collection
   readonly pace: Pace
   itemOf(object: unknown): Item
-  /** Called when trouble begins or changes, not at every attempt. */
-  onTrouble(trouble: string): void
+  /** Called when trouble begins or changes, not at every attempt; what lasts fails again at once. */
+  onTrouble(trouble: string, isLasting: boolean): void
 }
 
 /** What has been taken in, and when all is to be listed anew. */
@@ -66,7 +66,7 @@ export function mirror(options: MirrorOptions): Mirror {
     signal.throwIfAborted()
     if (!(error instanceof Broken)) state.position = undefined
     const trouble = error instanceof Error ? error.message : String(error)
-    if (trouble !== state.trouble) onTrouble(trouble)
+    if (trouble !== state.trouble) onTrouble(trouble, state.trouble !== undefined)
     state.trouble = trouble
     const pause = jittered(state.pauseMs)
     state.pauseMs = Math.min(state.pauseMs * 2, pace.longestPauseMs)

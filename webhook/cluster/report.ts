@@ -5,7 +5,7 @@ import { REPAIR_OUTCOMES, type RepairOptions, type RepairOutcome } from './repai
 
 /** What a server that watches a cluster tells in metrics and in its log. */
 export interface Report {
-  onTrouble(resource: string, trouble: string): void
+  onTrouble(resource: string, trouble: string, isLasting: boolean): void
   readonly onLookup: LookupOptions['onEnd']
   readonly onRepair: RepairOptions['onOutcome']
 }
@@ -25,7 +25,10 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
     },
   })
   return {
-    onTrouble: (resource, trouble) => log.warn({ resource, trouble }, 'the cache is kept as it is'),
+    onTrouble(resource, trouble, isLasting) {
+      // Connections end and idle watches fall silent; the next attempt mends it, or is told.
+      log[isLasting ? 'warn' : 'info']({ resource, trouble }, 'the cache stays as it is')
+    },
     onLookup: reportLookups(registry, log),
     onRepair: reportRepairs(registry, log),
   }
