@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { KubeConfig } from '@kubernetes/client-node'
 import type { Test } from 'tap'
 import { makeAuthority } from '../certs/make.ts'
+import type { Access } from '../webhook/cluster/access.ts'
 import { NAMES } from './server.ts'
 
 /** An object as it is stored. */
@@ -52,6 +52,8 @@ export class StandIn {
   readonly faults: Faults = { mute: false, hang: undefined, refuse: undefined, compacted: 0 }
   /** Each call: method, path and query. */
   readonly calls: string[] = []
+  /** What each call showed to be let in. */
+  readonly authorizations: (string | undefined)[] = []
   readonly #objects = new Map<string, Stored>()
   readonly #events: Event[] = []
   readonly #watches = new Map<ServerResponse, string>()
@@ -111,6 +113,7 @@ export class StandIn {
     const { method = '', url = '' } = request
     const { pathname, searchParams } = new URL(url, 'https://localhost')
     this.calls.push(`${method} ${url}`)
+    this.authorizations.push(request.headers.authorization)
     const fault = this.#faultOf(`${method} ${pathname}`)
     if (fault === 'hang') return
     if (fault) return send(response, fault, { message: 'as the test wants it' })
@@ -196,7 +199,7 @@ function send(response: ServerResponse, status: number, body: object): void {
 const authority = await makeAuthority()
 const pair = await authority.issue({ names: NAMES })
 
-/** Starts a stand-in, and makes the kubeconfig that leads to it. */
+/** Starts a stand-in on a port that stays its own when it stops and comes back. */
 export async function startStandIn(t: Test) {
   const standIn = new StandIn()
   const start = async (port: number) => {
@@ -218,20 +221,8 @@ export async function startStandIn(t: Test) {
   const restart = async () => {
     server = await start(port)
   }
-  const text = kubeconfigOf(`https://127.0.0.1:${port}`)
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(text)
-  return { standIn, kubeConfig, text, stop, restart }
-}
-
-function kubeconfigOf(server: string): string {
-  const ca = Buffer.from(authority.ca).toString('base64')
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: 'a-token' } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  })
+  const { ca } = authority
+  const url = `https://127.0.0.1:${port}`
+  const access: Access = { server: url, credentials: async () => ({ ca, agent: false }) }
+  return { standIn, access, ca, port, stop, restart }
 }

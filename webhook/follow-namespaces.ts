@@ -1,6 +1,6 @@
 import { follow } from '../certs/follow.ts'
+import { findCluster } from './cluster/access.ts'
 import { watchCluster } from './cluster/cluster.ts'
-import { findCluster } from './cluster/kubeconfig.ts'
 import type { Pace } from './cluster/pace.ts'
 import { type FollowOptions, reloader } from './files.ts'
 import type { Metrics } from './metrics.ts'
@@ -28,10 +28,10 @@ export async function findNamespaces(
 ): Promise<() => FollowedNamespaces> {
   const { namespaces: path, kubeconfig, log, pace } = options
   if (path !== undefined) return followFile(path, options, metrics)
-  const kubeConfig = await findCluster(kubeconfig)
+  const access = await findCluster(kubeconfig)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
-  return () => watchCluster({ kubeConfig, excludedNamespaces, registry, log, pace })
+  return () => watchCluster({ access, excludedNamespaces, registry, log, pace })
 }
 
 async function followFile(path: string, options: FollowOptions, metrics: Metrics) {

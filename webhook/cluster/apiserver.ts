@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { type RequestOptions, request } from 'node:https'
+import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
-import type { KubeConfig } from '@kubernetes/client-node'
 import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../../src/core/json.ts'
+import type { Access } from './access.ts'
 
 export interface Call {
   readonly path: string
@@ -36,24 +36,15 @@ export class Refusal extends Error {
 }
 
 /**
- * Speaks to an apiserver with the credentials of a kubeconfig.
+ * Speaks to an apiserver, each call on a connection of its own: one that was kept may have died since.
  *
- * @kubernetes/client-node brings the credentials: in-cluster ones, those of plugins, tokens that are
- * renewed. Its own calls are not used. Its typed objects rename the `default` of a LimitRange and drop
- * what they do not know; its Watch drops a line that it cannot read, and every error of the callback;
- * its informer keeps whole objects, asks for no bookmarks and ends at the first error (2.0.1,
- * src/watch.ts, src/cache.ts; issues 596, 958 and 2432 there).
+ * The client of @kubernetes/client-node is not used. Its typed objects rename the `default` of a
+ * LimitRange and drop what they do not know; its Watch drops a line that it cannot read, and every
+ * error of the callback; its informer keeps whole objects, asks for no bookmarks and ends at the
+ * first error (2.0.1, src/watch.ts and src/cache.ts; its issues 596, 958 and 2432).
  */
-export function apiserverOf(kubeConfig: KubeConfig): Apiserver {
-  const { server = '', proxyUrl } = kubeConfig.getCurrentCluster() ?? {}
+export function apiserverOf({ server, credentials }: Access): Apiserver {
   const root = server.replace(/\/$/, '')
-  const credentials = async () => {
-    const options: RequestOptions = {}
-    await kubeConfig.applyToHTTPSOptions(options)
-    // Its agent keeps the authority and the certificate of the first call. A connection for each call
-    // is new, never one that has died in a pool.
-    return proxyUrl === undefined ? { ...options, agent: false } : options
-  }
   const open = async ({ path, query = {}, patch, signal }: Call) => {
     const { headers, ...options } = await credentials()
     const outgoing = request(`${root}${path}?${new URLSearchParams(query)}`, {

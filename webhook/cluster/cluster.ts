@@ -1,8 +1,8 @@
-import type { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { FollowedNamespaces } from '../namespaces.ts'
 import type { Check } from '../status-app.ts'
+import type { Access } from './access.ts'
 import { apiserverOf } from './apiserver.ts'
 import { finder } from './find.ts'
 import { createKnowledge, RESOURCES, type Resource } from './knowledge.ts'
@@ -13,7 +13,7 @@ import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
 export interface ClusterOptions {
-  readonly kubeConfig: KubeConfig
+  readonly access: Access
   readonly excludedNamespaces: ReadonlySet<string>
   readonly registry: Registry
   readonly log: Logger
@@ -26,7 +26,7 @@ export interface ClusterOptions {
  */
 export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   const { excludedNamespaces, registry, log, pace = PACE } = options
-  const api = apiserverOf(options.kubeConfig)
+  const api = apiserverOf(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(ageOf)))
   const knowledge = createKnowledge((name) => repairs.consider(name))
   const { collections } = knowledge

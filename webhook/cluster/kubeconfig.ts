@@ -1,41 +1,42 @@
-import { existsSync } from 'node:fs'
+import type { RequestOptions } from 'node:https'
+import { delimiter } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
-
-/** Where the kubelet mounts the token of a pod's service account. */
-const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
-
-const NO_CLUSTER =
-  'no cluster to watch: neither --kubeconfig nor KUBECONFIG names a file, and this is no pod with a ' +
-  'service account; --namespaces FILE serves without a cluster'
+import type { Access } from './access.ts'
 
 /**
- * Finds the cluster and the credentials for it: `--kubeconfig`, else KUBECONFIG, else those that
- * every pod has. The library is loaded here and nowhere else: it takes 90 MB, which a server without
- * a cluster need not have.
+ * Reads a kubeconfig, or the several that KUBECONFIG can name, as kubectl does: with client
+ * certificates, tokens, plugins that bring them, and proxies.
  *
- * @throws an error that says what is missing, or names the file which does not hold
+ * @throws an error that names the file which does not hold
  */
-export async function findCluster(path: string | undefined): Promise<KubeConfig> {
+export async function readKubeconfig(path: string): Promise<Access> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const found = new KubeConfig()
-  const { KUBECONFIG, KUBERNETES_SERVICE_HOST } = process.env
-  if (path !== undefined) read(path, () => found.loadFromFile(path))
-  else if (KUBECONFIG) read(KUBECONFIG, () => found.loadFromDefault())
-  else if (KUBERNETES_SERVICE_HOST && existsSync(TOKEN)) found.loadFromCluster()
-  else throw new Error(NO_CLUSTER)
-  const server = found.getCurrentCluster()?.server
-  const where = path ?? KUBECONFIG ?? 'the environment'
-  if (server === undefined) throw new Error(`${where} names no cluster as its current context`)
-  if (!server.startsWith('https://'))
-    throw new Error(`${where}: ${server} must begin with https://`)
-  return found
+  const [first = path, ...others] = path.split(delimiter).filter((file) => file !== '')
+  load(found, first)
+  for (const file of others) {
+    const other = new KubeConfig()
+    load(other, file)
+    found.mergeConfig(other)
+  }
+  const { server, proxyUrl } = found.getCurrentCluster() ?? {}
+  if (server === undefined) throw new Error(`${path} names no cluster as its current context`)
+  if (!server.startsWith('https://')) throw new Error(`${path}: ${server} must begin with https://`)
+  return { server, credentials: () => credentialsOf(found, proxyUrl !== undefined) }
 }
 
-function read(path: string, load: () => void): void {
+function load(config: KubeConfig, path: string): void {
   try {
-    load()
+    config.loadFromFile(path)
   } catch (error) {
     const [sentence] = (error instanceof Error ? error.message : String(error)).split('\n')
     throw new Error(`${path} holds no kubeconfig: ${sentence}`)
   }
+}
+
+/** The library's own agent keeps the authority and the certificate of the first call. */
+async function credentialsOf(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
+  const options: RequestOptions = {}
+  await config.applyToHTTPSOptions(options)
+  return hasProxy ? options : { ...options, agent: false }
 }

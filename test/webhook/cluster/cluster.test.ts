@@ -39,12 +39,12 @@ interface Options {
 
 /** Watches a stand-in; with `isReady` false it does not wait for the first lists. */
 async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {}, isReady = true) {
-  const { standIn, kubeConfig, stop, restart } = await startStandIn(t)
+  const { standIn, access, stop, restart } = await startStandIn(t)
   prepare?.(standIn)
   const registry = new Registry()
   const { log, lines } = capturedLog()
   const cluster = watchCluster({
-    kubeConfig,
+    access,
     excludedNamespaces: new Set(excluded),
     registry,
     log,
@@ -329,13 +329,13 @@ t.test('labels that were missed, or left over, are repaired, at first and later'
 })
 
 t.test('several replicas change each label once', async (t) => {
-  const { standIn, kubeConfig } = await startStandIn(t)
+  const { standIn, access } = await startStandIn(t)
   for (let i = 0; i < 50; i += 1) standIn.put('namespaces', namespace(`n-${i}`, ASKING))
   const registries = [1, 2, 3].map(() => new Registry())
   for (const registry of registries) {
     const { log } = capturedLog()
     const excludedNamespaces = new Set<string>()
-    const cluster = watchCluster({ kubeConfig, excludedNamespaces, registry, log, pace: QUICK })
+    const cluster = watchCluster({ access, excludedNamespaces, registry, log, pace: QUICK })
     t.teardown(() => cluster.stop())
   }
   const repairs = async (outcome: string) => {
