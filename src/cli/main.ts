@@ -42,14 +42,25 @@ function withNamespaces(command: Command): Command {
   )
 }
 
+/** Where a server learns about namespaces. */
+function withCluster(command: Command): Command {
+  return command
+    .option(
+      '--kubeconfig <file>',
+      'the cluster (default: KUBECONFIG, else the one around this pod)',
+    )
+    .addOption(
+      new Option(
+        '--namespaces <file>',
+        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
+      ).conflicts('kubeconfig'),
+    )
+}
+
 function addServe(program: Command): void {
-  withNamespaces(program.command('serve').description('answer the apiserver'))
+  withCluster(withNamespaces(program.command('serve').description('answer the apiserver')))
     .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
     .requiredOption('--key <file>', "the certificate's private key, PEM")
-    .requiredOption(
-      '--namespaces <file>',
-      'the Namespaces, their LimitRanges and ResourceQuotas, as kubectl get -o yaml prints',
-    )
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
     .option(
@@ -70,7 +81,13 @@ function addServe(program: Command): void {
         .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .default('info'),
     )
-    .addHelpText('after', examples('serve --cert tls.crt --key tls.key --namespaces ns.yaml'))
+    .addHelpText(
+      'after',
+      examples(
+        'serve --cert tls.crt --key tls.key',
+        'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
+      ),
+    )
     .action(serve)
 }
 

@@ -21,8 +21,9 @@ interface Setting {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly limits?: readonly unknown[]
-  /** The reason that pods are left for; without one, each is injected as anywhere. */
+  /** The reason that pods of some classes are left for; all others are injected as anywhere. */
   readonly reason?: string
+  readonly classes?: readonly string[]
   /** Pods for which the rule of the namespace changes nothing. */
   readonly except?: readonly string[]
 }
@@ -66,6 +67,8 @@ const SETTINGS: readonly Setting[] = [
       defaultRequest: { cpu: '1', memory: '1Gi' },
     }),
     reason: 'limit-range',
+    // An observer of a Guaranteed pod requests as much as its limits.
+    classes: ['Burstable'],
   },
 ]
 
@@ -152,8 +155,9 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
     }
     t.ok(now?.isAccepted, `${key} is accepted ${now?.message}`)
     if (qos === 'Guaranteed') t.equal(now?.qos, qos, `${key} stays Guaranteed`)
-    const wanted = wantedIn(setting, recording, after.get(`plain/${recording}`)?.outcome)
-    if (wanted !== undefined) t.equal(now?.outcome, wanted, `${key} is ${wanted}`)
+    const plain = after.get(`plain/${recording}`)?.outcome
+    const wanted = wantedIn(setting, recording, qos, plain)
+    t.equal(now?.outcome, wanted, `${key} is ${wanted}`)
   }
   const injected = [...after].filter(([key, { outcome }]) => {
     return key.startsWith('plain/') && outcome === 'injected'
@@ -161,12 +165,12 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
   t.ok(injected.length >= LEAST_INJECTED, `${injected.length} are injected where nothing forbids`)
 })
 
-/** What should become of a pod; nothing where Pod Security may refuse its observers or not. */
-function wantedIn(setting: string, recording: string, plain = ''): string | undefined {
+/** What should become of a pod, of what becomes of it where no rule stands in the way. */
+function wantedIn(setting: string, recording: string, qos = '', plain = ''): string {
   const rule = SETTINGS.find(({ name }) => name === setting)
   if (plain !== 'injected') return plain
   if (rule?.reason === undefined || rule.except?.includes(recording)) return 'injected'
-  return rule.reason
+  return rule.classes?.includes(qos) === false ? 'injected' : rule.reason
 }
 
 const QUOTA = '/api/v1/namespaces/in-quota/resourcequotas'
