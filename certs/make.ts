@@ -15,13 +15,15 @@ const BACKDATED_MS = 5 * 60 * 1000
 export interface Authority {
   /** The certificate of the authority, PEM. */
   readonly ca: string
-  /** Makes a certificate for a server, and its key. */
+  /** Makes a certificate for a server or a client, and its key. */
   issue(options: IssueOptions): Promise<{ readonly cert: string; readonly key: string }>
 }
 
 export interface IssueOptions {
-  /** DNS names and IP addresses. */
+  /** DNS names and IP addresses of a server; none for a client. */
   readonly names: readonly string[]
+  /** An X.500 name; `CN=` and the first of the names where absent. */
+  readonly subject?: string
   /** Days from now; less than 0 for one that has ended. */
   readonly days?: number
 }
@@ -48,11 +50,11 @@ export async function makeAuthority(): Promise<Authority> {
 async function issue(
   ca: x509.X509Certificate,
   signingKey: webcrypto.CryptoKey,
-  { names, days = 1 }: IssueOptions,
+  { names, days = 1, subject = `CN=${names[0]}` }: IssueOptions,
 ): Promise<{ cert: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const leaf = await x509.X509CertificateGenerator.create({
-    subject: `CN=${names[0]}`,
+    subject,
     issuer: ca.subject,
     publicKey: keys.publicKey,
     signingKey,
@@ -60,14 +62,22 @@ async function issue(
     ...validity(days),
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(
-        names.map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })),
-      ),
+      ...(names.length === 0 ? CLIENT : serverOf(names)),
     ],
   })
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
   return { cert: leaf.toString('pem'), key: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY') }
+}
+
+const CLIENT = [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]
+
+function serverOf(names: readonly string[]): x509.Extension[] {
+  return [
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+    new x509.SubjectAlternativeNameExtension(
+      names.map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })),
+    ),
+  ]
 }
 
 function validity(days: number): { notBefore: Date; notAfter: Date } {

@@ -1,0 +1,206 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as controlPlane from './control-plane.ts'
+import { type Daemon, isRunning, stop } from './daemon.ts'
+import { kubectl } from './kubectl.ts'
+import * as node from './node.ts'
+import { writeCredentials } from './pki.ts'
+import { kubernetesVersion, tools } from './tools.ts'
+
+/** Minors of Kubernetes that can be run; each is a module of test/cluster/go. */
+export const MINORS = ['1.36', '1.30'] as const
+export type Minor = (typeof MINORS)[number]
+
+export interface Options {
+  readonly minor: Minor
+  /** Whether pods run. Without a node, a cluster only admits them. */
+  readonly hasNode: boolean
+  /** Hears what is being done and waited for. */
+  readonly say: (line: string) => void
+}
+
+/** A cluster that runs. */
+export interface Cluster {
+  readonly folder: string
+  readonly version: string
+  readonly kubeconfig: string
+  /** The folder of Kubernetes's programs. */
+  readonly programs: string
+  readonly hasNode: boolean
+  readonly daemons: readonly Daemon[]
+}
+
+/** Where the cluster of a minor keeps all that it has. */
+export function folderOf(minor: Minor): string {
+  return join(tmpdir(), `ridealong-cluster-${minor}`)
+}
+
+/** The cluster that `up` has started, if it did and nobody ended it. */
+export async function find(minor: Minor): Promise<Cluster | undefined> {
+  const text = await readFile(join(folderOf(minor), 'cluster.json'), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/**
+ * Starts a cluster on loopback and waits until it answers; one that runs already is found.
+ *
+ * @throws an error that says what did not start, with the last of its log; nothing is left running
+ */
+export async function up(options: Options): Promise<Cluster> {
+  const { minor, hasNode, say } = options
+  if (hasNode && minor !== MINORS[0])
+    throw new Error(`Kubernetes ${minor} runs without a node here`)
+  const found = await find(minor)
+  if (found?.daemons.every(isRunning) && found.hasNode === hasNode) return found
+  if (found !== undefined) await down(minor, say)
+  const programs = await programsOf(minor, say)
+  const etcd = await tools('etcd', say)
+  const folder = folderOf(minor)
+  await mkdir(folder, { recursive: true })
+  const cluster: Cluster = {
+    folder,
+    version: await kubernetesVersion(`kubernetes-${minor}`),
+    kubeconfig: join(folder, 'pki', 'admin.kubeconfig'),
+    programs,
+    hasNode,
+    daemons: [],
+  }
+  try {
+    const running = await startControlPlane(cluster, etcd, say)
+    return hasNode ? await startNode(running, say) : running
+  } catch (error) {
+    await down(minor, say)
+    throw error
+  }
+}
+
+/** The convention of controller-runtime's envtest: a folder that holds the programs already. */
+async function programsOf(minor: Minor, say: Options['say']): Promise<string> {
+  const assets = process.env.KUBEBUILDER_ASSETS
+  const isThere = assets !== undefined && existsSync(join(assets, 'kubelet'))
+  return isThere && minor === MINORS[0] ? assets : tools(`kubernetes-${minor}`, say)
+}
+
+async function startControlPlane(
+  cluster: Cluster,
+  etcd: string,
+  say: Options['say'],
+): Promise<Cluster> {
+  const { folder, programs, hasNode } = cluster
+  const [first, ...others] = await freePorts(5)
+  const [etcdPeer, apiserver, controllerManager, scheduler] = others
+  const ports = { etcd: first, etcdPeer, apiserver, controllerManager, scheduler }
+  const address = hasNode ? node.HOST_ADDRESS : '127.0.0.1'
+  const plane = { folder, etcd, programs, ports: ports as controlPlane.Ports, address }
+  const server = `https://127.0.0.1:${apiserver}`
+  const addresses = ['127.0.0.1', controlPlane.SERVICE_ADDRESS, node.HOST_ADDRESS]
+  await writeCredentials(join(folder, 'pki'), server, addresses)
+  say(`starting etcd and Kubernetes ${cluster.version}`)
+  let running = await noted(cluster, controlPlane.startEtcd(plane))
+  running = await noted(running, controlPlane.startApiserver(plane))
+  say('waiting for the apiserver')
+  await until(running, 'kube-apiserver', () => kubectl(running, ['get', '--raw', '/readyz']))
+  running = await noted(running, controlPlane.startControllerManager(plane))
+  running = await noted(running, controlPlane.startScheduler(plane))
+  say('waiting for the controllers')
+  await until(running, 'kube-controller-manager', () =>
+    kubectl(running, ['get', 'serviceaccount', 'default', '-n', 'default']),
+  )
+  return running
+}
+
+async function startNode(cluster: Cluster, say: Options['say']): Promise<Cluster> {
+  const { folder, programs } = cluster
+  const [kubeletPort = 0] = await freePorts(1)
+  const here = { folder, programs, kubeletPort }
+  say('starting containerd, the kubelet and kube-proxy')
+  let running = await noted(cluster, await node.startContainerd(here))
+  await until(running, 'containerd', async () => {
+    if (!existsSync(node.containerdSocket(folder))) throw new Error('no socket yet')
+  })
+  running = await noted(running, await node.startKubelet(here))
+  running = await noted(running, node.startProxy(here))
+  say('waiting for the node')
+  await until(running, 'kubelet', () =>
+    kubectl(running, ['wait', '--for=condition=Ready', 'node/localhost', '--timeout=1s']),
+  )
+  return running
+}
+
+/** Remembers a daemon before anything can go wrong, so that it can always be ended. */
+async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
+  const running = { ...cluster, daemons: [...cluster.daemons, daemon] }
+  const path = join(cluster.folder, 'cluster.json')
+  await writeFile(`${path}.new`, JSON.stringify(running, undefined, 2))
+  await rename(`${path}.new`, path)
+  return running
+}
+
+const PATIENCE_MS = 120_000
+
+/** Waits for what a daemon brings about. */
+async function until(
+  { daemons, folder }: Cluster,
+  name: string,
+  attempt: () => Promise<unknown>,
+): Promise<void> {
+  const end = performance.now() + PATIENCE_MS
+  const daemon = daemons.find((one) => one.name === name)
+  for (;;) {
+    const failure = await attempt().then(() => undefined, String)
+    if (failure === undefined) return
+    const isOver = daemon === undefined || !isRunning(daemon)
+    if (isOver) throw new Error(`${name} ended:\n${await lastOf(folder, name)}`)
+    if (performance.now() > end) {
+      throw new Error(`${name} is not ready: ${failure}\n${await lastOf(folder, name)}`)
+    }
+    await sleep(200)
+  }
+}
+
+/** The last lines of a daemon's log are the explanation. */
+async function lastOf(folder: string, name: string): Promise<string> {
+  const log = await readFile(join(folder, 'logs', `${name}.log`), 'utf8').catch(() => '')
+  return log.trimEnd().split('\n').slice(-12).join('\n')
+}
+
+/** Ends what `up` started, in reverse, and removes what it left. */
+export async function down(minor: Minor, say: Options['say']): Promise<void> {
+  const cluster = await find(minor)
+  if (cluster === undefined) return say(`no cluster of Kubernetes ${minor} runs`)
+  if (cluster.hasNode) {
+    say('ending the pods')
+    await endPods(cluster)
+  }
+  say('ending the processes')
+  for (const daemon of cluster.daemons.toReversed()) await stop(daemon)
+  if (cluster.hasNode) await node.cleanNode(cluster.folder, cluster.programs)
+  await rm(cluster.folder, { recursive: true, force: true })
+}
+
+/** The kubelet itself ends pods best; what it does not end in time is killed later. */
+async function endPods(cluster: Cluster): Promise<void> {
+  const all = ['--all', '--all-namespaces', '--wait=false']
+  const kinds = 'cronjobs,jobs,deployments,statefulsets,daemonsets,replicasets'
+  await kubectl(cluster, ['delete', kinds, ...all]).catch(() => {})
+  const pods = ['delete', 'pods', '--all', '--all-namespaces', '--grace-period=1']
+  await kubectl(cluster, [...pods, '--timeout=30s']).catch(() => {})
+}
+
+/** Ports that are free at this moment. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

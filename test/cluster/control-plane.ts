@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import { type Daemon, start } from './daemon.ts'
+
+/** What a control plane is made of. */
+export interface ControlPlane {
+  /** Holds everything that it writes. */
+  readonly folder: string
+  readonly etcd: string
+  /** The folder of Kubernetes's programs. */
+  readonly programs: string
+  readonly ports: Ports
+  /** The address that pods reach the apiserver by; loopback where there are none. */
+  readonly address: string
+}
+
+export interface Ports {
+  readonly etcd: number
+  readonly etcdPeer: number
+  readonly apiserver: number
+  readonly controllerManager: number
+  readonly scheduler: number
+}
+
+/** The first address of the Services' network is the apiserver's own. */
+export const SERVICE_ADDRESS = '10.96.0.1'
+
+/** Starts etcd, which may lose everything at a crash: nobody here will miss it. */
+export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
+  const client = `http://127.0.0.1:${ports.etcd}`
+  const peer = `http://127.0.0.1:${ports.etcdPeer}`
+  return start(
+    folder,
+    join(etcd, 'server'),
+    flags({
+      'data-dir': join(folder, 'etcd'),
+      'listen-client-urls': client,
+      'advertise-client-urls': client,
+      'listen-peer-urls': peer,
+      'initial-advertise-peer-urls': peer,
+      'initial-cluster': `default=${peer}`,
+      'unsafe-no-fsync': true,
+      'log-level': 'warn',
+    }),
+    'etcd',
+  )
+}
+
+/**
+ * Starts the apiserver. With aggregator routing it dials the pods of a webhook's Service itself, and
+ * nothing has to translate the Service's address.
+ */
+export function startApiserver({ folder, programs, ports, address }: ControlPlane): Daemon {
+  const pki = (name: string) => join(folder, 'pki', name)
+  return start(
+    folder,
+    join(programs, 'kube-apiserver'),
+    flags({
+      'etcd-servers': `http://127.0.0.1:${ports.etcd}`,
+      'secure-port': ports.apiserver,
+      'bind-address': address === '127.0.0.1' ? address : '0.0.0.0',
+      'advertise-address': address,
+      'authorization-mode': 'Node,RBAC',
+      'allow-privileged': true,
+      'enable-aggregator-routing': true,
+      'service-cluster-ip-range': '10.96.0.0/16',
+      'client-ca-file': pki('ca.crt'),
+      'tls-cert-file': pki('apiserver.crt'),
+      'tls-private-key-file': pki('apiserver.key'),
+      'kubelet-client-certificate': pki('admin.crt'),
+      'kubelet-client-key': pki('admin.key'),
+      'kubelet-preferred-address-types': 'Hostname',
+      'service-account-key-file': pki('sa.pub'),
+      'service-account-signing-key-file': pki('sa.key'),
+      'service-account-issuer': 'https://kubernetes.default.svc',
+      'max-requests-inflight': 2000,
+      'max-mutating-requests-inflight': 1000,
+    }),
+  )
+}
+
+/** Starts the controllers, with limits high enough that a large Job measures admission and not them. */
+export function startControllerManager({ folder, programs, ports }: ControlPlane): Daemon {
+  const kubeconfig = join(folder, 'pki', 'controller-manager.kubeconfig')
+  return start(
+    folder,
+    join(programs, 'kube-controller-manager'),
+    flags({
+      kubeconfig,
+      'authentication-kubeconfig': kubeconfig,
+      'authorization-kubeconfig': kubeconfig,
+      'bind-address': '127.0.0.1',
+      'secure-port': ports.controllerManager,
+      'use-service-account-credentials': true,
+      'leader-elect': false,
+      'service-account-private-key-file': join(folder, 'pki', 'sa.key'),
+      'root-ca-file': join(folder, 'pki', 'ca.crt'),
+      'kube-api-qps': 1000,
+      'kube-api-burst': 2000,
+    }),
+  )
+}
+
+/** Starts the scheduler. */
+export function startScheduler({ folder, programs, ports }: ControlPlane): Daemon {
+  const kubeconfig = join(folder, 'pki', 'scheduler.kubeconfig')
+  return start(
+    folder,
+    join(programs, 'kube-scheduler'),
+    flags({
+      kubeconfig,
+      'authentication-kubeconfig': kubeconfig,
+      'authorization-kubeconfig': kubeconfig,
+      'bind-address': '127.0.0.1',
+      'secure-port': ports.scheduler,
+      'leader-elect': false,
+    }),
+  )
+}
+
+/** Words of a command line, `--name=value`. */
+export function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
+  return Object.entries(values).map(([name, value]) => `--${name}=${value}`)
+}

@@ -1,0 +1,174 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { flags } from './control-plane.ts'
+import { type Daemon, start } from './daemon.ts'
+import { run } from './tools.ts'
+
+/** The pods' network, and the host's address in it, which their first one brings up. */
+export const POD_NETWORK = '10.244.0.0/24'
+export const HOST_ADDRESS = '10.244.0.1'
+const BRIDGE = 'ridealong0'
+
+export const PAUSE_IMAGE = 'registry.k8s.io/pause:3.10'
+
+/** A node of its own, beside whatever else the machine runs. */
+export interface Node {
+  readonly folder: string
+  readonly programs: string
+  readonly kubeletPort: number
+}
+
+export function containerdSocket(folder: string): string {
+  return join(folder, 'containerd.sock')
+}
+
+/** Starts containerd, which keeps everything in the folder. */
+export async function startContainerd({ folder }: Node): Promise<Daemon> {
+  await mkdir(join(folder, 'cni'), { recursive: true })
+  await writeFile(join(folder, 'cni', '10-bridge.conflist'), JSON.stringify(CNI, undefined, 2))
+  await writeFile(join(folder, 'containerd.toml'), containerdConfig(folder))
+  return start(folder, 'containerd', ['--config', join(folder, 'containerd.toml')])
+}
+
+const CNI = {
+  cniVersion: '1.0.0',
+  name: 'ridealong-test',
+  plugins: [
+    {
+      type: 'bridge',
+      bridge: BRIDGE,
+      isGateway: true,
+      ipMasq: false,
+      ipam: {
+        type: 'host-local',
+        dataDir: '/run/ridealong-test-ipam',
+        ranges: [[{ subnet: POD_NETWORK }]],
+        routes: [{ dst: '0.0.0.0/0' }],
+      },
+    },
+  ],
+}
+
+/** An oom_score_adj below zero needs CAP_SYS_RESOURCE, which a sandboxed root may not have. */
+function containerdConfig(folder: string): string {
+  return `version = 2
+root = "${join(folder, 'containerd')}"
+state = "${join(folder, 'containerd-state')}"
+[grpc]
+  address = "${containerdSocket(folder)}"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${PAUSE_IMAGE}"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "${join(folder, 'cni')}"
+`
+}
+
+/** Starts the kubelet, as node `localhost`, so that the apiserver reaches it by name on loopback. */
+export async function startKubelet({ folder, programs, kubeletPort }: Node): Promise<Daemon> {
+  const config = {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    address: '127.0.0.1',
+    port: kubeletPort,
+    readOnlyPort: 0,
+    healthzPort: 0,
+    containerRuntimeEndpoint: `unix://${containerdSocket(folder)}`,
+    cgroupDriver: 'cgroupfs',
+    ...((await isCgroupV1()) && { failCgroupV1: false }),
+    failSwapOn: false,
+    makeIPTablesUtilChains: false,
+    enforceNodeAllocatable: [],
+    evictionHard: {
+      'memory.available': '0%',
+      'nodefs.available': '0%',
+      'nodefs.inodesFree': '0%',
+      'imagefs.available': '0%',
+    },
+    imageGCHighThresholdPercent: 100,
+    authentication: {
+      anonymous: { enabled: false },
+      x509: { clientCAFile: join(folder, 'pki', 'ca.crt') },
+    },
+    authorization: { mode: 'AlwaysAllow' },
+    maxPods: 250,
+    syncFrequency: '10s',
+    podLogsDir: join(folder, 'pod-logs'),
+  }
+  await writeFile(join(folder, 'kubelet.json'), JSON.stringify(config, undefined, 2))
+  return start(
+    folder,
+    join(programs, 'kubelet'),
+    flags({
+      config: join(folder, 'kubelet.json'),
+      kubeconfig: join(folder, 'pki', 'kubelet.kubeconfig'),
+      'root-dir': join(folder, 'kubelet'),
+      'cert-dir': join(folder, 'kubelet-pki'),
+      'hostname-override': 'localhost',
+    }),
+  )
+}
+
+/** Starts kube-proxy, so that pods reach Services, the apiserver's among them. */
+export function startProxy({ folder, programs }: Node): Daemon {
+  return start(
+    folder,
+    join(programs, 'kube-proxy'),
+    flags({
+      kubeconfig: join(folder, 'pki', 'proxy.kubeconfig'),
+      'hostname-override': 'localhost',
+      'proxy-mode': 'iptables',
+      'cluster-cidr': POD_NETWORK,
+      'metrics-bind-address': '127.0.0.1:0',
+      'healthz-bind-address': '127.0.0.1:0',
+      'conntrack-max-per-core': 0,
+      'conntrack-tcp-timeout-established': '0s',
+      'conntrack-tcp-timeout-close-wait': '0s',
+    }),
+  )
+}
+
+async function isCgroupV1(): Promise<boolean> {
+  return !existsSync('/sys/fs/cgroup/cgroup.controllers')
+}
+
+/**
+ * Takes away what a node leaves when its processes have ended: containers that nobody stopped, mounts,
+ * the bridge, cgroups.
+ */
+export async function cleanNode(folder: string, programs: string): Promise<void> {
+  await killShims(folder)
+  for (const path of (await mountsUnder(folder)).reverse()) {
+    await run('umount', ['--lazy', path]).catch(() => {})
+  }
+  await run(join(programs, 'kube-proxy'), ['--cleanup']).catch(() => {})
+  await run('ip', ['link', 'delete', BRIDGE]).catch(() => {})
+  await run('sh', ['-c', CLEAN_UP, 'clean-up', folder])
+}
+
+/** Also what a kubelet writes outside of its folder: links to logs that are gone. */
+const CLEAN_UP = `
+rm -rf /run/ridealong-test-ipam
+find -H /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null
+find /var/log/containers -lname "$1/*" -delete 2>/dev/null
+true`
+
+async function killShims(folder: string): Promise<void> {
+  const list = await run('ps', ['-eo', 'pid=,args='])
+  const shims = list
+    .split('\n')
+    .filter((line) => line.includes('containerd-shim') && line.includes(containerdSocket(folder)))
+  for (const shim of shims) {
+    const [pid = ''] = shim.trim().split(' ')
+    await run('pkill', ['-KILL', '-P', pid]).catch(() => {})
+    await run('kill', ['-KILL', pid]).catch(() => {})
+  }
+}
+
+async function mountsUnder(folder: string): Promise<string[]> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8')
+  const paths = mounts.split('\n').map((line) => line.split(' ')[4] ?? '')
+  return paths.filter((path) => path.startsWith(`${folder}/`))
+}

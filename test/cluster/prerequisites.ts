@@ -1,0 +1,39 @@
+import { run } from './tools.ts'
+
+/** Programs that a node needs, and the Debian package of each. */
+const PACKAGES = {
+  containerd: 'containerd',
+  runc: 'runc',
+  buildah: 'buildah',
+  debootstrap: 'debootstrap',
+  iptables: 'iptables',
+  ip: 'iproute2',
+  gcc: 'gcc libc6-dev',
+} as const
+
+/**
+ * What is missing for a cluster here, as one sentence; nothing where all is there.
+ *
+ * @param hasNode whether pods are to run, for which root, Linux and more programs are needed
+ */
+export async function problemOfPrerequisites(hasNode: boolean): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'the cluster of the tests needs Linux'
+  if (!(await isInstalled('go'))) return 'the cluster of the tests needs Go, to build Kubernetes'
+  if (!hasNode) return undefined
+  if (process.getuid?.() !== 0) {
+    return 'a node needs root; --no-node starts the control plane alone'
+  }
+  const missing: string[] = []
+  for (const [program, name] of Object.entries(PACKAGES)) {
+    if (!(await isInstalled(program))) missing.push(name)
+  }
+  if (missing.length === 0) return undefined
+  return `a node needs more programs: apt-get install --no-install-recommends ${missing.join(' ')}`
+}
+
+function isInstalled(program: string): Promise<boolean> {
+  return run('sh', ['-c', 'command -v "$0"', program]).then(
+    () => true,
+    () => false,
+  )
+}
