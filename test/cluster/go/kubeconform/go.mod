@@ -1,4 +1,4 @@
-module ridealong.dev/test/charts/tools/kubeconform
+module ridealong.dev/test/cluster/kubeconform
 
 go 1.26.8
 
