@@ -66,3 +66,11 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- define "ridealong.serviceAccount" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" . }}
 {{- end -}}
+
+{{/* Takes a YAML list of namespaces. */}}
+{{- define "ridealong.notIn" -}}
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values:
+    {{- . | nindent 4 }}
+{{- end -}}
