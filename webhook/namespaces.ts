@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { fieldsOrNone, listOrNone, textOf } from '../src/core/json.ts'
+import { fieldsOrNone, listOrNone } from '../src/core/json.ts'
 import { type Namespace, readNamespace } from '../src/core/namespace.ts'
 import { readDocuments } from '../src/documents.ts'
+import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
 
 /** Where the server learns what a namespace says. Never fails: a namespace unknown says nothing. */
 export interface NamespaceSource {
@@ -15,37 +16,47 @@ export interface NamespaceFile extends NamespaceSource {
 }
 
 /**
- * Reads Namespaces from a YAML or JSON file: several documents, a List as `kubectl get -o yaml`
- * prints it, or both.
+ * Reads Namespaces, and the LimitRanges and ResourceQuotas in them, from a YAML or JSON file:
+ * several documents, a List as `kubectl get -o yaml` prints it, or both.
  *
- * @throws an error that names the file and the document which is no Namespace
+ * @throws an error that names the file and the document which is none of these, and what it lacks
  */
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
   const objects = (await readDocuments(path)).flatMap((document, place) => {
-    return itemsOf(document).map((object) => namedIn(path, place, object))
+    return itemsOf(document).map((object) => {
+      const read = readNamespaceObject(object)
+      if ('problem' in read) throw new Error(`${path}: document ${place + 1} ${read.problem}`)
+      return read
+    })
   })
   const revision = createHash('sha256').update(JSON.stringify(objects)).digest('hex')
   return { ...namespacesOf(objects), revision }
 }
 
-/** Looks namespaces up among objects. */
-export function namespacesOf(objects: readonly (readonly [string, unknown])[]): {
+/** Looks namespaces up among objects; of two Namespaces with one name the later counts. */
+export function namespacesOf(objects: readonly NamespaceObject[]): {
   find(name: string): Namespace
 } {
-  const known = new Map(objects.map(([name, object]) => [name, readNamespace(name, object)]))
+  const grouped = new Map<string, NamespaceObject[]>()
+  for (const object of objects) {
+    const own = grouped.get(object.namespace)
+    if (own === undefined) grouped.set(object.namespace, [object])
+    else own.push(object)
+  }
+  const known = new Map([...grouped].map(([name, own]) => [name, readGroup(name, own)]))
   return { find: (name) => known.get(name) ?? readNamespace(name, undefined) }
+}
+
+function readGroup(name: string, own: readonly NamespaceObject[]): Namespace {
+  const of = (wanted: NamespaceObject['kind']) =>
+    own.filter(({ kind }) => kind === wanted).map(({ object }) => object)
+  return readNamespace(name, of('Namespace').at(-1), {
+    limitRanges: of('LimitRange'),
+    resourceQuotas: of('ResourceQuota'),
+  })
 }
 
 function itemsOf(document: unknown): readonly unknown[] {
   const { items } = fieldsOrNone(document)
   return items === undefined ? [document] : listOrNone(items)
-}
-
-function namedIn(path: string, place: number, object: unknown): readonly [string, unknown] {
-  const { kind, metadata } = fieldsOrNone(object)
-  const name = textOf(fieldsOrNone(metadata).name)
-  if (kind !== 'Namespace' || name === undefined) {
-    throw new Error(`${path}: document ${place + 1} holds what is no Namespace with a name`)
-  }
-  return [name, object]
 }

@@ -50,7 +50,7 @@ function addServe(program: Command): void {
     .requiredOption('--key <file>', "the certificate's private key, PEM")
     .requiredOption(
       '--namespaces <file>',
-      'the Namespaces, as kubectl get namespaces -o yaml prints',
+      'the Namespaces, their LimitRanges and ResourceQuotas, as kubectl get -o yaml prints',
     )
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)

@@ -1,4 +1,4 @@
-import { type Catalog, covers } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
 import {
   type Decision,
   type Denied,
@@ -8,12 +8,12 @@ import {
   refuse,
   type Stripped,
 } from './decision.ts'
+import { forbiddenIn } from './forbidden.ts'
 import type { Fields } from './json.ts'
-import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, PRIVILEGE_LABEL, STATUS_KEY } from './keys.ts'
+import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Namespace } from './namespace.ts'
 import { operatorConflict } from './operators.ts'
 import type { Container, Pod } from './pod.ts'
-import { podSecurityProblem } from './pod-security.ts'
 import { isGuaranteed } from './qos.ts'
 import { quote } from './quote.ts'
 import type { AskedMetric, Request } from './request.ts'
@@ -97,10 +97,7 @@ function add(ride: Ride): Decision {
   const derived = securityLike(target, pod)
   const guaranteed = isGuaranteed(pod)
   const observers = request.metrics.map((asked) => observe(asked, derived, pod, guaranteed))
-  const forbidden = observers
-    .map((observer) => forbiddenIn(ride, observer))
-    .find((answer) => answer !== undefined)
-  return forbidden ?? inject(ride, observers, target)
+  return forbiddenIn(ride.namespace, pod, request, observers) ?? inject(ride, observers, target)
 }
 
 /** Containers that run as long as the pod does. */
@@ -145,27 +142,6 @@ function observe(asked: AskedMetric, derived: Fields, pod: Pod, guaranteed: bool
       ? undefined
       : { requests: guaranteed ? limits : NO_REQUESTS, limits },
   }
-}
-
-function forbiddenIn(ride: Ride, observer: Observer): Left | Denied | undefined {
-  const { namespace, request, pod } = ride
-  const { metric, securityContext } = observer
-  if (!covers(namespace.privilege, metric.privilege)) {
-    const granted = `${PRIVILEGE_LABEL} of namespace ${quote(namespace.name)} grants ${namespace.privilege}`
-    return refuse(
-      request.onError,
-      'privilege',
-      `${metric.name} needs ${metric.privilege}; ${granted}`,
-    )
-  }
-  const problem = podSecurityProblem(namespace.enforce, securityContext, pod)
-  if (problem === undefined) return undefined
-  const rule = `namespace ${quote(namespace.name)} enforces ${namespace.enforce}`
-  return refuse(
-    request.onError,
-    'pod-security',
-    `${rule}, which refuses ${metric.name}: ${problem}`,
-  )
 }
 
 function inject(ride: Ride, observers: readonly Observer[], target: Container): Decision {

@@ -26,6 +26,8 @@ export interface Pod {
   readonly securityContext: SecurityContext
   readonly initContainers: readonly Container[]
   readonly containers: readonly [Container, ...Container[]]
+  /** As it came, for what only a namespace with a LimitRange or a ResourceQuota makes us look at. */
+  readonly spec: Fields
 }
 
 /** The controller that made the pod. */
@@ -86,6 +88,7 @@ export function readPod(
     securityContext: readSecurityContext(spec.securityContext),
     initContainers,
     containers,
+    spec,
   }
 }
 

@@ -45,3 +45,20 @@ function shift(value: bigint, power: number): bigint {
   if (power === 0) return value
   return power < 0 ? value / 10n ** BigInt(-power) : value * 10n ** BigInt(power)
 }
+
+const BINARY = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi'] as const
+const DECIMAL = ['', 'm', 'u', 'n'] as const
+
+/**
+ * Writes a quantity for people, with the first suffix that leaves a whole number: "100m", "32Mi".
+ *
+ * @param value in 10^-12 units; below 10^-9 it is rounded towards zero
+ */
+export function writeQuantity(value: bigint): string {
+  const suffix = [...BINARY, ...DECIMAL].find((name) => isWhole(value, SCALE[name] ?? 1n)) ?? 'n'
+  return `${value / (SCALE[suffix] ?? 1n)}${suffix}`
+}
+
+function isWhole(value: bigint, scale: bigint): boolean {
+  return value % scale === 0n && (value !== 0n || scale === SCALE[''])
+}

@@ -80,6 +80,16 @@ export const REASONS = {
     written: true,
     deniable: true,
   },
+  'limit-range': {
+    sentence: 'a LimitRange of the namespace would refuse the pod with the observer',
+    written: true,
+    deniable: true,
+  },
+  quota: {
+    sentence: 'a ResourceQuota of the namespace would refuse the pod with the observer',
+    written: true,
+    deniable: true,
+  },
   privilege: {
     sentence: 'the namespace does not grant the privilege that the metric needs',
     written: true,

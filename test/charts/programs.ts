@@ -15,7 +15,10 @@ export const PROGRAMS: Readonly<Record<Program, string>> = Object.fromEntries(
   await Promise.all(
     MODULES.map(async (module) => [
       module,
-      join(await folderOf(module), module.startsWith('helm-') && module !== 'helm-unittest' ? 'helm' : module),
+      join(
+        await folderOf(module),
+        module.startsWith('helm-') && module !== 'helm-unittest' ? 'helm' : module,
+      ),
     ]),
   ),
 )

@@ -115,8 +115,8 @@ async function startControlPlane(
 
 async function startNode(cluster: Cluster, say: Options['say']): Promise<Cluster> {
   const { folder, programs } = cluster
-  const [kubeletPort = 0] = await freePorts(1)
-  const here = { folder, programs, kubeletPort }
+  const [kubelet = 0, metrics = 0, healthz = 0] = await freePorts(3)
+  const here = { folder, programs, ports: { kubelet, metrics, healthz } }
   say('starting containerd, the kubelet and kube-proxy')
   let running = await noted(cluster, await node.startContainerd(here))
   await until(running, 'containerd', async () => {
@@ -124,6 +124,7 @@ async function startNode(cluster: Cluster, say: Options['say']): Promise<Cluster
   })
   running = await noted(running, await node.startKubelet(here))
   running = await noted(running, node.startProxy(here))
+  await until(running, 'kube-proxy', () => answered(`http://127.0.0.1:${healthz}/healthz`))
   say('waiting for the node')
   await until(running, 'kubelet', () =>
     kubectl(running, ['wait', '--for=condition=Ready', 'node/localhost', '--timeout=1s']),
@@ -160,6 +161,11 @@ async function until(
     }
     await sleep(200)
   }
+}
+
+async function answered(url: string): Promise<void> {
+  const { ok, status } = await fetch(url)
+  if (!ok) throw new Error(`HTTP ${status}`)
 }
 
 /** The last lines of a daemon's log are the explanation. */

@@ -16,7 +16,7 @@ export const PAUSE_IMAGE = 'registry.k8s.io/pause:3.10'
 export interface Node {
   readonly folder: string
   readonly programs: string
-  readonly kubeletPort: number
+  readonly ports: { readonly kubelet: number; readonly metrics: number; readonly healthz: number }
 }
 
 export function containerdSocket(folder: string): string {
@@ -67,12 +67,12 @@ state = "${join(folder, 'containerd-state')}"
 }
 
 /** Starts the kubelet, as node `localhost`, so that the apiserver reaches it by name on loopback. */
-export async function startKubelet({ folder, programs, kubeletPort }: Node): Promise<Daemon> {
+export async function startKubelet({ folder, programs, ports }: Node): Promise<Daemon> {
   const config = {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     address: '127.0.0.1',
-    port: kubeletPort,
+    port: ports.kubelet,
     readOnlyPort: 0,
     healthzPort: 0,
     containerRuntimeEndpoint: `unix://${containerdSocket(folder)}`,
@@ -112,7 +112,7 @@ export async function startKubelet({ folder, programs, kubeletPort }: Node): Pro
 }
 
 /** Starts kube-proxy, so that pods reach Services, the apiserver's among them. */
-export function startProxy({ folder, programs }: Node): Daemon {
+export function startProxy({ folder, programs, ports }: Node): Daemon {
   return start(
     folder,
     join(programs, 'kube-proxy'),
@@ -121,8 +121,8 @@ export function startProxy({ folder, programs }: Node): Daemon {
       'hostname-override': 'localhost',
       'proxy-mode': 'iptables',
       'cluster-cidr': POD_NETWORK,
-      'metrics-bind-address': '127.0.0.1:0',
-      'healthz-bind-address': '127.0.0.1:0',
+      'metrics-bind-address': `127.0.0.1:${ports.metrics}`,
+      'healthz-bind-address': `127.0.0.1:${ports.healthz}`,
       'conntrack-max-per-core': 0,
       'conntrack-tcp-timeout-established': '0s',
       'conntrack-tcp-timeout-close-wait': '0s',

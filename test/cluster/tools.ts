@@ -20,6 +20,7 @@ export type Module =
   | 'helm-3'
   | 'helm-unittest'
   | 'kubeconform'
+  | 'training-operator'
 
 /** The version of Kubernetes that a module of it pins, as v1.36.3. Its go.mod is the one place that says so. */
 export async function kubernetesVersion(module: Module): Promise<string> {
@@ -53,6 +54,12 @@ export async function tools(module: Module, say: (line: string) => void): Promis
 /** Where a module's programs are, or will be: another place for any other content of the module. */
 export async function folderOf(module: Module): Promise<string> {
   return join(CACHE, `${module}-${await fingerprint(join(MODULES, module))}`)
+}
+
+/** The folder of the source of a Go module that one of ours requires. */
+export async function moduleFolder(module: Module, path: string): Promise<string> {
+  const words = ['list', '-m', '-f', '{{.Dir}}', path]
+  return (await run('go', words, { cwd: join(MODULES, module) })).trim()
 }
 
 async function fingerprint(source: string): Promise<string> {

@@ -1,7 +1,7 @@
 import jsonpatch from 'fast-json-patch'
 import { answerPod, type PodAnswer } from '../../src/core/answer.ts'
 import { type Catalog, catalogOf, type MetricDocument } from '../../src/core/catalog.ts'
-import { readNamespace } from '../../src/core/namespace.ts'
+import { type NamespaceRules, readNamespace } from '../../src/core/namespace.ts'
 import type { ReviewResponse } from '../../src/core/response.ts'
 import type { Review } from '../../src/core/review.ts'
 
@@ -133,14 +133,16 @@ export interface Place {
   readonly annotations?: Texts
   readonly labels?: Texts
   readonly excluded?: readonly string[]
+  readonly rules?: Partial<NamespaceRules>
   readonly review?: Partial<Review>
 }
 
 export function answerIn(place: Place, pod: unknown): PodAnswer {
   const { catalog = CATALOG, annotations = {}, labels = {}, excluded = [], review } = place
+  const rules = { limitRanges: [], resourceQuotas: [], ...place.rules }
   return answerPod(reviewOf(pod, review), {
     catalog,
-    namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }),
+    namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }, rules),
     excludedNamespaces: new Set(excluded),
   })
 }
@@ -168,6 +170,30 @@ export interface Ride {
   /** The native sidecars and containers that the pod did not have before, by name. */
   readonly observers: Readonly<Record<string, ContainerObject>>
   readonly answer: PodAnswer
+}
+
+/** A LimitRange of one item. */
+export function limitRange(item: Json, name = 'small'): Json {
+  const metadata = { name, namespace: 'hpc' }
+  return {
+    apiVersion: 'v1',
+    kind: 'LimitRange',
+    metadata,
+    spec: { limits: [{ type: 'Container', ...item }] },
+  }
+}
+
+/** A ResourceQuota of which something is used. */
+export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): Json {
+  const metadata = { name: 'compute', namespace: 'hpc' }
+  const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))
+  return {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata,
+    spec: { hard, ...spec },
+    status: { hard, used: { ...none, ...used } },
+  }
 }
 
 /** Creates a pod somewhere and looks at what became of it. */

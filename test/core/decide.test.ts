@@ -1,7 +1,16 @@
 import t from 'tap'
 import type { Catalog } from '../../src/core/catalog.ts'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
-import { askingPod, type Json, type Place, podOf, ride, type Texts } from './build.ts'
+import {
+  askingPod,
+  type Json,
+  limitRange,
+  type Place,
+  podOf,
+  resourceQuota,
+  ride,
+  type Texts,
+} from './build.ts'
 
 const container = (name: string, more: Json = {}): Json => ({ name, image: 'app', ...more })
 const sidecar = (name: string, more: Json = {}): Json =>
@@ -46,6 +55,8 @@ const CASES: Readonly<Record<Reason, Case>> = {
   'unknown-target-container': { annotations: { 'ridealong.dev/target-container': 'lammps' } },
   'name-taken': { spec: { containers: [container('app'), container('perf-sysstat')] } },
   'pod-security': { place: { labels: RESTRICTED } },
+  'limit-range': { place: { rules: { limitRanges: [limitRange({ max: { cpu: '50m' } })] } } },
+  quota: { place: { rules: { resourceQuotas: [resourceQuota({ 'limits.cpu': '50m' })] } } },
   privilege: { annotations: { 'ridealong.dev/inject': 'trace-stat' } },
   'too-large': { annotations: FULL },
   'internal-error': { place: { catalog: BROKEN } },
@@ -68,6 +79,8 @@ const WRITTEN: readonly Reason[] = [
   'unknown-target-container',
   'name-taken',
   'pod-security',
+  'limit-range',
+  'quota',
   'privilege',
 ]
 

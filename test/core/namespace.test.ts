@@ -6,6 +6,8 @@ const STRICT = {
   annotations: new Map(),
   enforce: 'privileged',
   privilege: 'restricted',
+  limitRanges: [],
+  quotas: [],
 }
 
 t.test('a namespace that says nothing enforces nothing and grants nothing', async (t) => {

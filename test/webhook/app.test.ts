@@ -434,6 +434,8 @@ const BROKEN_NAMESPACE: Namespace = {
   name: 'quiet',
   enforce: 'privileged',
   privilege: 'restricted',
+  limitRanges: [],
+  quotas: [],
   get annotations(): never {
     throw new Error('the namespace fell over')
   },

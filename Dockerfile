@@ -1,0 +1,25 @@
+# Two images: the webhook, which is also the command, and what rides along in pods.
+# Nothing in them depends on the processor: build for linux/amd64 and linux/arm64.
+#   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package needs a script of its own to be installed; the image brings Node itself.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY certs certs
+COPY src src
+COPY webhook webhook
+RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-bookworm-slim AS webhook
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# A number, so that a kubelet can tell that it is not root.
+USER 65532:65532
+ENV NODE_ENV=production
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+CMD ["--help"]

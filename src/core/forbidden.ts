@@ -1,0 +1,76 @@
+import { covers } from './catalog.ts'
+import { type Denied, type Left, type Observer, refuse } from './decision.ts'
+import { PRIVILEGE_LABEL } from './keys.ts'
+import { filledProblem, limitRangeProblem } from './limit-range-problem.ts'
+import { loadOf, observerLoads } from './load.ts'
+import type { Namespace } from './namespace.ts'
+import type { Pod } from './pod.ts'
+import { podSecurityProblem } from './pod-security.ts'
+import { quotaProblem } from './quota-problem.ts'
+import { quote } from './quote.ts'
+import type { Reason } from './reasons.ts'
+import type { Mode, OnError } from './request.ts'
+
+interface Problem {
+  readonly reason: Reason
+  readonly message: string
+}
+
+/** What a request says of how its observers ride. */
+interface Wish {
+  readonly mode: Mode
+  readonly onError: OnError
+}
+
+/** What becomes of a pod whose namespace, or Kubernetes there, would refuse it for its observers. */
+export function forbiddenIn(
+  namespace: Namespace,
+  pod: Pod,
+  { mode, onError }: Wish,
+  observers: readonly Observer[],
+): Left | Denied | undefined {
+  const problem =
+    observers
+      .map(
+        (observer) =>
+          privilegeProblem(namespace, observer) ?? standardProblem(namespace, pod, observer),
+      )
+      .find((found) => found !== undefined) ?? resourceProblem(namespace, pod, mode, observers)
+  return problem && refuse(onError, problem.reason, problem.message)
+}
+
+function privilegeProblem(namespace: Namespace, { metric }: Observer): Problem | undefined {
+  if (covers(namespace.privilege, metric.privilege)) return undefined
+  const granted = `${PRIVILEGE_LABEL} of namespace ${quote(namespace.name)} grants ${namespace.privilege}`
+  const message = `${metric.name} needs ${metric.privilege}; ${granted}`
+  return { reason: 'privilege', message }
+}
+
+function standardProblem(
+  namespace: Namespace,
+  pod: Pod,
+  { metric, securityContext }: Observer,
+): Problem | undefined {
+  const problem = podSecurityProblem(namespace.enforce, securityContext, pod)
+  if (problem === undefined) return undefined
+  const rule = `namespace ${quote(namespace.name)} enforces ${namespace.enforce}`
+  return { reason: 'pod-security', message: `${rule}, which refuses ${metric.name}: ${problem}` }
+}
+
+/** In the order of admission: LimitRanges fill in and judge, quotas come last. */
+function resourceProblem(
+  { limitRanges, quotas }: Namespace,
+  pod: Pod,
+  mode: Mode,
+  observers: readonly Observer[],
+): Problem | undefined {
+  if (limitRanges.length === 0 && quotas.length === 0) return undefined
+  const defaults = limitRanges.map((limitRange) => limitRange.defaults)
+  const before = loadOf(pod, defaults)
+  const ours = observerLoads(observers, mode, defaults)
+  const after = { ...before, containers: [...before.containers, ...ours] }
+  const outside = limitRangeProblem(limitRanges, after, ours) ?? filledProblem(after, ours)
+  if (outside !== undefined) return { reason: 'limit-range', message: outside }
+  const message = quotaProblem(quotas, { spec: pod.spec, before, after, observers: ours })
+  return message === undefined ? undefined : { reason: 'quota', message }
+}

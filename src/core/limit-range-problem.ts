@@ -1,0 +1,110 @@
+import { type Amounts, NO_AMOUNTS } from './amounts.ts'
+import { boundsProblem } from './limit-bounds.ts'
+import type { LimitRange } from './limit-range.ts'
+import { type ContainerLoad, type Load, type Resources, sumOf, withPodLevel } from './load.ts'
+import { writeQuantity } from './quantity.ts'
+import { quote } from './quote.ts'
+
+/**
+ * Why a namespace's LimitRanges would refuse a pod with its observers, as a sentence; or nothing.
+ *
+ * A pod whose own sum a LimitRange refuses is refused anyway, and may be left for that: another
+ * webhook may still change it, and then it must not fail for us. Where several LimitRanges fill in
+ * the same resource, Kubernetes takes them in no order; here the first one counts.
+ *
+ * @param load what the pod asks for with the observers
+ * @param observers the part of it that is ours
+ */
+export function limitRangeProblem(
+  limitRanges: readonly LimitRange[],
+  load: Load,
+  observers: readonly ContainerLoad[],
+): string | undefined {
+  const pod = podTotal(load)
+  for (const limitRange of limitRanges) {
+    const problem = scarceGift(limitRange, observers) ?? refusal(limitRange, pod, observers)
+    if (problem !== undefined) return `LimitRange ${quote(limitRange.name)}: ${problem}`
+  }
+  return undefined
+}
+
+/**
+ * What LimitRanger sums up over a pod: overhead is no part of it, and of `spec.resources` processor
+ * and memory alone (limitranger, podRequests and podLimits).
+ */
+function podTotal(load: Load): Resources {
+  const isSupported = (name: string) => name === 'cpu' || name === 'memory'
+  return {
+    requests: withPodLevel(sumOf(load, 'requests'), load.podLevel?.requests, isSupported),
+    limits: withPodLevel(sumOf(load, 'limits'), load.podLevel?.limits, isSupported),
+  }
+}
+
+function refusal(
+  { bounds }: LimitRange,
+  pod: Resources,
+  observers: readonly ContainerLoad[],
+): string | undefined {
+  for (const bound of bounds) {
+    const judged = bound.type === 'Pod' ? [{ ...pod, name: 'the pod' }] : observers
+    for (const resources of judged) {
+      const problem = boundsProblem(bound, resources)
+      if (problem !== undefined) return `${problem} of ${resources.name}`
+    }
+  }
+  return undefined
+}
+
+/** What every container may be given: the processor, memory and disk of a node are shared. */
+const SHARED = new Set(['cpu', 'memory', 'ephemeral-storage'])
+
+/**
+ * A default of devices or huge pages would give each observer some of its own: the pod would need
+ * more of what a node has few of, and might never be scheduled.
+ */
+function scarceGift(
+  { defaults }: LimitRange,
+  observers: readonly ContainerLoad[],
+): string | undefined {
+  const [observer] = observers
+  const gifts = [...defaults.requests, ...defaults.limits]
+  const gift = gifts.find(([name, amount]) => !SHARED.has(name) && amount > 0n)
+  if (gift === undefined || observer === undefined) return undefined
+  return `each container gets ${writeQuantity(gift[1])} of ${gift[0]}, ${observer.name} too`
+}
+
+/**
+ * What the validation of a pod refuses in resources that LimitRanges filled in, as a sentence; or
+ * nothing: kubernetes v1.36 pkg/apis/core/validation/validation.go, validateResourceRequirements
+ * and validatePodResourceConsistency.
+ */
+export function filledProblem(load: Load, observers: readonly ContainerLoad[]): string | undefined {
+  const { requests, limits } = load.podLevel ?? NOTHING
+  for (const observer of observers) {
+    const problem = aboveLimits(observer, limits)
+    if (problem !== undefined) return `a LimitRange gives ${observer.name} ${problem}`
+  }
+  const above = firstAbove(sumOf(load, 'requests'), requests)
+  if (above === undefined) return undefined
+  return `with what a LimitRange gives the observers, requests of ${above} pass the pod's`
+}
+
+const NOTHING: Resources = { requests: NO_AMOUNTS, limits: NO_AMOUNTS }
+
+function aboveLimits(
+  { requests, limits, isInit }: ContainerLoad,
+  podLimits: Amounts,
+): string | undefined {
+  const own = firstAbove(requests, limits)
+  if (own !== undefined) return `a request of ${own} above its limit`
+  const above = isInit ? undefined : firstAbove(limits, podLimits)
+  return above && `a limit of ${above} above the pod's`
+}
+
+/** The first resource of which one list has more than the other. */
+function firstAbove(amounts: Amounts, most: Amounts): string | undefined {
+  for (const [name, amount] of amounts) {
+    if (amount > (most.get(name) ?? amount)) return name
+  }
+  return undefined
+}

@@ -1,0 +1,71 @@
+import type { Amounts } from './amounts.ts'
+import { plus } from './amounts.ts'
+import { type Load, type Resources, sumOf, withPodLevel } from './load.ts'
+
+/** A pod, and any object, in 10^-12 units. */
+const ONE = 10n ** 12n
+
+/** What a quota has by the name of a resource alone, and of limits. */
+const OF_A_NODE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage']
+
+/**
+ * What a pod uses of a quota, by the names that quotas have for it.
+ *
+ * The rule is kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
+ * k8s.io/component-helpers v0.36 resource/helpers.go, PodRequests and PodLimits.
+ */
+export function usageOf(load: Load): Amounts {
+  const usage = new Map([
+    ['pods', ONE],
+    ['count/pods', ONE],
+  ])
+  for (const [name, amount] of requestsOf(load)) {
+    usage.set(`requests.${name}`, amount)
+    if (!name.includes('/')) usage.set(name, amount)
+  }
+  for (const [name, amount] of limitsOf(load)) {
+    if (OF_A_NODE.includes(name)) usage.set(`limits.${name}`, amount)
+  }
+  return usage
+}
+
+function requestsOf(load: Load): Amounts {
+  const sum = sumOf(load, 'requests')
+  return plus(withPodLevel(sum, load.podLevel?.requests, isOfPods), load.overhead)
+}
+
+function limitsOf(load: Load): Amounts {
+  const limits = withPodLevel(sumOf(load, 'limits'), load.podLevel?.limits, isOfPods)
+  // Overhead comes to a limit that is there, and makes none.
+  return new Map(
+    [...limits].map(([name, limit]) => [name, limit && limit + overheadOf(load, name)]),
+  )
+}
+
+function overheadOf({ overhead }: Load, name: string): bigint {
+  return overhead.get(name) ?? 0n
+}
+
+/** Whether a pod can say of itself how much it has of a resource, for all its containers. */
+function isOfPods(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')
+}
+
+/** Whether a pod's own `spec.resources` says anything (helpers.go, IsPodLevelResourcesSet). */
+export function isSetByPod({ podLevel }: Load): boolean {
+  const lists: readonly Amounts[] = podLevel ? [podLevel.requests, podLevel.limits] : []
+  return lists.some((list) => [...list.keys()].some(isOfPods))
+}
+
+/**
+ * Whether a pod is of the quality of service class BestEffort: nothing asks for processor or memory
+ * (kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS).
+ */
+export function isBestEffort({ podLevel, containers }: Load): boolean {
+  const all: readonly Resources[] = podLevel ? [podLevel] : containers
+  return all.every(({ requests, limits }) => isNone(requests) && isNone(limits))
+}
+
+function isNone(amounts: Amounts): boolean {
+  return (amounts.get('cpu') ?? 0n) <= 0n && (amounts.get('memory') ?? 0n) <= 0n
+}

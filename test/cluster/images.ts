@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Cluster } from './cluster.ts'
+import { containerdSocket, PAUSE_IMAGE } from './node.ts'
+import { CACHE, moduleFolder, run } from './tools.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The images that the Dockerfile makes, one for each target. */
+export const IMAGES = {
+  webhook: 'ghcr.io/ridealong/webhook:test',
+  observer: 'ghcr.io/ridealong/observer:test',
+} as const
+
+export type Target = keyof typeof IMAGES
+
+/** The images that the Dockerfile stands on. No registry has to be reached: stand-ins carry their names. */
+export const DEBIAN_IMAGE = 'docker.io/library/debian:bookworm-slim'
+const NODE_IMAGE = 'docker.io/library/node:24-bookworm-slim'
+
+const STORE = join(CACHE, 'images')
+
+function buildah(...words: readonly string[]): Promise<string> {
+  const store = ['--root', STORE, '--runroot', join(tmpdir(), 'ridealong-buildah')]
+  return run('buildah', [...store, '--storage-driver', 'overlay', ...words], { cwd: REPOSITORY })
+}
+
+/** Builds a target of the project's Dockerfile. */
+export async function buildTarget(target: Target, say: (line: string) => void): Promise<void> {
+  await makeBases(say)
+  say(`building the image ${target}`)
+  await buildah(
+    ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
+    ...['--target', target, '--tag', IMAGES[target], '.'],
+  )
+}
+
+/** Builds an image from a Containerfile in a folder, on the same stand-ins. */
+export async function buildFolder(folder: string, tag: string): Promise<void> {
+  await buildah(
+    ...['build', '--isolation', 'chroot', '--pull=never', '--layers', '--tag', tag, folder],
+  )
+}
+
+/** Hands an image over to the cluster's containerd. */
+export async function load(cluster: Cluster, image: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-image-'))
+  const archive = join(folder, 'image.tar')
+  try {
+    await buildah('push', '--quiet', image, `docker-archive:${archive}:${image}`)
+    const socket = containerdSocket(cluster.folder)
+    await run('ctr', ['--address', socket, '-n', 'k8s.io', 'images', 'import', archive])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Makes the images that everything stands on: Debian, Node on it, and the pause of every pod. */
+export async function makeBases(say: (line: string) => void): Promise<void> {
+  await mkdir(STORE, { recursive: true })
+  const present = await buildah('images', '--format', '{{.Name}}:{{.Tag}}')
+  const isMissing = (image: string) => !present.split('\n').includes(image)
+  if (isMissing(DEBIAN_IMAGE)) await makeDebian(say)
+  if (isMissing(NODE_IMAGE)) await makeNode(say)
+  if (isMissing(PAUSE_IMAGE)) await makePause(say)
+}
+
+/** What lets apt and npm reach where this machine gets its packages from. */
+const REACH = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/apt/apt.conf.d',
+  '/etc/apt/sources.list.d',
+]
+
+async function makeDebian(say: (line: string) => void): Promise<void> {
+  say('making a stand-in for the image of Debian')
+  await inFolder(async (folder) => {
+    const root = join(folder, 'root')
+    await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root])
+    await rm(join(root, 'var/cache/apt'), { recursive: true })
+    for (const path of REACH.filter(existsSync)) {
+      await rm(join(root, path), { recursive: true, force: true })
+      await cp(path, join(root, path), { recursive: true, dereference: true })
+    }
+    if (existsSync('/etc/apt/sources.list.d/debian.sources')) {
+      await rm(join(root, 'etc/apt/sources.list'), { force: true })
+    }
+    await commit(DEBIAN_IMAGE, 'scratch', root, ['--cmd', 'bash'])
+  })
+}
+
+/** npm's own package of Node holds the binary that the official image has, too. */
+async function makeNode(say: (line: string) => void): Promise<void> {
+  say('making a stand-in for the image of Node')
+  await inFolder(async (folder) => {
+    const root = join(folder, 'root')
+    const modules = join(root, 'usr/local/lib/node_modules')
+    const bin = join(root, 'usr/local/bin')
+    await mkdir(modules, { recursive: true })
+    await mkdir(bin, { recursive: true })
+    await cp(join(REPOSITORY, 'node_modules/node/bin/node'), join(bin, 'node'))
+    const npm = (await run('sh', ['-c', 'realpath "$(command -v npm)"'])).trim()
+    await cp(join(npm, '../..'), join(modules, 'npm'), { recursive: true, dereference: true })
+    await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(bin, 'npm'))
+    await commit(NODE_IMAGE, DEBIAN_IMAGE, root, [
+      ...['--env', 'NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt'],
+      ...['--cmd', 'node'],
+    ])
+  })
+}
+
+/** Kubernetes's own pause, from the source that its module holds (build/pause/linux/pause.c). */
+async function makePause(say: (line: string) => void): Promise<void> {
+  say('making the image of pause')
+  await inFolder(async (folder) => {
+    const source = await moduleFolder('kubernetes-1.36', 'k8s.io/kubernetes')
+    const root = join(folder, 'root')
+    await mkdir(root)
+    const program = join(source, 'build/pause/linux/pause.c')
+    await run('gcc', ['-Os', '-static', '-DVERSION=3.10', '-o', join(root, 'pause'), program])
+    await commit(PAUSE_IMAGE, 'scratch', root, ['--entrypoint', '["/pause"]', '--user', '65535'])
+  })
+}
+
+/** Makes an image of a base and a folder. */
+async function commit(
+  image: string,
+  base: string,
+  root: string,
+  config: readonly string[],
+): Promise<void> {
+  const container = (await buildah('from', '--pull=never', base)).trim()
+  await buildah('copy', '--quiet', container, root, '/')
+  await buildah('config', ...config, container)
+  await buildah('commit', '--quiet', '--rm', container, image)
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-base-'))
+  try {
+    await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

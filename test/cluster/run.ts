@@ -1,0 +1,108 @@
+/** Tests on a real Kubernetes: `npm run test:cluster`. */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
+import { type Cluster, down, MINORS, up } from './cluster.ts'
+import { buildTarget, DEBIAN_IMAGE, IMAGES, load } from './images.ts'
+import { PAUSE_IMAGE } from './node.ts'
+import { problemOfPrerequisites } from './prerequisites.ts'
+import { type Module, tools } from './tools.ts'
+
+const HERE = fileURLToPath(new URL('.', import.meta.url))
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+/** Programs that the tests use beside Kubernetes itself. */
+const PROGRAMS: readonly Module[] = ['helm-4', 'training-operator']
+
+/** Tests that need no node, and run on the oldest version too. */
+const WITHOUT_NODE = ['recordings', 'crds', 'caches', 'beside']
+
+const taken: { readonly what: string; readonly seconds: number }[] = []
+
+/** Does a part of the work and remembers how long it took. */
+async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  try {
+    return await work()
+  } finally {
+    taken.push({ what, seconds: (performance.now() - start) / 1000 })
+  }
+}
+
+async function loadImages(cluster: Cluster): Promise<void> {
+  await buildTarget('webhook', say)
+  await buildTarget('observer', say)
+  say('handing the images to the node')
+  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES)]) {
+    await load(cluster, image)
+  }
+}
+
+function filesOf(names: readonly string[]): string[] {
+  const all = readdirSync(HERE).filter((name) => name.endsWith('.test.ts'))
+  const chosen = all.filter(
+    (name) => names.length === 0 || names.includes(name.split('.')[0] ?? ''),
+  )
+  return chosen.map((name) => `test/cluster/${name}`)
+}
+
+/** One file after the other: they share a cluster. */
+function tap(cluster: Cluster, files: readonly string[]): Promise<boolean> {
+  const env = {
+    ...process.env,
+    KUBECONFIG: cluster.kubeconfig,
+    RIDEALONG_TEST_KUBERNETES: cluster.version.split('.').slice(0, 2).join('.').slice(1),
+  }
+  const words = ['run', '--disable-coverage', '--jobs=1', '--timeout=900', ...files]
+  const child = spawn('tap', words, { cwd: REPOSITORY, env, stdio: 'inherit' })
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false)).once('close', (code) => resolve(code === 0))
+  })
+}
+
+async function test(names: readonly string[], keep: boolean): Promise<boolean> {
+  const [newest, oldest] = MINORS
+  const cluster = await timed('Kubernetes', () => up({ minor: newest, hasNode: true, say }))
+  for (const program of PROGRAMS) await timed(program, () => tools(program, say))
+  await timed('images', () => loadImages(cluster))
+  const hasPassed = await timed('tests', () => tap(cluster, filesOf(names)))
+  if (!keep) await timed('end', () => down(newest, say))
+  if (names.length > 0) return hasPassed
+  const old = await timed(`Kubernetes ${oldest}`, () => up({ minor: oldest, hasNode: false, say }))
+  const hasPassedToo = await timed(`tests on ${oldest}`, () => tap(old, filesOf(WITHOUT_NODE)))
+  if (!keep) await down(oldest, say)
+  return hasPassed && hasPassedToo
+}
+
+const program = new Command('test:cluster')
+  .description('tests on a real Kubernetes, which is started for them and ended')
+  .argument(
+    '[test...]',
+    'tests by name (recordings, workloads, ...); all of them where none is given',
+  )
+  .option('--keep', 'let the cluster run on, for the next time')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ npm run test:cluster
+  $ npm run test:cluster -- --keep recordings`,
+  )
+  .action(async (names: readonly string[], { keep = false }) => {
+    const problem = await problemOfPrerequisites(true)
+    if (problem !== undefined) {
+      say(`${problem}; the tests on a real Kubernetes are skipped`)
+      process.exitCode = process.env.CI === 'true' ? 2 : 0
+      return
+    }
+    const hasPassed = await test(names, keep)
+    for (const { what, seconds } of taken) say(`${seconds.toFixed(0).padStart(5)} s  ${what}`)
+    process.exitCode = hasPassed ? 0 : 1
+  })
+
+program.parseAsync().catch((error) => {
+  say(error instanceof Error ? error.message : String(error))
+  process.exitCode = 2
+})

@@ -1,0 +1,131 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseAllDocuments } from 'yaml'
+import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
+import { type Api, openApi } from './api.ts'
+import { type Cluster, freePorts } from './cluster.ts'
+import { type Daemon, isRunning, start, stop } from './daemon.ts'
+import { kubectl } from './kubectl.ts'
+import { run, tools } from './tools.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+
+/** The webhook as a process beside the cluster, called by URL. */
+export interface Webhook {
+  readonly port: number
+  readonly statusPort: number
+  readonly daemon: Daemon
+  /** What it counts and measures. */
+  metrics(): Promise<string>
+  /** Ends it as an administrator would; the apiserver goes on calling. */
+  stop(): Promise<void>
+  /** Takes the configuration away too. */
+  remove(): Promise<void>
+}
+
+export interface WebhookOptions {
+  /** Words for `serve`, after its own. */
+  readonly words?: readonly string[]
+  readonly name?: string
+}
+
+/** Starts the webhook and has the apiserver call it, with the configuration that the chart installs. */
+export async function startWebhook(
+  cluster: Cluster,
+  { words = [], name = 'ridealong' }: WebhookOptions = {},
+): Promise<Webhook> {
+  const [port = 0, statusPort = 0] = await freePorts(2)
+  const folder = join(cluster.folder, name)
+  const authority = await makeAuthority()
+  await writeKeyPair(folder, authority, { names: ['localhost', '127.0.0.1'] })
+  const daemon = start(
+    cluster.folder,
+    process.execPath,
+    [
+      join(REPOSITORY, 'src/cli/main.ts'),
+      ...['serve', '--kubeconfig', cluster.kubeconfig, '--drain-quiet', '0'],
+      ...['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')],
+      ...['--host', '127.0.0.1', '--port', `${port}`, '--status-port', `${statusPort}`],
+      ...words,
+    ],
+    name,
+  )
+  const api = await openApi(cluster)
+  const status = (path: string) => fetch(`http://127.0.0.1:${statusPort}${path}`)
+  await until('the webhook is ready', async () => {
+    if (!isRunning(daemon)) throw new Error(`the webhook ended; see its log in ${cluster.folder}`)
+    return (await status('/readyz').catch(() => undefined))?.ok === true
+  })
+  await configure(cluster, api, { name, ca: authority.ca, url: `https://127.0.0.1:${port}` })
+  return {
+    port,
+    statusPort,
+    daemon,
+    metrics: async () => (await status('/metrics')).text(),
+    stop: () => stop(daemon),
+    remove: async () => {
+      await api.delete(`${CONFIGURATION}/${name}`)
+      api.close()
+      await stop(daemon)
+    },
+  }
+}
+
+interface Called {
+  readonly name: string
+  readonly ca: string
+  readonly url: string
+}
+
+/** The chart's own configuration, with the Service replaced by a URL. */
+async function configure(cluster: Cluster, api: Api, { name, ca, url }: Called): Promise<void> {
+  const chart = join(REPOSITORY, 'charts/ridealong')
+  const helm = join(await tools('helm-4', () => {}), 'helm')
+  const rendered = await run(helm, [
+    ...['template', name, chart, '--namespace', 'ridealong-system'],
+    ...['--show-only', 'templates/webhook-configuration.yaml'],
+    ...['--set', 'certificates.mode=provided,certificates.provided.secretName=tls'],
+    ...[
+      '--set',
+      'certificates.provided.caBundle=-----BEGIN CERTIFICATE-----',
+      '--set',
+      `fullnameOverride=${name}`,
+    ],
+  ])
+  const [configuration] = parseAllDocuments(rendered).map((document) => document.toJS())
+  const caBundle = Buffer.from(ca).toString('base64')
+  const webhooks = configuration.webhooks.map((webhook: { clientConfig: { service: Service } }) => {
+    const { path } = webhook.clientConfig.service
+    return { ...webhook, clientConfig: { url: `${url}${path}`, caBundle } }
+  })
+  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify({ ...configuration, webhooks }))
+  // The apiserver learns of a configuration by its own watch.
+  await until('the apiserver calls the webhook', async () => {
+    const { body } = await api.post('/api/v1/namespaces/default/pods?dryRun=All', PROBE)
+    return body.metadata?.annotations?.['ridealong.dev/status'] !== undefined
+  })
+}
+
+interface Service {
+  readonly path: string
+}
+
+/** A pod that is only asked about, and never left uninjected for a reason of its own. */
+const PROBE = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'probe', annotations: { 'ridealong.dev/inject': 'perf-sysstat' } },
+  spec: { containers: [{ name: 'probe', image: 'probe' }] },
+}
+
+const PATIENCE_MS = 60_000
+
+/** Waits until something holds, or gives up with a sentence. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}

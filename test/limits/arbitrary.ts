@@ -1,0 +1,232 @@
+/** Pods with resources of all sorts, and LimitRanges and ResourceQuotas, at random. */
+import fc from 'fast-check'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A pod, and what rules where it is created. */
+export interface Encounter {
+  readonly pod: Json
+  readonly limitRanges: readonly Json[]
+  readonly resourceQuotas: readonly Json[]
+}
+
+// Few amounts, around those of observers (100m, 32Mi), so that sums and bounds meet exactly.
+const CPU = ['0', '50m', '100m', '200m', '300m', '1'] as const
+const MEMORY = ['0', '16Mi', '32Mi', '64Mi', '96Mi', '1Gi'] as const
+const STORAGE = ['0', '100Mi', '1Gi'] as const
+
+/** Undefined but for one in so many. */
+function rarely<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
+  return fc.oneof(
+    { weight: weight - 1, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary },
+  )
+}
+
+/** A ResourceList with an amount here and there. */
+function list(sparse: number): fc.Arbitrary<Json> {
+  return fc.record({
+    cpu: rarely(sparse, fc.constantFrom(...CPU)),
+    memory: rarely(sparse, fc.constantFrom(...MEMORY)),
+    'ephemeral-storage': rarely(sparse * 2, fc.constantFrom(...STORAGE)),
+  })
+}
+
+/** Requests and limits that mostly go together. */
+const resources: fc.Arbitrary<Json> = fc.oneof(
+  fc.constant({}),
+  fc.record({ requests: list(2), limits: fc.constant({ cpu: '1', memory: '1Gi' }) }),
+  fc.record({ limits: list(2) }),
+  fc.record({ requests: list(2) }),
+)
+
+const guaranteed: fc.Arbitrary<Json> = fc
+  .record({ cpu: fc.constantFrom('100m', '200m'), memory: fc.constantFrom('32Mi', '64Mi') })
+  .map((limits) => ({ limits, requests: limits }))
+
+const gpu: Json = { limits: { 'example.com/gpu': '1' } }
+
+/** Containers' resources, of one sort over the pod. */
+const allResources = fc.oneof(
+  { weight: 3, arbitrary: fc.array(resources, { minLength: 4, maxLength: 4 }) },
+  { weight: 2, arbitrary: fc.array(guaranteed, { minLength: 4, maxLength: 4 }) },
+  { weight: 2, arbitrary: fc.constant([{}, {}, {}, {}]) },
+  { weight: 1, arbitrary: fc.constant([gpu, {}, {}, {}]) },
+)
+
+const podLevel = fc.oneof(
+  fc.record({ requests: fc.record({ cpu: fc.constantFrom('200m', '1') }) }),
+  fc.constant({ limits: { cpu: '1', memory: '1Gi' } }),
+  fc.record({
+    requests: fc.constant({ cpu: '100m', memory: '64Mi' }),
+    limits: fc.constant({ cpu: '100m', memory: '64Mi' }),
+  }),
+  fc.constant({}),
+)
+
+const term: Json = { topologyKey: 'kubernetes.io/hostname', labelSelector: {} }
+const AFFINITIES = [
+  { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+  {
+    podAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, namespaces: ['lab'] }],
+    },
+  },
+  {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 1, podAffinityTerm: { ...term, namespaceSelector: {} } },
+      ],
+    },
+  },
+]
+
+/** Of containers, an init container and a sidecar, in any order. */
+const NAMES: readonly (readonly string[])[] = [
+  ['app'],
+  ['app', 'two'],
+  ['app', 'init'],
+  ['app', 'side'],
+  ['app', 'two', 'init', 'side'],
+  ['app', 'side', 'init'],
+]
+
+const pods: fc.Arbitrary<Json> = fc
+  .record({
+    annotations: fc.record({
+      'ridealong.dev/inject': fc.constantFrom('perf-sysstat', 'perf-sysstat,io-sysstat'),
+      'ridealong.dev/mode': fc.constantFrom('native', 'native', 'container'),
+    }),
+    own: allResources,
+    names: fc.constantFrom(...NAMES),
+    more: fc.record({
+      resources: rarely(5, podLevel),
+      overhead: rarely(6, fc.constant({ cpu: '100m', memory: '32Mi' })),
+      activeDeadlineSeconds: rarely(3, fc.constantFrom(1, 60)),
+      priorityClassName: rarely(3, fc.constantFrom('high', 'low')),
+      affinity: rarely(4, fc.constantFrom(...AFFINITIES)),
+    }),
+  })
+  .map(({ annotations, own, names, more }) => {
+    const all = names.map((name, place) => {
+      const restartPolicy = name === 'side' ? 'Always' : undefined
+      return { name, image: 'lammps', restartPolicy, resources: own[place] }
+    })
+    const isInit = ({ name }: Json) => name === 'init' || name === 'side'
+    const initContainers = all.filter(isInit)
+    const containers = all.filter((container) => !isInit(container))
+    const metadata = { name: 'lammps-0', namespace: 'hpc', annotations }
+    return {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: { initContainers, containers, ...more },
+    }
+  })
+
+const gifts = { 'example.com/gpu': '1' }
+
+const items: fc.Arbitrary<Json> = fc.oneof(
+  fc.record({
+    type: fc.constant('Container'),
+    default: rarely(2, list(2)),
+    defaultRequest: rarely(2, list(2)),
+  }),
+  fc.record({ type: fc.constant('Container'), min: list(3), default: rarely(2, list(2)) }),
+  fc.record({ type: fc.constant('Container'), max: list(3) }),
+  fc.record({
+    type: fc.constantFrom('Container', 'Pod'),
+    maxLimitRequestRatio: fc.record({ cpu: fc.constantFrom('1', '2', '1500m', '10') }),
+  }),
+  fc.record({ type: fc.constant('Pod'), min: list(3), max: list(3) }),
+  fc.record({ type: fc.constant('Pod'), max: list(2) }),
+  fc.record({
+    type: fc.constant('Pod'),
+    maxLimitRequestRatio: fc.record({ memory: fc.constantFrom('1', '3', '1100m') }),
+  }),
+  fc.constant({ type: 'PersistentVolumeClaim', max: { storage: '1Gi' }, min: { cpu: '9' } }),
+  fc.constantFrom(
+    { type: 'Container', default: gifts },
+    { type: 'Container', default: { 'ephemeral-storage': '1Gi' } },
+  ),
+)
+
+const limitRanges = fc
+  .array(fc.array(items, { minLength: 1, maxLength: 2 }), { maxLength: 2 })
+  .map((all) =>
+    all.map((limits, place) => ({ metadata: { name: `range-${place}` }, spec: { limits } })),
+  )
+
+const SCOPES = [
+  'BestEffort',
+  'NotBestEffort',
+  'NotBestEffort',
+  'Terminating',
+  'NotTerminating',
+  'PriorityClass',
+  'CrossNamespacePodAffinity',
+] as const
+
+const selectors = fc
+  .record({
+    operator: fc.constantFrom('In', 'NotIn', 'Exists', 'DoesNotExist'),
+    values: fc.constantFrom(['high'], ['high', 'low']),
+  })
+  .map(({ operator, values }) => {
+    const isList = operator.endsWith('In')
+    return { scopeName: 'PriorityClass', operator, ...(isList ? { values } : {}) }
+  })
+
+const PODS_CPU = ['100m', '200m', '300m', '400m', '1', '1100m', '1200m', '3', '10'] as const
+const PODS_MEMORY = ['32Mi', '64Mi', '96Mi', '128Mi', '1Gi', '1056Mi', '10Gi'] as const
+
+const bounded = fc.record({
+  cpu: rarely(6, fc.constantFrom(...PODS_CPU)),
+  memory: rarely(6, fc.constantFrom(...PODS_MEMORY)),
+  'requests.cpu': rarely(4, fc.constantFrom(...PODS_CPU)),
+  'requests.memory': rarely(4, fc.constantFrom(...PODS_MEMORY)),
+  'limits.cpu': rarely(4, fc.constantFrom(...PODS_CPU)),
+  'limits.memory': rarely(4, fc.constantFrom(...PODS_MEMORY)),
+  'requests.ephemeral-storage': rarely(6, fc.constantFrom('200Mi', '2Gi', '5Gi')),
+  'limits.ephemeral-storage': rarely(6, fc.constantFrom('200Mi', '2Gi', '5Gi')),
+  'requests.example.com/gpu': rarely(6, fc.constantFrom('1', '2')),
+  'limits.example.com/gpu': rarely(9, fc.constantFrom('0')),
+  pods: rarely(4, fc.constantFrom('0', '1', '10')),
+  'count/pods': rarely(8, fc.constantFrom('1', '10')),
+})
+
+/** A quota of which `used` is taken, and so much is left. */
+const quotas: fc.Arbitrary<Json> = fc
+  .record({
+    hard: bounded,
+    isUsed: fc.boolean(),
+    scopes: rarely(
+      2,
+      fc.constantFrom(...SCOPES).map((scope) => [scope]),
+    ),
+    selector: rarely(4, selectors),
+  })
+  .map(({ hard, isUsed, scopes, selector }) => {
+    const entries = Object.entries(hard).filter(([, amount]) => amount !== undefined)
+    const used = Object.fromEntries(
+      entries.map(([name, amount]) => [name, isUsed && amount === '10' ? '9' : '0']),
+    )
+    const scopeSelector = selector && { matchExpressions: [selector] }
+    const enforced = Object.fromEntries(entries)
+    return {
+      metadata: { name: 'compute' },
+      spec: { hard: enforced, scopes, scopeSelector },
+      status: { hard: enforced, used },
+    }
+  })
+
+/** Mostly one sort of rule, since a pod that is refused without us says nothing. */
+export const encounters: fc.Arbitrary<Encounter> = fc.oneof(
+  fc.record({ pod: pods, limitRanges, resourceQuotas: fc.constant([]) }),
+  fc.record({
+    pod: pods,
+    limitRanges: fc.constant([]),
+    resourceQuotas: fc.array(quotas, { minLength: 1, maxLength: 2 }),
+  }),
+  fc.record({ pod: pods, limitRanges, resourceQuotas: fc.array(quotas, { maxLength: 2 }) }),
+)

@@ -1,0 +1,126 @@
+// Says what Kubernetes' own LimitRanger and ResourceQuota make of pods.
+//
+// Reads lines of {"pod": ..., "limitRanges": [...], "resourceQuotas": [...]} from standard input and
+// writes a line for each: {"seen": ..., "refused": "..."}, the pod with the defaults of core/v1 and of
+// LimitRanger, as a mutating webhook gets it, and why the pod is refused, or "" where it is admitted.
+// A pod goes the way that it has in kube-apiserver: the defaults, the validation of pods, that of
+// LimitRanger, and quotas last.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+	quota "k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
+	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
+	"k8s.io/utils/clock"
+)
+
+type call struct {
+	Pod            corev1.Pod             `json:"pod"`
+	LimitRanges    []*corev1.LimitRange   `json:"limitRanges"`
+	ResourceQuotas []corev1.ResourceQuota `json:"resourceQuotas"`
+}
+
+type answer struct {
+	Seen    corev1.Pod `json:"seen"`
+	Refused string     `json:"refused"`
+}
+
+var (
+	kind     = corev1.SchemeGroupVersion.WithKind("Pod")
+	resource = corev1.SchemeGroupVersion.WithResource("pods")
+)
+
+func main() {
+	if err := judgeAll(os.Stdin, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func judgeAll(in io.Reader, out io.Writer) error {
+	reader, writer := bufio.NewReader(in), bufio.NewWriter(out)
+	for {
+		// Not a bufio.Scanner, whose lines are short.
+		line, err := reader.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			answer, problem := judge(line)
+			if problem != nil {
+				return problem
+			}
+			writer.Write(answer)
+			writer.WriteByte('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			return writer.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func judge(line []byte) ([]byte, error) {
+	var asked call
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return nil, err
+	}
+	pod, err := mutated(asked)
+	if err != nil {
+		return nil, err
+	}
+	var told answer
+	if err := v1.Convert_core_Pod_To_v1_Pod(pod, &told.Seen, nil); err != nil {
+		return nil, err
+	}
+	if err := validate(pod, asked); err != nil {
+		told.Refused = err.Error()
+	}
+	return json.Marshal(told)
+}
+
+// mutated returns the pod with all defaults; those of the LimitRanges are filled in too.
+func mutated(asked call) (*core.Pod, error) {
+	v1.SetObjectDefaults_Pod(&asked.Pod)
+	pod := &core.Pod{}
+	if err := v1.Convert_v1_Pod_To_core_Pod(&asked.Pod, pod, nil); err != nil {
+		return nil, err
+	}
+	for _, limitRange := range asked.LimitRanges {
+		v1.SetObjectDefaults_LimitRange(limitRange)
+		if err := limitranger.PodMutateLimitFunc(limitRange, pod); err != nil {
+			return nil, err
+		}
+	}
+	return pod, nil
+}
+
+func validate(pod *core.Pod, asked call) error {
+	options := podutil.GetValidationOptionsFromPodSpecAndMeta(&pod.Spec, nil, &pod.ObjectMeta, nil)
+	if problems := validation.ValidatePodCreate(pod, options); len(problems) > 0 {
+		return problems.ToAggregate()
+	}
+	for _, limitRange := range asked.LimitRanges {
+		if err := limitranger.PodValidateLimitFunc(limitRange, pod); err != nil {
+			return err
+		}
+	}
+	attributes := admission.NewAttributesRecord(pod, nil, kind, pod.Namespace, pod.Name, resource, "",
+		admission.Create, &metav1.CreateOptions{}, false, nil)
+	evaluator := quota.NewPodEvaluator(nil, clock.RealClock{})
+	_, err := resourcequota.CheckRequest(asked.ResourceQuotas, attributes, evaluator, nil)
+	return err
+}
