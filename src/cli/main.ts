@@ -23,6 +23,8 @@ function buildProgram(): Command {
   addReview(program)
   addTest(program)
   addMetrics(program)
+  addDoctor(program)
+  addDisarm(program)
   return program
 }
 
@@ -133,6 +135,38 @@ function addMetrics(program: Command): void {
     )
     .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
     .action(async (name, options) => print(await metrics(name, options)))
+}
+
+function withCluster(command: Command): Command {
+  return command.option(
+    '--kubeconfig <file>',
+    "credentials (default: KUBECONFIG, else the pod's service account)",
+  )
+}
+
+// The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
+
+function addDoctor(program: Command): void {
+  withCluster(program.command('doctor').description('check that the apiserver gets answers'))
+    .option('--status-url <url>', "the webhook's status port, to ask it too")
+    .addHelpText('after', examples('doctor', 'doctor --status-url http://localhost:8080'))
+    .action(async (options) => {
+      const { doctor, linesOf } = await import('./doctor.ts')
+      const findings = await doctor(options)
+      print(linesOf(findings))
+      const isGood = findings.every(({ problem }) => problem === undefined)
+      process.exitCode = isGood ? EXIT.ok : EXIT.no
+    })
+}
+
+function addDisarm(program: Command): void {
+  withCluster(program.command('disarm').description('take away what would outlive an installation'))
+    .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration, taken away first')
+    .option('--cluster-role-binding <name>', 'the right to set the label, taken away next')
+    .option('--namespace <name>', 'where the certificates are')
+    .option('--certificate <name...>', 'a Certificate, and the Secret of its name, taken away last')
+    .addHelpText('after', examples('disarm', 'disarm --webhook-configuration ridealong'))
+    .action(async (options) => (await import('./disarm.ts')).disarm(options, print))
 }
 
 function examples(...lines: readonly string[]): string {

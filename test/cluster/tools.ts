@@ -12,7 +12,15 @@ export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'
 const MODULES = fileURLToPath(new URL('go', import.meta.url))
 
 /** A folder of test/cluster/go: a module that pins programs and says with `tool` which. */
-export type Module = 'kubernetes-1.36' | 'kubernetes-1.30' | 'etcd' | 'helm-4' | 'training-operator'
+export type Module =
+  | 'kubernetes-1.36'
+  | 'kubernetes-1.30'
+  | 'etcd'
+  | 'helm-4'
+  | 'helm-3'
+  | 'helm-unittest'
+  | 'kubeconform'
+  | 'training-operator'
 
 /** The version of Kubernetes that a module of it pins, as v1.36.3. Its go.mod is the one place that says so. */
 export async function kubernetesVersion(module: Module): Promise<string> {
@@ -29,7 +37,7 @@ export async function kubernetesVersion(module: Module): Promise<string> {
  */
 export async function tools(module: Module, say: (line: string) => void): Promise<string> {
   const source = join(MODULES, module)
-  const folder = join(CACHE, `${module}-${await fingerprint(source)}`)
+  const folder = await folderOf(module)
   if (existsSync(folder)) return folder
   say(`building ${module}, once; this takes minutes`)
   const unfinished = `${folder}.${process.pid}`
@@ -41,6 +49,11 @@ export async function tools(module: Module, say: (line: string) => void): Promis
     await rm(unfinished, { recursive: true, force: true })
   }
   return folder
+}
+
+/** Where a module's programs are, or will be: another place for any other content of the module. */
+export async function folderOf(module: Module): Promise<string> {
+  return join(CACHE, `${module}-${await fingerprint(join(MODULES, module))}`)
 }
 
 /** The folder of the source of a Go module that one of ours requires. */

@@ -86,7 +86,12 @@ async function configure(cluster: Cluster, api: Api, { name, ca, url }: Called):
     ...['template', name, chart, '--namespace', 'ridealong-system'],
     ...['--show-only', 'templates/webhook-configuration.yaml'],
     ...['--set', 'certificates.mode=provided,certificates.provided.secretName=tls'],
-    ...['--set', 'certificates.provided.caBundle=unused', '--set', `fullnameOverride=${name}`],
+    ...[
+      '--set',
+      'certificates.provided.caBundle=-----BEGIN CERTIFICATE-----',
+      '--set',
+      `fullnameOverride=${name}`,
+    ],
   ])
   const [configuration] = parseAllDocuments(rendered).map((document) => document.toJS())
   const caBundle = Buffer.from(ca).toString('base64')

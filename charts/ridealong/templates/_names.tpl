@@ -1,0 +1,76 @@
+{{- define "ridealong.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Short enough for every suffix: the longest is that of an image holder. */}}
+{{- define "ridealong.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "ridealong.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "ridealong.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Takes a list: the root, the component. Nothing here may change while a release lives. */}}
+{{- define "ridealong.selectorLabels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ include "ridealong.name" $root }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* Takes a list: the root, the component. */}}
+{{- define "ridealong.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "ridealong.selectorLabels" . }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+app.kubernetes.io/part-of: ridealong
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+{{- with $root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Takes a list: the root, an image's values. */}}
+{{- define "ridealong.image" -}}
+{{- $root := index . 0 -}}
+{{- $image := index . 1 -}}
+{{- $name := printf "%s/%s" $image.registry $image.repository -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $name $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $name (default $root.Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "ridealong.tlsSecret" -}}
+{{- if eq .Values.certificates.mode "cert-manager" -}}
+{{- include "ridealong.fullname" . }}-tls
+{{- else -}}
+{{- required "certificates.provided.secretName: name the Secret that holds the webhook's certificate" .Values.certificates.provided.secretName -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where observers never ride, and where nothing is ever asked. */}}
+{{- define "ridealong.excludedAlways" -}}
+{{- toYaml (list "kube-system" "kube-public" "kube-node-lease" .Release.Namespace | uniq) -}}
+{{- end -}}
+
+{{- define "ridealong.excluded" -}}
+{{- toYaml (concat (include "ridealong.excludedAlways" . | fromYamlArray) .Values.excludedNamespaces | uniq) -}}
+{{- end -}}
+
+{{- define "ridealong.serviceAccount" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" . }}
+{{- end -}}
+
+{{/* Takes a YAML list of namespaces. */}}
+{{- define "ridealong.notIn" -}}
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values:
+    {{- . | nindent 4 }}
+{{- end -}}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { ApiException, KubeConfig } from '@kubernetes/client-node'
+import { fieldsOrNone, textOf } from '../core/json.ts'
+import { sentenceOf, UsageError } from './errors.ts'
+
+/** Where the kubelet mounts the token of a pod's service account. */
+const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+
+/**
+ * Reads the credentials for a cluster: `--kubeconfig`, else KUBECONFIG, else those that every pod has.
+ *
+ * @throws UsageError naming the file that does not hold, or saying that there is none
+ */
+export function readKubeConfig(path: string | undefined): KubeConfig {
+  const config = new KubeConfig()
+  const file = path ?? process.env.KUBECONFIG
+  if (!file && !existsSync(TOKEN)) {
+    throw new UsageError('no cluster: neither --kubeconfig nor KUBECONFIG names a file')
+  }
+  try {
+    if (path !== undefined) config.loadFromFile(path)
+    else if (file) config.loadFromDefault()
+    else config.loadFromCluster()
+  } catch (error) {
+    throw new UsageError(`${file}: no kubeconfig: ${sentenceOf(error).split('\n')[0]}`)
+  }
+  if (config.getCurrentCluster() === null) {
+    throw new UsageError(`${file}: its current context names no cluster`)
+  }
+  return config
+}
+
+/** The apiserver's own sentence for what it refused, or the system's for what kept it from being asked. */
+export function refusalOf(error: unknown): string {
+  if (!(error instanceof ApiException)) return sentenceOf(error)
+  const message = textOf(fieldsOrNone(bodyOf(error)).message)
+  return message ?? `the apiserver answered ${error.code}`
+}
+
+/** A body is text where the client knows no type for it. */
+function bodyOf({ body }: ApiException<unknown>): unknown {
+  if (typeof body !== 'string') return body
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

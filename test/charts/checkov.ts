@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { CACHE, run } from '../cluster/tools.ts'
+
+const REQUIREMENTS = fileURLToPath(new URL('checkov.txt', import.meta.url))
+
+/** What the scanner is told to overlook, each with its reason. */
+export const CHECKOV_CONFIG = fileURLToPath(new URL('checkov.yaml', import.meta.url))
+
+const FOLDER = join(CACHE, 'checkov')
+
+/** The scanner of manifests: a Python program, in an environment of its own. */
+export const CHECKOV = join(FOLDER, 'bin', 'checkov')
+
+/** Installs the scanner, or finds it installed. */
+export async function installCheckov(say: (line: string) => void): Promise<void> {
+  if (existsSync(CHECKOV)) return
+  say('installing checkov, once; this takes minutes')
+  try {
+    await run('python3', ['-m', 'venv', FOLDER])
+    await run(join(FOLDER, 'bin', 'pip'), ['install', '--quiet', '--requirement', REQUIREMENTS])
+  } catch (error) {
+    await rm(FOLDER, { recursive: true, force: true })
+    throw error
+  }
+}

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { folderOf } from '../cluster/tools.ts'
+
+export const CHART = fileURLToPath(new URL('../../charts/ridealong', import.meta.url))
+
+/** The modules of the programs that the tests of the chart run. */
+export const MODULES = ['helm-4', 'helm-3', 'helm-unittest', 'kubeconform'] as const
+export type Program = (typeof MODULES)[number]
+
+/** Where each program is. */
+export const PROGRAMS: Readonly<Record<Program, string>> = Object.fromEntries(
+  await Promise.all(
+    MODULES.map(async (module) => [
+      module,
+      join(
+        await folderOf(module),
+        module.startsWith('helm-') && module !== 'helm-unittest' ? 'helm' : module,
+      ),
+    ]),
+  ),
+)
+
+const isMissing = MODULES.some((module) => !existsSync(PROGRAMS[module]))
+
+/** Why the tests of the chart cannot run here. In CI they have to, and fail where a program is missing. */
+export const skip =
+  isMissing && process.env.CI !== 'true'
+    ? 'Helm and what checks charts are not built: `npm run test:chart` does that, with Go'
+    : false
+
+export interface Outcome {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a program on the chart. Helm finds no repositories, plugins or clusters of a person's. */
+export function run(program: string, words: readonly string[], input = ''): Outcome {
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, KUBECONFIG: '/dev/null', HELM_CONFIG_HOME: '/nonexistent' }
+  const { status, stdout, stderr, error } = spawnSync(program, words, {
+    input,
+    env,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  })
+  return { code: status, out: stdout ?? '', err: error?.message ?? stderr }
+}
+
+/** The manifests of the chart with values, hooks and tests included. */
+export function render(values: readonly string[], helm: Program = 'helm-4'): string {
+  const { code, out, err } = run(PROGRAMS[helm], [
+    'template',
+    'ridealong',
+    CHART,
+    '--namespace=ridealong-system',
+    '--kube-version=1.36.0',
+    ...values.map((value) => `--set=${value}`),
+  ])
+  if (code !== 0) throw new Error(`helm template: ${err}`)
+  return out
+}
