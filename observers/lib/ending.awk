@@ -24,11 +24,12 @@ function is_gone() {
 
 # The closing marker and the summary, whatever happened. What was not opened is opened first: the parser
 # takes everything for a section otherwise.
-function finish(reason) {
+function finish(reason,    lines, n) {
   if (!IS_OPEN) open_sections("unknown")
   emit("METRICS OPERATOR COLLECTION END")
   flush_log()
   say("ended: " reason)
-  print_summary()
+  n = make_summary(lines)
+  print_summary(lines, n)
   exit 0
 }

@@ -23,16 +23,26 @@ function visit(pid,    folder, s, key) {
   key = pid ":" s[20]
   KEY[pid] = key
   SEEN[key] = LOOK
-  if (COMM[key] != s["comm"] || is_interpreter(COMM[key])) identify(key, pid, s)
+  if (is_changed(key, s)) identify(key, pid, s)
   if (s[1] == "Z" && s[18] < 2) ZOMBIE[key] = 1
   else if (is_target_place(PLACE[key])) LIVE_TARGETS++
   if (OBSERVED[key]) measure(key, pid, s)
 }
 
+# Whether a process is new, or executed another program since the last look. Its stack is then elsewhere;
+# where the kernel hides that, its kernel name says so, but for one script of an interpreter after another.
+function is_changed(key, s) {
+  if (!(key in COMM)) return 1
+  if (COMM[key] != s["comm"] || IMAGE[key] != s[26]) return 1
+  return s[26] == 0 && is_interpreter(s["comm"])
+}
+
 # What a process is: its container, which it has from its parent, and its program, which changes
 # when it executes another.
 function identify(key, pid, s,    parent) {
-  parent = KEY[s[2]]
+  IMAGE[key] = s[26]
+  if (key in C) close_chapter(key)
+  parent = s[2] in KEY ? KEY[s[2]] : ""
   if (!(key in PLACE) || s[2] == 0) PLACE[key] = parent in PLACE ? PLACE[parent] : place_of(pid)
   COMM[key] = s["comm"]
   if (s[1] != "Z" || !(key in PROGRAM)) PROGRAM[key] = program_of(pid, s["comm"])
@@ -57,11 +67,12 @@ function bury(    key) {
     if (key in C) settle(key)
     delete SEEN[key]
     delete COMM[key]
+    delete IMAGE[key]
     delete PLACE[key]
     delete PROGRAM[key]
     delete OBSERVED[key]
     delete ZOMBIE[key]
-    if (KEY[key + 0] == key) delete KEY[key + 0]
+    if (key + 0 in KEY && KEY[key + 0] == key) delete KEY[key + 0]
   }
 }
 

@@ -10,10 +10,11 @@
 @include "measure.awk"
 @include "tasks.awk"
 @include "account.awk"
-@include "numbers.awk"
+@include "bodies.awk"
 @include "sections.awk"
 @include "threads.awk"
 @include "metadata.awk"
+@include "totals.awk"
 @include "summary.awk"
 @include "ending.awk"
 
@@ -33,6 +34,7 @@ BEGIN {
 
 function read_machine() {
   MEMORY = number_after("\n" slurp("/proc/meminfo"), "MemTotal")
+  HAS_FOLDER_SIZE = has_folder_size()
   # Delay accounting is off unless it was asked for, and then its counter is always zero.
   HAS_DELAYS = slurp("/proc/sys/kernel/task_delayacct") ~ /^(1|$)/
 }

@@ -35,7 +35,8 @@ function list_numbers(path, names,    entry, parts, n, got) {
 function read_stat(folder, stat,    text, at, n, parts) {
   text = slurp(folder "/stat")
   if (text == "") return 0
-  at = match(text, /\)[^)]*$/)
+  at = index(text, ") ")
+  if (index(substr(text, at + 1), ")") > 0) at = match(text, /\)[^)]*$/)
   n = split(substr(text, at + 2), stat, " ")
   stat["comm"] = substr(text, index(text, "(") + 1, at - index(text, "(") - 1)
   return n >= 40
@@ -63,16 +64,19 @@ function read_wait(folder,    parts) {
 }
 
 # How many files a process has open; "" where its folder may not be read. Linux 6.2 and later say it
-# as the folder's size; listing a thousand names is dear.
-function count_files(pid,    path, entry, got, n, facts) {
-  path = "/proc/" pid "/fd"
+# as the folder's size, to all: may_list is whether it may be read, and listing a thousand names is dear.
+function count_files(path, may_list,    facts, names, n) {
+  if (HAS_FOLDER_SIZE) return may_list && stat(path, facts) == 0 ? facts["size"] : ""
+  n = list_numbers(path, names)
+  return n < 0 ? "" : n
+}
+
+function may_list(path,    entry, got) {
   got = (getline entry < path)
-  if (got > 0 && HAS_FOLDER_SIZE == "") HAS_FOLDER_SIZE = stat(path, facts) == 0 && facts["size"] > 0
-  if (got > 0 && HAS_FOLDER_SIZE) {
-    close(path)
-    return stat(path, facts) == 0 ? facts["size"] : ""
-  }
-  for (n = 0; got > 0; got = (getline entry < path)) n += entry ~ /\/[0-9]+\//
   close(path)
-  return got < 0 ? "" : n
+  return got >= 0
+}
+
+function has_folder_size(    facts) {
+  return stat("/proc/self/fd", facts) == 0 && facts["size"] > 0
 }

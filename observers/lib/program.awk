@@ -23,6 +23,7 @@ function program_of(pid, comm,    path, word, argv, n, name) {
   path = "/proc/" pid "/cmdline"
   while (n < 32 && (getline word < path) > 0) argv[++n] = word
   close(path)
+  if (n == 0) return comm
   name = base_name(argv[1])
   sub(/^-/, "", name)
   if (name == "") return comm

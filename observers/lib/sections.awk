@@ -46,7 +46,7 @@ function end_interval(key) {
 function make_rows(key,    body, texts, pid, head, tail, ids) {
   pid = key + 0
   make_bodies(C[key], B[key], NOW - B[key]["at"], texts)
-  make_own_bodies(key, texts)
+  make_own_bodies(C[key], B[key], texts)
   ids = HAS_THREADS ? "\"tgid\":\"" pid "\",\"tid\":\"-\",\"pid\":" pid : "\"pid\":" pid
   head = "{\"time\":" TIME ",\"uid\":" C[key]["uid"] "," ids ","
   tail = ",\"command\":" quote(COMM[key]) tail_of(key)
@@ -56,35 +56,4 @@ function make_rows(key,    body, texts, pid, head, tail, ids) {
 
 function tail_of(key) {
   return ",\"container\":" (HAS_NAMES ? quote(PLACE[key]) : "null") ",\"program\":" quote(PROGRAM[key]) "}"
-}
-
-# What a process and a thread both have, of counters now and then, seconds apart.
-function make_bodies(c, b, seconds, texts) {
-  texts["cpu"] = "\"percent_usr\":" share(c["ut"] - c["gt"], b["ut"] - b["gt"], HERTZ, seconds) \
-    ",\"percent_system\":" share(c["st"], b["st"], HERTZ, seconds) \
-    ",\"percent_guest\":" share(c["gt"], b["gt"], HERTZ, seconds) \
-    ",\"percent_wait\":" share(c["wait"], b["wait"], 1e9, seconds) \
-    ",\"percent_cpu\":" share(c["ut"] + c["st"], b["ut"] + b["st"], HERTZ, seconds) ",\"cpu\":" c["cpu"]
-  texts["io"] = "\"kb_rd_s\":" per_second(c["rb"], b["rb"], 1024, seconds) \
-    ",\"kb_wr_s\":" per_second(c["wb"], b["wb"], 1024, seconds) \
-    ",\"kb_ccwr_s\":" per_second(c["cwb"], b["cwb"], 1024, seconds) ",\"iodelay\":" count(c["delay"], b["delay"])
-  texts["policy"] = "\"prio\":\"" c["prio"] "\",\"policy\":\"" POLICIES[c["policy"] + 1] "\""
-  texts["faults"] = "\"minflt_s\":" per_second(c["mnf"], b["mnf"], 1, seconds) \
-    ",\"majflt_s\":" per_second(c["mjf"], b["mjf"], 1, seconds) ",\"vsz\":" value(c["vsz"]) \
-    ",\"rss\":" value(c["rss"]) \
-    ",\"percent_mem\":" (c["rss"] == "" ? "null" : sprintf("%.2f", 100 * c["rss"] / MEMORY))
-  texts["switches"] = "\"cswch_s\":" per_second(c["vcs"], b["vcs"], 1, seconds) \
-    ",\"nvcswch_s\":" per_second(c["ics"], b["ics"], 1, seconds)
-}
-
-# What a process alone has. CHILD is of the process and all its children that it has waited for.
-function make_own_bodies(key, texts) {
-  texts["cpu_child"] = "\"usr_ms\":" milliseconds(key, "ut", "cut", "gt", "cgt") \
-    ",\"system_ms\":" milliseconds(key, "st", "cst") ",\"guest_ms\":" milliseconds(key, "gt", "cgt")
-  texts["faults_child"] = "\"minflt_nr\":" count(C[key]["mnf"] + C[key]["cmnf"], B[key]["mnf"] + B[key]["cmnf"]) \
-    ",\"majflt_nr\":" count(C[key]["mjf"] + C[key]["cmjf"], B[key]["mjf"] + B[key]["cmjf"])
-  # What of the stack is in use stands in smaps alone, which is dear to read.
-  texts["stack"] = "\"stksize\":" value(C[key]["stk"]) ",\"stkref\":null"
-  texts["tables"] = "\"threads\":\"" C[key]["threads"] "\",\"fd_nr\":" \
-    (C[key]["fds"] == "" ? "null" : "\"" C[key]["fds"] "\"")
 }
