@@ -130,3 +130,17 @@ t.test('two LimitRanges can give what no container may have', async (t) => {
   })
   t.equal(under([limit, request]).word, 'injected', 'the first one counts')
 })
+
+t.test(
+  'a pod says for itself what it asks of processor and memory, not of huge pages',
+  async (t) => {
+    const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
+    const own = { limits: pages('6Mi'), requests: pages('6Mi') }
+    const pod = askingPod({
+      ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
+      resources: own,
+    })
+    t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
+    t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
+  },
+)
