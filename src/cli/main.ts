@@ -94,7 +94,10 @@ function addServe(program: Command): void {
 function addReview(program: Command): void {
   withNamespaces(program.command('review').description('answer recorded AdmissionReviews'))
     .argument('<file...>', 'AdmissionReviews, JSON; - is standard input')
-    .option('--namespaces <file>', 'the Namespaces that the pods are created in')
+    .option(
+      '--namespaces <file>',
+      'the Namespaces that the pods are created in, with their LimitRanges and ResourceQuotas',
+    )
     .addOption(
       new Option('-o, --output <what>', 'what to print').choices(OUTPUTS).default('decision'),
     )
