@@ -2,10 +2,11 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { metrics } from './metrics.ts'
+import { examples, withNamespaces, withSettings } from './options.ts'
 import { OUTPUTS, review } from './review.ts'
 import { serve } from './serve.ts'
-import { EXCLUDED_NAMESPACES } from './settings.ts'
 import { runCases, tapOf } from './test.ts'
 
 const print = (text: string) => {
@@ -22,24 +23,10 @@ function buildProgram(): Command {
   addServe(program)
   addReview(program)
   addTest(program)
+  addInject(program)
+  addAnnotate(program)
   addMetrics(program)
   return program
-}
-
-/** The options of every verb that answers as the webhook would. */
-function withSettings(command: Command): Command {
-  return command
-    .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
-    .option('--observer-image <image>', "the image of the built-in metrics' observers")
-}
-
-function withNamespaces(command: Command): Command {
-  return withSettings(command).addOption(
-    new Option(
-      '--exclude-namespace <name...>',
-      'namespaces that observers are kept out of',
-    ).default(EXCLUDED_NAMESPACES),
-  )
 }
 
 function addServe(program: Command): void {
@@ -116,10 +103,6 @@ function addMetrics(program: Command): void {
     )
     .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
     .action(async (name, options) => print(await metrics(name, options)))
-}
-
-function examples(...lines: readonly string[]): string {
-  return ['', 'Examples:', ...lines.map((line) => `  $ ridealong ${line}`)].join('\n')
 }
 
 function wholeNumber(minimum: number, maximum: number): (text: string) => number {
