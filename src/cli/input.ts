@@ -19,7 +19,12 @@ export async function readInput(paths: readonly string[]): Promise<readonly Mani
   const manifests: Manifest[] = []
   for (const file of files) manifests.push(...(await readFileOf(file)))
   if (manifests.some(({ value }) => value !== null)) return manifests
-  throw new UsageError(`${paths.join(', ')}: no document, neither YAML nor JSON`)
+  const names = paths.map(nameOf).join(', ')
+  throw new UsageError(`${names}: no document, neither YAML nor JSON`)
+}
+
+function nameOf(path: string): string {
+  return path === '-' ? 'standard input' : path
 }
 
 async function filesAt(path: string): Promise<readonly string[]> {
@@ -37,7 +42,7 @@ async function readFileOf(file: string): Promise<readonly Manifest[]> {
   const bytes = await reading.catch((error: unknown) => {
     throw new UsageError(`cannot read ${file}: ${sentenceOf(error)}`)
   })
-  return readManifests(file === '-' ? 'standard input' : file, decoded(file, bytes))
+  return readManifests(nameOf(file), decoded(file, bytes))
 }
 
 /** Every byte comes back: what is no UTF-8 would not, and a mark at the beginning is kept. */

@@ -1,3 +1,4 @@
+import { isScalar } from 'yaml'
 import type { Fields } from '../core/json.ts'
 import type { Edit } from './edit.ts'
 import {
@@ -66,7 +67,15 @@ function into(
     ]
   }
   if (Array.isArray(value)) return value.map((item) => append(context, undefined, item))
-  return Object.entries(value).map(([name, held]) => put(context, name, held))
+  return Object.entries(value)
+    .filter(([name, held]) => !isThere(context, name, held))
+    .map(([name, held]) => put(context, name, held))
+}
+
+/** What is there already keeps its quotes. */
+function isThere({ manifest, collection }: Context, key: string, value: unknown): boolean {
+  const item = itemAt(manifest, collection, key)
+  return isScalar(item?.value) && item.value.value === value
 }
 
 interface Context {
