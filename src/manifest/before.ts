@@ -27,7 +27,7 @@ export function beforeOf(manifest: Manifest, base: readonly Step[], extension: E
   const item = hollowItem(manifest, base, path) ?? (shares ? sharing(manifest, base) : undefined)
   const text = item && standing(manifest, item.item)
   // That it said false, its own field of the status remembers.
-  const isNews = text !== undefined && !(item?.key === SHARE && text === ' false')
+  const isNews = text !== undefined && !(item?.key === SHARE && /^ *false$/.test(text))
   return isNews ? { [String(item?.key)]: text } : {}
 }
 

@@ -6,6 +6,7 @@ import {
   collectionAt,
   colonEndOf,
   endOf,
+  endsOpen,
   type Item,
   indentOf,
   isFlow,
@@ -17,6 +18,7 @@ import {
 import type { Manifest } from './read.ts'
 import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './render.ts'
 import { indentBefore, styleOf } from './style.ts'
+import { at, ManifestError } from './trouble.ts'
 
 /** What is to be in a document: entries of a map, or items at the end of a list. */
 export type Extension =
@@ -93,12 +95,18 @@ function put(context: Context, key: string, value: unknown): Edit {
   return spec === undefined ? append(context, key, value) : insertBefore(context, spec, key, value)
 }
 
+/** Behind a colon that nothing stood behind, or in JSON close to it. */
+function spaceOf({ form }: Style): string {
+  return form === 'json' ? '' : ' '
+}
+
 /** What stands between the colon and the end of the value gives way. */
 function replace({ manifest, style }: Context, item: Item, value: unknown): Edit {
   const [start, end] = [colonEndOf(item), endOf(manifest, item)]
   const depth = start
   if (style.form !== 'block' || typeof value !== 'object') {
-    return { start, end, text: ` ${inlineText(value, style)}`, depth }
+    const blanks = /^[ \t]*/.exec(manifest.text.slice(start, end))?.[0]
+    return { start, end, text: `${blanks || spaceOf(style)}${inlineText(value, style)}`, depth }
   }
   // A comment behind what gives way stays on its line.
   const rest = manifest.text.slice(end, lineEnd(manifest.text, end))
@@ -119,6 +127,8 @@ function append(context: Context, key: string | undefined, value: unknown): Edit
   const end = endOf(manifest, last)
   if (!isFlow(collection)) {
     const start = lineEnd(text, end)
+    if (start === text.length && endsOpen(manifest, last))
+      throw new ManifestError(at(manifest, OPEN))
     const lines = itemLines(key, value, style).map(
       (line) => ' '.repeat(indentOf(collection)) + line,
     )
@@ -128,6 +138,10 @@ function append(context: Context, key: string | undefined, value: unknown): Edit
   const gap = indent === undefined ? ' ' : `${style.eol}${indent}`
   return { start: end, end, text: `,${gap}${flowItem(key, value, style, indent)}`, depth: 0 }
 }
+
+/** Text of a block that ends with the file has no line break at its end, and would get one. */
+const OPEN =
+  'the block of text at the end of the file would become longer: end the file with a line break'
 
 function itemLines(key: string | undefined, value: unknown, style: Style): readonly string[] {
   return blockLines(key === undefined ? [value] : { [key]: value }, style)

@@ -136,6 +136,18 @@ function valueEnd(manifest: Manifest, node: Node): number {
   return isBlockScalar ? withoutBreak(manifest.text, end) : end
 }
 
+/** Whether an item ends with a block of text that has no line break behind it. */
+export function endsOpen(manifest: Manifest, item: Pick<Item, 'collection' | 'index'>): boolean {
+  const node = collectionItem(item)
+  if (isMap(node) || isSeq(node)) {
+    const collection = node as Collection
+    const index = collection.items.length - 1
+    return !isFlow(collection) && index >= 0 && endsOpen(manifest, { collection, index })
+  }
+  const isBlock = isScalar(node) && node.srcToken?.type === 'block-scalar'
+  return isBlock && !manifest.text.endsWith('\n')
+}
+
 function withoutBreak(text: string, end: number): number {
   const isBroken = text[end - 1] === '\n'
   return isBroken ? end - (text[end - 2] === '\r' ? 2 : 1) : end

@@ -2,7 +2,7 @@ import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core
 import { DEFAULT_CONTAINER_KEY, STATUS_KEY } from '../core/keys.ts'
 import { rememberedIn, statusOf } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
-import { collectionAt, itemAt } from './nodes.ts'
+import { collectionAt, endOf, itemAt } from './nodes.ts'
 import type { Manifest } from './read.ts'
 import { type Removal, remove, restore } from './remove.ts'
 import { resourcesOf } from './resources.ts'
@@ -70,10 +70,13 @@ function sharesByUs(status: Fields, fields: Fields): boolean {
 
 /** What the field said before, in its place. */
 function unshare({ resource, path, fields }: Template, status: Fields): readonly Edit[] {
-  const { shareProcessNamespace: before } = rememberedIn(fields)
-  const text = before ?? (status.shareProcessNamespace === 'false' ? ' false' : undefined)
   const { manifest } = resource
   const spec = collectionAt(manifest, [...path, 'spec'])
   const item = spec && itemAt(manifest, spec, 'shareProcessNamespace')
-  return text === undefined || item === undefined ? [] : [restore(manifest, item, text)]
+  if (item === undefined) return []
+  const { shareProcessNamespace: before } = rememberedIn(fields)
+  if (before !== undefined) return [restore(manifest, item, before)]
+  if (status.shareProcessNamespace !== 'false') return []
+  const end = endOf(manifest, item)
+  return [{ start: item.value?.range?.[0] ?? end, end, text: 'false', depth: 0 }]
 }

@@ -25,8 +25,7 @@ export function verify(manifest: Manifest, text: string, patches: readonly Patch
     )
     .reduce((value, extension) => extended(value, extension.path, extension), manifest.value)
   if (isDeepStrictEqual(meaningOf(manifest, text), plain(wanted))) return
-  const remedy =
-    'write out what its anchors or merge keys share, and end the file with a line break'
+  const remedy = 'write out what its anchors or merge keys share'
   throw new ManifestError(
     at(manifest, `cannot be edited without changing something else: ${remedy}`),
   )
