@@ -3,7 +3,7 @@ import { editedDocument } from './edit.ts'
 import { extend } from './extend.ts'
 import { isBuiltIn, kindOf } from './kinds.ts'
 import type { Step } from './nodes.ts'
-import type { Manifest } from './read.ts'
+import { type Manifest, readManifests } from './read.ts'
 import { type Resource, resourcesOf } from './resources.ts'
 import { pathsAt, templatesOf } from './templates.ts'
 import { verify } from './verify.ts'
@@ -35,14 +35,23 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
   const resources = resourcesOf(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
   const paths = resources.flatMap(annotationPaths)
   const patches = paths.map((path) => ({ path: [], extensions: [{ path, entries: annotations }] }))
-  const edits = paths.flatMap((path) => extend(manifest, [], { path, entries: annotations }))
-  const text = editedDocument(manifest, edits)
-  if (edits.length > 0) verify(manifest, text, patches)
+  const text = paths.reduce(
+    (before, path) => withEntries(manifest.file, before, path, annotations),
+    manifest.text.slice(manifest.start, manifest.end),
+  )
+  if (paths.length > 0) verify(manifest, text, patches)
   const passedOver = resources.flatMap((resource) => {
     const why = annotationPaths(resource).length > 0 ? undefined : whyNot(resource)
     return why === undefined ? [] : [{ resource, why }]
   })
   return { manifest, text, places: paths.length, passedOver }
+}
+
+/** One place after the other, since two may be below the same parent that is missing. */
+function withEntries(file: string, text: string, path: readonly Step[], entries: Fields): string {
+  return readManifests(file, text)
+    .map((manifest) => editedDocument(manifest, extend(manifest, [], { path, entries })))
+    .join('')
 }
 
 function annotationPaths(resource: Resource): readonly (readonly Step[])[] {
