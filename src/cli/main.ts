@@ -44,25 +44,23 @@ function withNamespaces(command: Command): Command {
   )
 }
 
-/** Where a server learns about namespaces. */
 function withCluster(command: Command): Command {
-  return command
-    .option(
-      '--kubeconfig <file>',
-      'the cluster (default: KUBECONFIG, else the one around this pod)',
-    )
-    .addOption(
-      new Option(
-        '--namespaces <file>',
-        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
-      ).conflicts('kubeconfig'),
-    )
+  return command.option(
+    '--kubeconfig <file>',
+    'the cluster (default: KUBECONFIG, else the one around this pod)',
+  )
 }
 
 function addServe(program: Command): void {
   withCluster(withNamespaces(program.command('serve').description('answer the apiserver')))
     .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
     .requiredOption('--key <file>', "the certificate's private key, PEM")
+    .addOption(
+      new Option(
+        '--namespaces <file>',
+        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
+      ).conflicts('kubeconfig'),
+    )
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
     .option(
@@ -137,13 +135,6 @@ function addMetrics(program: Command): void {
     .action(async (name, options) => print(await metrics(name, options)))
 }
 
-function withCluster(command: Command): Command {
-  return command.option(
-    '--kubeconfig <file>',
-    "credentials (default: KUBECONFIG, else the pod's service account)",
-  )
-}
-
 // The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
 
 function addDoctor(program: Command): void {
@@ -180,6 +171,9 @@ function wholeNumber(minimum: number, maximum: number): (text: string) => number
     throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`)
   }
 }
+
+// Whoever reads may have read enough, as `| head` does.
+process.stdout.on('error', () => process.exit(process.exitCode))
 
 try {
   await buildProgram().parseAsync()

@@ -47,8 +47,6 @@ const SETTINGS: readonly Setting[] = [
     name: 'minimum',
     limits: container({ min: { cpu: '150m', memory: '64Mi' } }),
     reason: 'limit-range',
-    // It gives the observers of this pod no resources, so the LimitRange's own defaults hold for them.
-    except: ['pod-level-resources'],
   },
   {
     name: 'maximum',
@@ -57,6 +55,7 @@ const SETTINGS: readonly Setting[] = [
       default: { cpu: '50m', memory: '16Mi' },
     }),
     reason: 'limit-range',
+    // Its observers have no resources of their own, so those that the LimitRange gives hold for them.
     except: ['pod-level-resources'],
   },
   {
@@ -177,18 +176,21 @@ const QUOTA = '/api/v1/namespaces/in-quota/resourcequotas'
 
 /** Has the apiserver itself count what a pod takes, and leaves just that in the quota. */
 async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Promise<boolean> {
-  const hard = Object.fromEntries(resources.map((resource) => [resource, '1000']))
+  const hard = Object.fromEntries(resources.map((resource) => [resource, '1000G']))
   const metadata = { name: 'exact' }
   const object = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
   await api.post(QUOTA, object)
   const quota = async () => (await api.get(`${QUOTA}/exact`)).body
   await until('the quota is counted', async () => (await quota()).status?.used !== undefined)
-  const waiting = { ...pod, spec: { ...pod.spec, nodeSelector: { nowhere: 'true' } } }
+  const { name, generateName, labels } = pod.metadata
+  const spec = { ...pod.spec, nodeSelector: { nowhere: 'true' } }
+  // Without its annotations it does not ask.
+  const waiting = { ...pod, metadata: { name, generateName, labels }, spec }
   const created = await api.post('/api/v1/namespaces/in-quota/pods', waiting)
   if (created.status !== 201) return false
   const { used } = (await quota()).status
-  const { name } = created.body.metadata
-  await api.delete(`/api/v1/namespaces/in-quota/pods/${name}?gracePeriodSeconds=0`)
+  const path = `/api/v1/namespaces/in-quota/pods/${created.body.metadata.name}`
+  await api.delete(`${path}?gracePeriodSeconds=0`)
   await api.merge(`${QUOTA}/exact`, { spec: { hard: used } })
   await until('the quota is as small as the pod', async () => {
     const { status } = await quota()
@@ -205,14 +207,14 @@ t.test('a pod that fills its quota exactly runs on, with observers or without', 
   const { cluster, api } = await runningCluster(t)
   const pods = await recordedPods()
   await createNamespace(t, api, 'in-quota')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
   for (const kind of ['requests', 'limits']) {
     for (const recording of COUNTED) {
       const pod = pods.get(recording)
       const isFull = await fillExactly(api, pod, [`${kind}.cpu`, `${kind}.memory`])
       t.ok(isFull, `${recording} is accepted without the webhook`)
-      const webhook = await startWebhook(cluster)
       const { isAccepted, outcome, message } = await tryIn(api, 'in-quota', pod)
-      await webhook.remove()
       t.ok(isAccepted, `${recording} is accepted with it, under a quota on ${kind} ${message}`)
       t.equal(outcome, 'quota', `${recording} is left: what it would add is more than there is`)
       await api.delete(`${QUOTA}/exact`)
