@@ -5,7 +5,7 @@ import { answerFault, answerPod, type PodAnswer } from '../src/core/answer.ts'
 import { answerNamespace } from '../src/core/arm.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Namespace } from '../src/core/namespace.ts'
-import type { Review } from '../src/core/review.ts'
+import { leavesItToNamespace, type Review } from '../src/core/review.ts'
 import { ANSWER } from './answer-schema.ts'
 import { readBody } from './body.ts'
 import { logNamespace, logPod } from './log.ts'
@@ -101,10 +101,11 @@ function bodyOf(review: Review | null | undefined): Review {
 }
 
 function reviewPod(review: Review, options: AppOptions) {
-  const answer = (namespace: Namespace) => answerIn(namespace, review, options)
+  const start = performance.now()
+  const answer = (namespace: Namespace) => answerIn(namespace, review, start, options)
   const fail = (fault: unknown) => record(review, answerFault(review, fault), 0, options)
   try {
-    const namespace = options.namespaces.find(review.namespace)
+    const namespace = options.namespaces.find(review.namespace, leavesItToNamespace(review))
     // What a cache holds is answered in the same turn of the event loop.
     return namespace instanceof Promise ? namespace.then(answer).catch(fail) : answer(namespace)
   } catch (fault) {
@@ -112,9 +113,8 @@ function reviewPod(review: Review, options: AppOptions) {
   }
 }
 
-function answerIn(namespace: Namespace, review: Review, options: AppOptions) {
+function answerIn(namespace: Namespace, review: Review, start: number, options: AppOptions) {
   const { catalog, excludedNamespaces } = options
-  const start = performance.now()
   const answer = answerPod(review, { catalog: catalog(), namespace, excludedNamespaces })
   return record(review, answer, (performance.now() - start) / 1000, options)
 }

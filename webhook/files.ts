@@ -4,26 +4,25 @@ import { type KeyPair, readKeyPair } from '../certs/key-pair.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Metrics } from './metrics.ts'
-import { type NamespaceFile, readNamespaceFile } from './namespaces.ts'
 
-export interface FileOptions {
+export interface FollowOptions {
+  /** Milliseconds between two looks at a file. */
+  readonly lookMs: number
+  readonly log: Logger
+}
+
+export interface FileOptions extends FollowOptions {
   /** Paths of the certificate and its key, PEM. Both are followed. */
   readonly cert: string
   readonly key: string
-  /** A file of Namespaces. It is followed. */
-  readonly namespaces: string
   /** A folder of catalog documents. It is followed. */
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
-  /** Milliseconds between two looks at the files. */
-  readonly lookMs: number
-  readonly log: Logger
 }
 
 /** What a running server follows. */
 export interface Files {
   readonly catalog: Followed<Catalog>
-  readonly namespaces: Followed<NamespaceFile>
   readonly keyPair: Followed<KeyPair>
 }
 
@@ -38,18 +37,27 @@ export async function followFiles(
   metrics: Metrics,
   swap: (keyPair: KeyPair) => void,
 ): Promise<Files> {
-  const { catalog: folder, observerImage, log, lookMs: everyMs } = options
+  const { catalog: folder, observerImage } = options
   const readCatalog = () => loadCatalog({ folder, observerImage })
-  const readNamespaces = () => readNamespaceFile(options.namespaces)
   const readPair = () => readKeyPair(options.cert, options.key)
-  const [catalog, namespaces, keyPair] = await Promise.all([
-    readCatalog(),
-    readNamespaces(),
-    readPair(),
-  ])
+  const [catalog, keyPair] = await Promise.all([readCatalog(), readPair()])
   showCatalog(metrics, catalog)
   showExpiry(metrics, keyPair)
-  const reload = <T>(what: string, apply: (reading: T) => void) => ({
+  const applyPair = (pair: KeyPair) => {
+    swap(pair)
+    showExpiry(metrics, pair)
+  }
+  const reload = reloader(options, metrics)
+  const applyCatalog = (current: Catalog) => showCatalog(metrics, current)
+  return {
+    catalog: follow(catalog, readCatalog, reload('catalog', applyCatalog)),
+    keyPair: follow(keyPair, readPair, reload('certificate', applyPair)),
+  }
+}
+
+/** What is done with a new reading of a file: it is taken into use, and told. */
+export function reloader({ lookMs: everyMs, log }: FollowOptions, metrics: Metrics) {
+  return <T>(what: string, apply: (reading: T) => void) => ({
     everyMs,
     onChange(reading: T) {
       apply(reading)
@@ -60,23 +68,6 @@ export async function followFiles(
       log.error({ what, trouble }, 'the last good content keeps serving')
     },
   })
-  const applyPair = (pair: KeyPair) => {
-    swap(pair)
-    showExpiry(metrics, pair)
-  }
-  return {
-    catalog: follow(
-      catalog,
-      readCatalog,
-      reload('catalog', (current: Catalog) => showCatalog(metrics, current)),
-    ),
-    namespaces: follow(
-      namespaces,
-      readNamespaces,
-      reload('namespaces', () => {}),
-    ),
-    keyPair: follow(keyPair, readPair, reload('certificate', applyPair)),
-  }
 }
 
 function showCatalog(metrics: Metrics, { revision }: Catalog): void {

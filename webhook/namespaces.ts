@@ -3,10 +3,22 @@ import { fieldsOrNone, listOrNone } from '../src/core/json.ts'
 import { type Namespace, readNamespace } from '../src/core/namespace.ts'
 import { readDocuments } from '../src/documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
+import type { Check } from './status-app.ts'
 
 /** Where the server learns what a namespace says. Never fails: a namespace unknown says nothing. */
 export interface NamespaceSource {
-  find(name: string): Namespace | Promise<Namespace>
+  /**
+   * @param mustAsk whether a pod is here because its namespace asks, so that one which does not is
+   * perhaps known too late
+   */
+  find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>
+}
+
+/** Namespaces that are followed for as long as a server runs. */
+export interface FollowedNamespaces extends NamespaceSource {
+  /** What stands in the way of knowing them as they are. */
+  checks(): readonly Check[]
+  stop(): void
 }
 
 /** Namespaces that were written down. */

@@ -1,16 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { type App, buildApp, secureContextOf } from './app.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
+import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
 import { createMetrics } from './metrics.ts'
 import { buildStatusApp, type Check } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
-export interface ServeOptions extends FileOptions {
+export interface ServeOptions extends FileOptions, NamespaceOptions {
   /** Ports to listen on; 0 takes one that is free. */
   readonly port: number
   readonly statusPort: number
   readonly host: string
-  readonly excludedNamespaces: readonly string[]
   readonly drain: DrainOptions
 }
 
@@ -23,30 +23,37 @@ export interface Server {
 }
 
 /**
- * Starts the webhook: reads its files, listens on both ports, follows the files.
+ * Starts the webhook: reads its files, listens on both ports, follows the files and the cluster. It
+ * listens before it knows the cluster, and is ready when it does.
  *
  * @throws an error that names the file or the port which stands in the way; nothing is left running
  */
 export async function serve(options: ServeOptions): Promise<Server> {
   const { log } = options
   const metrics = createMetrics()
+  const follow = await findNamespaces(options, metrics)
   let app: App | undefined
   const files = await followFiles(options, metrics, (keyPair) => {
     app?.server.setSecureContext(secureContextOf(keyPair))
   })
+  const namespaces = follow()
   let isClosing = false
-  const statusApp = buildStatusApp(metrics.registry, () => checks(files, isClosing))
+  const statusApp = buildStatusApp(metrics.registry, () => [
+    { name: 'serving', problem: isClosing ? 'draining' : undefined, fatal: true },
+    ...fileChecks(files),
+    ...namespaces.checks(),
+  ])
   app = await buildApp({
     tls: files.keyPair.current,
     catalog: () => files.catalog.current,
-    namespaces: { find: (name) => files.namespaces.current.find(name) },
+    namespaces,
     excludedNamespaces: new Set(options.excludedNamespaces),
     metrics,
     log,
   })
   const traffic = watchTraffic(app)
   const stop = async () => {
-    for (const file of Object.values(files)) file.stop()
+    for (const followed of [files.catalog, files.keyPair, namespaces]) followed.stop()
     await Promise.all([app?.close(), statusApp.close()])
   }
   try {
@@ -67,17 +74,15 @@ export async function serve(options: ServeOptions): Promise<Server> {
   }
 }
 
-function checks({ catalog, namespaces, keyPair }: Files, isClosing: boolean): readonly Check[] {
+function fileChecks({ catalog, keyPair }: Files): readonly Check[] {
   const { notAfter } = keyPair.current
   const isOver = notAfter.getTime() <= Date.now()
   return [
-    { name: 'serving', problem: isClosing ? 'draining' : undefined, fatal: true },
     {
       name: 'certificate',
       problem: isOver ? `ended ${notAfter.toISOString()}` : keyPair.trouble,
       fatal: isOver,
     },
     { name: 'catalog', problem: catalog.trouble, fatal: false },
-    { name: 'namespaces', problem: namespaces.trouble, fatal: false },
   ]
 }

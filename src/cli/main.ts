@@ -44,13 +44,22 @@ function withNamespaces(command: Command): Command {
   )
 }
 
+function withCluster(command: Command): Command {
+  return command.option(
+    '--kubeconfig <file>',
+    'the cluster (default: KUBECONFIG, else the one around this pod)',
+  )
+}
+
 function addServe(program: Command): void {
-  withNamespaces(program.command('serve').description('answer the apiserver'))
+  withCluster(withNamespaces(program.command('serve').description('answer the apiserver')))
     .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
     .requiredOption('--key <file>', "the certificate's private key, PEM")
-    .requiredOption(
-      '--namespaces <file>',
-      'the Namespaces, their LimitRanges and ResourceQuotas, as kubectl get -o yaml prints',
+    .addOption(
+      new Option(
+        '--namespaces <file>',
+        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
+      ).conflicts('kubeconfig'),
     )
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
@@ -72,14 +81,23 @@ function addServe(program: Command): void {
         .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .default('info'),
     )
-    .addHelpText('after', examples('serve --cert tls.crt --key tls.key --namespaces ns.yaml'))
+    .addHelpText(
+      'after',
+      examples(
+        'serve --cert tls.crt --key tls.key',
+        'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
+      ),
+    )
     .action(serve)
 }
 
 function addReview(program: Command): void {
   withNamespaces(program.command('review').description('answer recorded AdmissionReviews'))
     .argument('<file...>', 'AdmissionReviews, JSON; - is standard input')
-    .option('--namespaces <file>', 'the Namespaces that the pods are created in')
+    .option(
+      '--namespaces <file>',
+      'the Namespaces that the pods are created in, with their LimitRanges and ResourceQuotas',
+    )
     .addOption(
       new Option('-o, --output <what>', 'what to print').choices(OUTPUTS).default('decision'),
     )
@@ -120,13 +138,6 @@ function addMetrics(program: Command): void {
     .action(async (name, options) => print(await metrics(name, options)))
 }
 
-function withCluster(command: Command): Command {
-  return command.option(
-    '--kubeconfig <file>',
-    "credentials (default: KUBECONFIG, else the pod's service account)",
-  )
-}
-
 // The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
 
 function addDoctor(program: Command): void {
@@ -163,6 +174,9 @@ function wholeNumber(minimum: number, maximum: number): (text: string) => number
     throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`)
   }
 }
+
+// Whoever reads may have read enough, as `| head` does.
+process.stdout.on('error', () => process.exit(process.exitCode))
 
 try {
   await buildProgram().parseAsync()

@@ -7,7 +7,7 @@ import { EXCLUDED_NAMESPACES, type SettingOptions } from './settings.ts'
 export interface ServeOptions extends SettingOptions {
   readonly cert: string
   readonly key: string
-  readonly namespaces: string
+  readonly kubeconfig?: string
   readonly host: string
   readonly port: number
   readonly statusPort: number
@@ -16,13 +16,13 @@ export interface ServeOptions extends SettingOptions {
   readonly logLevel: string
 }
 
-/** Seconds between two looks at certificate, catalog and namespaces. */
+/** Seconds between two looks at the files. */
 const LOOK_SECONDS = 5
 
 /**
  * `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
  *
- * @throws UsageError naming the file or the port that stands in the way
+ * @throws UsageError naming the file or the port that stands in the way, or that there is no cluster
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const log = pino(

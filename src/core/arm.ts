@@ -4,7 +4,7 @@ import { ARMED_LABEL } from './keys.ts'
 import { readNamespace } from './namespace.ts'
 import { type Operation, pointerTo } from './patch.ts'
 import { REASONS } from './reasons.ts'
-import { type Annotations, type Request, readRequest } from './request.ts'
+import { type Annotations, asks, type Request, readRequest } from './request.ts'
 import { allow, allowPatched, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 
@@ -48,7 +48,7 @@ function arm(
   const { annotations } = readNamespace(review.name, review.object)
   const request = readRequest(new Map(), annotations, catalog)
   const isExcluded = excludedNamespaces.has(review.name)
-  const isAsking = request.kind !== 'nothing' && !isExcluded
+  const isAsking = asks(annotations) && !isExcluded
   const operations = relabel(review.object, isAsking)
   const isNews = !isSame(annotations, readNamespace(review.name, review.oldObject).annotations)
   return {
@@ -57,7 +57,8 @@ function arm(
   }
 }
 
-function relabel(object: unknown, isAsking: boolean): Operation[] {
+/** What makes the label of a namespace agree with what it asks; nothing where it does. */
+export function relabel(object: unknown, isAsking: boolean): Operation[] {
   const labels = fieldsOf(fieldsOrNone(fieldsOrNone(object).metadata).labels)
   const path = pointerTo('/metadata/labels', ARMED_LABEL)
   const label = labels?.[ARMED_LABEL]

@@ -50,27 +50,14 @@ function maxProblem(max: bigint, { request, limit }: Asked): string | undefined 
 function ratioProblem(most: bigint, { request = 0n, limit = 0n }: Asked): string | undefined {
   if (request === 0n) return 'the request is 0'
   if (limit === 0n) return 'the limit is 0'
-  const [ratio, mostRatio] = ratiosOf(limit, request, most)
-  if (ratio <= mostRatio) return undefined
+  // In floating point and rounded up to thousandths: the rounding is part of Kubernetes' answer.
+  const ratio = Number(thousandths(limit)) / Number(thousandths(request))
+  if (ratio * 1000 <= Number(thousandths(most))) return undefined
   return `the limit is ${writeQuantity(limit)} and the request ${writeQuantity(request)}`
 }
 
-const MILLI = 10n ** 9n
-const WHOLE = 10n ** 12n
-/** Beyond it Kubernetes reckons in whole units (apimachinery api/resource, MaxMilliValue). */
-const MOST_IN_MILLI = (2n ** 63n - 1n) / 1000n
-
-/** In floating point and with the precision of Kubernetes, whose rounding is part of its answer. */
-function ratiosOf(limit: bigint, request: bigint, most: bigint): readonly [number, number] {
-  const isFine = [limit, request, most].every((amount) => inUnits(amount, WHOLE) <= MOST_IN_MILLI)
-  const unit = isFine ? MILLI : WHOLE
-  const ratio = Number(inUnits(limit, unit)) / Number(inUnits(request, unit))
-  return inUnits(most, WHOLE) <= MOST_IN_MILLI
-    ? [ratio * 1000, Number(inUnits(most, MILLI))]
-    : [ratio, Number(inUnits(most, WHOLE))]
-}
-
-/** Rounded up, as Quantity.Value and MilliValue do. */
-function inUnits(amount: bigint, unit: bigint): bigint {
+/** As Quantity.MilliValue; beyond 2^63 thousandths, where Kubernetes takes whole units, no less. */
+function thousandths(amount: bigint): bigint {
+  const unit = 10n ** 9n
   return (amount + unit - 1n) / unit
 }

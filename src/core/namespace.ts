@@ -26,8 +26,9 @@ export interface NamespaceRules {
 const NO_RULES: NamespaceRules = { limitRanges: [], resourceQuotas: [] }
 
 /**
- * Reads a core/v1 Namespace and what rules in it, once for all the pods that come. A level that nobody knows counts as the strictest: the apiserver does
- * so for what it enforces (pod-security-admission api/helpers.go), and we for what is granted.
+ * Reads a core/v1 Namespace and what rules in it, once for all the pods that come. A level that
+ * nobody knows counts as the strictest: the apiserver does so for what it enforces
+ * (pod-security-admission api/helpers.go), and we for what is granted.
  */
 export function readNamespace(
   name: string,

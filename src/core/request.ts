@@ -82,6 +82,11 @@ export function readRequest(own: Annotations, defaults: Annotations, catalog: Ca
     : { kind: 'asked', onError: onError.word, ...terms }
 }
 
+/** Whether the annotations of a namespace ask for anything, right or wrong. */
+export function asks(annotations: Annotations): boolean {
+  return readNames(annotations.get(KEYS.inject) ?? '').length > 0
+}
+
 function readNames(inject: string): readonly string[] {
   if (inject.trim() === 'false') return []
   const names = new Set<string>()

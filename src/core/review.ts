@@ -1,4 +1,5 @@
 import { fieldsOrNone, textOf } from './json.ts'
+import { KEYS } from './keys.ts'
 
 /** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
 export const API_VERSION = 'admission.k8s.io/v1'
@@ -47,4 +48,13 @@ export function readReview(
     object: request.object,
     oldObject: request.oldObject,
   }
+}
+
+/**
+ * Whether a pod leaves it to its namespace to ask. Such a pod is reviewed only where the namespace is
+ * armed; a pod with an `inject` of its own is reviewed anywhere.
+ */
+export function leavesItToNamespace({ object }: Review): boolean {
+  const { annotations } = fieldsOrNone(fieldsOrNone(object).metadata)
+  return fieldsOrNone(annotations)[KEYS.inject] === undefined
 }

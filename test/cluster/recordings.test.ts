@@ -21,8 +21,9 @@ interface Setting {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly limits?: readonly unknown[]
-  /** The reason that pods are left for; without one, each is injected as anywhere. */
+  /** The reason that pods of some classes are left for; all others are injected as anywhere. */
   readonly reason?: string
+  readonly classes?: readonly string[]
   /** Pods for which the rule of the namespace changes nothing. */
   readonly except?: readonly string[]
 }
@@ -46,8 +47,6 @@ const SETTINGS: readonly Setting[] = [
     name: 'minimum',
     limits: container({ min: { cpu: '150m', memory: '64Mi' } }),
     reason: 'limit-range',
-    // It gives the observers of this pod no resources, so the LimitRange's own defaults hold for them.
-    except: ['pod-level-resources'],
   },
   {
     name: 'maximum',
@@ -56,6 +55,7 @@ const SETTINGS: readonly Setting[] = [
       default: { cpu: '50m', memory: '16Mi' },
     }),
     reason: 'limit-range',
+    // Its observers have no resources of their own, so those that the LimitRange gives hold for them.
     except: ['pod-level-resources'],
   },
   {
@@ -66,6 +66,8 @@ const SETTINGS: readonly Setting[] = [
       defaultRequest: { cpu: '1', memory: '1Gi' },
     }),
     reason: 'limit-range',
+    // An observer of a Guaranteed pod requests as much as its limits.
+    classes: ['Burstable'],
   },
 ]
 
@@ -152,8 +154,9 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
     }
     t.ok(now?.isAccepted, `${key} is accepted ${now?.message}`)
     if (qos === 'Guaranteed') t.equal(now?.qos, qos, `${key} stays Guaranteed`)
-    const wanted = wantedIn(setting, recording, after.get(`plain/${recording}`)?.outcome)
-    if (wanted !== undefined) t.equal(now?.outcome, wanted, `${key} is ${wanted}`)
+    const plain = after.get(`plain/${recording}`)?.outcome
+    const wanted = wantedIn(setting, recording, qos, plain)
+    t.equal(now?.outcome, wanted, `${key} is ${wanted}`)
   }
   const injected = [...after].filter(([key, { outcome }]) => {
     return key.startsWith('plain/') && outcome === 'injected'
@@ -161,30 +164,33 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
   t.ok(injected.length >= LEAST_INJECTED, `${injected.length} are injected where nothing forbids`)
 })
 
-/** What should become of a pod; nothing where Pod Security may refuse its observers or not. */
-function wantedIn(setting: string, recording: string, plain = ''): string | undefined {
+/** What should become of a pod, of what becomes of it where no rule stands in the way. */
+function wantedIn(setting: string, recording: string, qos = '', plain = ''): string {
   const rule = SETTINGS.find(({ name }) => name === setting)
   if (plain !== 'injected') return plain
   if (rule?.reason === undefined || rule.except?.includes(recording)) return 'injected'
-  return rule.reason
+  return rule.classes?.includes(qos) === false ? 'injected' : rule.reason
 }
 
 const QUOTA = '/api/v1/namespaces/in-quota/resourcequotas'
 
 /** Has the apiserver itself count what a pod takes, and leaves just that in the quota. */
 async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Promise<boolean> {
-  const hard = Object.fromEntries(resources.map((resource) => [resource, '1000']))
+  const hard = Object.fromEntries(resources.map((resource) => [resource, '1000G']))
   const metadata = { name: 'exact' }
   const object = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
   await api.post(QUOTA, object)
   const quota = async () => (await api.get(`${QUOTA}/exact`)).body
   await until('the quota is counted', async () => (await quota()).status?.used !== undefined)
-  const waiting = { ...pod, spec: { ...pod.spec, nodeSelector: { nowhere: 'true' } } }
+  const { name, generateName, labels } = pod.metadata
+  const spec = { ...pod.spec, nodeSelector: { nowhere: 'true' } }
+  // Without its annotations it does not ask.
+  const waiting = { ...pod, metadata: { name, generateName, labels }, spec }
   const created = await api.post('/api/v1/namespaces/in-quota/pods', waiting)
   if (created.status !== 201) return false
   const { used } = (await quota()).status
-  const { name } = created.body.metadata
-  await api.delete(`/api/v1/namespaces/in-quota/pods/${name}?gracePeriodSeconds=0`)
+  const path = `/api/v1/namespaces/in-quota/pods/${created.body.metadata.name}`
+  await api.delete(`${path}?gracePeriodSeconds=0`)
   await api.merge(`${QUOTA}/exact`, { spec: { hard: used } })
   await until('the quota is as small as the pod', async () => {
     const { status } = await quota()
@@ -201,14 +207,14 @@ t.test('a pod that fills its quota exactly runs on, with observers or without', 
   const { cluster, api } = await runningCluster(t)
   const pods = await recordedPods()
   await createNamespace(t, api, 'in-quota')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
   for (const kind of ['requests', 'limits']) {
     for (const recording of COUNTED) {
       const pod = pods.get(recording)
       const isFull = await fillExactly(api, pod, [`${kind}.cpu`, `${kind}.memory`])
       t.ok(isFull, `${recording} is accepted without the webhook`)
-      const webhook = await startWebhook(cluster)
       const { isAccepted, outcome, message } = await tryIn(api, 'in-quota', pod)
-      await webhook.remove()
       t.ok(isAccepted, `${recording} is accepted with it, under a quota on ${kind} ${message}`)
       t.equal(outcome, 'quota', `${recording} is left: what it would add is more than there is`)
       await api.delete(`${QUOTA}/exact`)

@@ -119,10 +119,28 @@ t.test('in a pod with resources of its own, defaults must fit beside the contain
     word: 'limit-range',
     message: "a LimitRange gives perf-sysstat a limit of cpu above the pod's",
   })
-  t.match(
-    under([{ default: { memory: '1Mi' } }, { defaultRequest: { memory: '2Mi' } }], pod('0')),
-    {
-      word: 'injected',
-    },
-  )
 })
+
+t.test('two LimitRanges can give what no container may have', async (t) => {
+  const disk = (amount: string) => ({ 'ephemeral-storage': amount })
+  const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
+  t.match(under([request, limit]), {
+    word: 'limit-range',
+    message: 'a LimitRange gives perf-sysstat a request of ephemeral-storage above its limit',
+  })
+  t.equal(under([limit, request]).word, 'injected', 'the first one counts')
+})
+
+t.test(
+  'a pod says for itself what it asks of processor and memory, not of huge pages',
+  async (t) => {
+    const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
+    const own = { limits: pages('6Mi'), requests: pages('6Mi') }
+    const pod = askingPod({
+      ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
+      resources: own,
+    })
+    t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
+    t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
+  },
+)

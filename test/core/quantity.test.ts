@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readQuantity } from '../../src/core/quantity.ts'
+import { readQuantity, writeQuantity } from '../../src/core/quantity.ts'
 
 /** Quantities are counted in units of 10^-12. */
 const ONE = 10n ** 12n
@@ -114,4 +114,27 @@ t.test('a quantity may begin with its point', async (t) => {
   t.equal(readQuantity('+.5'), readQuantity('0.5'))
   t.equal(readQuantity('.'), undefined)
   t.equal(readQuantity(''), undefined)
+})
+
+t.test('a quantity is written with the first suffix that leaves a whole number', async (t) => {
+  const rows = [
+    ['0', '0'],
+    ['100m', '100m'],
+    ['0.1', '100m'],
+    ['1000m', '1'],
+    ['2.5', '2500m'],
+    ['1n', '1n'],
+    ['20u', '20u'],
+    ['32Mi', '32Mi'],
+    ['1.5Gi', '1536Mi'],
+    ['1024Mi', '1Gi'],
+    ['2Ei', '2Ei'],
+    ['2Ki', '2048'],
+    ['1G', '1000000000'],
+    ['-100m', '-100m'],
+  ] as const
+  for (const [written, text] of rows) {
+    const value = readQuantity(written)
+    t.equal(value === undefined ? '' : writeQuantity(value), text, written)
+  }
 })

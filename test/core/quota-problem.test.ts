@@ -75,6 +75,13 @@ t.test('limits make a BestEffort pod a Burstable one, with other quotas', async 
   t.equal(under([scoped('NotBestEffort', { pods: '1' })]).word, 'injected', 'with room for it')
   t.equal(under([scoped('BestEffort', none)]).word, 'injected', 'it counts here no longer')
   t.equal(under([scoped('NotBestEffort', none)], BURSTABLE).word, 'injected', 'it did before')
+  const nothing = askingPod(app({ requests: { cpu: '0' } }))
+  const overdrawn = resourceQuota(
+    { 'requests.cpu': '1' },
+    { 'requests.cpu': '2' },
+    { scopes: ['NotBestEffort'] },
+  )
+  t.equal(under([overdrawn], nothing).word, 'injected', 'nothing more is asked of it')
   const own = askingPod({ resources: { requests: { cpu: '0' } } })
   t.equal(under([scoped('NotBestEffort', none)], own).word, 'injected', 'its own say what it is')
 })

@@ -1,0 +1,75 @@
+# What the summary says: sums by container and program, kept at every look, also at those of which no
+# timepoint is printed.
+
+# Adds what a process used since the last time to its program's account: before it executes another, and
+# at its end.
+function account(key,    who) {
+  who = PLACE[key] SUBSEP PROGRAM[key]
+  if (!(who in SUM)) open_sum(who)
+  if (!(key in A)) open_account(key)
+  if (A[key]["who"] != who) SUM[who]["processes"]++
+  A[key]["who"] = who
+  add_to(who, "cpu", key, C[key]["ut"] + C[key]["st"])
+  add_to(who, "rb", key, C[key]["rb"])
+  add_to(who, "wb", key, C[key]["wb"])
+  add_to(who, "cs", key, C[key]["vcs"] + C[key]["ics"])
+  if (C[key]["hwm"] > SUM[who]["hwm"]) SUM[who]["hwm"] = C[key]["hwm"]
+}
+
+# A process is about to be another program, with a memory of its own.
+function close_chapter(key) {
+  account(key)
+  C[key]["hwm"] = 0
+}
+
+function open_sum(who) {
+  SUM[who]["processes"] = SUM[who]["hidden"] = SUM[who]["cpu"] = SUM[who]["rb"] = SUM[who]["wb"] = SUM[who]["cs"] = 0
+  SUM[who]["hwm"] = SUM[who]["rest cpu"] = SUM[who]["rest rb"] = SUM[who]["rest wb"] = 0
+}
+
+function open_account(key) {
+  A[key]["who"] = ""
+  A[key]["cpu"] = A[key]["rb"] = A[key]["wb"] = A[key]["cs"] = 0
+}
+
+function add_to(who, field, key, now) {
+  if (now == "") SUM[who]["hidden"] += C[key]["is_hidden"]
+  else SUM[who][field] += now - A[key][field]
+  A[key][field] = now
+}
+
+# A process that is gone was waited for by its parent, whose children's counters have all of it now.
+function credit_parent(key,    parent) {
+  parent = PARENT[key]
+  if (!(parent in C)) return
+  CREDIT[parent]["cpu"] += C[key]["ut"] + C[key]["st"] + C[key]["cut"] + C[key]["cst"]
+  CREDIT[parent]["rb"] += C[key]["whole_rb"]
+  CREDIT[parent]["wb"] += C[key]["whole_wb"]
+}
+
+# What a process's children used and no row shows: those that lived between two looks, and the last
+# moments of the others. Children that the process never waited for are in no counter of its.
+function unaccounted(key, who) {
+  add_rest(who, "rest cpu", C[key]["cut"] + C[key]["cst"] - CREDIT[key]["cpu"])
+  if (C[key]["rb"] == "") return
+  add_rest(who, "rest rb", C[key]["whole_rb"] - C[key]["rb"] - CREDIT[key]["rb"])
+  add_rest(who, "rest wb", C[key]["whole_wb"] - C[key]["wb"] - CREDIT[key]["wb"])
+}
+
+function add_rest(who, field, rest) {
+  if (rest > 0) SUM[who][field] += rest
+}
+
+# Closes the account of a process.
+function settle(key) {
+  account(key)
+  unaccounted(key, A[key]["who"])
+  delete C[key]
+  delete B[key]
+  delete A[key]
+  delete T[key]
+  delete IO[key]
+  delete CREDIT[key]
+  delete PARENT[key]
+  delete THREAD_BASE[key]
+}

@@ -1,0 +1,63 @@
+# A row for each thread, after its process's, in the sections where threads have counters of their own.
+
+# Adds the rows of the threads that were there at the beginning of the process's interval, or began in it.
+function add_thread_rows(key, pid,    tids, n, i, tid, now, texts, body) {
+  n = list_numbers("/proc/" pid "/task", tids)
+  for (i = 1; i <= n; i++) {
+    tid = tids[i]
+    delete now
+    if (!read_thread(key, pid, tid, now)) continue
+    if (!(tid in THREAD_BASE[key])) base_thread(key, tid, now)
+    if (NOW - THREAD_BASE[key][tid]["at"] >= SHORTEST) {
+      make_bodies(now, THREAD_BASE[key][tid], NOW - THREAD_BASE[key][tid]["at"], texts)
+      for (body in texts) ROWS[key][body] = ROWS[key][body] "," thread_row(key, pid, tid, now, texts[body])
+      keep_base(key, tid, now)
+    }
+    now["mark"] = LOOK
+    THREAD_BASE[key][tid]["mark"] = LOOK
+  }
+  for (tid in THREAD_BASE[key]) if (THREAD_BASE[key][tid]["mark"] != LOOK) delete THREAD_BASE[key][tid]
+}
+
+function thread_row(key, pid, tid, now, body) {
+  return "{\"time\":" TIME ",\"uid\":" C[key]["uid"] ",\"tgid\":\"-\",\"tid\":\"" tid "\",\"pid\":" pid "," body \
+    ",\"command\":" quote("|__" now["comm"]) tail_of(key)
+}
+
+function read_thread(key, pid, tid, now,    folder, s, status) {
+  folder = "/proc/" pid "/task/" tid
+  if (!read_stat(folder, s) || (status = slurp(folder "/status")) == "") return 0
+  now["comm"] = s["comm"]
+  now["start"] = s[20] / HERTZ
+  now["mnf"] = s[8]
+  now["mjf"] = s[10]
+  now["ut"] = s[12]
+  now["st"] = s[13]
+  now["cpu"] = s[37]
+  now["prio"] = s[38]
+  now["policy"] = s[39]
+  now["delay"] = HAS_DELAYS ? s[40] : ""
+  now["gt"] = s[41]
+  now["vsz"] = C[key]["vsz"]
+  now["rss"] = C[key]["rss"]
+  now["vcs"] = number_after(status, "voluntary_ctxt_switches")
+  now["ics"] = number_after(status, "nonvoluntary_ctxt_switches")
+  now["wait"] = read_wait(folder)
+  if (read_io(folder, now) < 1) now["rb"] = now["wb"] = now["cwb"] = ""
+  return 1
+}
+
+# A thread that began within its process's interval counts from its beginning, another one from now.
+function base_thread(key, tid, now,    i) {
+  if (now["start"] < B[key]["at"] - 0.02) {
+    keep_base(key, tid, now)
+    return
+  }
+  for (i in GROWING) THREAD_BASE[key][tid][GROWING[i]] = 0
+  THREAD_BASE[key][tid]["at"] = now["start"] < NOW ? now["start"] : NOW
+}
+
+function keep_base(key, tid, now,    i) {
+  for (i in GROWING) THREAD_BASE[key][tid][GROWING[i]] = now[GROWING[i]]
+  THREAD_BASE[key][tid]["at"] = NOW
+}

@@ -1,0 +1,395 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { KEYS } from '../../../src/core/keys.ts'
+import { watchCluster } from '../../../webhook/cluster/cluster.ts'
+import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
+import { startStandIn } from '../../apiserver.ts'
+import { capturedLog, sampleOf, until } from '../../server.ts'
+
+/** Fast where a test waits, and never where it does not. */
+const QUICK: Pace = {
+  ...PACE,
+  pauseMs: 10,
+  longestPauseMs: 50,
+  lookupMs: 20_000,
+  lookupRestMs: 60_000,
+  repairSoonMs: 10,
+  repairsPerSecond: 1000,
+}
+
+const ASKING = { [KEYS.inject]: 'perf-sysstat' }
+const ARMED = { 'ridealong.dev/armed': 'true' }
+
+type Strings = Readonly<Record<string, string>>
+
+function namespace(name: string, annotations: Strings = {}, labels: Strings = {}) {
+  return { metadata: { name, annotations, labels } }
+}
+
+/** A namespace that is known and asks nothing: no lookup helps to know better. */
+const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespace('hpc'))
+
+interface Options {
+  readonly pace?: Partial<Pace>
+  readonly excluded?: readonly string[]
+  /** What is there, or goes wrong, before anybody watches. */
+  prepare?(standIn: Awaited<ReturnType<typeof startStandIn>>['standIn']): void
+}
+
+/** Watches a stand-in; with `isReady` false it does not wait for the first lists. */
+async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {}, isReady = true) {
+  const { standIn, access, stop, restart } = await startStandIn(t)
+  prepare?.(standIn)
+  const registry = new Registry()
+  const { log, lines } = capturedLog()
+  const cluster = watchCluster({
+    access,
+    excludedNamespaces: new Set(excluded),
+    registry,
+    log,
+    pace: { ...QUICK, ...pace },
+  })
+  t.teardown(() => cluster.stop())
+  if (isReady) {
+    await until('all is listed', () => cluster.checks().every(({ fatal }) => !fatal))
+    await until('all is watched', () => standIn.watches === 3)
+  }
+  const metric = async (name: string, labels: Strings = {}) => {
+    return sampleOf(await registry.metrics(), `ridealong_namespace_${name}`, labels) ?? Number.NaN
+  }
+  /** What is known without a question to the apiserver. */
+  const injected = (name: string) => {
+    const found = cluster.find(name, false)
+    return found instanceof Promise ? 'asked' : found.annotations.get(KEYS.inject)
+  }
+  return { cluster, standIn, stop, restart, lines, metric, injected }
+}
+
+const LISTS = /^GET \/api\/v1\/namespaces\?limit/
+const LOOKS = /^GET \/api\/v1\/namespaces\/[^/]+$/
+const PATCHES = /^PATCH /
+
+t.test('what changes in the cluster is known in the same turn, without a call', async (t) => {
+  const { standIn, injected } = await watch(t, {
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
+  })
+  t.equal(injected('hpc'), 'perf-sysstat')
+  standIn.put('namespaces', namespace('hpc', { [KEYS.inject]: 'io-sysstat' }))
+  await until('the change is known', () => injected('hpc') === 'io-sysstat')
+  standIn.put('namespaces', namespace('hpc'))
+  await until('the end is known', () => injected('hpc') === undefined)
+  t.equal(standIn.count(LOOKS), 0)
+})
+
+t.test('a namespace that is gone is forgotten', async (t) => {
+  const { standIn, cluster } = await watch(t, {
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
+  })
+  standIn.remove('namespaces', 'hpc')
+  await until('it is looked up', () => cluster.find('hpc', false) instanceof Promise)
+})
+
+t.test('a list of many pages is read to its end', async (t) => {
+  const { standIn, injected } = await watch(t, {
+    prepare(standIn) {
+      for (let i = 0; i < 1201; i += 1) standIn.put('namespaces', namespace(`n-${i}`, ASKING))
+    },
+  })
+  for (const name of ['n-0', 'n-500', 'n-1200']) t.equal(injected(name), 'perf-sysstat', name)
+  t.equal(standIn.count(LISTS), 3)
+})
+
+t.test('a LimitRange and a ResourceQuota make a new value, and leave the old one', async (t) => {
+  const { standIn, cluster } = await watch(t, {
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
+  })
+  for (const resource of ['limitranges', 'resourcequotas']) {
+    const before = cluster.find('hpc', false)
+    t.equal(cluster.find('hpc', false), before, 'nothing is computed for a review')
+    standIn.put(resource, { metadata: { name: 'rule', namespace: 'hpc' }, spec: {} })
+    await until('there is a new value', () => cluster.find('hpc', false) !== before)
+    const other = cluster.find('hpc', false)
+    standIn.remove(resource, 'rule', 'hpc')
+    await until('it is gone', () => cluster.find('hpc', false) !== other)
+  }
+})
+
+t.test('an unknown namespace is asked for once, with its rules, by however many', async (t) => {
+  const { standIn, cluster, metric } = await watch(t)
+  standIn.faults.mute = true
+  standIn.put('namespaces', namespace('new', ASKING))
+  const found = [1, 2, 3, 4, 5].map((place) => cluster.find('new', place % 2 === 0))
+  for (const each of found) {
+    t.equal((await each).annotations.get(KEYS.inject), 'perf-sysstat')
+  }
+  t.equal(standIn.count(/^GET \/api\/v1\/namespaces\/new$/), 1)
+  t.equal(standIn.count(/^GET \/api\/v1\/namespaces\/new\/limitranges$/), 1)
+  t.equal(standIn.count(/^GET \/api\/v1\/namespaces\/new\/resourcequotas$/), 1)
+  t.notOk(cluster.find('new', true) instanceof Promise, 'the answer is kept')
+  t.equal(await metric('lookups_total', { outcome: 'answered' }), 1)
+})
+
+t.test('a namespace known not to ask is asked again for a pod that is here for it', async (t) => {
+  const { standIn, cluster, injected } = await watch(t, {
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
+  })
+  standIn.faults.mute = true
+  standIn.put('namespaces', namespace('hpc', ASKING))
+  t.equal(injected('hpc'), undefined, 'a pod with an annotation of its own need not wait')
+  const found = await cluster.find('hpc', true)
+  t.equal(found.annotations.get(KEYS.inject), 'perf-sysstat')
+  t.equal(injected('hpc'), 'perf-sysstat')
+})
+
+t.test('one that was just asked is left alone for a while, and then asked again', async (t) => {
+  const { standIn, cluster } = await watch(t, {
+    pace: { lookupRestMs: 100 },
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
+  })
+  await cluster.find('hpc', true)
+  t.notOk(cluster.find('hpc', true) instanceof Promise)
+  t.equal(standIn.count(LOOKS), 1)
+  await until('it is asked again', () => cluster.find('hpc', true) instanceof Promise)
+})
+
+t.test('an apiserver that does not answer holds a pod back no longer than it may', async (t) => {
+  const { standIn, cluster, metric, lines } = await watch(t, {
+    pace: { lookupMs: 100 },
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
+  })
+  standIn.faults.hang = /^GET .*\/namespaces\/./
+  const found = await cluster.find('new', true)
+  t.equal(found.name, 'new')
+  t.equal(found.annotations.size, 0)
+  t.equal(await metric('lookups_total', { outcome: 'failed' }), 1)
+  t.ok(lines.some((line) => line.includes('no answer within 100 ms')))
+})
+
+t.test('rules that do not come take nothing from the namespace that does', async (t) => {
+  const { standIn, cluster } = await watch(t, { pace: { lookupMs: 300 } })
+  standIn.faults.mute = true
+  standIn.faults.hang = /limitranges$/
+  standIn.put('namespaces', namespace('new', ASKING))
+  t.equal((await cluster.find('new', true)).annotations.get(KEYS.inject), 'perf-sysstat')
+  standIn.faults.hang = undefined
+  standIn.faults.refuse = [/limitranges$/, 403]
+  standIn.put('namespaces', namespace('newer', ASKING))
+  t.equal((await cluster.find('newer', true)).annotations.get(KEYS.inject), 'perf-sysstat')
+})
+
+t.test('what is no name of a namespace never becomes a path', async (t) => {
+  const { standIn, cluster } = await watch(t)
+  const { length } = standIn.calls
+  for (const name of ['', '.', '..', 'a/b', 'a?b', 'A', '-a', 'a-', 'a'.repeat(64), '%2e%2e']) {
+    const found = cluster.find(name, true)
+    t.notOk(found instanceof Promise, name)
+  }
+  t.equal(standIn.calls.length, length)
+})
+
+t.test('before the first list it is not ready, and each namespace is asked for', async (t) => {
+  const { standIn, cluster, injected } = await watch(
+    t,
+    {
+      prepare(standIn) {
+        standIn.faults.refuse = [/\/v1\/limitranges$/, 403]
+        standIn.put('namespaces', namespace('hpc', ASKING))
+      },
+    },
+    false,
+  )
+  const [namespaces, limitRanges] = [0, 1].map((place) => () => cluster.checks()[place])
+  await until('namespaces are listed', () => namespaces?.()?.fatal === false)
+  await until('it is said', () => /403/.test(limitRanges?.()?.problem ?? ''))
+  t.equal(limitRanges?.()?.fatal, true)
+  t.equal(injected('hpc'), 'asked', 'its LimitRange may be unknown')
+  standIn.faults.refuse = undefined
+  await until('it is ready', () => cluster.checks().every(({ problem }) => problem === undefined))
+  t.equal(injected('hpc'), 'perf-sysstat')
+})
+
+t.test('a watch that breaks goes on from where it was', async (t) => {
+  const { standIn, injected } = await watch(t, { prepare: plain })
+  const lists = standIn.count(LISTS)
+  for (const inject of ['one', 'two']) {
+    standIn.cut()
+    standIn.put('namespaces', namespace('hpc', { [KEYS.inject]: inject }))
+    await until('it is known', () => injected('hpc') === inject)
+    await until('all is watched', () => standIn.watches === 3)
+  }
+  t.equal(standIn.count(LISTS), lists)
+})
+
+t.test('a line that was cut off in the middle is not lost', async (t) => {
+  const { standIn, injected } = await watch(t, { prepare: plain })
+  standIn.say('namespaces', '{"type":"MODIFIED","object":{"metadata":{"name":"hpc"')
+  standIn.cut()
+  standIn.put('namespaces', namespace('hpc', ASKING))
+  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+})
+
+t.test('a position that is too old means a new list', async (t) => {
+  const { standIn, injected } = await watch(t, { prepare: plain })
+  const lists = standIn.count(LISTS)
+  standIn.put('namespaces', namespace('hpc', ASKING), true)
+  standIn.faults.compacted = standIn.version
+  standIn.cut()
+  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+  t.ok(standIn.count(LISTS) > lists)
+})
+
+t.test('lines that are no events mean a new list, and are told', async (t) => {
+  const garbage = ['garbage\n', '[]\n', '{"type":"ADDED","object":{}}\n', '{"type":"NEWS"}\n']
+  for (const [place, line] of garbage.entries()) {
+    const { standIn, injected, lines } = await watch(t, { prepare: plain })
+    standIn.put('namespaces', namespace('hpc', ASKING), true)
+    standIn.say('namespaces', line)
+    await until('it is known', () => injected('hpc') === 'perf-sysstat')
+    t.ok(
+      lines.some((line) => /"trouble":".*(no JSON object|no event)/.test(line)),
+      `${place}`,
+    )
+  }
+})
+
+t.test('a watch that has gone silent is noticed and renewed', async (t) => {
+  const { standIn, injected, lines } = await watch(t, { pace: { silenceMs: 200 }, prepare: plain })
+  standIn.faults.mute = true
+  standIn.put('namespaces', namespace('hpc', ASKING))
+  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+  t.ok(lines.some((line) => line.includes('a watch said nothing for 0.2 s')))
+})
+
+t.test('bookmarks are word enough, and where a watch goes on from', async (t) => {
+  const { standIn, lines } = await watch(t, { pace: { silenceMs: 2000 } })
+  const metadata = { resourceVersion: '4711' }
+  const line = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`
+  for (let i = 0; i < 30; i += 1) {
+    for (const resource of ['namespaces', 'limitranges', 'resourcequotas'])
+      standIn.say(resource, line)
+    await sleep(100)
+  }
+  t.notOk(lines.some((line) => line.includes('said nothing')))
+  standIn.cut()
+  await until('it goes on', () => standIn.count(/namespaces\?.*resourceVersion=4711/) === 1)
+})
+
+t.test('what a watch has missed is repaired by a list in time', async (t) => {
+  const { standIn, injected, lines } = await watch(t, { pace: { relistMs: 1500 }, prepare: plain })
+  standIn.put('namespaces', namespace('hpc', ASKING), true)
+  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+  t.notOk(
+    lines.some((line) => line.includes('"level":40')),
+    'nothing went wrong',
+  )
+})
+
+t.test('caches serve while the apiserver is away, and are in step when it is back', async (t) => {
+  const { standIn, injected, cluster, metric, stop, restart } = await watch(t, {
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
+  })
+  await stop()
+  await until('it is said', () => {
+    return cluster.checks().every(({ problem }) => /ECONNREFUSED.* s ago$/.test(problem ?? ''))
+  })
+  t.ok(cluster.checks().every(({ fatal }) => !fatal))
+  t.equal(injected('hpc'), 'perf-sysstat')
+  const age = await metric('cache_age_seconds')
+  await until('the age grows', async () => (await metric('cache_age_seconds')) > age + 0.2)
+  standIn.put('namespaces', namespace('hpc'), true)
+  const before = await metric('cache_age_seconds')
+  await restart()
+  await until('it is known', () => injected('hpc') === undefined)
+  await until('all is well', () => cluster.checks().every(({ problem }) => problem === undefined))
+  t.ok((await metric('cache_age_seconds')) < before + 1)
+})
+
+t.test('labels that were missed, or left over, are repaired, at first and later', async (t) => {
+  const { standIn, metric } = await watch(t, {
+    prepare(standIn) {
+      standIn.put('namespaces', namespace('hpc', ASKING, { team: 'a' }))
+      standIn.put('namespaces', namespace('quiet', {}, { team: 'a', ...ARMED }))
+      standIn.put('namespaces', namespace('right', ASKING, ARMED))
+    },
+  })
+  const labels = (name: string) => standIn.get('namespaces', name)?.metadata.labels
+  const isArmed = (name: string) => labels(name)?.['ridealong.dev/armed'] === 'true'
+  await until('it is armed', () => isArmed('hpc'))
+  await until('it is disarmed', () => !isArmed('quiet'))
+  t.strictSame(labels('hpc'), { team: 'a', ...ARMED })
+  t.strictSame(labels('quiet'), { team: 'a' })
+  standIn.put('namespaces', namespace('late', ASKING))
+  await until('it is armed', () => isArmed('late'))
+  standIn.put('namespaces', namespace('late', {}, ARMED))
+  await until('it is disarmed', () => !isArmed('late'))
+  await until('all is counted', async () => (await metric('repairs_total')) === 4)
+  t.equal(await metric('repairs_total', { outcome: 'armed' }), 2)
+  t.equal(standIn.count(PATCHES), 4, 'one each, and none for what was right')
+})
+
+t.test('several replicas change each label once', async (t) => {
+  const { standIn, access } = await startStandIn(t)
+  for (let i = 0; i < 50; i += 1) standIn.put('namespaces', namespace(`n-${i}`, ASKING))
+  const registries = [1, 2, 3].map(() => new Registry())
+  for (const registry of registries) {
+    const { log } = capturedLog()
+    const excludedNamespaces = new Set<string>()
+    const cluster = watchCluster({ access, excludedNamespaces, registry, log, pace: QUICK })
+    t.teardown(() => cluster.stop())
+  }
+  const repairs = async (outcome: string) => {
+    const name = 'ridealong_namespace_repairs_total'
+    const counts = registries.map(async (each) => sampleOf(await each.metrics(), name, { outcome }))
+    return (await Promise.all(counts)).reduce((sum: number, count) => sum + (count ?? 0), 0)
+  }
+  await until('all are armed', async () => (await repairs('armed')) === 50)
+  await sleep(200)
+  t.equal(await repairs('armed'), 50)
+  t.equal(await repairs('failed'), 0)
+  t.equal(standIn.version, 100 + 50 + 50, 'one change each')
+})
+
+t.test('a namespace that the administrator excludes keeps its label', async (t) => {
+  const { standIn } = await watch(t, {
+    excluded: ['kube-system', 'lab'],
+    prepare(standIn) {
+      standIn.put('namespaces', namespace('kube-system', ASKING))
+      standIn.put('namespaces', namespace('lab', {}, ARMED))
+      standIn.put('namespaces', namespace('hpc', ASKING))
+    },
+  })
+  await until('the other is armed', () => standIn.count(PATCHES) === 1)
+  await sleep(100)
+  t.equal(standIn.count(PATCHES), 1)
+})
+
+t.test('a right that is missing is told once and counted, and tried at each pass', async (t) => {
+  const { standIn, lines, metric, injected } = await watch(t, {
+    pace: { repairMs: 40 },
+    prepare(standIn) {
+      standIn.faults.refuse = [PATCHES, 403]
+      for (const name of ['a', 'b', 'c']) standIn.put('namespaces', namespace(name, ASKING))
+    },
+  })
+  const forbidden = () => metric('repairs_total', { outcome: 'forbidden' })
+  await until('it was tried several times', async () => (await forbidden()) > 3)
+  const told = lines.filter((line) => line.includes('"outcome":"forbidden"'))
+  t.equal(told.length, 1)
+  t.equal(injected('a'), 'perf-sysstat', 'observers ride all the same')
+  standIn.faults.refuse = undefined
+  await until(
+    'all are armed',
+    async () => (await metric('repairs_total', { outcome: 'armed' })) === 3,
+  )
+})
+
+t.test('one that stops leaves no connection and asks no more', async (t) => {
+  const { standIn, cluster } = await watch(t)
+  cluster.stop()
+  await until('the watches are gone', () => standIn.watches === 0)
+  const { length } = standIn.calls
+  standIn.put('namespaces', namespace('hpc', ASKING))
+  await sleep(200)
+  t.equal(standIn.calls.length, length)
+})

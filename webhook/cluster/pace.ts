@@ -1,0 +1,38 @@
+/** How often and how long, in milliseconds; per second where it says so. */
+export interface Pace {
+  /** The longest until everything is listed anew, which repairs what a watch has missed. */
+  readonly relistMs: number
+  /** A watch that says nothing for so long has stalled: an idle one has a bookmark every minute. */
+  readonly silenceMs: number
+  /** The longest for one page of a list, or one PATCH. */
+  readonly answerMs: number
+  /** The first pause after a failure, and the longest: each is twice the one before. */
+  readonly pauseMs: number
+  readonly longestPauseMs: number
+  /** What a pod waits at most for the namespace that the caches do not know as asking. */
+  readonly lookupMs: number
+  /** A namespace that was just looked up is not looked up again for so long. */
+  readonly lookupRestMs: number
+  /** The longest until a wrong label is repaired, and until all labels are looked at again. */
+  readonly repairSoonMs: number
+  readonly repairMs: number
+  readonly repairsPerSecond: number
+}
+
+export const PACE: Pace = {
+  relistMs: 600_000,
+  silenceMs: 90_000,
+  answerMs: 30_000,
+  pauseMs: 500,
+  longestPauseMs: 15_000,
+  lookupMs: 200,
+  lookupRestMs: 1000,
+  repairSoonMs: 500,
+  repairMs: 300_000,
+  repairsPerSecond: 10,
+}
+
+/** Between the half and the whole: replicas that started together must not stay together. */
+export function jittered(ms: number): number {
+  return ms * (0.5 + Math.random() / 2)
+}

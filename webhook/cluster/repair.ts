@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rearm } from '../../src/core/rearm.ts'
+import { type Apiserver, Refusal } from './apiserver.ts'
+import type { Collection } from './collection.ts'
+import { jittered, type Pace } from './pace.ts'
+
+/** What became of one repair. `overtaken`: the namespace was changed, or is gone; nothing was done. */
+export const REPAIR_OUTCOMES = ['armed', 'disarmed', 'overtaken', 'forbidden', 'failed'] as const
+export type RepairOutcome = (typeof REPAIR_OUTCOMES)[number]
+
+export interface RepairOptions {
+  readonly api: Apiserver
+  readonly namespaces: Collection
+  readonly excludedNamespaces: ReadonlySet<string>
+  readonly pace: Pace
+  onOutcome(name: string, outcome: RepairOutcome, error?: unknown): void
+}
+
+/** Keeps the label of armed namespaces right where their review was missed. */
+export interface Repairs {
+  /** To be told each namespace that has changed; a wrong one is repaired soon. */
+  consider(name: string): void
+  stop(): void
+}
+
+/**
+ * Repairs labels one after the other, at a bounded rate, and looks at all namespaces every few minutes.
+ * Each is looked at again when its turn comes, since another replica may have been first. After a
+ * failure the rest waits for the next pass: what is forbidden, or out of reach, is so for all.
+ */
+export function repairLabels(options: RepairOptions): Repairs {
+  const { namespaces, excludedNamespaces, pace } = options
+  const stopped = new AbortController()
+  const { signal } = stopped
+  const due = new Set<string>()
+  let isWorking = false
+  const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false })
+  const work = async () => {
+    await wait(jittered(pace.repairSoonMs))
+    for (const name of due) {
+      due.delete(name)
+      if (needed(name) === undefined) continue
+      const isGood = await repair(name, options, signal)
+      if (!isGood) due.clear()
+      await wait(1000 / pace.repairsPerSecond)
+    }
+    // In the same turn as the last look at what is due: nothing is left behind.
+    isWorking = false
+  }
+  const needed = (name: string) => {
+    const [namespace] = namespaces.of(name)
+    return namespace && rearm(namespace.object, excludedNamespaces)
+  }
+  const consider = (name: string) => {
+    if (signal.aborted || needed(name) === undefined) return
+    due.add(name)
+    if (isWorking) return
+    isWorking = true
+    // It ends early only when it is stopped.
+    work().catch(() => {})
+  }
+  const passes = async () => {
+    while (true) {
+      await wait(jittered(pace.repairMs))
+      for (const name of namespaces.namespaces()) consider(name)
+    }
+  }
+  passes().catch(() => {})
+  return { consider, stop: () => stopped.abort() }
+}
+
+/** @returns whether the next one is worth an attempt */
+async function repair(
+  name: string,
+  { api, namespaces, excludedNamespaces, pace, onOutcome }: RepairOptions,
+  stopped: AbortSignal,
+): Promise<boolean> {
+  const [namespace] = namespaces.of(name)
+  const rearming = namespace && rearm(namespace.object, excludedNamespaces)
+  if (rearming === undefined) return true
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])
+  try {
+    await api.ask({
+      path: `/api/v1/namespaces/${name}`,
+      query: { fieldManager: 'ridealong' },
+      patch: rearming.patch,
+      signal,
+    })
+    onOutcome(name, rearming.outcome)
+    return true
+  } catch (error) {
+    if (stopped.aborted) return false
+    const outcome = outcomeOf(error)
+    onOutcome(name, outcome, error)
+    return outcome === 'overtaken'
+  }
+}
+
+function outcomeOf(error: unknown): RepairOutcome {
+  const status = error instanceof Refusal ? error.status : 0
+  if (status === 404 || status === 409) return 'overtaken'
+  return status === 403 ? 'forbidden' : 'failed'
+}

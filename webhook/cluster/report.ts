@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { LookupOptions } from './lookup.ts'
+import { REPAIR_OUTCOMES, type RepairOptions, type RepairOutcome } from './repair.ts'
+
+/** What a server that watches a cluster tells in metrics and in its log. */
+export interface Report {
+  onTrouble(resource: string, trouble: string, isLasting: boolean): void
+  readonly onLookup: LookupOptions['onEnd']
+  readonly onRepair: RepairOptions['onOutcome']
+}
+
+/**
+ * Adds the metrics of a cluster to a registry.
+ *
+ * @param age the seconds that the caches are behind at most
+ */
+export function createReport(registry: Registry, log: Logger, age: () => number): Report {
+  new Gauge({
+    name: 'ridealong_namespace_cache_age_seconds',
+    help: 'Since the caches were last known to be in step with the apiserver; up to 60 when all is quiet',
+    registers: [registry],
+    collect() {
+      this.set(age())
+    },
+  })
+  return {
+    onTrouble(resource, trouble, isLasting) {
+      // Connections end and idle watches fall silent; the next attempt mends it, or is told.
+      log[isLasting ? 'warn' : 'info']({ resource, trouble }, 'the cache stays as it is')
+    },
+    onLookup: reportLookups(registry, log),
+    onRepair: reportRepairs(registry, log),
+  }
+}
+
+function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
+  const lookups = new Counter({
+    name: 'ridealong_namespace_lookups_total',
+    help: 'Namespaces that pods waited for, since the caches did not know them as asking',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
+  for (const outcome of ['answered', 'failed']) lookups.inc({ outcome }, 0)
+  return (namespace, error) => {
+    lookups.inc({ outcome: error === undefined ? 'answered' : 'failed' })
+    if (error === undefined) return
+    log.warn({ namespace, trouble: sentenceOf(error) }, 'a pod is answered with what is known')
+  }
+}
+
+function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
+  const repairs = new Counter({
+    name: 'ridealong_namespace_repairs_total',
+    help: 'Labels of namespaces that were found wrong, by what became of them',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
+  for (const outcome of REPAIR_OUTCOMES) repairs.inc({ outcome }, 0)
+  let lastFailure: RepairOutcome | undefined
+  return (namespace, outcome, error) => {
+    repairs.inc({ outcome })
+    if (outcome === 'overtaken') return
+    const line = { namespace, outcome, trouble: sentenceOf(error) }
+    if (error === undefined) log.info(line, 'the label of a namespace was wrong')
+    // What fails at every pass is told once.
+    else if (outcome !== lastFailure) log.error(line, 'the label of a namespace stays wrong')
+    lastFailure = error === undefined ? undefined : outcome
+  }
+}
+
+function sentenceOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.message : undefined
+}

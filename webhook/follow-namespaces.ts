@@ -1,0 +1,53 @@
+import { follow } from '../certs/follow.ts'
+import { findCluster } from './cluster/access.ts'
+import { watchCluster } from './cluster/cluster.ts'
+import type { Pace } from './cluster/pace.ts'
+import { type FollowOptions, reloader } from './files.ts'
+import type { Metrics } from './metrics.ts'
+import { type FollowedNamespaces, readNamespaceFile } from './namespaces.ts'
+
+export interface NamespaceOptions extends FollowOptions {
+  /** A file of Namespaces, instead of a cluster. It is followed. */
+  readonly namespaces?: string | undefined
+  /** A kubeconfig; without one the environment says which cluster. */
+  readonly kubeconfig?: string | undefined
+  /** Namespaces whose label is left as it is. */
+  readonly excludedNamespaces: readonly string[]
+  readonly pace?: Pace | undefined
+}
+
+/**
+ * Reads the file of Namespaces, or finds the cluster that has them.
+ *
+ * @returns what starts to follow them; until then nothing runs
+ * @throws an error that names the file which does not hold, or says that there is no cluster
+ */
+export async function findNamespaces(
+  options: NamespaceOptions,
+  metrics: Metrics,
+): Promise<() => FollowedNamespaces> {
+  const { namespaces: path, kubeconfig, log, pace } = options
+  if (path !== undefined) return followFile(path, options, metrics)
+  const access = await findCluster(kubeconfig)
+  const excludedNamespaces = new Set(options.excludedNamespaces)
+  const { registry } = metrics
+  return () => watchCluster({ access, excludedNamespaces, registry, log, pace })
+}
+
+async function followFile(path: string, options: FollowOptions, metrics: Metrics) {
+  const read = () => readNamespaceFile(path)
+  const first = await read()
+  const reload = reloader(options, metrics)
+  return (): FollowedNamespaces => {
+    const file = follow(
+      first,
+      read,
+      reload('namespaces', () => {}),
+    )
+    return {
+      find: (name) => file.current.find(name),
+      checks: () => [{ name: 'namespaces', problem: file.trouble, fatal: false }],
+      stop: () => file.stop(),
+    }
+  }
+}
