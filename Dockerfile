@@ -23,3 +23,14 @@ USER 65532:65532
 ENV NODE_ENV=production
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["--help"]
+
+FROM debian:bookworm-slim AS observer
+# gawk, since Debian's other awk has no whole numbers beyond 53 bits and no time.
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends gawk sysstat \
+  && rm -rf /var/lib/apt/lists/*
+COPY observers /opt/ridealong/observers
+RUN ln -s /opt/ridealong/observers/*-sysstat /usr/local/bin/
+# Ridealong gives an observer the user of its target; this is for whoever runs the image by itself.
+USER 65532:65532
+CMD ["perf-sysstat"]

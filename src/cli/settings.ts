@@ -1,7 +1,8 @@
 import { readNamespaceFile } from '../../webhook/namespaces.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import { answerPod, type PodAnswer } from '../core/answer.ts'
-import { readNamespace } from '../core/namespace.ts'
+import type { Catalog } from '../core/catalog.ts'
+import { type Namespace, readNamespace } from '../core/namespace.ts'
 import type { Review } from '../core/review.ts'
 import { usageError } from './errors.ts'
 
@@ -16,20 +17,39 @@ export interface SettingOptions {
 /** Where observers never ride, whatever anybody annotates. */
 export const EXCLUDED_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
 
+/** What is offered, and where; the Namespace of a name, without anything where none is known. */
+export interface KnownSettings {
+  readonly catalog: Catalog
+  readonly excludedNamespaces: ReadonlySet<string>
+  readonly namespaceOf: (name: string) => Namespace
+}
+
+/**
+ * Reads what the options of a verb name.
+ *
+ * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
+ */
+export async function settingsOf(options: SettingOptions): Promise<KnownSettings> {
+  const { catalog: folder, observerImage, namespaces: path } = options
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const namespaces =
+    path === undefined ? undefined : await readNamespaceFile(path).catch(usageError)
+  return {
+    catalog,
+    excludedNamespaces: new Set(options.excludeNamespace ?? EXCLUDED_NAMESPACES),
+    namespaceOf: (name) => namespaces?.find(name) ?? readNamespace(name, undefined),
+  }
+}
+
 /**
  * Makes a function that answers recorded reviews as the webhook would.
  *
  * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
  */
 export async function answererOf(options: SettingOptions): Promise<(review: Review) => PodAnswer> {
-  const { catalog: folder, observerImage, namespaces: path } = options
-  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const namespaces =
-    path === undefined ? undefined : await readNamespaceFile(path).catch(usageError)
-  const excludedNamespaces = new Set(options.excludeNamespace ?? EXCLUDED_NAMESPACES)
+  const { catalog, excludedNamespaces, namespaceOf } = await settingsOf(options)
   return (review) => {
-    const name = review.namespace
-    const namespace = namespaces?.find(name) ?? readNamespace(name, undefined)
+    const namespace = namespaceOf(review.namespace)
     return answerPod(review, { catalog, namespace, excludedNamespaces })
   }
 }

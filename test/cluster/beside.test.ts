@@ -7,7 +7,8 @@ import type { Operation } from '../../src/core/patch.ts'
 import type { Cluster } from './cluster.ts'
 import { kubectl } from './kubectl.ts'
 import { createNamespace, runningCluster } from './running.ts'
-import { startWebhook, until } from './webhook.ts'
+import { until } from './until.ts'
+import { startWebhook } from './webhook.ts'
 
 // Other webhooks mutate the same pods, before ours, after it, and what ours has added. Kubernetes calls
 // them by the order of their configurations' names, and once more those that ask to be (reinvocation).

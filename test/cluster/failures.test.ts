@@ -3,7 +3,8 @@ import { sampleOf } from '../server.ts'
 import type { Api } from './api.ts'
 import { DEBIAN_IMAGE } from './images.ts'
 import { createNamespace, runningCluster } from './running.ts'
-import { startWebhook, until } from './webhook.ts'
+import { until } from './until.ts'
+import { startWebhook } from './webhook.ts'
 
 // What becomes of pods when the webhook is not asked, does not answer, or is not there.
 

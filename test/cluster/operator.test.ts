@@ -9,7 +9,8 @@ import { DEBIAN_IMAGE, IMAGES } from './images.ts'
 import { kubectl } from './kubectl.ts'
 import { createNamespace, runningCluster } from './running.ts'
 import { moduleFolder, tools } from './tools.ts'
-import { startWebhook, until } from './webhook.ts'
+import { until } from './until.ts'
+import { startWebhook } from './webhook.ts'
 
 // An operator that nobody here wrote: Kubeflow's training operator makes the pods of a PyTorchJob. They
 // are observed, the operator does not fight back, and the job succeeds.

@@ -5,7 +5,8 @@ import { fieldsOrNone, textOf } from '../../src/core/json.ts'
 import { readNamespaceFile } from '../../webhook/namespaces.ts'
 import type { Api } from './api.ts'
 import { createNamespace, runningCluster } from './running.ts'
-import { startWebhook, until } from './webhook.ts'
+import { until } from './until.ts'
+import { startWebhook } from './webhook.ts'
 
 // Wherever a pod is accepted without us, it is accepted after us: with its observers, or left with the
 // right reason. Every recorded pod is sent to the apiserver, in namespaces with rules of every kind,

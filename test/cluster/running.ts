@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { type Api, openApi } from './api.ts'
 import { type Cluster, find, MINORS, type Minor } from './cluster.ts'
+import { until } from './until.ts'
 
 const given = process.env.RIDEALONG_TEST_KUBERNETES
 export const MINOR: Minor = MINORS.find((minor) => minor === given) ?? MINORS[0]
@@ -14,7 +15,10 @@ export async function runningCluster(t: Test): Promise<{ cluster: Cluster; api: 
   return { cluster, api }
 }
 
-/** Creates a namespace that is deleted when the test ends, and waits until pods can be created in it. */
+/**
+ * Creates a namespace that is deleted when the test ends, and waits until pods can be created in it. One
+ * of that name that is on its way out is waited for.
+ */
 export async function createNamespace(
   t: Test,
   api: Api,
@@ -22,12 +26,12 @@ export async function createNamespace(
   metadata: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata } }
-  const { status, body } = await api.post('/api/v1/namespaces', namespace)
-  if (status !== 201) throw new Error(`namespace ${name}: ${body.message}`)
+  await until(`namespace ${name} is created`, async () => {
+    return (await api.post('/api/v1/namespaces', namespace)).status === 201
+  })
   t.teardown(() => api.delete(`/api/v1/namespaces/${name}`))
   const account = `/api/v1/namespaces/${name}/serviceaccounts/default`
-  for (let tries = 0; (await api.get(account)).status !== 200; tries += 1) {
-    if (tries > 300) throw new Error(`namespace ${name} gets no service account`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  await until(`namespace ${name} has its service account`, async () => {
+    return (await api.get(account)).status === 200
+  })
 }

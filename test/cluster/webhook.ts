@@ -7,6 +7,7 @@ import { type Cluster, freePorts } from './cluster.ts'
 import { type Daemon, isRunning, start, stop } from './daemon.ts'
 import { kubectl } from './kubectl.ts'
 import { run, tools } from './tools.ts'
+import { until } from './until.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
@@ -117,15 +118,4 @@ const PROBE = {
   kind: 'Pod',
   metadata: { name: 'probe', annotations: { 'ridealong.dev/inject': 'perf-sysstat' } },
   spec: { containers: [{ name: 'probe', image: 'probe' }] },
-}
-
-const PATIENCE_MS = 60_000
-
-/** Waits until something holds, or gives up with a sentence. */
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
 }

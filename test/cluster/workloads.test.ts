@@ -3,7 +3,8 @@ import type { Cluster } from './cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from './images.ts'
 import { kubectl } from './kubectl.ts'
 import { createNamespace, runningCluster } from './running.ts'
-import { startWebhook, until } from './webhook.ts'
+import { until } from './until.ts'
+import { startWebhook } from './webhook.ts'
 
 // Pods that real controllers create and the real kubelet runs. What is annotated is observed, and what
 // was to end ends.

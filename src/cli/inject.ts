@@ -1,0 +1,113 @@
+import { answerPod } from '../core/answer.ts'
+import { fieldsOf } from '../core/json.ts'
+import { type Namespace, readNamespace } from '../core/namespace.ts'
+import type { Annotations } from '../core/request.ts'
+import { type Answer, type Injected, inject as injectOne } from '../manifest/inject.ts'
+import { type Form, included, type Printed, printed } from '../manifest/print.ts'
+import type { Manifest } from '../manifest/read.ts'
+import { leftsOf, wrongsOf } from '../manifest/report.ts'
+import { resourcesOf } from '../manifest/resources.ts'
+import { undo as undoOne } from '../manifest/undo.ts'
+import { asked } from './asking.ts'
+import { UsageError } from './errors.ts'
+import { manifestError, readInput } from './input.ts'
+import { type SettingOptions, settingsOf } from './settings.ts'
+
+export interface InjectOptions extends SettingOptions {
+  readonly filename: readonly string[]
+  readonly metrics?: readonly string[]
+  readonly annotation?: readonly string[]
+  readonly include?: readonly string[]
+  readonly namespace: string
+  readonly undo?: boolean
+  readonly output?: Form
+}
+
+/** What a verb says: on standard output the result, on standard error what was left alone. */
+export interface Said {
+  readonly output: string
+  readonly notes: readonly string[]
+}
+
+/**
+ * `ridealong inject -f FILE`: observers in the pod templates of static manifests.
+ *
+ * @throws UsageError when a file, a document or a request in it does not hold; then nothing is to be printed
+ */
+export async function inject(options: InjectOptions): Promise<Said> {
+  try {
+    const manifests = await readInput(options.filename)
+    const wanted = wantedOf(manifests, options.include)
+    if (options.undo === true) {
+      const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
+      return { output: show(undone, options), notes: [] }
+    }
+    const answer = await answererFor(manifests, options)
+    const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
+    refuseWrong(injected)
+    return { output: show(injected, options), notes: injected.flatMap(leftsOf) }
+  } catch (error) {
+    return manifestError(error)
+  }
+}
+
+/** The documents that are to be printed. */
+export function wantedOf(
+  manifests: readonly Manifest[],
+  include: readonly string[] | undefined,
+): readonly Manifest[] {
+  if (include === undefined) return manifests
+  const kinds = kindsOf(include)
+  const wanted = manifests.filter((manifest) => {
+    return (
+      included([{ manifest, text: manifest.text.slice(manifest.start, manifest.end) }], kinds)
+        .length > 0
+    )
+  })
+  if (wanted.length > 0) return wanted
+  const there = new Set(manifests.flatMap(resourcesOf).map(({ kind }) => kind))
+  throw new UsageError(
+    `no document is a ${include.join(' or a ')}; there are ${[...there].join(', ')}`,
+  )
+}
+
+function kindsOf(include: readonly string[]): ReadonlySet<string> {
+  return new Set(include.map((kind) => kind.toLowerCase()))
+}
+
+/** The text of the documents that are to be printed. */
+export function show(
+  documents: readonly Printed[],
+  { include, output }: Pick<InjectOptions, 'include' | 'output'>,
+): string {
+  const chosen = include === undefined ? documents : included(documents, kindsOf(include))
+  return printed(chosen, output)
+}
+
+function refuseWrong(injected: readonly Injected[]): void {
+  const wrongs = injected.flatMap(wrongsOf)
+  if (wrongs.length > 0) throw new UsageError(wrongs.join('\nridealong: '))
+}
+
+async function answererFor(
+  manifests: readonly Manifest[],
+  options: InjectOptions,
+): Promise<Answer> {
+  const { catalog, excludedNamespaces, namespaceOf } = await settingsOf(options)
+  const given = asked(options.metrics, options.annotation, catalog)
+  const documents = new Map(
+    manifests
+      .flatMap(resourcesOf)
+      .filter(({ group, kind }) => group === '' && kind === 'Namespace')
+      .map(({ name, fields }) => [name, readNamespace(name, fieldsOf(fields))]),
+  )
+  return (review) => {
+    const namespace = documents.get(review.namespace) ?? namespaceOf(review.namespace)
+    return answerPod(review, { catalog, namespace: asking(namespace, given), excludedNamespaces })
+  }
+}
+
+/** The command line asks as a namespace does, before it: the pod's own annotations win over both. */
+function asking(namespace: Namespace, given: Annotations): Namespace {
+  return { ...namespace, annotations: new Map([...namespace.annotations, ...given]) }
+}

@@ -1,0 +1,46 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { EXCLUDED_NAMESPACES } from './settings.ts'
+
+/** The options of every verb that answers as the webhook would. */
+export function withSettings(command: Command): Command {
+  return command
+    .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
+    .option('--observer-image <image>', "the image of the built-in metrics' observers")
+}
+
+/** And those that say where pods are to run. */
+export function withNamespaces(command: Command): Command {
+  return withSettings(command).addOption(
+    new Option(
+      '--exclude-namespace <name...>',
+      'namespaces that observers are kept out of',
+    ).default(EXCLUDED_NAMESPACES),
+  )
+}
+
+/** The help's last part. */
+export function examples(...lines: readonly string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  $ ridealong ${line}`)].join('\n')
+}
+
+/** The option of every verb that speaks to a cluster. */
+export function withCluster(command: Command): Command {
+  return command.option(
+    '--kubeconfig <file>',
+    'the cluster (default: KUBECONFIG, else the one around this pod)',
+  )
+}
+
+/** Reads the value of an option that is a number. */
+export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= minimum && value <= maximum) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`)
+  }
+}
+
+/** Prints what was asked for. */
+export function print(text: string): void {
+  process.stdout.write(text)
+}

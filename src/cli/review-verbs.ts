@@ -1,0 +1,53 @@
+import { type Command, Option } from 'commander'
+import { EXIT } from './errors.ts'
+import { metrics } from './metrics.ts'
+import { examples, print, withNamespaces, withSettings } from './options.ts'
+import { OUTPUTS, review } from './review.ts'
+import { runCases, tapOf } from './test.ts'
+
+/** Declares the verb `review`. */
+export function addReview(program: Command): void {
+  withNamespaces(program.command('review').description('answer recorded AdmissionReviews'))
+    .argument('<file...>', 'AdmissionReviews, JSON; - is standard input')
+    .option('--namespaces <file>', 'the Namespaces that the pods are created in')
+    .addOption(
+      new Option('-o, --output <what>', 'what to print').choices(OUTPUTS).default('decision'),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'review pod.json',
+        'review --output diff --namespaces ns.yaml reviews/*.json',
+        'review --output response - < pod.json | jq .response.allowed',
+      ),
+    )
+    .action((files, options) => review(files, options, print))
+}
+
+/** Declares the verb `test`. */
+export function addTest(program: Command): void {
+  withNamespaces(program.command('test').description('compare answers with golden ones'))
+    .argument('<dir>', 'a folder of cases: NAME/review.json with NAME/answer.json')
+    .option('--namespaces <file>', 'the Namespaces (default: namespaces.yaml in the folder)')
+    .option('--update', 'write the answers as the new golden ones')
+    .addHelpText('after', examples('test cases', 'test cases --catalog metrics --update'))
+    .action(async (dir, options) => {
+      const results = await runCases(dir, options)
+      print(tapOf(results))
+      const isGood = results.every(({ outcome }) => outcome !== 'failed')
+      process.exitCode = isGood ? EXIT.ok : EXIT.no
+    })
+}
+
+/** Declares the verb `metrics`. */
+export function addMetrics(program: Command): void {
+  withSettings(program.command('metrics').description('show the catalog'))
+    .argument('[name]', 'a metric, to see its options')
+    .addOption(
+      new Option('-o, --output <form>', 'how to print')
+        .choices(['table', 'yaml', 'json'])
+        .default('table'),
+    )
+    .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
+    .action(async (name, options) => print(await metrics(name, options)))
+}

@@ -1,0 +1,44 @@
+import { type Command, Option } from 'commander'
+import { examples, wholeNumber, withCluster, withNamespaces } from './options.ts'
+import { serve } from './serve.ts'
+
+/** Declares the verb `serve`. */
+export function addServe(program: Command): void {
+  withCluster(withNamespaces(program.command('serve').description('answer the apiserver')))
+    .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
+    .requiredOption('--key <file>', "the certificate's private key, PEM")
+    .addOption(
+      new Option(
+        '--namespaces <file>',
+        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
+      ).conflicts('kubeconfig'),
+    )
+    .option('--host <address>', 'address to listen on', '::')
+    .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
+    .option(
+      '--status-port <port>',
+      'HTTP: /healthz, /readyz, /metrics',
+      wholeNumber(0, 65535),
+      8080,
+    )
+    .option(
+      '--drain-quiet <seconds>',
+      'close when no call came for so long',
+      wholeNumber(0, 600),
+      5,
+    )
+    .option('--drain-limit <seconds>', 'close after so long at the latest', wholeNumber(0, 600), 50)
+    .addOption(
+      new Option('--log-level <level>', 'the least that is logged')
+        .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+        .default('info'),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'serve --cert tls.crt --key tls.key',
+        'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
+      ),
+    )
+    .action(serve)
+}

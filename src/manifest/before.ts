@@ -1,0 +1,97 @@
+import { type Fields, fieldsOf, textOf } from '../core/json.ts'
+import { STATUS_KEY } from '../core/keys.ts'
+import { isShort } from '../core/status.ts'
+import type { Extension } from './extend.ts'
+import {
+  collectionAt,
+  collectionOf,
+  colonEndOf,
+  endOf,
+  type Item,
+  itemAt,
+  type Step,
+} from './nodes.ts'
+import type { Manifest } from './read.ts'
+import { at, ManifestError, type Place } from './trouble.ts'
+
+/**
+ * What gave way to an injection, by key, as it was written behind the colon: ` []` of `volumes: []`. The
+ * status remembers it, so that `--undo` gives back the file byte for byte. What is not in it was not there.
+ */
+export type Before = Readonly<Record<string, string>>
+
+/** What an extension will take the place of. */
+export function beforeOf(manifest: Manifest, base: readonly Step[], extension: Extension): Before {
+  const { path } = extension
+  const shares = 'entries' in extension && SHARE in extension.entries
+  const item = hollowItem(manifest, base, path) ?? (shares ? sharing(manifest, base) : undefined)
+  const text = item && standing(manifest, item.item)
+  // That it said false, its own field of the status remembers.
+  const isNews = text !== undefined && !(item?.key === SHARE && /^ *false$/.test(text))
+  return isNews ? { [String(item?.key)]: text } : {}
+}
+
+const SHARE = 'shareProcessNamespace'
+
+interface Keyed {
+  readonly key: Step
+  readonly item: Item
+}
+
+/** The first on a path that is written but holds nothing. */
+function hollowItem(
+  manifest: Manifest,
+  base: readonly Step[],
+  path: readonly Step[],
+): Keyed | undefined {
+  for (const [depth, key] of path.entries()) {
+    const parent = collectionAt(manifest, [...base, ...path.slice(0, depth)])
+    const item = parent && itemAt(manifest, parent, key)
+    const isHollow = (collectionOf(manifest, item?.value)?.items.length ?? 0) === 0
+    if (item !== undefined && isHollow) return { key, item }
+  }
+  return undefined
+}
+
+function sharing(manifest: Manifest, base: readonly Step[]): Keyed | undefined {
+  const spec = collectionAt(manifest, [...base, 'spec'])
+  const item = spec && itemAt(manifest, spec, SHARE)
+  return item && { key: SHARE, item }
+}
+
+function standing(manifest: Manifest, item: Item): string {
+  return manifest.text.slice(colonEndOf(item), endOf(manifest, item))
+}
+
+/** The status with what gave way, now and in an earlier round. */
+export function remember(status: string, earlier: Before, now: Before, place: Place): string {
+  const before = { ...now, ...earlier }
+  if (Object.keys(before).length === 0) return status
+  const remembered = JSON.stringify({ ...fieldsOf(JSON.parse(status)), before })
+  if (isShort(remembered)) return remembered
+  const keys = Object.keys(before).join(', ')
+  throw new ManifestError(
+    at(place, `what ${keys} holds is empty, and too long to be remembered; leave it out`),
+  )
+}
+
+/** The status annotation of a template, read. */
+export function statusOf(template: Fields): Fields | undefined {
+  const metadata = fieldsOf(template.metadata)
+  const written = textOf(fieldsOf(metadata?.annotations)?.[STATUS_KEY])
+  try {
+    return written === undefined ? undefined : fieldsOf(JSON.parse(written))
+  } catch {
+    return undefined
+  }
+}
+
+/** What the status of a template remembers. */
+export function rememberedIn(template: Fields): Before {
+  const before = fieldsOf(statusOf(template)?.before) ?? {}
+  return Object.fromEntries(
+    Object.entries(before).filter(
+      (entry): entry is [string, string] => textOf(entry[1]) !== undefined,
+    ),
+  )
+}

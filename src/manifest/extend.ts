@@ -1,0 +1,180 @@
+import { isScalar } from 'yaml'
+import type { Fields } from '../core/json.ts'
+import type { Edit } from './edit.ts'
+import {
+  type Collection,
+  collectionAt,
+  colonEndOf,
+  endOf,
+  endsOpen,
+  type Item,
+  indentOf,
+  isFlow,
+  itemAt,
+  lineEnd,
+  type Step,
+  startOf,
+} from './nodes.ts'
+import type { Manifest } from './read.ts'
+import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './render.ts'
+import { indentBefore, styleOf } from './style.ts'
+import { at, ManifestError } from './trouble.ts'
+
+/** What is to be in a document: entries of a map, or items at the end of a list. */
+export type Extension =
+  | { readonly path: readonly Step[]; readonly entries: Fields }
+  | { readonly path: readonly Step[]; readonly items: readonly unknown[] }
+
+/**
+ * The edits that put an extension into a document. Parents that are missing are written, with it
+ * inside; one that is written but holds nothing (`volumes: []`) gives way.
+ *
+ * @param base the path of a map that is there, from the root
+ */
+export function extend(
+  manifest: Manifest,
+  base: readonly Step[],
+  extension: Extension,
+): readonly Edit[] {
+  const { path } = extension
+  const value = 'entries' in extension ? extension.entries : extension.items
+  for (let depth = path.length; depth > 0; depth -= 1) {
+    const collection = collectionAt(manifest, [...base, ...path.slice(0, depth)])
+    if (collection === undefined || collection.items.length === 0) continue
+    return into(manifest, base, collection, [...path.slice(depth)], value)
+  }
+  const collection = collectionAt(manifest, base)
+  if (collection === undefined) throw new Error(`nothing at ${base.join('.')}`)
+  return into(manifest, base, collection, path, value)
+}
+
+/** Puts a value below a collection that holds something; steps that are missing are wrapped around it. */
+function into(
+  manifest: Manifest,
+  base: readonly Step[],
+  collection: Collection,
+  missing: readonly Step[],
+  value: Fields | readonly unknown[],
+): readonly Edit[] {
+  const sample = collectionAt(manifest, [...base, 'spec'])
+  const context = { manifest, collection, style: styleOf(manifest, collection, sample) }
+  const [key, ...inner] = missing
+  if (key !== undefined) {
+    return [
+      put(
+        context,
+        String(key),
+        inner.reduceRight<unknown>((held, step) => ({ [step]: held }), value),
+      ),
+    ]
+  }
+  if (Array.isArray(value)) return value.map((item) => append(context, undefined, item))
+  return Object.entries(value)
+    .filter(([name, held]) => !isThere(context, name, held))
+    .map(([name, held]) => put(context, name, held))
+}
+
+/** What is there already keeps its quotes. */
+function isThere({ manifest, collection }: Context, key: string, value: unknown): boolean {
+  const item = itemAt(manifest, collection, key)
+  return isScalar(item?.value) && item.value.value === value
+}
+
+interface Context {
+  readonly manifest: Manifest
+  readonly collection: Collection
+  readonly style: Style
+}
+
+/** Sets a key: in its place where it is there, before `spec` for metadata, else last. */
+function put(context: Context, key: string, value: unknown): Edit {
+  const { manifest, collection } = context
+  const item = itemAt(manifest, collection, key)
+  if (item !== undefined) return replace(context, item, value)
+  const spec = key === 'metadata' ? itemAt(manifest, collection, 'spec') : undefined
+  return spec === undefined ? append(context, key, value) : insertBefore(context, spec, key, value)
+}
+
+/** Behind a colon that nothing stood behind, or in JSON close to it. */
+function spaceOf({ form }: Style): string {
+  return form === 'json' ? '' : ' '
+}
+
+/** What stands between the colon and the end of the value gives way. */
+function replace({ manifest, style }: Context, item: Item, value: unknown): Edit {
+  const [start, end] = [colonEndOf(item), endOf(manifest, item)]
+  const depth = start
+  if (style.form !== 'block' || typeof value !== 'object') {
+    const blanks = /^[ \t]*/.exec(manifest.text.slice(start, end))?.[0]
+    return { start, end, text: `${blanks || spaceOf(style)}${inlineText(value, style)}`, depth }
+  }
+  // A comment behind what gives way stays on its line.
+  const rest = manifest.text.slice(end, lineEnd(manifest.text, end))
+  const lines = nested(value, style, indentOf(item.collection))
+  return { start, end: end + rest.length, text: [rest, ...lines].join(style.eol), depth }
+}
+
+/** The lines of a value below its key. */
+function nested(value: unknown, style: Style, indent: number): readonly string[] {
+  const deeper = Array.isArray(value) && !style.indentsLists ? indent : indent + 2
+  return blockLines(value, style).map((line) => `${' '.repeat(deeper)}${line}`)
+}
+
+function append(context: Context, key: string | undefined, value: unknown): Edit {
+  const { manifest, collection, style } = context
+  const { text } = manifest
+  const last = { collection, index: collection.items.length - 1 }
+  const end = endOf(manifest, last)
+  if (!isFlow(collection)) {
+    const start = lineEnd(text, end)
+    if (start === text.length && endsOpen(manifest, last))
+      throw new ManifestError(at(manifest, OPEN))
+    const lines = itemLines(key, value, style).map(
+      (line) => ' '.repeat(indentOf(collection)) + line,
+    )
+    return { start, end: start, text: ['', ...lines].join(style.eol), depth: startOf(last) }
+  }
+  const indent = indentBefore(text, last)
+  const gap = indent === undefined ? ' ' : `${style.eol}${indent}`
+  return { start: end, end, text: `,${gap}${flowItem(key, value, style, indent)}`, depth: 0 }
+}
+
+/** Text of a block that ends with the file has no line break at its end, and would get one. */
+const OPEN =
+  'the block of text at the end of the file would become longer: end the file with a line break'
+
+function itemLines(key: string | undefined, value: unknown, style: Style): readonly string[] {
+  return blockLines(key === undefined ? [value] : { [key]: value }, style)
+}
+
+function flowItem(
+  key: string | undefined,
+  value: unknown,
+  style: Style,
+  indent: string | undefined,
+): string {
+  if (style.form === 'json' && indent !== undefined) {
+    const text = jsonLines(value, style, indent)
+    return key === undefined ? text : `${JSON.stringify(key)}: ${text}`
+  }
+  return key === undefined ? inlineText(value, style) : inlinePair(key, value, style)
+}
+
+function insertBefore(
+  { manifest, collection, style }: Context,
+  item: Item,
+  key: string,
+  value: unknown,
+): Edit {
+  const start = startOf(item)
+  const indent = indentBefore(manifest.text, item)
+  if (isFlow(collection)) {
+    const gap = indent === undefined ? ' ' : `${style.eol}${indent}`
+    return { start, end: start, text: `${flowItem(key, value, style, indent)},${gap}`, depth: 0 }
+  }
+  const column = ' '.repeat(indentOf(collection))
+  const lines = itemLines(key, value, style).map((line, index) =>
+    index === 0 ? line : column + line,
+  )
+  return { start, end: start, text: [...lines, column].join(style.eol), depth: 0 }
+}

@@ -1,0 +1,161 @@
+import {
+  type CST,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
+import type { Manifest } from './read.ts'
+
+/** A key of a map, or a place in a list. */
+export type Step = string | number
+
+export type Collection = YAMLMap.Parsed | YAMLSeq.Parsed
+
+/** An item of a collection: of a map a key with its value. */
+export interface Item {
+  readonly collection: Collection
+  readonly index: number
+  /** What it holds: an alias where one is written; undefined where nothing is. */
+  readonly value: Node | undefined
+}
+
+/** The map or list that a node is, an alias followed; undefined for anything else. */
+export function collectionOf(manifest: Manifest, node: unknown): Collection | undefined {
+  const target = isAlias(node) ? node.resolve(manifest.node) : node
+  return isMap(target) || isSeq(target) ? (target as Collection) : undefined
+}
+
+/** The item at a step, in the map itself or in one that it merges. */
+export function itemAt(manifest: Manifest, collection: Collection, step: Step): Item | undefined {
+  const index = isSeq(collection)
+    ? Number(step)
+    : collection.items.findIndex(({ key }) => keyOf(key) === step)
+  const item = collection.items[index]
+  if (item !== undefined) {
+    return { collection, index, value: ((isPair(item) ? item.value : item) ?? undefined) as Node }
+  }
+  return isMap(collection) ? mergedItem(manifest, collection, step) : undefined
+}
+
+function mergedItem(manifest: Manifest, map: YAMLMap.Parsed, step: Step): Item | undefined {
+  const merged = map.items.find(({ key }) => keyOf(key) === '<<')?.value
+  const sources = isSeq(merged) ? merged.items : [merged]
+  for (const source of sources) {
+    const collection = collectionOf(manifest, source)
+    const item = collection && itemAt(manifest, collection, step)
+    if (item !== undefined) return item
+  }
+  return undefined
+}
+
+function keyOf(key: unknown): unknown {
+  return isScalar(key) ? (typeof key.value === 'symbol' ? key.source : key.value) : undefined
+}
+
+/** The collection at a path from the root; undefined where a step leads nowhere. */
+export function collectionAt(manifest: Manifest, path: readonly Step[]): Collection | undefined {
+  let here = collectionOf(manifest, manifest.node.contents)
+  for (const step of path) {
+    const item = here && itemAt(manifest, here, step)
+    here = collectionOf(manifest, item?.value)
+  }
+  return here
+}
+
+/** Whether a collection is written in braces or brackets. */
+export function isFlow(collection: Collection): boolean {
+  return collection.srcToken?.type === 'flow-collection'
+}
+
+/** The column of a block collection's keys or dashes. */
+export function indentOf({ srcToken }: Collection): number {
+  return srcToken !== undefined && 'indent' in srcToken ? srcToken.indent : 0
+}
+
+type ItemToken = CST.CollectionItem
+
+/** The source of an item. Those of comments alone are no items; neither is what follows a last comma. */
+function tokenOf({ collection, index }: Pick<Item, 'collection' | 'index'>): ItemToken {
+  const { srcToken } = collection
+  const all: readonly ItemToken[] =
+    srcToken !== undefined && 'items' in srcToken ? srcToken.items : []
+  const items =
+    srcToken?.type === 'block-seq'
+      ? all.filter(({ start }) => start.some(({ type }) => type === 'seq-item-ind'))
+      : srcToken?.type === 'block-map'
+        ? all.filter(({ key, sep }) => key != null || sep !== undefined)
+        : all
+  const token = items[index]
+  if (token === undefined) throw new Error(`no source of item ${index}`)
+  return token
+}
+
+const PROPERTIES = ['seq-item-ind', 'explicit-key-ind', 'map-value-ind', 'anchor', 'tag']
+
+/** Where an item begins: at its dash, its key, or an anchor or tag before that. */
+export function startOf(item: Pick<Item, 'collection' | 'index'>): number {
+  const { start, key, sep, value } = tokenOf(item)
+  const property = start.find(({ type }) => PROPERTIES.includes(type))
+  return property?.offset ?? key?.offset ?? value?.offset ?? sep?.[0]?.offset ?? 0
+}
+
+/** Where the colon after a key ends. */
+export function colonEndOf(item: Pick<Item, 'collection' | 'index'>): number {
+  const colon = tokenOf(item).sep?.find(({ type }) => type === 'map-value-ind')
+  if (colon === undefined) throw new Error('a key without a colon')
+  return colon.offset + 1
+}
+
+/** Where an item's content ends, without the comments and blank lines that follow. */
+export function endOf(manifest: Manifest, item: Pick<Item, 'collection' | 'index'>): number {
+  const { start, key, sep = [], value } = tokenOf(item)
+  if (value != null) return valueEnd(manifest, collectionItem(item))
+  const last = [...start, ...sep].filter(({ type }) => PROPERTIES.includes(type)).at(-1)
+  const after = last === undefined ? 0 : last.offset + last.source.length
+  return Math.max(after, key == null ? 0 : key.offset + ('source' in key ? key.source.length : 0))
+}
+
+function collectionItem({ collection, index }: Pick<Item, 'collection' | 'index'>): Node {
+  const item = collection.items[index]
+  return (isPair(item) ? item.value : item) as Node
+}
+
+function valueEnd(manifest: Manifest, node: Node): number {
+  if ((isMap(node) || isSeq(node)) && !isFlow(node as Collection)) {
+    const collection = node as Collection
+    const last = collection.items.length - 1
+    if (last >= 0) return endOf(manifest, { collection, index: last })
+  }
+  const end = node.range?.[1] ?? 0
+  const isBlockScalar = isScalar(node) && node.srcToken?.type === 'block-scalar'
+  return isBlockScalar ? withoutBreak(manifest.text, end) : end
+}
+
+/** Whether an item ends with a block of text that has no line break behind it. */
+export function endsOpen(manifest: Manifest, item: Pick<Item, 'collection' | 'index'>): boolean {
+  const node = collectionItem(item)
+  if (isMap(node) || isSeq(node)) {
+    const collection = node as Collection
+    const index = collection.items.length - 1
+    return !isFlow(collection) && index >= 0 && endsOpen(manifest, { collection, index })
+  }
+  const isBlock = isScalar(node) && node.srcToken?.type === 'block-scalar'
+  return isBlock && !manifest.text.endsWith('\n')
+}
+
+function withoutBreak(text: string, end: number): number {
+  const isBroken = text[end - 1] === '\n'
+  return isBroken ? end - (text[end - 2] === '\r' ? 2 : 1) : end
+}
+
+/** Where the line of an offset ends, before its line break. */
+export function lineEnd(text: string, offset: number): number {
+  const found = text.indexOf('\n', offset)
+  const end = found === -1 ? text.length : found
+  return found > offset && text[end - 1] === '\r' ? end - 1 : end
+}

@@ -1,0 +1,94 @@
+import { stringify } from 'yaml'
+import { type Fields, fieldsOf } from '../core/json.ts'
+import { type Manifest, readManifests } from './read.ts'
+import { type Resource, resourcesOf } from './resources.ts'
+import { valueAt } from './templates.ts'
+
+/** How documents are printed; without one of these, as they came. */
+export const FORMS = ['yaml', 'json'] as const
+export type Form = (typeof FORMS)[number]
+
+/** A document with the text that it has now. */
+export interface Printed {
+  readonly manifest: Manifest
+  readonly text: string
+}
+
+/**
+ * Prints documents, in the order in which they came.
+ *
+ * @param form `json`: one object, or a List of several. `yaml`: what came as JSON is written anew, and YAML
+ * stays as it is. Without: everything stays as it is, byte for byte
+ */
+export function printed(documents: readonly Printed[], form: Form | undefined): string {
+  if (form === 'json') return jsonOf(documents.flatMap(valuesOf))
+  return documents.reduce((text, document, index) => {
+    const isNext = documents[index - 1]?.manifest.end === document.manifest.start
+    const isSameFile = documents[index - 1]?.manifest.text === document.manifest.text
+    const one = form === 'yaml' && isJson(document.manifest) ? yamlOf(document) : document.text
+    return isNext && isSameFile ? text + one : text + gap(text, document) + one
+  }, '')
+}
+
+function isJson({ node, text }: Manifest): boolean {
+  return text[node.contents?.range[0] ?? 0] === '{'
+}
+
+/** What must stand between documents that did not stand together. */
+function gap(before: string, { manifest }: Printed): string {
+  if (before === '') return ''
+  const end = before.endsWith('\n') ? '' : '\n'
+  return manifest.node.directives.docStart === true ? end : `${end}---\n`
+}
+
+function yamlOf(document: Printed): string {
+  return valuesOf(document).map(cleanYaml).join('---\n')
+}
+
+/** A value as YAML of its own: nothing that is shared is an anchor. */
+export function cleanYaml(value: unknown): string {
+  return stringify(value, {
+    version: '1.1',
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    indentSeq: false,
+  })
+}
+
+function valuesOf({ manifest, text }: Printed): readonly unknown[] {
+  const [now] = readManifests(manifest.file, text)
+  return now?.value == null ? [] : [now.value]
+}
+
+function jsonOf(values: readonly unknown[]): string {
+  const [only] = values
+  const value = values.length === 1 ? only : { apiVersion: 'v1', kind: 'List', items: values }
+  return `${JSON.stringify(value, undefined, 2)}\n`
+}
+
+/**
+ * The documents of some kinds alone. Of a list, its items of those kinds, each a document of its own.
+ *
+ * @param kinds in small letters
+ */
+export function included(
+  documents: readonly Printed[],
+  kinds: ReadonlySet<string>,
+): readonly Printed[] {
+  return documents.flatMap((document) => {
+    const { manifest } = document
+    const resources = resourcesOf(manifest)
+    const chosen = resources.filter(({ kind }) => kinds.has(kind.toLowerCase()))
+    const isRoot = chosen.some(({ path }) => path.length === 0)
+    const isList = kinds.has(String(fieldsOf(manifest.value)?.kind).toLowerCase())
+    if (isRoot || isList) return [document]
+    return chosen.flatMap((resource) => itemOf(document, resource))
+  })
+}
+
+function itemOf({ manifest, text }: Printed, { path }: Resource): readonly Printed[] {
+  const [whole] = readManifests(manifest.file, text)
+  const value = valueAt(whole?.value, path) as Fields
+  const own = `---\n${cleanYaml(value)}`
+  return readManifests(manifest.file, own).map((item) => ({ manifest: item, text: own }))
+}

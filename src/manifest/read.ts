@@ -1,0 +1,79 @@
+import { Composer, type Document, Lexer, type ParsedNode, Parser } from 'yaml'
+import { at, lineOf, ManifestError, type Place } from './trouble.ts'
+
+/** A document of a file that Kubernetes is to be given, as text and as what the text means. */
+export interface Manifest extends Place {
+  /** The text of the whole file: nodes know their offsets in it. */
+  readonly text: string
+  /** Where the document begins in the text, with the marks and comments before it, and where it ends. */
+  readonly start: number
+  readonly end: number
+  readonly node: Document.Parsed<ParsedNode>
+  readonly value: unknown
+}
+
+/**
+ * Deeper than any object of Kubernetes. The lexer and the parser of the library walk a stack of their own,
+ * its composer the machine's, and Node ends without a word where a regular expression meets the end of that.
+ */
+const DEEPEST = 500
+
+/** How often aliases may repeat what an anchor holds, all in all. */
+const MOST_ALIASES = 100
+
+/**
+ * YAML as kubectl reads it (sigs.k8s.io/yaml on go-yaml 2): version 1.1, in which `yes` is true, 0644 is
+ * octal, and `<<` merges.
+ */
+export const DIALECT = { version: '1.1', merge: true, keepSourceTokens: true } as const
+
+/**
+ * Reads the documents of a file of YAML or JSON.
+ *
+ * @throws ManifestError naming the file, the document and the line of the first thing that does not hold
+ */
+export function readManifests(file: string, text: string): readonly Manifest[] {
+  const nodes = composed(file, text)
+  return nodes.map((node, index) => {
+    const start = nodes[index - 1]?.range[2] ?? 0
+    const end = index === nodes.length - 1 ? text.length : node.range[2]
+    const line = lineOf(text, node.contents?.range[0] ?? start)
+    const place = { file, document: index + 1, line }
+    const [error] = node.errors
+    if (error !== undefined) {
+      const where = { ...place, line: lineOf(text, error.pos[0]) }
+      throw new ManifestError(at(where, firstLine(error.message)))
+    }
+    return { ...place, text, start, end, node, value: meaningOf(place, node) }
+  })
+}
+
+function composed(file: string, text: string): readonly Document.Parsed<ParsedNode>[] {
+  const parser = new Parser()
+  const composer = new Composer(DIALECT)
+  const tokens = []
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme))
+    if (parser.stack.length <= DEEPEST) continue
+    const document = tokens.filter(({ type }) => type === 'document').length + 1
+    const where = { file, document, line: lineOf(text, parser.offset) }
+    throw new ManifestError(at(where, 'nested deeper than any object of Kubernetes'))
+  }
+  tokens.push(...parser.end())
+  return [...composer.compose(tokens, false, text.length)]
+}
+
+function meaningOf(place: Place, node: Document.Parsed): unknown {
+  try {
+    return node.toJS({ maxAliasCount: MOST_ALIASES })
+  } catch (error) {
+    const sentence = error instanceof Error ? firstLine(error.message) : String(error)
+    throw new ManifestError(at(place, sentence))
+  }
+}
+
+/** The library's sentence, without the place, which it ends with, and the picture of it below. */
+function firstLine(message: string): string {
+  const [line = ''] = message.split('\n')
+  return line.replace(/ at line \d+, column \d+:?$/, '')
+}

@@ -1,0 +1,131 @@
+import type { Before } from './before.ts'
+import type { Edit } from './edit.ts'
+import {
+  type Collection,
+  collectionAt,
+  collectionOf,
+  colonEndOf,
+  endOf,
+  type Item,
+  isFlow,
+  itemAt,
+  lineEnd,
+  type Step,
+  startOf,
+} from './nodes.ts'
+import type { Manifest } from './read.ts'
+
+/** What is to go from a document: keys of a map, or places in a list. */
+export interface Removal {
+  readonly path: readonly Step[]
+  readonly steps: readonly Step[]
+}
+
+/**
+ * The edits that take removals out of a document. A map or list that is left with nothing becomes what stood
+ * there before, and where nothing did, its key goes too.
+ *
+ * @param base the path of a map that is there, from the root
+ */
+export function remove(
+  manifest: Manifest,
+  base: readonly Step[],
+  removals: readonly Removal[],
+  before: Before,
+): readonly Edit[] {
+  const deepest = [...removals].sort((a, b) => b.path.length - a.path.length)[0]
+  if (deepest === undefined) return []
+  const others = removals.filter((removal) => removal !== deepest)
+  const context = { manifest, base, before }
+  const { edits, above } = removeOne(context, deepest)
+  // What is left empty goes from what is above it, with all else that goes there.
+  return [...edits, ...remove(manifest, base, merged(others, above), before)]
+}
+
+interface Document {
+  readonly manifest: Manifest
+  readonly base: readonly Step[]
+  readonly before: Before
+}
+
+interface Removed {
+  readonly edits: readonly Edit[]
+  readonly above?: Removal
+}
+
+function removeOne({ manifest, base, before }: Document, { path, steps }: Removal): Removed {
+  const collection = collectionAt(manifest, [...base, ...path])
+  const name = path.at(-1)
+  if (collection === undefined) return { edits: [] }
+  const context = { manifest, collection }
+  const indices = indicesOf(context, steps)
+  const isEmptied = indices.size === collection.items.length
+  if (!isEmptied || name === undefined) return { edits: takeOut(context, indices) }
+  const parent = collectionAt(manifest, [...base, ...path.slice(0, -1)])
+  const item = parent && itemAt(manifest, parent, name)
+  const text = before[name]
+  return item !== undefined && text !== undefined
+    ? { edits: [restore(manifest, item, text)] }
+    : { edits: [], above: { path: path.slice(0, -1), steps: [name] } }
+}
+
+function merged(removals: readonly Removal[], added: Removal | undefined): readonly Removal[] {
+  if (added === undefined) return removals
+  const { path, steps } = added
+  const isSame = (removal: Removal) => removal.path.join('/') === path.join('/')
+  const same = removals.find(isSame)
+  const others = removals.filter((removal) => !isSame(removal))
+  return [...others, { path, steps: [...(same?.steps ?? []), ...steps] }]
+}
+
+interface Context {
+  readonly manifest: Manifest
+  readonly collection: Collection
+}
+
+function indicesOf({ manifest, collection }: Context, steps: readonly Step[]): ReadonlySet<number> {
+  const items = steps.map((step) => itemAt(manifest, collection, step))
+  return new Set(items.flatMap((item) => (item?.collection === collection ? [item.index] : [])))
+}
+
+function takeOut(context: Context, indices: ReadonlySet<number>): readonly Edit[] {
+  return [...indices].map((index) => {
+    const { collection } = context
+    const isFirst = [...Array(index).keys()].every((before) => indices.has(before))
+    const next = index + 1
+    // What was put before its neighbour goes up to it, and so does what nothing stays in front of.
+    if (isFirst || (isMetadata(context, index) && next < collection.items.length)) {
+      return cut(startOf({ collection, index }), startOf({ collection, index: next }))
+    }
+    return cut(endAt(context, index - 1), endAt(context, index))
+  })
+}
+
+function isMetadata({ manifest, collection }: Context, index: number): boolean {
+  return itemAt(manifest, collection, 'metadata')?.index === index
+}
+
+/** Where what belongs to an item ends: with its line, where it has lines of its own. */
+function endAt({ manifest, collection }: Context, index: number): number {
+  const end = endOf(manifest, { collection, index })
+  return isFlow(collection) ? end : lineEnd(manifest.text, end)
+}
+
+function cut(start: number, end: number): Edit {
+  return { start, end, text: '', depth: 0 }
+}
+
+/** Puts back behind a colon what stood there. */
+export function restore(manifest: Manifest, item: Item, text: string): Edit {
+  const [start, end] = [colonEndOf(item), endOf(manifest, item)]
+  const value = collectionOf(manifest, item.value)
+  if (value === undefined || isFlow(value)) return { start, end, text, depth: 0 }
+  // A comment on the key's line stays there.
+  const line = lineEnd(manifest.text, start)
+  return {
+    start,
+    end: lineEnd(manifest.text, end),
+    text: text + manifest.text.slice(start, line),
+    depth: 0,
+  }
+}

@@ -1,0 +1,58 @@
+import { isSeq } from 'yaml'
+import {
+  type Collection,
+  collectionOf,
+  type Item,
+  indentOf,
+  isFlow,
+  itemAt,
+  startOf,
+} from './nodes.ts'
+import type { Manifest } from './read.ts'
+import type { Style } from './render.ts'
+
+/**
+ * How a document is written around a collection.
+ *
+ * @param sample a map that may hold a list, from which is seen how dashes are placed
+ */
+export function styleOf(
+  manifest: Manifest,
+  collection: Collection,
+  sample: Collection | undefined,
+): Style {
+  const { text, start, end } = manifest
+  const root = collectionOf(manifest, manifest.node.contents)
+  const isJson = root !== undefined && isFlow(root) && isJsonText(text.slice(start, end))
+  return {
+    form: isJson ? 'json' : isFlow(collection) ? 'flow' : 'block',
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+    unit: (root && indentBefore(text, { collection: root, index: 0 })) || '  ',
+    indentsLists: sample !== undefined && indentsLists(manifest, sample),
+  }
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text.replace(/^\ufeff/, ''))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function indentsLists(manifest: Manifest, map: Collection): boolean {
+  const list = collectionOf(manifest, itemAt(manifest, map, 'containers')?.value)
+  return isSeq(list) && !isFlow(list) && indentOf(list) > indentOf(map)
+}
+
+/** The blanks before an item that begins a line; undefined where something else stands before it. */
+export function indentBefore(
+  text: string,
+  item: Pick<Item, 'collection' | 'index'>,
+): string | undefined {
+  if (item.collection.items.length === 0) return undefined
+  const start = startOf(item)
+  const blanks = /(?:^|\n)([ \t]*)$/.exec(text.slice(0, start))
+  return blanks?.[1]
+}

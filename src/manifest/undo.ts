@@ -1,0 +1,82 @@
+import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { DEFAULT_CONTAINER_KEY, STATUS_KEY } from '../core/keys.ts'
+import { rememberedIn, statusOf } from './before.ts'
+import { type Edit, editedDocument } from './edit.ts'
+import { collectionAt, endOf, itemAt } from './nodes.ts'
+import type { Manifest } from './read.ts'
+import { type Removal, remove, restore } from './remove.ts'
+import { resourcesOf } from './resources.ts'
+import { type Template, templatesOf } from './templates.ts'
+
+/**
+ * Takes observers, and all that came with them, out of the pod templates of a document: what `inject` gave is
+ * again what it was given, byte for byte.
+ *
+ * @returns the document's own text
+ */
+export function undo(manifest: Manifest): string {
+  const edits = resourcesOf(manifest).flatMap(templatesOf).flatMap(undoTemplate)
+  return editedDocument(manifest, edits)
+}
+
+function undoTemplate(template: Template): readonly Edit[] {
+  const status = statusOf(template.fields)
+  if (status === undefined) return []
+  const { resource, path, fields } = template
+  const removals = [
+    annotations(fields, status),
+    ...['initContainers', 'containers'].map((key) => containers(fields, status, key)),
+    volumes(fields),
+    { path: ['spec'], steps: sharesByUs(status, fields) ? ['shareProcessNamespace'] : [] },
+  ].filter(({ steps }) => steps.length > 0)
+  return [
+    ...remove(resource.manifest, path, removals, rememberedIn(fields)),
+    ...unshare(template, status),
+  ]
+}
+
+/** The default container is ours where it was written with, and so after, the status of this mode. */
+function annotations(fields: Fields, status: Fields): Removal {
+  const keys = Object.keys(fieldsOrNone(fieldsOrNone(fields.metadata).annotations))
+  const isOurs =
+    status.mode === 'container' && keys.indexOf(DEFAULT_CONTAINER_KEY) > keys.indexOf(STATUS_KEY)
+  const steps = isOurs ? [STATUS_KEY, DEFAULT_CONTAINER_KEY] : [STATUS_KEY]
+  return { path: ['metadata', 'annotations'], steps }
+}
+
+/** A status can be copied or made up: a container is ours when it has what every observer is told. */
+function containers(fields: Fields, { metrics }: Fields, key: string): Removal {
+  const names = new Set(listOrNone(metrics))
+  const steps = listOrNone(fieldsOrNone(fields.spec)[key]).flatMap((container, index) => {
+    const { name, env } = fieldsOrNone(container)
+    const isObserver = listOrNone(env).some((one) => fieldsOf(one)?.name === 'RIDEALONG_CATALOG')
+    return isObserver && names.has(name) ? [index] : []
+  })
+  return { path: ['spec', key], steps }
+}
+
+function volumes(fields: Fields): Removal {
+  const steps = listOrNone(fieldsOrNone(fields.spec).volumes).flatMap((volume, index) => {
+    return textOf(fieldsOf(volume)?.name)?.startsWith('ridealong-no-token-') ? [index] : []
+  })
+  return { path: ['spec', 'volumes'], steps }
+}
+
+/** Whether the field was not there, or stood for nothing, before it was written. */
+function sharesByUs(status: Fields, fields: Fields): boolean {
+  const { shareProcessNamespace: before } = rememberedIn(fields)
+  return status.shareProcessNamespace === 'absent' && before === undefined
+}
+
+/** What the field said before, in its place. */
+function unshare({ resource, path, fields }: Template, status: Fields): readonly Edit[] {
+  const { manifest } = resource
+  const spec = collectionAt(manifest, [...path, 'spec'])
+  const item = spec && itemAt(manifest, spec, 'shareProcessNamespace')
+  if (item === undefined) return []
+  const { shareProcessNamespace: before } = rememberedIn(fields)
+  if (before !== undefined) return [restore(manifest, item, before)]
+  if (status.shareProcessNamespace !== 'false') return []
+  const end = endOf(manifest, item)
+  return [{ start: item.value?.range?.[0] ?? end, end, text: 'false', depth: 0 }]
+}

@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
+import type { Extension } from './extend.ts'
+import type { Step } from './nodes.ts'
+import { type Manifest, readManifests } from './read.ts'
+import { at, ManifestError } from './trouble.ts'
+
+/** What a document is to have, and the path from its root to where. */
+export interface Patch {
+  readonly path: readonly Step[]
+  readonly extensions: readonly Extension[]
+}
+
+/**
+ * Sees that the edited text of a document means what the patches make of the document. It does not where an
+ * anchor or a merge key brings what was added to a place that was not to have it.
+ *
+ * @param text the document alone, edited
+ * @throws ManifestError naming the document
+ */
+export function verify(manifest: Manifest, text: string, patches: readonly Patch[]): void {
+  const wanted = patches
+    .flatMap(({ path, extensions }) =>
+      extensions.map((one) => ({ ...one, path: [...path, ...one.path] })),
+    )
+    .reduce((value, extension) => extended(value, extension.path, extension), manifest.value)
+  if (isDeepStrictEqual(meaningOf(manifest, text), plain(wanted))) return
+  const remedy = 'write out what its anchors or merge keys share'
+  throw new ManifestError(
+    at(manifest, `cannot be edited without changing something else: ${remedy}`),
+  )
+}
+
+function meaningOf(manifest: Manifest, text: string): unknown {
+  try {
+    const [only, ...others] = readManifests(manifest.file, text)
+    return others.length > 0 ? undefined : plain(only?.value)
+  } catch {
+    return undefined
+  }
+}
+
+/** The value with an extension below it, as new as it must be. */
+function extended(value: unknown, [step, ...rest]: readonly Step[], extension: Extension): unknown {
+  if (step === undefined) {
+    if ('entries' in extension) return { ...fieldsOrNone(value), ...extension.entries }
+    return [...listOrNone(value), ...extension.items]
+  }
+  if (Array.isArray(value))
+    return value.with(Number(step), extended(value[Number(step)], rest, extension))
+  const fields: Fields = fieldsOrNone(value)
+  return { ...fields, [step]: extended(fields[step], rest, extension) }
+}
+
+/** As JSON, in which nothing is shared. */
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,10 @@
+const PATIENCE_MS = 60_000
+
+/** Waits until something holds, or gives up with a sentence. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
