@@ -5,7 +5,7 @@ import type { Cluster } from './cluster.ts'
 import { kubectl } from './kubectl.ts'
 import { createNamespace, runningCluster } from './running.ts'
 import { run, tools } from './tools.ts'
-import { until } from './webhook.ts'
+import { until } from './until.ts'
 
 // The policies of the chart, judged by the apiserver, with no webhook: what the guard says is then all
 // that is known of a pod that asked.
