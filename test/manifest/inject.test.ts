@@ -239,6 +239,17 @@ t.test('a block of text that ends the file without a line break is not lengthene
   t.equal(undone(textOf(injected(whole, PERF))), whole)
 })
 
+t.test('an observer that lost its restartPolicy gets it again, and goes with it', async (t) => {
+  const text = `${POD}  containers:\n  - name: a\n`
+  const whole = textOf(injected(text, PERF))
+  const stripped = whole.replace('    restartPolicy: Always\n', '')
+  t.not(stripped, whole)
+  const [restored] = injected(stripped, PERF)
+  t.equal(restored?.outcomes[0]?.decision.outcome, 'restored')
+  t.match(restored?.text, 'restartPolicy: Always')
+  t.equal(undone(restored?.text ?? ''), text)
+})
+
 t.test('what was made up in a status takes no container out', async (t) => {
   const status = '{"outcome":"injected","metrics":["a","b"],"shareProcessNamespace":"true"}'
   const text = `apiVersion: v1\nkind: Pod\nmetadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}\nspec: {containers: [{name: a}], initContainers: [{name: b}]}\n`
