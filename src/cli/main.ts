@@ -19,6 +19,11 @@ const VERBS = [
   addDisarm,
 ] as const
 
+// Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.trouble)
+})
+
 /** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
 function buildProgram(): Command {
   const program = new Command('ridealong')
