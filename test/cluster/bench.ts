@@ -33,6 +33,7 @@ const STATUS = 'ridealong.dev/status'
 const NOWHERE = { nodeSelector: { 'example.com/nowhere': 'true' } }
 const SPEC = { containers: [{ name: 'app', image: 'app' }], restartPolicy: 'Never', ...NOWHERE }
 const WEBHOOK = 'pods.ridealong.dev'
+const NAMESPACE = 'bench'
 
 /** What stands between the client and its pod. */
 interface Contender {
@@ -94,7 +95,7 @@ async function patchOfOurs() {
   return (await answererOf({}))(review).operations
 }
 
-async function createMany(api: Api, namespace: string, clients: number): Promise<Turn> {
+async function createMany(api: Api, clients: number): Promise<Turn> {
   const count = clients === 1 ? PODS_OF_ONE : PODS
   const before = await measuredBy(api)
   const times: number[] = []
@@ -107,7 +108,7 @@ async function createMany(api: Api, namespace: string, clients: number): Promise
       next += 1
       const at = performance.now()
       const object = { apiVersion: 'v1', kind: 'Pod', metadata, spec: SPEC }
-      const { status, body } = await api.post(`/api/v1/namespaces/${namespace}/pods`, object)
+      const { status, body } = await api.post(`/api/v1/namespaces/${NAMESPACE}/pods`, object)
       times.push(performance.now() - at)
       if (status !== 201) throw new Error(`a pod was refused: ${body.message}`)
       if (body.metadata.annotations[STATUS] === undefined) unpatched += 1
@@ -116,7 +117,7 @@ async function createMany(api: Api, namespace: string, clients: number): Promise
   await Promise.all(Array.from({ length: clients }, client))
   const seconds = (performance.now() - begin) / 1000
   const after = await measuredBy(api)
-  await clear(api, namespace)
+  await clear(api)
   return { perSecond: count / seconds, ...percentiles(times), ...since(before, after), unpatched }
 }
 
@@ -146,8 +147,8 @@ function since(before: Account, after: Account) {
   return { admission, failedOpen: after.failedOpen - before.failedOpen }
 }
 
-async function clear(api: Api, namespace: string): Promise<void> {
-  const pods = `/api/v1/namespaces/${namespace}/pods`
+async function clear(api: Api): Promise<void> {
+  const pods = `/api/v1/namespaces/${NAMESPACE}/pods`
   await api.delete(`${pods}?gracePeriodSeconds=0`)
   await until('the pods are gone', async () => {
     return (await api.get(`${pods}?limit=1`)).body.items.length === 0
@@ -155,15 +156,15 @@ async function clear(api: Api, namespace: string): Promise<void> {
 }
 
 /** One Job: its controller creates the pods, as fast as it may. */
-async function runJob(api: Api, namespace: string) {
-  const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`
+async function runJob(api: Api) {
+  const jobs = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`
   const before = await measuredBy(api)
   const template = { metadata: { annotations: PERF }, spec: SPEC }
   const spec = { completions: JOB_PODS, parallelism: JOB_PODS, completionMode: 'Indexed', template }
   const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'job' }, spec }
   const begin = performance.now()
   await api.post(jobs, job)
-  const pods = `/api/v1/namespaces/${namespace}/pods`
+  const pods = `/api/v1/namespaces/${NAMESPACE}/pods`
   await until(
     `${JOB_PODS} pods are there`,
     async () => {
@@ -179,7 +180,7 @@ async function runJob(api: Api, namespace: string) {
   })
   const after = await measuredBy(api)
   await api.delete(`${jobs}/job?propagationPolicy=Background`)
-  await clear(api, namespace)
+  await clear(api)
   return {
     perSecond: JOB_PODS / seconds,
     patched: body.items.length - unpatched.length,
@@ -198,66 +199,67 @@ const cells = (values: readonly (string | number)[]) =>
 
 async function bench(cluster: Cluster): Promise<void> {
   const api = await openApi(cluster)
-  const namespace = 'bench'
-  await api.post('/api/v1/namespaces', {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: namespace },
-  })
-  await until('the namespace is ready', async () => {
-    const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
-    return (await api.get(account)).status === 200
-  })
+  await createNamespace(api)
   const contenders = contendersOf(cluster, api)
-  const results = new Map<string, Turn[]>()
   print('Pods created by clients at the same time, milliseconds as a client sees them:')
-  print(
-    cells([
-      'turn',
-      'clients',
-      'webhook',
-      'pods/s',
-      'p50',
-      'p95',
-      'p99',
-      'admission',
-      'unpatched',
-      'fail-open',
-    ]),
-  )
-  for (let turn = 1; turn <= TURNS; turn += 1) {
-    for (const contender of contenders) {
-      const end = await contender.begin()
-      // The first pods warm up what runs for the first time.
-      await createMany(api, namespace, 16)
-      for (const clients of CLIENTS) {
-        const took = await createMany(api, namespace, clients)
-        const key = `${contender.name} ${clients}`
-        results.set(key, [...(results.get(key) ?? []), took])
-        const { perSecond, p50, p95, p99, admission, unpatched, failedOpen } = took
-        const row = [`${turn}`, `${clients}`, contender.name, perSecond, p50, p95, p99, admission]
-        print(cells([...row, `${unpatched}`, `${failedOpen}`]))
-      }
-      await end()
-    }
-  }
-  for (const clients of CLIENTS) print(ratioAt(results, clients))
+  print(cells(['turn', 'clients', 'webhook', ...COLUMNS]))
+  const turns: (readonly Row[])[] = []
+  for (let turn = 1; turn <= TURNS; turn += 1) turns.push(await takeTurn(api, contenders, turn))
+  for (const clients of CLIENTS) print(ratioAt(turns.flat(), clients))
   print(`\nOne Job of ${JOB_PODS} pods:`)
   print(cells(['webhook', 'pods/s', 'admission', 'patched', 'fail-open']))
   for (const contender of contenders) {
     const end = await contender.begin()
-    const { perSecond, admission, patched, failedOpen } = await runJob(api, namespace)
+    const { perSecond, admission, patched, failedOpen } = await runJob(api)
     print(cells([contender.name, perSecond, admission, `${patched}`, `${failedOpen}`]))
     await end()
   }
   api.close()
 }
 
+async function createNamespace(api: Api): Promise<void> {
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }
+  await api.post('/api/v1/namespaces', namespace)
+  await until('the namespace is ready', async () => {
+    const account = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`
+    return (await api.get(account)).status === 200
+  })
+}
+
+const COLUMNS = ['pods/s', 'p50', 'p95', 'p99', 'admission', 'unpatched', 'fail-open']
+
+/** What one contender took with so many clients. */
+interface Row extends Turn {
+  readonly name: Contender['name']
+  readonly clients: number
+}
+
+async function takeTurn(api: Api, contenders: readonly Contender[], turn: number): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const { name, begin } of contenders) {
+    const end = await begin()
+    // The first pods warm up what runs for the first time.
+    await createMany(api, 16)
+    for (const clients of CLIENTS) {
+      const row = { name, clients, ...(await createMany(api, clients)) }
+      rows.push(row)
+      const { perSecond, p50, p95, p99, admission, unpatched, failedOpen } = row
+      const counts = [unpatched, failedOpen].map(String)
+      print(cells([`${turn}`, `${clients}`, name, perSecond, p50, p95, p99, admission, ...counts]))
+    }
+    await end()
+  }
+  return rows
+}
+
 /** The p95 of ours against the floor's, turn by turn. */
-function ratioAt(results: ReadonlyMap<string, readonly Turn[]>, clients: number): string {
-  const [ours = [], floor = []] = ['ours', 'floor'].map((name) => results.get(`${name} ${clients}`))
-  const ratios = ours.map(({ p95 }, turn) => p95 / (floor[turn]?.p95 ?? Number.NaN))
-  return `${clients} clients: p95 with ours against the floor, median of ${TURNS}: ${median(ratios).toFixed(3)}`
+function ratioAt(rows: readonly Row[], clients: number): string {
+  const p95Of = (wanted: Contender['name']) =>
+    rows.filter((row) => row.name === wanted && row.clients === clients).map(({ p95 }) => p95)
+  const floor = p95Of('floor')
+  const ratios = p95Of('ours').map((p95, turn) => p95 / (floor[turn] ?? Number.NaN))
+  const each = ratios.map((ratio) => ratio.toFixed(3)).join(', ')
+  return `${clients} clients: p95 with ours against the floor: ${each}; median ${median(ratios).toFixed(3)}`
 }
 
 const KIND: Kind = { minor: MINORS[0], hasNode: false }
