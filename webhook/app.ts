@@ -25,8 +25,8 @@ const KEEP_ALIVE_MS = 120_000
 /** The longest that the apiserver waits for a webhook is 30 s; ours is asked to answer within 3. */
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** When callbacks wait this long, others can answer sooner: half a second of the three. */
-const MAX_EVENT_LOOP_DELAY_MS = 500
+/** When callbacks wait this long, others can answer sooner: one second of the three. */
+const MAX_EVENT_LOOP_DELAY_MS = 1000
 
 const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
 
@@ -38,7 +38,7 @@ export interface AppOptions {
   readonly excludedNamespaces: ReadonlySet<string>
   readonly metrics: Metrics
   readonly log: Logger
-  readonly maxEventLoopDelayMs?: number
+  readonly maxEventLoopDelayMs?: number | undefined
 }
 
 export type App = Awaited<ReturnType<typeof buildApp>>

@@ -12,6 +12,8 @@ export interface ServeOptions extends FileOptions, NamespaceOptions {
   readonly statusPort: number
   readonly host: string
   readonly drain: DrainOptions
+  /** When callbacks wait this long, load is shed; the app's own bound where absent. */
+  readonly maxEventLoopDelayMs?: number | undefined
 }
 
 /** A webhook that listens. */
@@ -50,6 +52,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     excludedNamespaces: new Set(options.excludedNamespaces),
     metrics,
     log,
+    maxEventLoopDelayMs: options.maxEventLoopDelayMs,
   })
   const traffic = watchTraffic(app)
   const stop = async () => {
