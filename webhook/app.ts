@@ -77,9 +77,11 @@ export async function buildApp(options: AppOptions) {
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)
   })
+  const { maxEventLoopDelayMs = MAX_EVENT_LOOP_DELAY_MS } = options
   await app.register(underPressure, {
-    maxEventLoopDelay: options.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS,
-    sampleInterval: 250,
+    maxEventLoopDelay: maxEventLoopDelayMs,
+    // An interval without a measurement counts as an endless delay, so it may not be shorter.
+    sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {
       // With a whole number of seconds the apiserver asks again, a POST too (client-go rest/with_retry.go).
       answerProblem(metrics, reply.header('retry-after', '1'), 'overloaded', 'ask again in 1 s')
