@@ -29,7 +29,7 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_0
     end()
     rmSync(folder, { recursive: true, force: true })
   })
-  const kinds = ['burn', 'write', 'read', 'switch', 'grow', 'threads', 'launch']
+  const kinds = ['burn', 'write', 'read', 'switch', 'grow', 'threads', 'launch'] as const
   for (const kind of kinds) {
     execFileSync('gcc', ['-O1', '-pthread', '-o', join(folder, kind), LOAD])
   }
@@ -47,18 +47,25 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_0
   t.equal(await watching.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
   t.ok(data.length >= 50, `${data.length} intervals`)
-  for (const kind of kinds) {
+  for (const kind of kinds.slice(0, -1)) {
     const usage: Usage = JSON.parse(readFileSync(join(folder, `${kind}.out`), 'utf8'))
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
     compare(t, kind, seen, usage)
   }
+  // What of a launcher's children was seen has rows of the same program; the rest is unaccounted.
   const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
-  const cpu = Number(launcher.unaccounted_cpu_seconds)
-  const { children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
-  t.ok(isNear(cpu, children, 0.03, 0.05), `children between two looks: ${cpu} of ${children} s`)
+  const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
+  const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
+  t.ok(Number(launcher.unaccounted_cpu_seconds) > 0, 'some children lived between two looks')
+  t.ok(isNear(found, cpu + children, 0.03, 0.08), `with them ${found} of ${cpu + children} s`)
+  const bytes = Number(launcher.bytes_written) + Number(launcher.unaccounted_bytes_written)
+  t.ok(isNear(bytes, 40 << 20, 0.03, 0), `and ${bytes} of ${40 << 20} bytes written`)
+  const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
+  const first = rows.find((row) => row.program === 'launch')?.pid
+  const own = rows.filter((row) => row.pid === first)
   t.ok(
-    Number(launcher.unaccounted_bytes_written) >= 4 << 20,
-    'and what they wrote is theirs, not the launcher\u2019s',
+    own.every((row) => row.kb_wr_s === 0),
+    'of which the launcher itself wrote none',
   )
 })
 
