@@ -83,8 +83,10 @@ t.test(
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
       ...NATIVE,
       RIDEALONG_TARGET_COMMAND: '^(lmp|sh|sleep|gawk)$',
+      RIDEALONG_OBSERVERS: 'perf-sysstat io-sysstat of-an-administrator',
     })
     await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+    await run('of-an-administrator', ['sleep', '62'])
     const lmp = 'cp /bin/sleep /dev/shm/lmp; /dev/shm/lmp 60 & exec tail -f /dev/null # lmp'
     await run('app', ['bash', '-c', lmp])
     await run('worker', ['sh', '-c', 'sleep 60 & wait'])
