@@ -1,8 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { FORMS } from '../log/transcribe.ts'
+import { UNITS } from '../report/data.ts'
+import { collect } from './collect.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { metrics } from './metrics.ts'
+import { report } from './report.ts'
 import { OUTPUTS, review } from './review.ts'
 import { serve } from './serve.ts'
 import { EXCLUDED_NAMESPACES } from './settings.ts'
@@ -10,6 +14,9 @@ import { runCases, tapOf } from './test.ts'
 
 const print = (text: string) => {
   process.stdout.write(text)
+}
+const say = (sentence: string) => {
+  process.stderr.write(`ridealong: ${sentence}\n`)
 }
 
 /** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
@@ -23,6 +30,8 @@ function buildProgram(): Command {
   addReview(program)
   addTest(program)
   addMetrics(program)
+  addCollect(program)
+  addReport(program)
   return program
 }
 
@@ -116,6 +125,53 @@ function addMetrics(program: Command): void {
     )
     .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
     .action(async (name, options) => print(await metrics(name, options)))
+}
+
+function addCollect(program: Command): void {
+  program
+    .command('collect')
+    .description("bring together the observers' logs of a workload")
+    .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob or Pod')
+    .option('-l, --selector <labels>', 'the pods with these labels, instead of a workload')
+    .option('-n, --namespace <name>', "the namespace (default: the context's)")
+    .option('--kubeconfig <file>', 'how to reach the cluster (default: as kubectl finds it)')
+    .option('--context <name>', 'a context of the kubeconfig')
+    .option('-f, --follow', 'stay until the observers have ended')
+    .addOption(new Option('-o, --output <form>', 'the form').choices(FORMS).default('jsonl'))
+    .option('--to <path>', 'a file, or a folder for a file of each log (default: standard output)')
+    .option('--parallel <logs>', 'logs to read at a time', wholeNumber(1, 1000), 16)
+    .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
+    .addHelpText(
+      'after',
+      examples(
+        'collect job/lammps --to lammps.jsonl',
+        'collect minicluster/lammps -n hpc --follow --to lammps.jsonl',
+        'collect -l app=train -o csv > train.csv',
+        'collect jobset/train -o logs --to logs/',
+      ),
+    )
+    .action(async (workload, options) => {
+      process.exitCode = await collect(workload, options, say)
+    })
+}
+
+function addReport(program: Command): void {
+  program
+    .command('report')
+    .description('make one HTML page of collected logs, which works offline and prints')
+    .argument('<file...>', 'what collect wrote (jsonl), or logs of observers; - is standard input')
+    .option('--to <file>', 'the page (default: standard output)')
+    .option('--title <text>', 'the title of the page')
+    .addOption(new Option('--by <unit>', 'a line of the plots').choices(UNITS).default('auto'))
+    .addHelpText(
+      'after',
+      examples(
+        'report lammps.jsonl --to lammps.html',
+        'report logs/*.log --title "LAMMPS on 64 nodes" --to lammps.html',
+        'report - < perf-sysstat.log > page.html',
+      ),
+    )
+    .action((files, options) => report(files, options, print))
 }
 
 function examples(...lines: readonly string[]): string {

@@ -43,5 +43,7 @@ export function flagOf(value: unknown): boolean | undefined {
 
 /** The objects of the array; what is no object in it is left out. */
 export function objectsOf(value: unknown): readonly Fields[] {
-  return listOrNone(value).map(fieldsOf).filter((item) => item !== undefined)
+  return listOrNone(value)
+    .map(fieldsOf)
+    .filter((item) => item !== undefined)
 }

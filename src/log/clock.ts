@@ -10,23 +10,39 @@ export interface Said {
 
 const DAY = 86_400
 
+/** What is known of a log's time before its first timepoint. */
+export interface Pace {
+  /** Seconds between timepoints, where they say no time. */
+  readonly rate: number
+  /** When the observer began, ISO 8601: a time of day is then of a date. */
+  readonly started: string | null
+  readonly isAverage: boolean
+}
+
 /**
  * Makes moments of what the timepoints of one log say. The seconds count from the first one, over
  * midnight too; where a log says no time at all they are counted by its rate.
  */
-export function startClock(
-  rate: number,
-  isAverage: boolean,
-): (index: number, said: Said) => Moment {
+export function startClock(pace: Pace): (index: number, said: Said) => Moment {
+  const { rate, started, isAverage } = pace
   let previous: { readonly at: number; readonly seconds: number } | undefined
   return (timepoint, said) => {
-    const { at, time } = readTime(said, timepoint * rate)
-    const passed = previous === undefined ? 0 : overMidnight(at - previous.at)
+    const { at, time, isDated } = readTime(said, timepoint * rate)
+    const passed = overMidnight(at - (previous?.at ?? at))
     const seconds = (previous?.seconds ?? 0) + passed
     const interval = previous === undefined ? rate : passed
     previous = { at, seconds }
-    return { timepoint, time, seconds, interval: isAverage ? null : interval }
+    const date = isDated ? time : dateAfter(started, at, time)
+    return { timepoint, time: date, seconds, interval: isAverage ? null : interval }
   }
+}
+
+/** The first moment with this time of day that is not before the observer began, but for a second. */
+function dateAfter(started: string | null, secondsOfDay: number, time: string | null) {
+  const began = started === null || time === null ? Number.NaN : Date.parse(started) / 1000
+  const same = Math.floor(began / DAY) * DAY + secondsOfDay
+  const at = same < began - 1 ? same + DAY : same
+  return Number.isFinite(at) ? new Date(at * 1000).toISOString() : time
 }
 
 /** A time of day goes back at midnight alone. */
@@ -34,17 +50,19 @@ function overMidnight(passed: number): number {
   return passed < -DAY / 2 ? passed + DAY : passed
 }
 
-/** The time in seconds since whenever, and as a person reads it. */
-function readTime(
-  { clock, timestamp }: Said,
-  counted: number,
-): { at: number; time: string | null } {
-  const milliseconds = timestamp === undefined ? Number.NaN : Date.parse(timestamp)
-  if (Number.isFinite(milliseconds))
-    return { at: milliseconds / 1000, time: new Date(milliseconds).toISOString() }
-  if (clock === null) return { at: counted, time: null }
+interface Time {
+  /** Seconds, since whenever. */
+  readonly at: number
+  readonly time: string | null
+  readonly isDated: boolean
+}
+
+function readTime({ clock, timestamp }: Said, counted: number): Time {
+  const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp) / 1000
+  if (Number.isFinite(at)) return { at, time: new Date(at * 1000).toISOString(), isDated: true }
+  if (clock === null) return { at: counted, time: null, isDated: false }
   const parts = [clock / 10_000, (clock / 100) % 100, clock % 100].map(Math.floor)
   const [hours = 0, minutes = 0, seconds = 0] = parts
   const time = parts.map((part) => String(part).padStart(2, '0')).join(':')
-  return { at: hours * 3600 + minutes * 60 + seconds, time }
+  return { at: hours * 3600 + minutes * 60 + seconds, time, isDated: false }
 }

@@ -4,8 +4,8 @@ export interface Column {
   readonly meaning: string
 }
 
-const text = (meaning: string): Column => ({ type: 'text', meaning })
-const number = (meaning: string): Column => ({ type: 'number', meaning })
+const text = (meaning: string) => ({ type: 'text', meaning }) as const
+const number = (meaning: string) => ({ type: 'number', meaning }) as const
 
 /** Where and when a sample was taken: in every sample. */
 export const PLACE_COLUMNS = {

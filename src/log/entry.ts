@@ -7,8 +7,8 @@ export type LogEntry = { readonly kind: 'log' } & Place & {
     readonly metadata: Fields
     /** The command that the Metrics Operator was told to wait for. */
     readonly command: string | null
-    /** What the observer added up itself, or null. */
-    readonly summary: Fields | null
+    /** What the observer added up itself: of the run, then of each program; empty where it did not. */
+    readonly summary: readonly Fields[]
     /** Whether the samples are averages since the node started, as the Metrics Operator takes them. */
     readonly isAverage: boolean
     /** Timepoints with at least one row. */

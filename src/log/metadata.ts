@@ -9,10 +9,13 @@ export function readMetadata(lines: readonly string[]): Fields | undefined {
   return parse(lines.join('\n'))
 }
 
-/** The summary that an observer of Ridealong prints after its closing marker, or null. */
-export function readSummary(lines: readonly string[]): Fields | null {
-  const line = lines.find((text) => text.startsWith('{'))
-  return line === undefined ? null : (parse(line) ?? null)
+/**
+ * The summary that an observer of Ridealong prints after its closing marker, and leaves as the
+ * termination message of its container: a line of JSON for the run, and one for each program.
+ */
+export function readSummary(lines: readonly string[]): readonly Fields[] {
+  const rows = lines.map((line) => (line.startsWith('{') ? parse(line) : undefined))
+  return rows.filter((row) => row !== undefined)
 }
 
 function parse(text: string): Fields | undefined {
@@ -23,9 +26,9 @@ function parse(text: string): Fields | undefined {
   }
 }
 
-/** Whether an observer of ours wrote it: only these say which pod they are in. */
-export function isOfRidealong(metadata: Fields): boolean {
-  return textOf(metadata.pod) !== undefined
+/** When an observer of ours began; those of the Metrics Operator do not say. */
+export function startedOf(metadata: Fields | undefined): string | null {
+  return textOf(metadata?.started) ?? null
 }
 
 /** Seconds between samples, as the options say; both metrics' default is 10. */
@@ -36,14 +39,14 @@ export function rateOf(metadata: Fields | undefined): number {
 
 /** Where the log is from: what the caller knows goes before what the metadata say. */
 export function placeOf(known: Known, metadata: Fields | undefined, metric: string | null): Place {
-  const { pod, namespace, node, index, metricName } = metadata ?? {}
+  const { pod, namespace, node, completionIndex, metricName } = metadata ?? {}
   return {
     source: known.source,
     metric: known.metric ?? textOf(metricName) ?? metric,
     namespace: known.namespace ?? textOf(namespace) ?? null,
     pod: known.pod ?? textOf(pod) ?? null,
     node: known.node ?? textOf(node) ?? null,
-    rank: known.rank ?? wordOf(index),
+    rank: known.rank ?? wordOf(completionIndex),
   }
 }
 

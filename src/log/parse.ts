@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { type Fields, fieldsOf, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
 import { cellOf } from './cell.ts'
 import { DEVICE_COLUMNS, PLACE_COLUMNS, PROCESS_COLUMNS } from './columns.ts'
 import type { Entry } from './entry.ts'
@@ -35,7 +35,7 @@ function sayingsOf(row: Fields) {
   return {
     metadata: fieldsOrNone(row.metadata),
     command: textOf(row.command) ?? null,
-    summary: fieldsOf(row.summary) ?? null,
+    summary: objectsOf(row.summary),
     isAverage: row.isAverage === true,
     timepoints: typeof row.timepoints === 'number' ? row.timepoints : 0,
     cuts: listOrNone(row.cuts).filter((cut) => typeof cut === 'string'),

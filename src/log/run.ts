@@ -3,14 +3,7 @@ import type { Block } from './blocks.ts'
 import { type Said, startClock } from './clock.ts'
 import type { Moment, Sample } from './columns.ts'
 import type { LogEntry } from './entry.ts'
-import {
-  isOfRidealong,
-  type Known,
-  placeOf,
-  rateOf,
-  readMetadata,
-  readSummary,
-} from './metadata.ts'
+import { type Known, placeOf, rateOf, readMetadata, readSummary, startedOf } from './metadata.ts'
 import { type Row, readTimepoint } from './timepoint.ts'
 
 /** One run of an observer, from its metadata to its closing marker. */
@@ -24,7 +17,7 @@ interface State {
   readonly known: Known
   metadata: Fields | undefined
   command: string | null
-  summary: Fields | null
+  summary: readonly Fields[]
   /** Timepoints seen, and those of them with rows. */
   seen: number
   filled: number
@@ -41,7 +34,7 @@ export function startRun(known: Known): Run {
     known,
     metadata: undefined,
     command: null,
-    summary: null,
+    summary: [],
     seen: 0,
     filled: 0,
     hasEnd: false,
@@ -79,7 +72,11 @@ function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean)
   if (rows.length === 0) return []
   if (state.filled === 0) lookAt(state, rows)
   state.filled += 1
-  state.clock ??= startClock(rateOf(state.metadata), state.isAverage)
+  state.clock ??= startClock({
+    rate: rateOf(state.metadata),
+    started: startedOf(state.metadata),
+    isAverage: state.isAverage,
+  })
   const place = placeOf(state.known, state.metadata, state.metric)
   const moment = state.clock(index, said)
   return rows.map(({ kind, ...cells }) => ({ kind, ...place, ...moment, ...cells }) as Sample)
@@ -90,7 +87,7 @@ function lookAt(state: State, [row]: readonly Row[]): void {
   const isDevice = row?.kind === 'device'
   state.metric = isDevice ? 'io-sysstat' : 'perf-sysstat'
   const isOurs = row !== undefined && row.kind !== 'device' && row.container !== null
-  state.isAverage = state.metadata === undefined ? !isOurs : !isOfRidealong(state.metadata)
+  state.isAverage = state.metadata === undefined ? !isOurs : startedOf(state.metadata) === null
 }
 
 function logEntry(state: State): LogEntry {
@@ -99,7 +96,7 @@ function logEntry(state: State): LogEntry {
     ...(metadata === undefined ? ['its head is missing'] : []),
     ...state.cuts,
     ...(hasEnd ? [] : ['its end is missing: the observer still ran, or was cut off']),
-    ...(filled === 0 && seen > 0 && summary === null ? ['no timepoint has a row'] : []),
+    ...(filled === 0 && seen > 0 ? ['no timepoint has a row'] : []),
   ]
   return {
     kind: 'log',

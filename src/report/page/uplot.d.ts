@@ -1,0 +1,1 @@
+/// <reference path="../../../node_modules/uplot/dist/uPlot.d.ts" />
