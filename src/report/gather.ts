@@ -1,5 +1,6 @@
-import type { DeviceSample, Place, ProcessSample, Sample } from '../log/columns.ts'
+import type { DeviceSample, Place, ProcessSample } from '../log/columns.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
+import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
 import { MEASURES } from './measures.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
@@ -8,7 +9,7 @@ import { addPoint, newTrack, type Track } from './track.ts'
 export interface Source {
   readonly place: Place
   /** What its first sample says of the time, or null. */
-  start: string | null
+  start: Start | null
   log: LogEntry | undefined
 }
 
@@ -32,7 +33,7 @@ export function addEntry(run: Run, entry: Entry): void {
     return
   }
   run.samples += 1
-  if (source.start === null && entry.time !== null) source.start = startOf(entry)
+  if (entry.time !== null) source.start ??= { time: entry.time, seconds: entry.seconds }
   if (entry.kind === 'process') addProcess(run, entry)
   if (entry.kind === 'device') addDevice(run, entry)
 }
@@ -45,10 +46,6 @@ function sourceOf({ sources }: Run, entry: Entry): Source {
   const made: Source = { place, start: null, log: undefined }
   sources.set(source ?? '', made)
   return made
-}
-
-function startOf({ time, seconds }: Sample): string {
-  return `${time} -${seconds ?? 0}`
 }
 
 function addProcess({ processes }: Run, sample: ProcessSample): void {

@@ -19,6 +19,10 @@ export function noticesOf(
       averages,
       'holds averages since the node started, not over the interval, as the Metrics Operator takes them: totals are left out',
     ),
+    say(
+      sources.filter(({ start }) => start !== null && !start.time.includes('T')),
+      'says no date: it begins at 0 here',
+    ),
     say(unclosed, 'has no end in the collected file'),
     ...cutsOf(sources),
   ]

@@ -56,7 +56,15 @@ function valuesIn(values, bucket, buckets) {
   return own.filter(isValue)
 }
 
+/** @param {readonly number[]} values */
+function meanOf(values) {
+  return values.length === 0
+    ? undefined
+    : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
 /** What a line is called. @param {Line} line */
 function nameOf({ rank, program, pid }) {
-  return `rank ${rank}, ${program}${pid === null ? '' : ` ${pid}`}`
+  const who = /^\d/.test(rank) ? `rank ${rank}` : rank
+  return `${who}, ${program}${pid === null ? '' : ` ${pid}`}`
 }

@@ -21,7 +21,8 @@ function about() {
 
 function show() {
   const lines = DATA.plots.lines.filter(isShown).length
-  element('shown').textContent = `${lines} of ${counted(DATA.plots.lines.length, 'line')}`
+  element('shown').textContent =
+    `${lines.toLocaleString('en')} of ${counted(DATA.plots.lines.length, 'line')}`
   showTable()
   showStrip()
   for (const board of boards) showBoard(board)

@@ -6,6 +6,12 @@ const CROWD_FROM = 25
 const MOST_OUT = 12
 const HEIGHT = 210
 
+/** Seconds between two marks of the time axis. */
+const STEPS = [
+  0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400,
+  604_800,
+]
+
 /** @typedef {{ plots: Plots, grid: Element, legend: string, isShown: (line: Line) => boolean, charts: uPlot[] }} Board */
 
 /** @param {Plots} plots @param {string} section @param {string} legend @param {(line: Line) => boolean} isLineShown @returns {Board} */
@@ -31,10 +37,12 @@ function showPlot(board, measure, lines, isCrowd) {
   const { title, unit } = board.plots.measures[measure] ?? { title: '', unit: '' }
   const box = made('div')
   box.className = 'plot'
+  const head = made('header')
   const heading = made('h3', `${title} `)
-  heading.append(made('small', unit))
   const readout = made('output')
-  box.append(heading, readout)
+  heading.append(made('small', unit))
+  head.append(heading, readout)
+  box.append(head)
   board.grid.append(box)
   const known = lines.filter((line) => (line.values[measure]?.length ?? 0) > 0)
   if (known.length === 0) {
@@ -110,19 +118,19 @@ function crowdOf({ grid }, known, measure) {
   }
 }
 
-/** The most, the least and the median of all lines, bucket by bucket. @param {readonly Line[]} lines @param {number} measure @param {number} buckets */
+/** The most and the least of all lines, and the median of what each was, bucket by bucket. @param {readonly Line[]} lines @param {number} measure @param {number} buckets */
 function envelopeOf(lines, measure, buckets) {
   const all = Array.from({ length: buckets }, (_, bucket) => {
-    return lines
-      .flatMap((line) => valuesIn(line.values[measure] ?? [], bucket, buckets))
-      .sort((a, b) => a - b)
+    return lines.map((line) => valuesIn(line.values[measure] ?? [], bucket, buckets))
   })
-  const pick = (/** @type {(values: number[]) => number | undefined} */ from) =>
-    all.map((values) => from(values) ?? -1)
+  const flat = all.map((own) => own.flat().sort((a, b) => a - b))
+  const means = all.map((own) =>
+    own.flatMap((values) => meanOf(values) ?? []).sort((a, b) => a - b),
+  )
   return [
-    pick((values) => values.at(-1)),
-    pick(([least]) => least),
-    pick((values) => values[values.length >> 1]),
+    flat.map((values) => values.at(-1) ?? -1),
+    flat.map((values) => values[0] ?? -1),
+    means.map((values) => values[values.length >> 1] ?? -1),
   ]
 }
 
@@ -144,7 +152,7 @@ function optionsOf({ series, bands, names }, board, width, readout, unit) {
       y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.06 : 1] },
     },
     axes: [
-      { ...axis, values: (_chart, splits) => splits.map(duration) },
+      { ...axis, incrs: STEPS, values: (_chart, splits) => splits.map(duration) },
       { ...axis, size: 58, values: (_chart, splits) => splits.map(plain) },
     ],
     series: [{}, ...series],

@@ -44,9 +44,7 @@ function valueAt(line, measure, bucket) {
   const values = line.values[measure] ?? []
   const own = valuesIn(values, bucket, buckets)
   const first = values[values.length > buckets ? bucket * 2 : bucket]
-  return own.length === 0
-    ? (first ?? null)
-    : own.reduce((sum, value) => sum + value, 0) / own.length
+  return meanOf(own) ?? first ?? null
 }
 
 function showStrip() {
@@ -93,16 +91,20 @@ function paintRows(context, measure, height, width) {
   const image = new ImageData(buckets, stripLines.length)
   const stops = heatStops()
   for (const [row, line] of stripLines.entries()) {
-    for (const [bucket, value] of carried(line, measure).entries()) {
-      if (value === null) continue
-      const [red = 0, green = 0, blue = 0] = heat(stops, stripTop === 0 ? 0 : value / stripTop)
-      image.data.set([red, green, blue, 255], (row * buckets + bucket) * 4)
-    }
+    const values = carried(line, measure)
+    for (const [bucket, value] of values.entries())
+      image.data.set(pixel(stops, value), (row * buckets + bucket) * 4)
   }
   const small = new OffscreenCanvas(buckets, stripLines.length)
   small.getContext('2d')?.putImageData(image, 0, 0)
   context.imageSmoothingEnabled = false
   context.drawImage(small, GUTTER, 0, width - GUTTER - MARK, stripLines.length * height)
+}
+
+/** @param {readonly number[][]} stops @param {number | null} value */
+function pixel(stops, value) {
+  if (value === null) return [0, 0, 0, 0]
+  return [...heat(stops, stripTop === 0 ? 0 : value / stripTop), 255]
 }
 
 /** The values of a line, each carried on over buckets without a sample as long as more comes. @param {Line} line @param {number} measure */
@@ -126,17 +128,31 @@ function hasMore(line, measure, bucket) {
   return false
 }
 
-/** Names of as many rows as there is room for, and a mark at those that stand out. @param {CanvasRenderingContext2D} context @param {number} measure @param {number} height @param {number} width */
+/** A mark at the rows that stand out; names of these, and of as many others as there is room for. @param {CanvasRenderingContext2D} context @param {number} measure @param {number} height @param {number} width */
 function nameRows(context, measure, height, width) {
-  const step = Math.ceil(12 / height)
   context.font = '11px system-ui, sans-serif'
   context.textBaseline = 'middle'
-  for (const [row, line] of stripLines.entries()) {
+  const rows = [...stripLines.entries()].map(([row, line]) => ({
+    row,
+    line,
+    isOut: line.marks[measure] === true,
+  }))
+  const taken = /** @type {Set<number>} */ (new Set())
+  for (const { row, line, isOut } of rows.sort((a, b) => Number(b.isOut) - Number(a.isOut))) {
     const middle = row * height + height / 2
-    const isOut = line.marks[measure] === true
-    context.fillStyle = isOut ? colour('out') : colour('soft')
-    if (isOut) context.fillRect(width - MARK + 3, row * height, MARK - 3, Math.max(height - 1, 1))
-    if (row % step === 0) context.fillText(fitted(context, nameOf(line)), 0, Math.max(middle, 6))
+    context.fillStyle = colour(isOut ? 'out' : 'soft')
+    if (isOut)
+      context.fillRect(
+        width - MARK + 3,
+        middle - Math.max(height - 1, 3) / 2,
+        MARK - 3,
+        Math.max(height - 1, 3),
+      )
+    const place = Math.floor(middle / 12)
+    const isFree = height >= 12 || ![place - 1, place, place + 1].some((at) => taken.has(at))
+    if (!isFree) continue
+    taken.add(place)
+    context.fillText(fitted(context, nameOf(line)), 0, Math.max(middle, 6))
   }
 }
 
