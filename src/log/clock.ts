@@ -24,25 +24,34 @@ export interface Pace {
  * midnight too; where a log says no time at all they are counted by its rate.
  */
 export function startClock(pace: Pace): (index: number, said: Said) => Moment {
-  const { rate, started, isAverage } = pace
+  const { rate, isAverage } = pace
   let previous: { readonly at: number; readonly seconds: number } | undefined
   return (timepoint, said) => {
-    const { at, time, isDated } = readTime(said, timepoint * rate)
-    const passed = overMidnight(at - (previous?.at ?? at))
+    const read = readTime(said, timepoint * rate)
+    const isFirst = previous === undefined
+    const passed = overMidnight(read.at - (previous?.at ?? read.at))
     const seconds = (previous?.seconds ?? 0) + passed
-    const interval = previous === undefined ? rate : passed
-    previous = { at, seconds }
-    const date = isDated ? time : dateAfter(started, at, time)
-    return { timepoint, time: date, seconds, interval: isAverage ? null : interval }
+    previous = { at: read.at, seconds }
+    const interval = isFirst ? rate : passed
+    return { timepoint, time: dated(read, pace), seconds, interval: isAverage ? null : interval }
   }
 }
 
-/** The first moment with this time of day that is not before the observer began, but for a second. */
-function dateAfter(started: string | null, secondsOfDay: number, time: string | null) {
-  const began = started === null || time === null ? Number.NaN : Date.parse(started) / 1000
-  const same = Math.floor(began / DAY) * DAY + secondsOfDay
-  const at = same < began - 1 ? same + DAY : same
-  return Number.isFinite(at) ? new Date(at * 1000).toISOString() : time
+/** The time with its date, as far as both are known. */
+function dated({ at, time, isDated }: Time, { rate, started }: Pace): string | null {
+  if (isDated || started === null) return time
+  return dateOf(started, time === null ? at + rate : at, time)
+}
+
+/**
+ * The first moment with this time of day that is not before the observer began, but for a second; or
+ * so many seconds after it began, where the timepoints say no time.
+ */
+function dateOf(started: string, seconds: number, time: string | null): string | null {
+  const began = Date.parse(started) / 1000
+  if (!Number.isFinite(began)) return time
+  const same = time === null ? began + seconds : Math.floor(began / DAY) * DAY + seconds
+  return new Date((same < began - 1 ? same + DAY : same) * 1000).toISOString()
 }
 
 /** A time of day goes back at midnight alone. */

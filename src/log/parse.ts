@@ -5,7 +5,8 @@ import type { Entry } from './entry.ts'
 
 const PROCESS = Object.entries({ ...PLACE_COLUMNS, ...PROCESS_COLUMNS })
 const DEVICE = Object.entries({ ...PLACE_COLUMNS, ...DEVICE_COLUMNS })
-const LOG = Object.entries(PLACE_COLUMNS)
+const { timepoint: _, time: __, seconds: ___, interval: ____, ...WHERE } = PLACE_COLUMNS
+const LOG = Object.entries(WHERE)
 
 const COLUMNS_OF: Readonly<Record<string, typeof PROCESS>> = {
   process: PROCESS,

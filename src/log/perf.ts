@@ -8,6 +8,8 @@ export interface ProcessRow {
   readonly cells: ProcessCells
   /** HHMMSS as a number, as jc writes it; null where it says none. */
   readonly clock: number | null
+  /** Whether an observer of ours wrote it: jc names no program. */
+  readonly isOurs: boolean
 }
 
 export interface Processes {
@@ -99,5 +101,6 @@ function rowOf(row: Fields): ProcessRow {
     kind: row.tid === undefined ? 'process' : 'thread',
     cells: Object.fromEntries(cells) as ProcessCells,
     clock: typeof row.time === 'number' ? row.time : null,
+    isOurs: row.program !== undefined,
   }
 }

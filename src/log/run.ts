@@ -67,10 +67,10 @@ function takeBlock(state: State, { kind, lines, isWhole }: Block): readonly Samp
 function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean): Sample[] {
   const index = state.seen
   state.seen += 1
-  const { rows, said, cut } = readTimepoint(lines, isWhole)
+  const { rows, said, isOurs, cut } = readTimepoint(lines, isWhole)
   if (cut !== undefined) state.cuts.push(`timepoint ${index} ${cut}`)
   if (rows.length === 0) return []
-  if (state.filled === 0) lookAt(state, rows)
+  if (state.filled === 0) lookAt(state, rows, isOurs)
   state.filled += 1
   state.clock ??= startClock({
     rate: rateOf(state.metadata),
@@ -83,10 +83,8 @@ function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean)
 }
 
 /** What the first rows tell of the whole log. */
-function lookAt(state: State, [row]: readonly Row[]): void {
-  const isDevice = row?.kind === 'device'
-  state.metric = isDevice ? 'io-sysstat' : 'perf-sysstat'
-  const isOurs = row !== undefined && row.kind !== 'device' && row.container !== null
+function lookAt(state: State, [row]: readonly Row[], isOurs: boolean): void {
+  state.metric = row?.kind === 'device' ? 'io-sysstat' : 'perf-sysstat'
   state.isAverage = state.metadata === undefined ? !isOurs : startedOf(state.metadata) === null
 }
 

@@ -10,6 +10,8 @@ export type Row =
 export interface Timepoint {
   readonly rows: readonly Row[]
   readonly said: Said
+  /** Whether the rows show that an observer of ours wrote them. */
+  readonly isOurs: boolean
   /** What is missing from it, or undefined. */
   readonly cut: string | undefined
 }
@@ -19,7 +21,7 @@ const SILENT: Said = { clock: null, timestamp: undefined }
 /** Reads a timepoint by what it holds: pidstat's sections, or what iostat prints. */
 export function readTimepoint(lines: readonly string[], isWhole: boolean): Timepoint {
   if (lines.every((line) => line.trim() === ''))
-    return { rows: [], said: SILENT, cut: isWhole ? undefined : 'is cut' }
+    return { rows: [], said: SILENT, isOurs: false, cut: isWhole ? undefined : 'is cut' }
   return hasSections(lines) ? ofProcesses(lines, isWhole) : ofDevices(lines, isWhole)
 }
 
@@ -30,6 +32,7 @@ function ofProcesses(lines: readonly string[], isWhole: boolean): Timepoint {
   return {
     rows: rows.map(({ kind, cells }) => ({ kind, ...cells })),
     said: { ...SILENT, clock },
+    isOurs: rows.some((row) => row.isOurs),
     cut: missing ?? (isWhole ? undefined : 'may be cut'),
   }
 }
@@ -39,10 +42,11 @@ function ofDevices(lines: readonly string[], isWhole: boolean): Timepoint {
   // The last line of a table that is cut may end within a number; a document shows it by itself.
   const isTable = !lines.join('').trimStart().startsWith('{')
   if (devices === undefined || (isTable && !isWhole))
-    return { rows: [], said: SILENT, cut: 'is cut' }
+    return { rows: [], said: SILENT, isOurs: false, cut: 'is cut' }
   return {
     rows: devices.rows.map((cells) => ({ kind: 'device', ...cells })),
     said: { clock: null, timestamp: devices.timestamp },
+    isOurs: false,
     cut: undefined,
   }
 }

@@ -1,1 +1,0 @@
-/// <reference path="../../../node_modules/uplot/dist/uPlot.d.ts" />
