@@ -33,9 +33,9 @@ export function transcribe(form: Form, known: Known): Transcript {
       return form === 'logs' ? `${line}\n` : textOf(form, entries)
     },
     end: (message) => {
-      const ended = reader.end().map((entry) => withMessage(entry, message))
-      const entries = counted(all, ended)
+      const ended = counted(all, reader.end())
       const done = doneOf(all)
+      const entries = ended.map((entry) => withMessage(entry, message))
       const isWritten = form !== 'logs' && done.foreign === undefined
       return { text: isWritten ? textOf(form, entries) : '', done }
     },

@@ -176,7 +176,7 @@ t.test(
     const args = ['collect', 'job/lammps', '--follow', '--kubeconfig', kubeconfig]
     const { code, out, err } = await run(args)
     t.equal(code, 0, err)
-    t.equal(calls, 2)
+    t.ok(calls >= 2, 'asked again')
     const rows = parsed(out)
     t.strictSame(
       rows.map(({ kind, timepoint }) => [kind, timepoint]),

@@ -100,6 +100,21 @@ t.test("Ridealong's own log says where it is from, when, and what it added up", 
   t.equal(Date.parse(first?.time ?? ''), began + 2000)
 })
 
+t.test("Ridealong's perf-sysstat names container and program, over true intervals", async (t) => {
+  const entries = read(textOf('perf-sysstat-ridealong.log'))
+  const rows = processesOf(entries)
+  t.equal(rows.length, 18)
+  t.strictSame([...new Set(rows.map(({ program }) => program))], ['dd', 'md5sum', 'sort'])
+  t.match(rows[0], { container: 'app', pid: 6, kb_wr_s: 5921.5, stkref: null, iodelay: null })
+  t.match(rows[0], { time: /^\d{4}-\d\d-\d\dT16:13:44\.000Z$/, interval: 1, rank: '3' })
+  const [log] = logsOf(entries)
+  t.match(log, { timepoints: 6, isAverage: false, cuts: [], command: /^"a program whose name/ })
+  t.strictSame(
+    log?.summary.map(({ program }) => program),
+    [undefined, 'md5sum', 'sort', 'dd'],
+  )
+})
+
 const HEAD =
   'METADATA START {"metricName":"perf-sysstat","started":"2026-03-01T23:59:50Z"}\nMETADATA END\n'
 const START = 'METRICS OPERATOR COLLECTION START\n'
