@@ -1,6 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { embed } from '../../src/report/page.ts'
 import { run } from '../cli/command.ts'
 import { browserOf, coloursOf, NO_BROWSER, rowsAre } from './browser.ts'
 import { type Generated, generatedLines } from './generated.ts'
@@ -16,6 +17,12 @@ async function pageOf(t: Test, generated: Generated, ...args: readonly string[])
 }
 
 const SMALL = { ranks: 4, timepoints: 40, straggler: 2 }
+
+t.test('no tag and no comment begins in data that a page holds', async (t) => {
+  const data = { program: '</script><!--<script>', rank: '\u2028' }
+  t.notMatch(embed(data), '<')
+  t.strictSame(JSON.parse(embed(data)), data)
+})
 
 t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
   await t.test('draws its plots, says nothing on the console and asks for nothing', async (t) => {
