@@ -36,7 +36,7 @@ async function toFile(path: string, form: Form): Promise<Destination> {
   await once(stream, 'open')
   return toStream(stream, form, async (isGood) => {
     stream.end()
-    await once(stream, 'close')
+    if (!stream.closed) await once(stream, 'close').catch(() => {})
     await (isGood ? rename(partial, path) : rm(partial, { force: true }))
   })
 }
@@ -47,17 +47,24 @@ function toStream(
   close: (isGood: boolean) => Promise<void>,
 ): Destination {
   let header = form === 'csv' ? CSV_HEADER : ''
+  let failure: Error | undefined
+  // A disk that is full, or a reader that has gone, is told by an event alone.
+  stream.on('error', (error) => {
+    failure = error
+  })
   const write = async (text: string): Promise<void> => {
     const whole = header + text
     header = ''
-    if (whole !== '' && !stream.write(whole)) await once(stream, 'drain')
+    const isFull = whole !== '' && failure === undefined && !stream.write(whole)
+    if (isFull) await once(stream, 'drain').catch(() => {})
+    if (failure !== undefined) throw new UsageError(`cannot write on: ${failure.message}`)
   }
   return {
     isFolder: false,
     write: (_name, text) => write(text),
     close: async (isGood) => {
-      if (isGood) await write('')
-      await close(isGood)
+      if (isGood && failure === undefined) await write('')
+      await close(isGood && failure === undefined)
     },
   }
 }

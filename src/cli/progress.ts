@@ -22,7 +22,7 @@ export function startProgress(): Progress {
       const bar = styleText('green', '█'.repeat(filled), { stream: stderr })
       const line = `${'░'.repeat(WIDTH - filled)} ${done}/${all} logs, ${words}`
       clear()
-      stderr.write(`${bar}${line.slice(0, Math.max(stderr.columns - filled - 1, 0))}`)
+      stderr.write(`${bar}${line.slice(0, (stderr.columns || 80) - filled - 1)}`)
     },
   }
 }

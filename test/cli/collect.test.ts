@@ -1,11 +1,13 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { collect } from '../../src/cli/collect.ts'
 import { nobody, standIn } from '../cluster/stand-in.ts'
 import { pod } from '../collect/pod.ts'
-import { run } from './command.ts'
+import { run, start } from './command.ts'
 
 const LOG = readFileSync(
   new URL('../logs/perf-sysstat-head-format-generated.log', import.meta.url),
@@ -259,6 +261,22 @@ t.test('an apiserver that refuses is heard, one that is gone is named', async (t
     gone.err,
     /^ridealong: the API at https:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED.*\n$/,
   )
+})
+
+t.test('a reader that goes away is said, and is no defect', async (t) => {
+  const many = Array.from({ length: 40 }, (_, rank) => rank)
+  const world = {
+    pods: () => many.map((rank) => pod({ rank })),
+    logs: logsOf(many, LOG.repeat(20)),
+  }
+  const { kubeconfig } = await standIn(t, world)
+  const child = start(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  const { stdout, stderr } = child
+  if (!stdout || !stderr) throw new Error('the streams are piped')
+  stdout.once('data', () => stdout.destroy())
+  const [err, [code]] = await Promise.all([text(stderr), once(child, 'exit')])
+  t.equal(code, 2)
+  t.match(err, /^ridealong: cannot write on: .*EPIPE\n$/)
 })
 
 t.test('a kubeconfig that is none is named', async (t) => {
