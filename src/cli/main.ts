@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { addDisarm, addDoctor } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
@@ -15,6 +16,8 @@ const VERBS = [
   addMetrics,
   addInject,
   addAnnotate,
+  addCollect,
+  addReport,
   addDoctor,
   addDisarm,
 ] as const

@@ -44,3 +44,8 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
 export function print(text: string): void {
   process.stdout.write(text)
 }
+
+/** Says what is not the result: progress, and what is wrong with it. */
+export function say(sentence: string): void {
+  process.stderr.write(`ridealong: ${sentence}\n`)
+}
