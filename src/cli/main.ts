@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addDisarm, addDoctor } from './cluster-verbs.ts'
+import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
@@ -12,6 +12,7 @@ const VERBS = [
   addServe,
   addReview,
   addTest,
+  addRecord,
   addMetrics,
   addInject,
   addAnnotate,

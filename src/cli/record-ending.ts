@@ -1,0 +1,41 @@
+/** The end of something that lasts, for whatever reason comes first. */
+export interface Ending {
+  /** @param trouble what is wrong, if the end is not a good one */
+  end(trouble?: unknown): void
+  isOver(): boolean
+  /** Resolves at the end, and rejects with the trouble. */
+  readonly ended: Promise<void>
+  /** Gives the signals back to whoever had them. */
+  dispose(): void
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Ends on a signal, after some time, when nobody reads the output any more, or when it is told to. A second
+ * signal changes nothing: what has to be done at the end is done.
+ */
+export function openEnding(seconds: number | undefined): Ending {
+  let isOver = false
+  let settle: (trouble: unknown) => void = () => {}
+  const ended = new Promise<void>((resolve, reject) => {
+    settle = (trouble) => (trouble === undefined ? resolve() : reject(trouble))
+  })
+  // Whoever comes to wait for it hears of it; until then nobody need.
+  ended.catch(() => {})
+  const end = (trouble?: unknown) => {
+    isOver = true
+    settle(trouble)
+  }
+  const stop = () => end()
+  const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000)
+  for (const signal of SIGNALS) process.on(signal, stop)
+  // The command as a whole would exit at once.
+  process.stdout.removeAllListeners('error').on('error', stop)
+  process.stderr.on('error', stop)
+  const dispose = () => {
+    clearTimeout(timer)
+    for (const signal of SIGNALS) process.off(signal, stop)
+  }
+  return { end, isOver: () => isOver, ended, dispose }
+}
