@@ -49,7 +49,8 @@ export async function record(
     ending.dispose()
   }
   const written = await session.finish()
-  say(`${written} recorded; ridealong test ${dir} --update writes their answers`)
+  const next = written === 0 ? '' : `; ridealong test ${dir} --update writes their answers`
+  say(`${written} recorded${next}`)
   return written >= (options.count ?? 1)
 }
 
