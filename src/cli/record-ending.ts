@@ -5,15 +5,13 @@ export interface Ending {
   isOver(): boolean
   /** Resolves at the end, and rejects with the trouble. */
   readonly ended: Promise<void>
-  /** Gives the signals back to whoever had them. */
-  dispose(): void
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Ends on a signal, after some time, when nobody reads the output any more, or when it is told to. A second
- * signal changes nothing: what has to be done at the end is done.
+ * Ends on a signal, after some time, when nobody reads the output any more, or when it is told to. From then on
+ * signals change nothing: what has to be done at the end of the process is done.
  */
 export function openEnding(seconds: number | undefined): Ending {
   let isOver = false
@@ -25,6 +23,7 @@ export function openEnding(seconds: number | undefined): Ending {
   ended.catch(() => {})
   const end = (trouble?: unknown) => {
     isOver = true
+    clearTimeout(timer)
     settle(trouble)
   }
   const stop = () => end()
@@ -33,9 +32,5 @@ export function openEnding(seconds: number | undefined): Ending {
   // The command as a whole would exit at once.
   process.stdout.removeAllListeners('error').on('error', stop)
   process.stderr.on('error', stop)
-  const dispose = () => {
-    clearTimeout(timer)
-    for (const signal of SIGNALS) process.off(signal, stop)
-  }
-  return { end, isOver: () => isOver, ended, dispose }
+  return { end, isOver: () => isOver, ended }
 }

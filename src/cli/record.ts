@@ -46,7 +46,7 @@ export async function record(
   try {
     await run({ ...options, address, selector, config, namespaces, session, ending })
   } finally {
-    ending.dispose()
+    ending.end()
   }
   const written = await session.finish()
   const next = written === 0 ? '' : `; ridealong test ${dir} --update writes their answers`
