@@ -17,7 +17,7 @@ import { answerNotFound, answerProblem, NotAReview, problemOf } from './problem.
  * A review carries at most two objects of 3 MiB each, plus its envelope
  * (controller-runtime pkg/webhook/admission/http.go).
  */
-const BODY_LIMIT = 7 * 1024 * 1024
+export const BODY_LIMIT = 7 * 1024 * 1024
 
 /** The apiserver keeps idle connections for 90 s and never repeats a call that one of them broke. */
 const KEEP_ALIVE_MS = 120_000

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addDisarm, addDoctor } from './cluster-verbs.ts'
+import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
@@ -13,6 +13,7 @@ const VERBS = [
   addServe,
   addReview,
   addTest,
+  addRecord,
   addMetrics,
   addInject,
   addAnnotate,

@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { collect } from '../../src/cli/collect.ts'
-import { nobody, standIn } from '../collect/stand-in.ts'
 import { pod } from '../collect/pod.ts'
+import { nobody, standIn } from '../collect/stand-in.ts'
 import { run, start } from './command.ts'
 
 const LOG = readFileSync(

@@ -17,7 +17,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 const PROGRAMS: readonly Module[] = ['helm-4', 'training-operator']
 
 /** Tests that need no node, and run on an older version too. */
-const WITHOUT_NODE = ['recordings', 'crds', 'caches', 'beside', 'policies', 'removal']
+const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
