@@ -31,3 +31,17 @@ t.test('the README lists every annotation that people write, and options besides
     keys.map((key) => `\`${key}\``),
   )
 })
+
+t.test('troubleshooting says of every reason what to do, and of each in its place', async (t) => {
+  const path = new URL('../docs/troubleshooting.md', import.meta.url)
+  const [, written = '', silent = ''] = readFileSync(path, 'utf8').split(
+    /^## The(?:re is| annotation) .*$/m,
+  )
+  const reasonsOf = (text: string) =>
+    [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, word]) => word)
+  const known = Object.entries(REASONS)
+  const words = (isWritten: boolean) =>
+    known.filter(([, reason]) => reason.written === isWritten).map(([word]) => word)
+  t.same(reasonsOf(written).sort(), words(true).sort())
+  t.same(reasonsOf(silent).sort(), words(false).sort())
+})

@@ -13,6 +13,8 @@ export interface ServeOptions extends FileOptions, NamespaceOptions {
   readonly statusPort: number
   readonly host: string
   readonly drain: DrainOptions
+  /** When callbacks wait this long, load is shed; the app's own bound where absent. */
+  readonly maxEventLoopDelayMs?: number | undefined
 }
 
 /** A webhook that listens. */
@@ -53,6 +55,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     ...{ catalog, namespaces, heldImages, metrics, log },
     tls: files.keyPair.current,
     excludedNamespaces: new Set(options.excludedNamespaces),
+    maxEventLoopDelayMs: options.maxEventLoopDelayMs,
   })
   const traffic = watchTraffic(app)
   const stop = async () => {

@@ -7,7 +7,7 @@ import { examples, print, withCluster } from './options.ts'
 /** Declares the verb `doctor`. */
 export function addDoctor(program: Command): void {
   withCluster(program.command('doctor').description('check that the apiserver gets answers'))
-    .option('--status-url <url>', "the webhook's status port, to ask it too")
+    .option('--status-url <url>', "the webhook's status port, to ask it too; http or tcp")
     .addHelpText('after', examples('doctor', 'doctor --status-url http://localhost:8080'))
     .action(async (options) => {
       const { doctor, linesOf } = await import('./doctor.ts')

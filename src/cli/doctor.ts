@@ -60,7 +60,12 @@ async function askApiserver(config: KubeConfig): Promise<string | undefined> {
   }
 }
 
-async function askServer(url: string): Promise<readonly Finding[]> {
+/**
+ * @param address an URL, or what a kubelet writes into the environment of pods for a port of a Service:
+ * tcp://10.96.7.1:8080 (kubernetes pkg/kubelet/envvars/envvars.go)
+ */
+async function askServer(address: string): Promise<readonly Finding[]> {
+  const url = address.replace(/^tcp:/, 'http:')
   try {
     const response = await fetch(new URL('/readyz', url), {
       signal: AbortSignal.timeout(PATIENCE_MS),

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { addDisarm, addDoctor } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
@@ -15,9 +16,16 @@ const VERBS = [
   addMetrics,
   addInject,
   addAnnotate,
+  addCollect,
+  addReport,
   addDoctor,
   addDisarm,
 ] as const
+
+// Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.trouble)
+})
 
 /** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
 function buildProgram(): Command {

@@ -51,3 +51,8 @@ export function namespaceName(text: string): string {
 export function print(text: string): void {
   process.stdout.write(text)
 }
+
+/** Says what is not the result: progress, and what is wrong with it. */
+export function say(sentence: string): void {
+  process.stderr.write(`ridealong: ${sentence}\n`)
+}

@@ -1,5 +1,5 @@
-import { Composer, type Document, Lexer, type ParsedNode, Parser } from 'yaml'
-import { at, lineOf, ManifestError, type Place } from './trouble.ts'
+import { Composer, type Document, Lexer, LineCounter, type ParsedNode, Parser } from 'yaml'
+import { at, ManifestError, type Place } from './trouble.ts'
 
 /** A document of a file that Kubernetes is to be given, as text and as what the text means. */
 export interface Manifest extends Place {
@@ -10,6 +10,10 @@ export interface Manifest extends Place {
   readonly end: number
   readonly node: Document.Parsed<ParsedNode>
   readonly value: unknown
+  readonly lines: LineCounter
+  /** The line break of the file. */
+  readonly eol: '\n' | '\r\n'
+  readonly isJson: boolean
 }
 
 /**
@@ -33,30 +37,48 @@ export const DIALECT = { version: '1.1', merge: true, keepSourceTokens: true } a
  * @throws ManifestError naming the file, the document and the line of the first thing that does not hold
  */
 export function readManifests(file: string, text: string): readonly Manifest[] {
-  const nodes = composed(file, text)
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const nodes = composed(file, text, lines)
   return nodes.map((node, index) => {
     const start = nodes[index - 1]?.range[2] ?? 0
     const end = index === nodes.length - 1 ? text.length : node.range[2]
-    const line = lineOf(text, node.contents?.range[0] ?? start)
+    const { line } = lines.linePos(node.contents?.range[0] ?? start)
     const place = { file, document: index + 1, line }
     const [error] = node.errors
     if (error !== undefined) {
-      const where = { ...place, line: lineOf(text, error.pos[0]) }
+      const where = { ...place, line: lines.linePos(error.pos[0]).line }
       throw new ManifestError(at(where, firstLine(error.message)))
     }
-    return { ...place, text, start, end, node, value: meaningOf(place, node) }
+    const isJson = isJsonText(text.slice(start, end))
+    const value = meaningOf(place, node)
+    return { ...place, text, start, end, node, value, lines, eol, isJson }
   })
 }
 
-function composed(file: string, text: string): readonly Document.Parsed<ParsedNode>[] {
-  const parser = new Parser()
+/** Text that begins with a brace is worth the look. */
+function isJsonText(text: string): boolean {
+  try {
+    return /^\ufeff?\s*[{[]/.test(text) && JSON.parse(text.replace('\ufeff', '')) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function composed(
+  file: string,
+  text: string,
+  lines: LineCounter,
+): readonly Document.Parsed<ParsedNode>[] {
+  const parser = new Parser(lines.addNewLine)
   const composer = new Composer(DIALECT)
   const tokens = []
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
     if (parser.stack.length <= DEEPEST) continue
     const document = tokens.filter(({ type }) => type === 'document').length + 1
-    const where = { file, document, line: lineOf(text, parser.offset) }
+    const where = { file, document, line: lines.linePos(parser.offset).line }
     throw new ManifestError(at(where, 'nested deeper than any object of Kubernetes'))
   }
   tokens.push(...parser.end())

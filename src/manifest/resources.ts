@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import type { Step } from './nodes.ts'
 import type { Manifest } from './read.ts'
-import { lineOf, type Place } from './trouble.ts'
+import type { Place } from './trouble.ts'
 
 /** An object of Kubernetes's in a manifest: its root, or an item where the root is a list. */
 export interface Resource {
@@ -53,6 +53,6 @@ function resourcesAt(
 function placeOf(manifest: Manifest, path: readonly Step[]): Place {
   const node = manifest.node.getIn(path, true)
   const start = (node as { range?: readonly number[] } | undefined)?.range?.[0]
-  const line = start === undefined ? manifest.line : lineOf(manifest.text, start)
+  const line = start === undefined ? manifest.line : manifest.lines.linePos(start).line
   return { file: manifest.file, document: manifest.document, line }
 }

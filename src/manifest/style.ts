@@ -21,23 +21,13 @@ export function styleOf(
   collection: Collection,
   sample: Collection | undefined,
 ): Style {
-  const { text, start, end } = manifest
-  const root = collectionOf(manifest, manifest.node.contents)
-  const isJson = root !== undefined && isFlow(root) && isJsonText(text.slice(start, end))
+  const { text, node, eol, isJson } = manifest
+  const root = collectionOf(manifest, node.contents)
   return {
     form: isJson ? 'json' : isFlow(collection) ? 'flow' : 'block',
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
+    eol,
     unit: (root && indentBefore(text, { collection: root, index: 0 })) || '  ',
     indentsLists: sample !== undefined && indentsLists(manifest, sample),
-  }
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text.replace(/^\ufeff/, ''))
-    return true
-  } catch {
-    return false
   }
 }
 
@@ -53,6 +43,6 @@ export function indentBefore(
 ): string | undefined {
   if (item.collection.items.length === 0) return undefined
   const start = startOf(item)
-  const blanks = /(?:^|\n)([ \t]*)$/.exec(text.slice(0, start))
-  return blanks?.[1]
+  const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+  return /^[ \t]*$/.test(before) ? before : undefined
 }

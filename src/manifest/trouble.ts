@@ -14,8 +14,3 @@ export interface Place {
 export function at({ file, document, line }: Place, sentence: string): string {
   return `${file}: document ${document}, line ${line}: ${sentence}`
 }
-
-/** The line of an offset in a text. */
-export function lineOf(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length
-}

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { run } from './command.ts'
+import { run, start } from './command.ts'
 
 const FOLDER = fileURLToPath(new URL('../workloads', import.meta.url))
 const CORE = `${FOLDER}/core.yaml`
@@ -113,6 +114,18 @@ t.test('--output prints YAML or JSON, whatever came', async (t) => {
   )
   const one = await run(['inject', '-f', '-', '-o', 'json'], POD)
   t.equal(JSON.parse(one.out).kind, 'Pod')
+})
+
+t.test('a reader that has enough ends the command without a word', async (t) => {
+  const folder = t.testdir({ 'big.yaml': `${ASKS}---\n`.repeat(200) })
+  const child = start(['inject', '-f', `${folder}/big.yaml`])
+  let err = ''
+  child.stderr?.on('data', (data) => {
+    err += data
+  })
+  child.stdout?.once('data', () => child.stdout?.destroy())
+  const [code] = await once(child, 'close')
+  t.strictSame({ code, err }, { code: 0, err: '' })
 })
 
 const BOMB = ['a0: &a0 [x, x]']

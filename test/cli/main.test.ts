@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { run } from './command.ts'
 
-const VERBS = ['serve', 'review', 'test', 'metrics']
+const VERBS = 'serve review test metrics inject annotate collect report doctor disarm'.split(' ')
 
 for (const verb of VERBS) {
   t.test(`ridealong ${verb} --help says what it does, with examples`, async (t) => {

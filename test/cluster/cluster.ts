@@ -15,13 +15,15 @@ import { kubernetesVersion, tools } from './tools.ts'
 export const MINORS = ['1.36', '1.30'] as const
 export type Minor = (typeof MINORS)[number]
 
-export interface Options {
+/** Which cluster: there is at most one of each kind. */
+export interface Kind {
   readonly minor: Minor
   /** Whether pods run. Without a node, a cluster only admits them. */
   readonly hasNode: boolean
-  /** Hears what is being done and waited for. */
-  readonly say: (line: string) => void
 }
+
+/** Hears what is being done and waited for. */
+export type Say = (line: string) => void
 
 /** A cluster that runs. */
 export interface Cluster {
@@ -34,14 +36,14 @@ export interface Cluster {
   readonly daemons: readonly Daemon[]
 }
 
-/** Where the cluster of a minor keeps all that it has. */
-export function folderOf(minor: Minor): string {
-  return join(tmpdir(), `ridealong-cluster-${minor}`)
+/** Where a cluster keeps all that it has. */
+function folderOf({ minor, hasNode }: Kind): string {
+  return join(tmpdir(), `ridealong-cluster-${minor}${hasNode ? '' : '-plane'}`)
 }
 
 /** The cluster that `up` has started, if it did and nobody ended it. */
-export async function find(minor: Minor): Promise<Cluster | undefined> {
-  const text = await readFile(join(folderOf(minor), 'cluster.json'), 'utf8').catch(() => undefined)
+export async function find(kind: Kind): Promise<Cluster | undefined> {
+  const text = await readFile(join(folderOf(kind), 'cluster.json'), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : JSON.parse(text)
 }
 
@@ -50,16 +52,16 @@ export async function find(minor: Minor): Promise<Cluster | undefined> {
  *
  * @throws an error that says what did not start, with the last of its log; nothing is left running
  */
-export async function up(options: Options): Promise<Cluster> {
-  const { minor, hasNode, say } = options
+export async function up(kind: Kind, say: Say): Promise<Cluster> {
+  const { minor, hasNode } = kind
   if (hasNode && minor !== MINORS[0])
     throw new Error(`Kubernetes ${minor} runs without a node here`)
-  const found = await find(minor)
-  if (found?.daemons.every(isRunning) && found.hasNode === hasNode) return found
-  if (found !== undefined) await down(minor, say)
+  const found = await find(kind)
+  if (found?.daemons.every(isRunning)) return found
+  if (found !== undefined) await down(kind, say)
   const programs = await programsOf(minor, say)
   const etcd = await tools('etcd', say)
-  const folder = folderOf(minor)
+  const folder = folderOf(kind)
   await mkdir(folder, { recursive: true })
   const cluster: Cluster = {
     folder,
@@ -73,23 +75,19 @@ export async function up(options: Options): Promise<Cluster> {
     const running = await startControlPlane(cluster, etcd, say)
     return hasNode ? await startNode(running, say) : running
   } catch (error) {
-    await down(minor, say)
+    await down(kind, say)
     throw error
   }
 }
 
 /** The convention of controller-runtime's envtest: a folder that holds the programs already. */
-async function programsOf(minor: Minor, say: Options['say']): Promise<string> {
+async function programsOf(minor: Minor, say: Say): Promise<string> {
   const assets = process.env.KUBEBUILDER_ASSETS
   const isThere = assets !== undefined && existsSync(join(assets, 'kubelet'))
   return isThere && minor === MINORS[0] ? assets : tools(`kubernetes-${minor}`, say)
 }
 
-async function startControlPlane(
-  cluster: Cluster,
-  etcd: string,
-  say: Options['say'],
-): Promise<Cluster> {
+async function startControlPlane(cluster: Cluster, etcd: string, say: Say): Promise<Cluster> {
   const { folder, programs, hasNode } = cluster
   const [first, ...others] = await freePorts(5)
   const [etcdPeer, apiserver, controllerManager, scheduler] = others
@@ -113,7 +111,7 @@ async function startControlPlane(
   return running
 }
 
-async function startNode(cluster: Cluster, say: Options['say']): Promise<Cluster> {
+async function startNode(cluster: Cluster, say: Say): Promise<Cluster> {
   const { folder, programs } = cluster
   const [kubelet = 0, metrics = 0, healthz = 0] = await freePorts(3)
   const here = { folder, programs, ports: { kubelet, metrics, healthz } }
@@ -175,9 +173,9 @@ async function lastOf(folder: string, name: string): Promise<string> {
 }
 
 /** Ends what `up` started, in reverse, and removes what it left. */
-export async function down(minor: Minor, say: Options['say']): Promise<void> {
-  const cluster = await find(minor)
-  if (cluster === undefined) return say(`no cluster of Kubernetes ${minor} runs`)
+export async function down(kind: Kind, say: Say): Promise<void> {
+  const cluster = await find(kind)
+  if (cluster === undefined) return say(`no such cluster of Kubernetes ${kind.minor} runs`)
   if (cluster.hasNode) {
     say('ending the pods')
     await endPods(cluster)

@@ -1,12 +1,24 @@
 /** A real Kubernetes for tests: `npm run cluster`, `npm run cluster -- down`. */
 import { Command, Option } from 'commander'
-import { down, find, MINORS, up } from './cluster.ts'
+import { down, find, type Kind, MINORS, type Minor, up } from './cluster.ts'
 import { isRunning } from './daemon.ts'
 import { problemOfPrerequisites } from './prerequisites.ts'
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-const minor = new Option('--kubernetes <minor>', 'the version').choices(MINORS).default(MINORS[0])
+/** The options of every verb: which cluster is meant. */
+function withKind(command: Command): Command {
+  return command
+    .addOption(new Option('--kubernetes <minor>', 'the version').choices(MINORS).default(MINORS[0]))
+    .option('--no-node', 'without containerd and kubelet: pods are admitted and do not run')
+}
+
+interface Chosen {
+  readonly kubernetes: Minor
+  readonly node: boolean
+}
+
+const kindOf = ({ kubernetes, node }: Chosen): Kind => ({ minor: kubernetes, hasNode: node })
 
 const program = new Command('cluster')
   .description('a real Kubernetes on loopback, for tests')
@@ -20,24 +32,19 @@ Examples:
   $ npm run cluster -- down                   # end it; nothing is left`,
   )
 
-program
-  .command('up', { isDefault: true })
+withKind(program.command('up', { isDefault: true }))
   .description("start it, and print the kubeconfig's path")
-  .addOption(minor)
-  .option('--no-node', 'without containerd and kubelet: pods are admitted and do not run')
-  .action(async (options) => {
-    const problem = await problemOfPrerequisites(options.node)
+  .action(async (chosen: Chosen) => {
+    const problem = await problemOfPrerequisites(chosen.node)
     if (problem !== undefined) throw new Error(problem)
-    const cluster = await up({ minor: options.kubernetes, hasNode: options.node, say })
+    const cluster = await up(kindOf(chosen), say)
     process.stdout.write(`${cluster.kubeconfig}\n`)
   })
 
-program
-  .command('status')
+withKind(program.command('status'))
   .description('what runs')
-  .addOption(minor)
-  .action(async ({ kubernetes }) => {
-    const cluster = await find(kubernetes)
+  .action(async (chosen: Chosen) => {
+    const cluster = await find(kindOf(chosen))
     for (const daemon of cluster?.daemons ?? []) {
       const state = isRunning(daemon) ? 'running' : 'ended'
       process.stdout.write(`${daemon.name}\t${daemon.pid}\t${state}\n`)
@@ -46,11 +53,9 @@ program
     process.exitCode = isWhole ? 0 : 1
   })
 
-program
-  .command('down')
+withKind(program.command('down'))
   .description('end what was started, and leave nothing')
-  .addOption(minor)
-  .action(({ kubernetes }) => down(kubernetes, say))
+  .action((chosen: Chosen) => down(kindOf(chosen), say))
 
 program.parseAsync().catch((error) => {
   say(error instanceof Error ? error.message : String(error))

@@ -48,7 +48,7 @@ const CERTIFICATES = join(tmpdir(), 'k8s-webhook-server', 'serving-certs')
 async function startOperator(t: Test, cluster: Cluster): Promise<void> {
   const program = join(await tools('training-operator', () => {}), 'training-operator.v1')
   const source = await moduleFolder('training-operator', OPERATOR)
-  await kubectl(cluster, ['apply', '--server-side', '-f', join(source, 'manifests/base/crds')])
+  await kubectl(cluster, ['apply', '--server-side', '-k', join(source, 'manifests/base/crds')])
   await kubectl(cluster, ['apply', '-f', '-'], list(GROUND))
   const folder = join(cluster.folder, 'training-operator')
   await mkdir(folder, { recursive: true })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { type Cluster, down, MINORS, up } from './cluster.ts'
+import { type Cluster, down, type Kind, MINORS, up } from './cluster.ts'
 import { buildTarget, DEBIAN_IMAGE, IMAGES, load } from './images.ts'
 import { PAUSE_IMAGE } from './node.ts'
 import { problemOfPrerequisites } from './prerequisites.ts'
@@ -17,7 +17,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 const PROGRAMS: readonly Module[] = ['helm-4', 'training-operator']
 
 /** Tests that need no node, and run on the oldest version too. */
-const WITHOUT_NODE = ['recordings', 'crds', 'caches', 'beside']
+const WITHOUT_NODE = ['recordings', 'crds', 'caches', 'beside', 'policies', 'removal']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
@@ -53,7 +53,8 @@ function tap(cluster: Cluster, files: readonly string[]): Promise<boolean> {
   const env = {
     ...process.env,
     KUBECONFIG: cluster.kubeconfig,
-    RIDEALONG_TEST_KUBERNETES: cluster.version.split('.').slice(0, 2).join('.').slice(1),
+    RIDEALONG_TEST_KUBERNETES: /\d+\.\d+/.exec(cluster.version)?.[0],
+    RIDEALONG_TEST_NODE: cluster.hasNode ? 'yes' : 'no',
   }
   const words = ['run', '--disable-coverage', '--jobs=1', '--timeout=900', ...files]
   const child = spawn('tap', words, { cwd: REPOSITORY, env, stdio: 'inherit' })
@@ -62,17 +63,20 @@ function tap(cluster: Cluster, files: readonly string[]): Promise<boolean> {
   })
 }
 
+const [newest, oldest] = MINORS
+const NEWEST: Kind = { minor: newest, hasNode: true }
+const OLDEST: Kind = { minor: oldest, hasNode: false }
+
 async function test(names: readonly string[], keep: boolean): Promise<boolean> {
-  const [newest, oldest] = MINORS
-  const cluster = await timed('Kubernetes', () => up({ minor: newest, hasNode: true, say }))
+  const cluster = await timed(`Kubernetes ${newest}`, () => up(NEWEST, say))
   for (const program of PROGRAMS) await timed(program, () => tools(program, say))
   await timed('images', () => loadImages(cluster))
-  const hasPassed = await timed('tests', () => tap(cluster, filesOf(names)))
-  if (!keep) await timed('end', () => down(newest, say))
+  const hasPassed = await timed(`tests on ${newest}`, () => tap(cluster, filesOf(names)))
+  if (!keep) await timed('end', () => down(NEWEST, say))
   if (names.length > 0) return hasPassed
-  const old = await timed(`Kubernetes ${oldest}`, () => up({ minor: oldest, hasNode: false, say }))
+  const old = await timed(`Kubernetes ${oldest}`, () => up(OLDEST, say))
   const hasPassedToo = await timed(`tests on ${oldest}`, () => tap(old, filesOf(WITHOUT_NODE)))
-  if (!keep) await down(oldest, say)
+  if (!keep) await down(OLDEST, say)
   return hasPassed && hasPassedToo
 }
 

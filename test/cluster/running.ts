@@ -1,14 +1,18 @@
 import type { Test } from 'tap'
 import { type Api, openApi } from './api.ts'
-import { type Cluster, find, MINORS, type Minor } from './cluster.ts'
+import { type Cluster, find, type Kind, MINORS } from './cluster.ts'
 import { until } from './until.ts'
 
-const given = process.env.RIDEALONG_TEST_KUBERNETES
-export const MINOR: Minor = MINORS.find((minor) => minor === given) ?? MINORS[0]
+/** Which cluster `npm run test:cluster` has started: its minor, and whether it has a node. */
+const { RIDEALONG_TEST_KUBERNETES: given, RIDEALONG_TEST_NODE: node } = process.env
+const KIND: Kind = {
+  minor: MINORS.find((minor) => minor === given) ?? MINORS[0],
+  hasNode: node !== 'no',
+}
 
-/** The cluster that `npm run test:cluster` has started, and a way to call it for as long as a test runs. */
+/** The cluster of the tests, and a way to call it for as long as a test runs. */
 export async function runningCluster(t: Test): Promise<{ cluster: Cluster; api: Api }> {
-  const cluster = await find(MINOR)
+  const cluster = await find(KIND)
   if (cluster === undefined) throw new Error('no cluster runs: npm run cluster starts one')
   const api = await openApi(cluster)
   t.teardown(() => api.close())

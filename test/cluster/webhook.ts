@@ -10,7 +10,8 @@ import { run, tools } from './tools.ts'
 import { until } from './until.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
-const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+/** Where the apiserver keeps the configurations of mutating webhooks. */
+export const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 
 /** The webhook as a process beside the cluster, called by URL. */
 export interface Webhook {
@@ -29,12 +30,14 @@ export interface WebhookOptions {
   /** Words for `serve`, after its own. */
   readonly words?: readonly string[]
   readonly name?: string
+  /** Whether to run what `npm run build` made, as the image does. */
+  readonly built?: boolean
 }
 
 /** Starts the webhook and has the apiserver call it, with the configuration that the chart installs. */
 export async function startWebhook(
   cluster: Cluster,
-  { words = [], name = 'ridealong' }: WebhookOptions = {},
+  { words = [], name = 'ridealong', built = false }: WebhookOptions = {},
 ): Promise<Webhook> {
   const [port = 0, statusPort = 0] = await freePorts(2)
   const folder = join(cluster.folder, name)
@@ -44,7 +47,7 @@ export async function startWebhook(
     cluster.folder,
     process.execPath,
     [
-      join(REPOSITORY, 'src/cli/main.ts'),
+      join(REPOSITORY, built ? 'dist/src/cli/main.js' : 'src/cli/main.ts'),
       ...['serve', '--kubeconfig', cluster.kubeconfig, '--drain-quiet', '0'],
       ...['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')],
       ...['--host', '127.0.0.1', '--port', `${port}`, '--status-port', `${statusPort}`],
@@ -66,7 +69,7 @@ export async function startWebhook(
     metrics: async () => (await status('/metrics')).text(),
     stop: () => stop(daemon),
     remove: async () => {
-      await api.delete(`${CONFIGURATION}/${name}`)
+      await api.delete(`${CONFIGURATIONS}/${name}`)
       api.close()
       await stop(daemon)
     },
@@ -79,8 +82,15 @@ interface Called {
   readonly url: string
 }
 
-/** The chart's own configuration, with the Service replaced by a URL. */
-async function configure(cluster: Cluster, api: Api, { name, ca, url }: Called): Promise<void> {
+/**
+ * Has the apiserver call a server with the chart's own configuration, the Service replaced by a URL, and
+ * waits until it does.
+ */
+export async function configure(
+  cluster: Cluster,
+  api: Api,
+  { name, ca, url }: Called,
+): Promise<void> {
   const chart = join(REPOSITORY, 'charts/ridealong')
   const helm = join(await tools('helm-4', () => {}), 'helm')
   const rendered = await run(helm, [

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { readReview } from '../../src/core/review.ts'
+import { leavesItToNamespace, readReview } from '../../src/core/review.ts'
+import { reviewOf } from './build.ts'
 
 const envelope = (request: unknown) => ({
   apiVersion: 'admission.k8s.io/v1',
@@ -92,5 +93,18 @@ t.test('what is no AdmissionReview of version v1 is said to be none', async (t) 
     const review = readReview(body)
     t.match(review, { problem: named }, JSON.stringify(body))
     t.notOk('uid' in review)
+  }
+})
+
+t.test('a pod leaves it to its namespace unless it has an inject of its own', async (t) => {
+  const leaves = (metadata: unknown) => {
+    return leavesItToNamespace(reviewOf({ metadata }))
+  }
+  t.equal(leaves({ annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }), false)
+  t.equal(leaves({ annotations: { 'ridealong.dev/inject': 'false' } }), false)
+  t.equal(leaves({ annotations: { 'ridealong.dev/inject': '' } }), false)
+  t.equal(leaves({ annotations: { 'ridealong.dev/mode': 'native' } }), true)
+  for (const metadata of [undefined, null, 7, {}, { annotations: null }, { annotations: 'x' }]) {
+    t.equal(leaves(metadata), true)
   }
 })

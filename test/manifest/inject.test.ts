@@ -167,6 +167,28 @@ t.test('a template without metadata gets it before its spec', async (t) => {
   t.equal(undone(out), text)
 })
 
+t.test('a pod without metadata gets it, and what stands around it stays', async (t) => {
+  const text = 'apiVersion: v1\nkind: Pod # one\n\n# what runs\nspec:\n  containers:\n  - name: a\n'
+  const out = textOf(injected(text, PERF))
+  t.match(
+    out,
+    /\n# what runs\nmetadata:\n {2}annotations:\n {4}ridealong.dev\/status: '.*'\nspec:\n/,
+  )
+  t.equal(undone(out), text)
+})
+
+t.test('a block of text at the end of a pod stays what it is', async (t) => {
+  for (const mark of ['|', '|-', '|+', '>', '|2']) {
+    for (const after of ['', '\n\n', '---\nkind: Service\n', 'status: {}\n', '# end\n']) {
+      const script = `    args:\n    - ${mark}\n      sleep 1\n\n      sleep 2\n`
+      const text = `${POD}  containers:\n  - name: a\n${script}${after}`
+      const out = textOf(injected(text, PERF))
+      t.match(out, `${script.trimEnd()}\n`)
+      t.equal(undone(out), text, JSON.stringify(mark + after))
+    }
+  }
+})
+
 t.test('dashes stand as those of the containers do', async (t) => {
   const text = `${POD}    containers:\n      - name: a\n`
   t.match(textOf(injected(text, PERF)), /\n {4}volumes:\n {6}- name: ridealong/)
@@ -237,6 +259,17 @@ t.test('a block of text that ends the file without a line break is not lengthene
   t.throws(() => injected(text, PERF), /end the file with a line break$/)
   const whole = `${text}\n`
   t.equal(undone(textOf(injected(whole, PERF))), whole)
+})
+
+t.test('an observer that lost its restartPolicy gets it again, and goes with it', async (t) => {
+  const text = `${POD}  containers:\n  - name: a\n`
+  const whole = textOf(injected(text, PERF))
+  const stripped = whole.replace('    restartPolicy: Always\n', '')
+  t.not(stripped, whole)
+  const [restored] = injected(stripped, PERF)
+  t.equal(restored?.outcomes[0]?.decision.outcome, 'restored')
+  t.match(restored?.text, 'restartPolicy: Always')
+  t.equal(undone(restored?.text ?? ''), text)
 })
 
 t.test('what was made up in a status takes no container out', async (t) => {

@@ -1,19 +1,19 @@
 {{/*
-The metrics by name, as documents: the program's own, with the image that is installed, then those of
-the values.
+The metrics by name, each the text of a document: the program's own, word by word but for the image that
+is installed, then those of the values.
 */}}
-{{- define "ridealong.catalog" -}}
+{{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
 {{- $image := .Values.observer.image -}}
+{{- $lines := printf "    image: %s\n    imagePullPolicy: %s" (include "ridealong.image" (list . $image)) $image.pullPolicy -}}
 {{- range $path, $_ := .Files.Glob "files/catalog/*.yaml" -}}
-{{- $document := $.Files.Get $path | fromYaml -}}
-{{- $_ := set $document.spec.container "image" (include "ridealong.image" (list $ $image)) -}}
-{{- $_ := set $document.spec.container "imagePullPolicy" $image.pullPolicy -}}
-{{- $_ := set $documents $document.metadata.name $document -}}
+{{- $text := regexReplaceAllLiteral "(?m)^    image: .*$" ($.Files.Get $path) $lines -}}
+{{- $_ := set $documents ($path | base | trimSuffix ".yaml") $text -}}
 {{- end -}}
 {{- range $name, $spec := .Values.catalog.metrics -}}
 {{- $metadata := dict "name" $name -}}
-{{- $_ := set $documents $name (dict "apiVersion" "ridealong.dev/v1alpha1" "kind" "Metric" "metadata" $metadata "spec" $spec) -}}
+{{- $document := dict "apiVersion" "ridealong.dev/v1alpha1" "kind" "Metric" "metadata" $metadata "spec" $spec -}}
+{{- $_ := set $documents $name (toYaml $document) -}}
 {{- end -}}
 {{- toYaml $documents -}}
 {{- end -}}
@@ -21,8 +21,8 @@ the values.
 {{/* What keeps each image of the catalog in use: pull policy and command, by image. */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
-{{- range $name, $document := include "ridealong.catalog" . | fromYaml -}}
-{{- $container := $document.spec.container -}}
+{{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
+{{- $container := (fromYaml $text).spec.container -}}
 {{- $command := get $.Values.imageHolder.commandByMetric $name | default $.Values.imageHolder.command -}}
 {{- $policy := default "IfNotPresent" $container.imagePullPolicy -}}
 {{- $_ := set $images $container.image (dict "command" $command "pullPolicy" $policy) -}}

@@ -384,6 +384,18 @@ t.test('a right that is missing is told once and counted, and tried at each pass
   )
 })
 
+t.test('after a failure the other labels wait for the next pass', async (t) => {
+  const { standIn } = await watch(t, {
+    prepare(standIn) {
+      standIn.faults.refuse = [PATCHES, 500]
+      for (const name of ['a', 'b', 'c']) standIn.put('namespaces', namespace(name, ASKING))
+    },
+  })
+  await until('one is tried', () => standIn.count(PATCHES) === 1)
+  await sleep(200)
+  t.equal(standIn.count(PATCHES), 1)
+})
+
 t.test('one that stops leaves no connection and asks no more', async (t) => {
   const { standIn, cluster } = await watch(t)
   cluster.stop()

@@ -1,0 +1,140 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parser } from '@prometheus-io/lezer-promql'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { BUILT_IN, loadCatalog } from '../../src/catalog/load.ts'
+import metricSchema from '../../src/catalog/metric.schema.json' with { type: 'json' }
+import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../../src/core/json.ts'
+import { CHART, PROGRAMS, render, run, skip } from './programs.ts'
+import { EVERYTHING, LITTLE } from './values.ts'
+
+function objectsOf(manifests: string): readonly Fields[] {
+  return parseAllDocuments(manifests)
+    .map((document) => fieldsOf(document.toJS()))
+    .filter((object) => object !== undefined)
+}
+
+const read = (path: string) => readFileSync(path, 'utf8')
+const valuesSchema = JSON.parse(read(join(CHART, 'values.schema.json')))
+
+t.test('the chart holds the documents of the built-in catalog', (t) => {
+  const names = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
+  const copies = join(CHART, 'files/catalog')
+  t.same(readdirSync(copies).sort(), names.sort(), '`npm run chart:catalog` copies them')
+  for (const name of names) t.equal(read(join(copies, name)), read(join(BUILT_IN, name)), name)
+  t.end()
+})
+
+t.test('metrics of the values are held to the schema of the catalog', (t) => {
+  const { metric, ...definitions } = valuesSchema.definitions
+  t.same(metric, metricSchema.properties.spec)
+  for (const [name, definition] of Object.entries(metricSchema.definitions)) {
+    t.same(definitions[name], definition, name)
+  }
+  const { description: _, ...name } = metricSchema.properties.metadata.properties.name
+  t.same(valuesSchema.properties.catalog.properties.metrics.propertyNames, name)
+  t.end()
+})
+
+/** Places in a schema where an object may have keys that no schema names. */
+function openPlaces(schema: unknown, place = '#'): readonly string[] {
+  const { type, properties, additionalProperties, description } = fieldsOrNone(schema)
+  const isOpen =
+    type === 'object' && additionalProperties === undefined && description === undefined
+  const inner = Object.entries(fieldsOrNone(properties)).flatMap(([key, value]) =>
+    openPlaces(value, `${place}/${key}`),
+  )
+  return isOpen ? [place, ...inner] : inner
+}
+
+t.test('every key of the values is known, but for objects of Kubernetes itself', (t) => {
+  t.same(openPlaces(valuesSchema), [])
+  t.equal(valuesSchema.additionalProperties, false)
+  t.end()
+})
+
+t.test('every value has a schema, and a comment or a name that says it', (t) => {
+  const [values] = objectsOf(read(join(CHART, 'values.yaml')))
+  const known = Object.keys(valuesSchema.properties).filter((key) => key !== 'global')
+  t.same(Object.keys(values ?? {}).sort(), known.sort())
+  t.end()
+})
+
+t.test('Helm finds no fault with the chart', { skip }, (t) => {
+  for (const helm of ['helm-4', 'helm-3'] as const) {
+    const { code, out, err } = run(PROGRAMS[helm], ['lint', '--strict', CHART])
+    t.equal(code, 0, `${helm}: ${out}${err}`)
+  }
+  t.end()
+})
+
+t.test('Helm 3 renders the same objects as Helm 4', { skip }, (t) => {
+  for (const values of [[], EVERYTHING, LITTLE]) {
+    const byName = (helm: 'helm-3' | 'helm-4') =>
+      objectsOf(render(values, helm))
+        .map((object) => JSON.stringify(object))
+        .sort()
+    t.same(byName('helm-3'), byName('helm-4'))
+  }
+  t.end()
+})
+
+t.test("every branch of every template does what the chart's own tests say", { skip }, (t) => {
+  const { code, out, err } = run(PROGRAMS['helm-unittest'], ['--strict', CHART])
+  t.equal(code, 0, out + err)
+  t.end()
+})
+
+t.test('every template has a suite', (t) => {
+  const names = readdirSync(join(CHART, 'tests')).filter((name) => name.endsWith('_test.yaml'))
+  const suites = names.map((name) => read(join(CHART, 'tests', name)))
+  const templates = readdirSync(join(CHART, 'templates'), { recursive: true, encoding: 'utf8' })
+  for (const name of templates.filter((path) => /^[^_].*\.(yaml|txt)$/.test(path))) {
+    t.ok(
+      suites.some((suite) => suite.includes(name)),
+      name,
+    )
+  }
+  t.end()
+})
+
+t.test('the program loads the catalog that the chart installs', { skip }, async (t) => {
+  const objects = objectsOf(render([]))
+  const map = objects.find(({ metadata }) => fieldsOrNone(metadata).name === 'ridealong-catalog')
+  const folder = t.testdir(fieldsOrNone(map?.data) as Record<string, string>)
+  const [installed, builtIn] = await Promise.all([loadCatalog({ folder }), loadCatalog({})])
+  t.same([...installed.metrics.keys()].sort(), [...builtIn.metrics.keys()].sort())
+  for (const [name, metric] of builtIn.metrics) {
+    const container = { ...metric.container, imagePullPolicy: 'IfNotPresent' }
+    t.same(installed.metrics.get(name), { ...metric, container }, name)
+  }
+})
+
+t.test('every expression that is shown or alerted on is PromQL', { skip }, (t) => {
+  const rule = objectsOf(render(EVERYTHING)).find(({ kind }) => kind === 'PrometheusRule')
+  const rules = listOrNone(fieldsOrNone(rule?.spec).groups).flatMap((group) =>
+    listOrNone(fieldsOrNone(group).rules),
+  )
+  const dashboard = JSON.parse(read(join(CHART, 'files/dashboard.json')))
+  const panels: { expr: string }[] = dashboard.panels.flatMap(
+    ({ targets }: { targets: { expr: string }[] }) => targets,
+  )
+  const asked = panels.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'))
+  const alerted = rules.map((each) => String(fieldsOrNone(each).expr))
+  t.ok(alerted.length > 5 && asked.length > 5)
+  for (const expression of [...asked, ...alerted]) t.equal(faultOf(expression), undefined)
+  t.equal(faultOf('sum by (a) (rate(b[5m])'), 23, 'and one that is not is found')
+  t.end()
+})
+
+/** The place of the first error in a PromQL expression. */
+function faultOf(expression: string): number | undefined {
+  let fault: number | undefined
+  parser.parse(expression).iterate({
+    enter: ({ type, from }) => {
+      if (type.isError) fault ??= from
+    },
+  })
+  return fault
+}

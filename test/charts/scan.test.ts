@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CHECKOV, CHECKOV_CONFIG } from './checkov.ts'
+import { render, run, skip } from './programs.ts'
+
+/** It is a large program; on a busy machine it takes half a minute to begin. */
+const PATIENCE_MS = 300_000
+
+const DIGEST = `sha256:${'0'.repeat(64)}`
+
+const isMissing = !existsSync(CHECKOV) && process.env.CI !== 'true'
+
+t.test(
+  'a scanner of manifests finds nothing, but for exceptions with a reason',
+  { skip: isMissing ? 'checkov is not installed: `npm run test:chart` does that' : skip },
+  (t) => {
+    t.setTimeout(PATIENCE_MS)
+    const manifests = render([`image.digest=${DIGEST}`, `observer.image.digest=${DIGEST}`])
+    const folder = t.testdir({ 'ridealong.yaml': manifests })
+    // A file, since it looks into no folder whose name begins with a dot.
+    const file = join(folder, 'ridealong.yaml')
+    const scan = () => run(CHECKOV, ['--config-file', CHECKOV_CONFIG, '--file', file])
+    const { code, out, err } = scan()
+    t.equal(code, 0, out + err)
+    t.testdir({
+      'ridealong.yaml': manifests.replace('allowPrivilegeEscalation: false', 'privileged: true'),
+    })
+    t.equal(scan().code, 1, 'and finds what is wrong')
+    t.end()
+  },
+)

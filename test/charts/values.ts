@@ -1,0 +1,25 @@
+/** Values that switch every optional part of the chart on, or to its other side. */
+export const PROVIDED = [
+  'certificates.mode=provided',
+  'certificates.provided.secretName=tls',
+  'certificates.provided.caBundle=-----BEGIN CERTIFICATE-----',
+] as const
+
+export const EVERYTHING = [
+  'serviceMonitor.enabled=true',
+  'prometheusRule.enabled=true',
+  'grafanaDashboard.enabled=true',
+  'guard.denyNamespaceSelector.matchLabels.guard=deny',
+  'webhook.priorityClassName=system-cluster-critical',
+  'imagePullSecrets[0].name=registry',
+] as const
+
+export const LITTLE = [
+  ...PROVIDED,
+  'arming.repair=false',
+  'guard.enabled=false',
+  'imageHolder.enabled=false',
+  'networkPolicy.enabled=false',
+  'podDisruptionBudget.enabled=false',
+  'removal.enabled=false',
+] as const
