@@ -323,7 +323,7 @@ export async function startServer(t: Test, options: StartOptions = {}): Promise<
     port: 0,
     statusPort: 0,
     host: '127.0.0.1',
-    namespaces: join(folder, 'namespaces.yaml'),
+    namespaces: others.kubeconfig === undefined ? join(folder, 'namespaces.yaml') : undefined,
     catalog: catalog && join(folder, 'catalog'),
     excludedNamespaces: ['kube-system'],
     drain: { quietMs: 1, limitMs: 1000 },

@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly catalog: () => Catalog
   readonly namespaces: NamespaceSource
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The images that at least one node is known to hold now; there is none where nobody watches. */
+  readonly heldImages?: (() => ReadonlySet<string>) | undefined
   readonly metrics: Metrics
   readonly log: Logger
   readonly maxEventLoopDelayMs?: number | undefined
@@ -117,7 +119,9 @@ function reviewPod(review: Review, options: AppOptions) {
 
 function answerIn(namespace: Namespace, review: Review, start: number, options: AppOptions) {
   const { catalog, excludedNamespaces } = options
-  const answer = answerPod(review, { catalog: catalog(), namespace, excludedNamespaces })
+  const heldImages = options.heldImages?.()
+  const settings = { catalog: catalog(), namespace, excludedNamespaces, heldImages }
+  const answer = answerPod(review, settings)
   return record(review, answer, (performance.now() - start) / 1000, options)
 }
 

@@ -18,6 +18,8 @@ export interface NamespaceSource {
 export interface FollowedNamespaces extends NamespaceSource {
   /** What stands in the way of knowing them as they are. */
   checks(): readonly Check[]
+  /** The images that at least one node is known to hold; there is none where nobody watches. */
+  readonly heldImages?: (() => ReadonlySet<string>) | undefined
   stop(): void
 }
 

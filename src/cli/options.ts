@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { NAMESPACE_NAME } from '../core/namespace.ts'
 import { EXCLUDED_NAMESPACES } from './settings.ts'
 
 /** The options of every verb that answers as the webhook would. */
@@ -38,6 +39,12 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
     if (value >= minimum && value <= maximum) return value
     throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`)
   }
+}
+
+/** Reads the value of an option that becomes a part of a path. */
+export function namespaceName(text: string): string {
+  if (NAMESPACE_NAME.test(text)) return text
+  throw new InvalidArgumentError('It must be the name of a namespace.')
 }
 
 /** Prints what was asked for. */
