@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { parseAllDocuments } from 'yaml'
-import { type Cluster, down, find, MINORS, up } from './cluster.ts'
+import { type Cluster, down, find, type Kind, MINORS, up } from './cluster.ts'
 import { kubectl } from './kubectl.ts'
 import { problemOfPrerequisites } from './prerequisites.ts'
 import { type RunningRecorder, startRecorder } from './recorder.ts'
@@ -111,6 +111,10 @@ async function record(
   }
 }
 
+/** The cluster of the tests, if it runs; else one that only admits pods, for this recording. */
+const WITH_NODE: Kind = { minor: MINORS[0], hasNode: true }
+const PLANE: Kind = { minor: MINORS[0], hasNode: false }
+
 const program = new Command('record')
   .description('record the pods that a real Kubernetes makes of manifests, as new cases')
   .argument('[manifest...]', 'YAML files', [join(TEST, 'workloads', 'core.yaml')])
@@ -125,15 +129,14 @@ Examples:
   )
   .action(async (files: readonly string[], { into, namespace }) => {
     const manifests = readManifests(files, namespace)
-    const [minor] = MINORS
-    const found = await find(minor)
+    const found = (await find(WITH_NODE)) ?? (await find(PLANE))
     const problem = found === undefined ? await problemOfPrerequisites(false) : undefined
     if (problem !== undefined) throw new Error(problem)
-    const cluster = found ?? (await up({ minor, hasNode: false, say }))
+    const cluster = found ?? (await up(PLANE, say))
     try {
       process.exitCode = (await record(cluster, manifests, into)) ? 0 : 1
     } finally {
-      if (found === undefined) await down(minor, say)
+      if (found === undefined) await down(PLANE, say)
     }
   })
 
