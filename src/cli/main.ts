@@ -39,9 +39,6 @@ function buildProgram(): Command {
   return program
 }
 
-// Whoever reads may have read enough, as `| head` does.
-process.stdout.on('error', () => process.exit(process.exitCode))
-
 try {
   await buildProgram().parseAsync()
 } catch (error) {

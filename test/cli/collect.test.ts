@@ -263,7 +263,7 @@ t.test('an apiserver that refuses is heard, one that is gone is named', async (t
   )
 })
 
-t.test('a reader that goes away is said, and is no defect', async (t) => {
+t.test('a reader that has read enough is no trouble', async (t) => {
   const many = Array.from({ length: 40 }, (_, rank) => rank)
   const world = {
     pods: () => many.map((rank) => pod({ rank })),
@@ -275,8 +275,8 @@ t.test('a reader that goes away is said, and is no defect', async (t) => {
   if (!stdout || !stderr) throw new Error('the streams are piped')
   stdout.once('data', () => stdout.destroy())
   const [err, [code]] = await Promise.all([text(stderr), once(child, 'exit')])
-  t.equal(code, 2)
-  t.match(err, /^ridealong: cannot write on: .*EPIPE\n$/)
+  t.equal(code, 0)
+  t.equal(err, '')
 })
 
 t.test('a kubeconfig that is none is named', async (t) => {
