@@ -25,7 +25,9 @@ const VERBS = [
 
 // Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.trouble)
+  if (error.code === 'EPIPE') process.exit(EXIT.ok)
+  process.stderr.write(`ridealong: cannot write what was asked for: ${error.message}\n`)
+  process.exit(EXIT.trouble)
 })
 
 /** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
