@@ -1,6 +1,7 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { FORMS, shown } from '../explain/show.ts'
 import { EXIT } from './errors.ts'
-import { examples, print, withCluster } from './options.ts'
+import { examples, print, withCluster, withNamespaces } from './options.ts'
 
 // The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
 
@@ -27,4 +28,35 @@ export function addDisarm(program: Command): void {
     .option('--certificate <name...>', 'a Certificate, and the Secret of its name, taken away last')
     .addHelpText('after', examples('disarm', 'disarm --webhook-configuration ridealong'))
     .action(async (options) => (await import('./disarm.ts')).disarm(options, print))
+}
+
+/** Declares the verb `explain`. */
+export function addExplain(program: Command): void {
+  withCluster(withNamespaces(program.command('explain')))
+    .description('say why a pod has observers, or has none: every rule in order')
+    .argument('[what]', 'KIND/NAME in the cluster, as pod/lammps-0 or job/lammps')
+    .option(
+      '-f, --filename <file...>',
+      'manifests, recorded AdmissionReviews or pods, a folder, or - for standard input',
+    )
+    .option('-n, --namespace <name>', 'where it is, or what does not say goes', 'default')
+    .option('--namespaces <file>', "the Namespaces, in place of a cluster's")
+    .option('--offline', 'ask no cluster about a file')
+    .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .addHelpText(
+      'after',
+      examples(
+        'explain pod/lammps-0-x2x4k -n hpc',
+        'explain minicluster/lammps -n hpc',
+        'explain -f job.yaml -n hpc',
+        'explain --offline -f review.json -o json | jq .[].reason',
+      ),
+    )
+    .action(async (what, options) => {
+      const { explain, exitOf } = await import('./explain.ts')
+      const explanations = await explain(what, options)
+      print(shown(explanations, options.output))
+      process.exitCode = exitOf(explanations)
+    })
 }

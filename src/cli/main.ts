@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addDisarm, addDoctor } from './cluster-verbs.ts'
+import { addDisarm, addDoctor, addExplain } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
@@ -15,6 +15,7 @@ const VERBS = [
   addMetrics,
   addInject,
   addAnnotate,
+  addExplain,
   addDoctor,
   addDisarm,
 ] as const
