@@ -13,20 +13,21 @@ export interface ServedKind {
 }
 
 /** The kinds in namespaces that a cluster serves, in the order of its groups, each in its preferred version. */
-export async function readKinds({ look }: Reader): Promise<readonly ServedKind[]> {
-  const groups = await look('/apis')
-  const listed = 'value' in groups ? listOrNone(groups.value?.groups).map(fieldsOrNone) : []
+export async function readKinds({ get, look }: Reader): Promise<readonly ServedKind[]> {
+  const listed = listOrNone((await get('/apis'))?.groups).map(fieldsOrNone)
   const roots = listed.flatMap((group) => {
     const version = textOf(fieldsOrNone(group.preferredVersion).groupVersion)
     return version === undefined ? [] : [`/apis/${version}`]
   })
-  const all = await Promise.all(['/api/v1', ...roots].map((root) => kindsAt(root, look)))
-  return all.flat()
+  // An API that another server brings may be away; the rest is not.
+  const lists = await Promise.all(roots.map(look))
+  const others = lists.map((list) => ('value' in list ? list.value : undefined))
+  const core = kindsIn('/api/v1', await get('/api/v1'))
+  return [...core, ...roots.flatMap((root, index) => kindsIn(root, others[index]))]
 }
 
-async function kindsAt(root: string, look: Reader['look']): Promise<readonly ServedKind[]> {
-  const list = await look(root)
-  const resources = 'value' in list ? listOrNone(list.value?.resources).map(fieldsOrNone) : []
+function kindsIn(root: string, list: Fields | undefined): readonly ServedKind[] {
+  const resources = listOrNone(list?.resources).map(fieldsOrNone)
   const group = root === '/api/v1' ? '' : (root.split('/')[2] ?? '')
   return resources.flatMap((resource) => {
     const { name: plural, kind, singularName, shortNames, namespaced } = resource
