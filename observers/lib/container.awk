@@ -25,6 +25,8 @@ function place_of(pid) {
 # Finds out where the observer itself is.
 function read_own_place() {
   HAS_NAMES = container_of("self") != ""
+  # In the process namespace of one container, its process 1 is the application; in a shared one, the pod's own.
+  IS_POD = HAS_NAMES && container_of(1) == ""
   OWN_PLACE = place_of("self")
   IS_OBSERVER[OWN_PLACE] = 1
   IS_OBSERVER["perf-sysstat"] = IS_OBSERVER["io-sysstat"] = 1

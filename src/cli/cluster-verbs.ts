@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { FORMS, shown } from '../explain/show.ts'
 import { EXIT } from './errors.ts'
-import { examples, print, withCluster, withNamespaces } from './options.ts'
+import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
 
 // The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
 
@@ -59,4 +59,28 @@ export function addExplain(program: Command): void {
       print(shown(explanations, options.output))
       process.exitCode = exitOf(explanations)
     })
+}
+
+/** Declares the verb `attach`. */
+export function addAttach(program: Command): void {
+  withCluster(withSettings(program.command('attach')))
+    .description('observe a pod that already runs, with an ephemeral container')
+    .argument('<pod>', 'its name')
+    .requiredOption('--metric <name>', 'what is to be collected')
+    .option('-n, --namespace <name>', 'where the pod is', 'default')
+    .option('--target-container <name>', 'the container to observe')
+    .option('--option <name=value...>', 'an option of the metric, as rate=5')
+    .addHelpText(
+      'after',
+      [
+        examples(
+          'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
+          'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
+        ),
+        '',
+        'An ephemeral container stays until its pod is gone. Where the pod shares no process namespace it is',
+        "killed with its target's process 1, before it has closed its log: completions=N ends it by itself.",
+      ].join('\n'),
+    )
+    .action(async (pod, options) => print(await (await import('./attach.ts')).attach(pod, options)))
 }

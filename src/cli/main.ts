@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addDisarm, addDoctor, addExplain } from './cluster-verbs.ts'
+import { addAttach, addDisarm, addDoctor, addExplain } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
@@ -16,6 +16,7 @@ const VERBS = [
   addInject,
   addAnnotate,
   addExplain,
+  addAttach,
   addDoctor,
   addDisarm,
 ] as const
