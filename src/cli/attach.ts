@@ -35,7 +35,10 @@ export async function attach(name: string, options: AttachOptions): Promise<stri
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const pod = await reader.get(`${path}/pods/${encodeURIComponent(name)}`)
   if (pod === undefined) throw new UsageError(`namespace ${namespace} has no pod ${name}`)
-  const place = { catalog, namespace: readNamespace(namespace, await reader.get(path)) }
+  // Who may not read the namespace hears from the apiserver itself what it enforces.
+  const found = await reader.look(path)
+  const object = 'value' in found ? found.value : undefined
+  const place = { catalog, namespace: readNamespace(namespace, object) }
   const attached = ephemeral(pod, asked, place)
   if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
   const at = `${path}/pods/${encodeURIComponent(name)}`
