@@ -1,7 +1,6 @@
-import { type Command, Option } from 'commander'
-import { FORMS, shown } from '../explain/show.ts'
+import type { Command } from 'commander'
 import { EXIT } from './errors.ts'
-import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
+import { examples, print, wholeNumber, withCluster } from './options.ts'
 
 // The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
 
@@ -30,57 +29,33 @@ export function addDisarm(program: Command): void {
     .action(async (options) => (await import('./disarm.ts')).disarm(options, print))
 }
 
-/** Declares the verb `explain`. */
-export function addExplain(program: Command): void {
-  withCluster(withNamespaces(program.command('explain')))
-    .description('say why a pod has observers, or has none: every rule in order')
-    .argument('[what]', 'KIND/NAME in the cluster, as pod/lammps-0 or job/lammps')
+/** Declares the verb `record`. */
+export function addRecord(program: Command): void {
+  withCluster(program.command('record').description('write what the apiserver sends to files'))
+    .argument('<dir>', 'a folder of cases, as `test` reads them; none that is there is changed')
+    .requiredOption('--url <url>', 'where the apiserver reaches this machine: https://HOST:PORT')
+    .option('--namespace <name...>', "of the pods (default: that of the kubeconfig's context)")
+    .option('--selector <labels>', 'labels of the pods, as kubectl writes them: app=web,!legacy')
+    .option('--count <n>', 'end after so many', wholeNumber(1, 999_999))
+    .option('--timeout <seconds>', 'end after so long', wholeNumber(1, 86_400))
+    .option('--host <address>', 'address to listen on', '::')
+    .option('--port <port>', "port to listen on (default: the URL's)", wholeNumber(1, 65_535))
     .option(
-      '-f, --filename <file...>',
-      'manifests, recorded AdmissionReviews or pods, a folder, or - for standard input',
+      '--name <name>',
+      'of the MutatingWebhookConfiguration; they are called in the order of their names',
+      'ride-along-recorder',
     )
-    .option('-n, --namespace <name>', 'where it is, or what does not say goes', 'default')
-    .option('--namespaces <file>', "the Namespaces, in place of a cluster's")
-    .option('--offline', 'ask no cluster about a file')
-    .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .option('--force', 'replace a MutatingWebhookConfiguration of that name')
     .addHelpText(
       'after',
       examples(
-        'explain pod/lammps-0-x2x4k -n hpc',
-        'explain minicluster/lammps -n hpc',
-        'explain -f job.yaml -n hpc',
-        'explain --offline -f review.json -o json | jq .[].reason',
+        'record cases --url https://10.0.0.7:8443 --namespace hpc',
+        'record cases --url https://10.0.0.7:8443 --selector app=lammps --count 4 --timeout 600',
       ),
     )
-    .action(async (what, options) => {
-      const { explain, exitOf } = await import('./explain.ts')
-      const explanations = await explain(what, options)
-      print(shown(explanations, options.output))
-      process.exitCode = exitOf(explanations)
+    .action(async (dir, options) => {
+      const { record } = await import('./record.ts')
+      const isEnough = await record(dir, options, print)
+      process.exitCode = isEnough ? EXIT.ok : EXIT.no
     })
-}
-
-/** Declares the verb `attach`. */
-export function addAttach(program: Command): void {
-  withCluster(withSettings(program.command('attach')))
-    .description('observe a pod that already runs, with an ephemeral container')
-    .argument('<pod>', 'its name')
-    .requiredOption('--metric <name>', 'what is to be collected')
-    .option('-n, --namespace <name>', 'where the pod is', 'default')
-    .option('--target-container <name>', 'the container to observe')
-    .option('--option <name=value...>', 'an option of the metric, as rate=5')
-    .addHelpText(
-      'after',
-      [
-        examples(
-          'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
-          'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
-        ),
-        '',
-        'An ephemeral container stays until its pod is gone. Where the pod shares no process namespace it is',
-        "killed with its target's process 1, before it has closed its log: completions=N ends it by itself.",
-      ].join('\n'),
-    )
-    .action(async (pod, options) => print(await (await import('./attach.ts')).attach(pod, options)))
 }

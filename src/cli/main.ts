@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addAttach, addDisarm, addDoctor, addExplain } from './cluster-verbs.ts'
+import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
+import { addAttach, addExplain } from './pod-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
 
@@ -12,11 +14,14 @@ const VERBS = [
   addServe,
   addReview,
   addTest,
+  addRecord,
   addMetrics,
   addInject,
   addAnnotate,
   addExplain,
   addAttach,
+  addCollect,
+  addReport,
   addDoctor,
   addDisarm,
 ] as const

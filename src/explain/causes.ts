@@ -33,6 +33,8 @@ export const REMEDIES = {
   'limit-range':
     "the message names the LimitRange and its rule; give room for the observer's limits",
   quota: "the message names the ResourceQuota; raise it by the observer's limits for each pod",
+  'observer-unavailable':
+    'the message names the image: No node has the image. Pods that are created when one has it are observed',
   privilege: 'an administrator labels the namespace ridealong.dev/privilege',
   'not-asked':
     'the annotation did not reach the pod: annotate.md says where each operator copies it from',

@@ -34,7 +34,8 @@ export function explain(facts: Facts): Explanation {
   const answer = answerPod(cameAs(facts), settingsFor(facts))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
-  const rules = ruleFindings(stopped, requestOf(facts))
+  const knowsImages = out?.outcome === 'injected' || facts.settings.heldImages !== undefined
+  const rules = ruleFindings(stopped, requestOf(facts), knowsImages)
   const created = facts.created
     ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
     : []

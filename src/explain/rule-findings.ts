@@ -2,7 +2,7 @@ import type { Decision } from '../core/decision.ts'
 import { REASONS, type Reason } from '../core/reasons.ts'
 import type { Request } from '../core/request.ts'
 import { type Finding, find, stop } from './finding.ts'
-import { RULES } from './rules.ts'
+import { IMAGE_RULE, RULES, type Rule } from './rules.ts'
 
 /** The rule that kept observers out, if one did. */
 export interface Stopped {
@@ -16,14 +16,25 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
 }
 
 /** Every rule of the decision in order: those before the one that stopped the pod let it pass, those after were not reached. */
-export function ruleFindings(stopped: Stopped | undefined, request: Request): readonly Finding[] {
+export function ruleFindings(
+  stopped: Stopped | undefined,
+  request: Request,
+  knowsImages: boolean,
+): readonly Finding[] {
   if (stopped?.reason === 'internal-error') return [defect(stopped)]
   const last = RULES.findIndex(({ reasons }) => stopped && reasons.includes(stopped.reason))
-  return RULES.map(({ name, passed }, index) => {
-    if (stopped !== undefined && index === last) return stopFinding(name, stopped)
-    if (last >= 0 && index > last) return find(name, 'open', 'not reached')
-    return find(name, 'ok', name === 'request' ? described(request) : passed)
+  return RULES.map((rule, index) => {
+    if (stopped !== undefined && index === last) return stopFinding(rule.name, stopped)
+    const isReached = last < 0 || index < last
+    return isReached ? passed(rule, request, knowsImages) : find(rule.name, 'open', 'not reached')
   })
+}
+
+function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
+  if (rule.name === IMAGE_RULE && !knowsImages) {
+    return find(rule.name, 'unknown', 'which nodes hold it, the webhook knows')
+  }
+  return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
 
 /** Observers that ride already are no obstacle. */

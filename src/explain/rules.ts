@@ -7,6 +7,9 @@ export interface Rule {
   readonly passed: string
 }
 
+/** The rule that only a webhook which watches nodes can judge. */
+export const IMAGE_RULE = 'image'
+
 /** In the order in which src/core/answer.ts and src/core/decide.ts ask. A defect of ours can be met at any of them. */
 export const RULES: readonly Rule[] = [
   { name: 'operation', reasons: ['not-create'], passed: 'a pod is created' },
@@ -29,5 +32,6 @@ export const RULES: readonly Rule[] = [
   { name: 'Pod Security', reasons: ['pod-security'], passed: 'admits the observer' },
   { name: 'LimitRange', reasons: ['limit-range'], passed: 'admits the pod with its observers' },
   { name: 'ResourceQuota', reasons: ['quota'], passed: 'admits the pod with its observers' },
+  { name: IMAGE_RULE, reasons: ['observer-unavailable'], passed: 'a node holds it' },
   { name: 'annotations', reasons: ['too-large'], passed: 'have room for the status' },
 ]

@@ -64,6 +64,7 @@ export function explained(pod: unknown, situation: Situation = {}, created?: Jso
       catalog: situation.catalog ?? CATALOG,
       namespace: readNamespace(name, namespace, all),
       excludedNamespaces: new Set(excluded),
+      heldImages: situation.heldImages && new Set(situation.heldImages),
     },
     pods: situation.pods ?? 1,
     namespace: { value: namespace },

@@ -92,6 +92,11 @@ const CASES: Readonly<Record<Reason, Case>> = {
     where: { rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
     sentence: /left: ResourceQuota "compute".*/,
   },
+  'observer-unavailable': {
+    pod: askingPod(),
+    where: { heldImages: [] },
+    sentence: /left: no node is known to hold registry\.example\/observer:1/,
+  },
   privilege: {
     pod: podOf({ 'ridealong.dev/inject': 'trace-stat' }),
     sentence: /left: trace-stat needs privileged; .* grants restricted/,
