@@ -5,6 +5,7 @@ import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
+import { addAttach, addExplain } from './pod-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
 
@@ -17,6 +18,8 @@ const VERBS = [
   addMetrics,
   addInject,
   addAnnotate,
+  addExplain,
+  addAttach,
   addCollect,
   addReport,
   addDoctor,
