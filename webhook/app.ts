@@ -10,7 +10,7 @@ import { ANSWER } from './answer-schema.ts'
 import { readBody } from './body.ts'
 import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import type { NamespaceSource } from './namespaces.ts'
+import { type NamespaceSource, NotKnownYet } from './namespaces.ts'
 import { answerNotFound, answerProblem, NotAReview, problemOf } from './problem.ts'
 
 /**
@@ -85,8 +85,7 @@ export async function buildApp(options: AppOptions) {
     // An interval without a measurement counts as an endless delay, so it may not be shorter.
     sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {
-      // With a whole number of seconds the apiserver asks again, a POST too (client-go rest/with_retry.go).
-      answerProblem(metrics, reply.header('retry-after', '1'), 'overloaded', 'ask again in 1 s')
+      answerProblem(metrics, reply, 'overloaded', 'ask again in 1 s')
     },
   })
   app.post<{ Body?: Review }>('/mutate/pods', { schema: ANSWER }, ({ body }) => {
@@ -107,7 +106,10 @@ function bodyOf(review: Review | null | undefined): Review {
 function reviewPod(review: Review, options: AppOptions) {
   const start = performance.now()
   const answer = (namespace: Namespace) => answerIn(namespace, review, start, options)
-  const fail = (fault: unknown) => record(review, answerFault(review, fault), 0, options)
+  const fail = (fault: unknown) => {
+    if (fault instanceof NotKnownYet) throw fault
+    return record(review, answerFault(review, fault), 0, options)
+  }
   try {
     const namespace = options.namespaces.find(review.namespace, leavesItToNamespace(review))
     // What a cache holds is answered in the same turn of the event loop.

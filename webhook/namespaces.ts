@@ -5,11 +5,25 @@ import { readDocuments } from '../src/documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
 import type { Check } from './status-app.ts'
 
-/** Where the server learns what a namespace says. Never fails: a namespace unknown says nothing. */
+/**
+ * Thrown where a namespace is said to ask, is not known to, and the apiserver does not answer: a
+ * replica that starts knows nothing, and may be called before anybody has seen that it is not ready.
+ */
+export class NotKnownYet extends Error {
+  readonly code = 'NOT_KNOWN_YET'
+  readonly statusCode = 503
+
+  constructor() {
+    super('what the namespace asks is not known yet: ask again in 1 s')
+  }
+}
+
+/** Where the server learns what a namespace says. A namespace unknown says nothing. */
 export interface NamespaceSource {
   /**
    * @param mustAsk whether a pod is here because its namespace asks, so that one which does not is
    * perhaps known too late
+   * @throws NotKnownYet, also as a rejection, where `mustAsk` and it is
    */
   find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>
 }

@@ -12,6 +12,7 @@ const PROBLEMS = {
   'body-too-large': 413,
   'not-application-json': 415,
   overloaded: 503,
+  'not-known-yet': 503,
   'internal-error': 500,
 } as const
 
@@ -23,6 +24,7 @@ const BY_CODE: Readonly<Record<string, Problem>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'not-application-json',
   NOT_A_REVIEW: 'not-a-review',
+  NOT_KNOWN_YET: 'not-known-yet',
 }
 
 /** Thrown for a body that is not JSON. */
@@ -49,7 +51,10 @@ export function answerProblem(
   message: string,
 ): FastifyReply {
   metrics.reviews.inc({ outcome: 'invalid', reason: problem })
-  return reply.code(PROBLEMS[problem]).send({ error: problem, message })
+  const status = PROBLEMS[problem]
+  // With a whole number of seconds the apiserver asks again, a POST too (client-go rest/with_retry.go).
+  if (status === 503) reply.header('retry-after', '1')
+  return reply.code(status).send({ error: problem, message })
 }
 
 /** The word for what Fastify, or a route of ours, threw. */

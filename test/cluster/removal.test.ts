@@ -4,6 +4,7 @@ import { buildStatusApp, type Check } from '../../webhook/status-app.ts'
 import { run } from '../cli/command.ts'
 import { kubectl } from './kubectl.ts'
 import { createNamespace, runningCluster } from './running.ts'
+import { startWebhook } from './webhook.ts'
 
 // What helm runs before it removes the chart, and as its test, on an apiserver without a webhook.
 
@@ -105,6 +106,17 @@ t.test('disarm says what the apiserver refuses, and what stays', async (t) => {
     err,
     /^ridealong: namespaces keep their label ridealong\.dev\/armed: .*cannot list resource/,
   )
+})
+
+t.test('disarm says which label a webhook puts back', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const webhook = await startWebhook(cluster, { name: 'staying' })
+  t.teardown(() => webhook.remove())
+  const annotations = { 'ridealong.dev/inject': 'perf-sysstat' }
+  await createNamespace(t, api, 'annotated-armed', { annotations })
+  const { code, err } = await run(['disarm', '--kubeconfig', cluster.kubeconfig])
+  t.equal(code, 2)
+  t.match(err, /Namespace annotated-armed keeps its label: a webhook sets it again/)
 })
 
 t.test('doctor says that the apiserver gets no answer, and what the webhook says', async (t) => {

@@ -14,7 +14,7 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /** Programs that the tests use beside Kubernetes itself. */
-const PROGRAMS: readonly Module[] = ['helm-4', 'training-operator']
+const PROGRAMS: readonly Module[] = ['helm-4', 'helm-3', 'training-operator', 'cert-manager']
 
 /** Tests that need no node, and run on an older version too. */
 const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']

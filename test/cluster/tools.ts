@@ -21,6 +21,7 @@ export type Module =
   | 'helm-unittest'
   | 'kubeconform'
   | 'training-operator'
+  | 'cert-manager'
 
 /** The version of Kubernetes that a module of it pins, as v1.36.3. Its go.mod is the one place that says so. */
 export async function kubernetesVersion(module: Module): Promise<string> {

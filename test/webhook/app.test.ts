@@ -6,6 +6,7 @@ import { type Metric, PRIVILEGES } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import type { Namespace } from '../../src/core/namespace.ts'
 import { readBody } from '../../webhook/body.ts'
+import { NotKnownYet } from '../../webhook/namespaces.ts'
 import {
   type Answer,
   ASKING,
@@ -388,6 +389,23 @@ t.test('a server that cannot keep up asks to be asked again', async (t) => {
   const labels = { outcome: 'invalid', reason: 'overloaded' }
   t.ok((sampleOf(await app.metrics(), 'ridealong_reviews_total', labels) ?? 0) >= 1)
   await until('it keeps up again', async () => (await post(app, PODS, asking)).status === 200)
+})
+
+t.test('a server that does not know yet what a namespace asks is asked again', async (t) => {
+  for (const find of [
+    () => Promise.reject(new NotKnownYet()),
+    () => {
+      throw new NotKnownYet()
+    },
+  ]) {
+    const app = await startApp(t, { namespaces: { find } })
+    const answer = await post(app, PODS, asking)
+    t.equal(answer.status, 503)
+    t.equal(answer.headers['retry-after'], '1')
+    t.equal(JSON.parse(answer.body).error, 'not-known-yet')
+    const labels = { outcome: 'invalid', reason: 'not-known-yet' }
+    t.equal(sampleOf(await app.metrics(), 'ridealong_reviews_total', labels), 1)
+  }
 })
 
 t.test('who prefers no pod to one without observers is told what is known', async (t) => {

@@ -1,6 +1,6 @@
 import { readNamespace } from '../../src/core/namespace.ts'
 import { asks } from '../../src/core/request.ts'
-import type { NamespaceSource } from '../namespaces.ts'
+import { type NamespaceSource, NotKnownYet } from '../namespaces.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Lookup } from './lookup.ts'
 
@@ -20,7 +20,12 @@ export function finder(
     const known = knowledge.find(name)
     const isEnough = known !== undefined && (!mustAsk || asks(known.annotations))
     if (isEnough && isComplete()) return known
-    const best = () => knowledge.find(name) ?? readNamespace(name, undefined)
-    return look(name)?.then(best) ?? best()
+    const best = (isAnswered: boolean) => {
+      const found = knowledge.find(name) ?? readNamespace(name, undefined)
+      if (mustAsk && !isAnswered && !asks(found.annotations)) throw new NotKnownYet()
+      return found
+    }
+    const looked = look(name)
+    return looked instanceof Promise ? looked.then(best) : best(looked)
   }
 }

@@ -18,9 +18,11 @@ export interface LookupOptions {
 
 /**
  * Asks the apiserver about one namespace, now, and fills in what is known of it. Never fails, and takes
- * no longer than `lookupMs`. Undefined where it was done a moment ago.
+ * no longer than `lookupMs`. Where it was done a moment ago, nothing is asked.
+ *
+ * @returns whether the apiserver said what the namespace is
  */
-export type Lookup = (name: string) => Promise<void> | undefined
+export type Lookup = (name: string) => Promise<boolean> | boolean
 
 /**
  * Makes lookups. Callers that ask for the same namespace share one, and one that was just looked up is
@@ -33,17 +35,25 @@ export type Lookup = (name: string) => Promise<void> | undefined
  * plugin/pkg/admission/limitranger/admission.go).
  */
 export function createLookup({ api, knowledge, pace, onEnd }: LookupOptions): Lookup {
-  const current = new Map<string, Promise<void> | undefined>()
+  const current = new Map<string, Promise<boolean> | boolean>()
   const look = async (name: string) => {
     const patience = new AbortController()
+    let isAnswered = false
+    const settled = () => {
+      isAnswered = true
+    }
     const late = sleep(pace.lookupMs, new Error(`no answer within ${pace.lookupMs} ms`), UNREF)
-    onEnd(name, await Promise.race([fill(name, api, knowledge, patience.signal), late]))
+    onEnd(name, await Promise.race([fill(name, api, knowledge, patience.signal, settled), late]))
     patience.abort()
-    current.set(name, undefined)
+    current.set(name, isAnswered)
     setTimeout(() => current.delete(name), pace.lookupRestMs).unref()
+    return isAnswered
   }
   return (name) => {
-    if (current.has(name) || !NAMESPACE_NAME.test(name)) return current.get(name)
+    // A name that none has is known not to be there.
+    if (!NAMESPACE_NAME.test(name)) return true
+    const running = current.get(name)
+    if (running !== undefined) return running
     const lookup = look(name)
     current.set(name, lookup)
     return lookup
@@ -53,6 +63,7 @@ export function createLookup({ api, knowledge, pace, onEnd }: LookupOptions): Lo
 /**
  * Each answer counts as it comes: one that is late takes nothing from the others.
  *
+ * @param settled called when the namespace itself is known
  * @returns what went wrong, if anything did
  */
 async function fill(
@@ -60,11 +71,13 @@ async function fill(
   api: Apiserver,
   { collections }: Knowledge,
   signal: AbortSignal,
+  settled: () => void,
 ): Promise<unknown> {
   const path = `/api/v1/namespaces/${name}`
   const fillNamespace = async () => {
     const item = namespaceItem(await api.ask({ path, signal }))
     collections.namespaces.settle(name, [item], item.resourceVersion)
+    settled()
   }
   const fillRules = async (resource: 'limitranges' | 'resourcequotas') => {
     const { items, metadata } = await api.ask({ path: `${path}/${resource}`, signal })

@@ -150,7 +150,11 @@ t.test('one that was just asked is left alone for a while, and then asked again'
   await cluster.find('hpc', true)
   t.notOk(cluster.find('hpc', true) instanceof Promise)
   t.equal(standIn.count(LOOKS), 1)
-  await until('it is asked again', () => cluster.find('hpc', true) instanceof Promise)
+  await until('it is asked again', async () => {
+    const found = cluster.find('hpc', true)
+    await found
+    return found instanceof Promise
+  })
 })
 
 t.test('an apiserver that does not answer holds a pod back no longer than it may', async (t) => {
@@ -159,11 +163,35 @@ t.test('an apiserver that does not answer holds a pod back no longer than it may
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
   standIn.faults.hang = /^GET .*\/namespaces\/./
-  const found = await cluster.find('new', true)
+  const found = await cluster.find('new', false)
   t.equal(found.name, 'new')
   t.equal(found.annotations.size, 0)
   t.equal(await metric('lookups_total', { outcome: 'failed' }), 1)
   t.ok(lines.some((line) => line.includes('no answer within 100 ms')))
+})
+
+t.test('a pod that is here for its namespace is asked about again, not left', async (t) => {
+  const { standIn, cluster, injected } = await watch(t, {
+    pace: { lookupMs: 100 },
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
+  })
+  standIn.faults.hang = /^GET .*\/namespaces\/./
+  const find = async (name: string) => cluster.find(name, true)
+  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' })
+  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'nor while the apiserver is left alone')
+  await t.rejects(find('hpc'), { code: 'NOT_KNOWN_YET' }, 'it may ask since a moment ago')
+  standIn.put('namespaces', namespace('new', ASKING))
+  await until('it is known', () => injected('new') === 'perf-sysstat')
+  t.equal((await find('new')).annotations.get(KEYS.inject), 'perf-sysstat')
+})
+
+t.test('where the namespace is said not to ask, its rules are not waited for', async (t) => {
+  const { standIn, cluster } = await watch(t, {
+    pace: { lookupMs: 300 },
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
+  })
+  standIn.faults.refuse = [/limitranges$/, 403]
+  t.equal((await cluster.find('hpc', true)).annotations.size, 0)
 })
 
 t.test('rules that do not come take nothing from the namespace that does', async (t) => {

@@ -1,0 +1,173 @@
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import type { Api } from './api.ts'
+import { startCertManager } from './cert-manager.ts'
+import type { Cluster } from './cluster.ts'
+import { CHART, helm, metricsOf, OWN_IMAGES, type Release, replicasOf } from './helm.ts'
+import { kubectl } from './kubectl.ts'
+import { miniCluster } from './mini-cluster.ts'
+import { createNamespace, runningCluster } from './running.ts'
+import { until } from './until.ts'
+
+// What one command installs, in a namespace that enforces Pod Security restricted, with the real
+// cert-manager: people annotate, pods are observed, and one command takes all of it away.
+
+const NAME = 'ridealong-install'
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
+const BUSY = 'end=$(($(date +%s) + 6)); while [ $(date +%s) -lt $end ]; do :; done'
+
+const pod = (annotations: object) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { generateName: 'install-', annotations },
+  spec: { containers: [{ name: 'app', image: 'app' }] },
+})
+
+/** What the webhook says of a pod that is only tried. */
+async function statusOf(api: Api, namespace: string, annotations: object): Promise<unknown> {
+  const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`
+  const { body } = await api.post(path, pod(annotations))
+  return JSON.parse(body.metadata?.annotations?.['ridealong.dev/status'] ?? '{}')
+}
+
+t.test('what one command installs', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await startCertManager(t, cluster)
+  await createNamespace(t, api, NAME, { labels: RESTRICTED })
+  const release = { cluster, name: NAME }
+  await createNamespace(t, api, 'install-annotated')
+  await createNamespace(t, api, 'install-quiet')
+  await helm(release, 'install', [CHART, ...OWN_IMAGES])
+
+  await t.test('replicas are ready', async (t) => {
+    const replicas = await replicasOf(release)
+    t.match(replicas, [{ isReady: true }, { isReady: true }])
+  })
+
+  await t.test('helm test passes', async (t) => {
+    t.match(await helm(release, 'test'), /Phase: +Succeeded/)
+  })
+
+  await t.test('the pods of a MiniCluster are observed in a namespace that asks', async (t) => {
+    await annotate(api, 'install-annotated')
+    await isObserved(t, cluster, 'install-annotated')
+  })
+
+  await t.test('a pod created right after its namespace was annotated is observed', async (t) => {
+    for (let i = 0; i < 10; i += 1) {
+      const namespace = `install-${i}`
+      await createNamespace(t, api, namespace)
+      await annotate(api, namespace)
+      t.match(await statusOf(api, namespace, {}), { outcome: 'injected' })
+    }
+  })
+
+  await t.test('a metric that an upgrade brings is there without a restart', async (t) => {
+    await servesNewMetric(t, api, release)
+  })
+
+  await t.test('helm uninstall leaves nothing but the namespace', async (t) => {
+    await helm(release, 'uninstall')
+    await isGone(t, release)
+  })
+
+  await t.test('Helm 3 installs it again, Helm 4 upgrades it, and Helm 3 removes it', async (t) => {
+    await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
+    t.match(await helm(release, 'test', [], 'helm-3'), /Phase: +Succeeded/)
+    const words = ['--reuse-values', '--set', 'webhook.timeoutSeconds=2']
+    await helm(release, 'upgrade', [CHART, ...words])
+    t.match(await helm(release, 'test'), /Phase: +Succeeded/)
+    await helm(release, 'uninstall', [], 'helm-3')
+    await isGone(t, release)
+  })
+})
+
+async function annotate(api: Api, namespace: string): Promise<void> {
+  const metadata = { annotations: ASKS }
+  const { body } = await api.merge(`/api/v1/namespaces/${namespace}`, { metadata })
+  if (body.metadata.labels['ridealong.dev/armed'] !== 'true') {
+    throw new Error(`${namespace} is annotated and not armed`)
+  }
+}
+
+/** Both ranks of a MiniCluster are measured, and it completes. */
+async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise<void> {
+  const job = miniCluster('lammps', BUSY)
+  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(job))
+  const complete = ['wait', '--for=condition=Complete', 'job/lammps', '-n', namespace]
+  await kubectl(cluster, [...complete, '--timeout=180s'])
+  const words = ['get', 'pods', '-n', namespace, '-l', 'job-name=lammps', '-o', 'json']
+  const { items } = JSON.parse(await kubectl(cluster, words))
+  t.equal(items.length, 2)
+  for (const { metadata, spec } of items) {
+    t.equal(spec.shareProcessNamespace, true, 'its containers share their processes')
+    const log = ['logs', '-n', namespace, metadata.name, '-c', 'perf-sysstat']
+    const text = await kubectl(cluster, log)
+    t.match(text, /METADATA START .*perf-sysstat/, 'the observer says what it is')
+    t.match(text, /METRICS OPERATOR TIMEPOINT/, 'and samples')
+  }
+}
+
+/** The built-in metric under another name, as values bring it. */
+async function ownMetric(cluster: Cluster): Promise<string> {
+  const words = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
+  const { data } = JSON.parse(await kubectl(cluster, words))
+  const { spec } = parse(data['perf-sysstat.yaml'])
+  const description = 'the same under a name of its own'
+  const metrics = { 'own-sysstat': { ...spec, description } }
+  return JSON.stringify(metrics)
+}
+
+async function servesNewMetric(t: Test, api: Api, release: Release): Promise<void> {
+  const asks = { 'ridealong.dev/inject': 'own-sysstat' }
+  const asked = () => statusOf(api, 'install-quiet', asks)
+  t.match(await asked(), { outcome: 'left', reason: 'unknown-metric' })
+  const before = await replicasOf(release)
+  const revisions = async () => {
+    const texts = await Promise.all((await replicasOf(release)).map(metricsOf))
+    return texts.map((text) => /^ridealong_catalog_info\{revision="(\w+)"\} 1$/m.exec(text)?.[1])
+  }
+  const [old] = await revisions()
+  const metrics = await ownMetric(release.cluster)
+  const words = ['--reuse-values', '--set-json', `catalog.metrics=${metrics}`]
+  await helm(release, 'upgrade', [CHART, ...words])
+  // A kubelet renews what it mounts about once a minute.
+  await until(
+    'every replica serves another catalog',
+    async () => (await revisions()).every((revision) => revision !== old),
+    150_000,
+  )
+  t.equal(new Set(await revisions()).size, 1, 'and the same')
+  t.match(await asked(), { outcome: 'injected', metrics: ['own-sysstat'] })
+  const after = await replicasOf(release)
+  t.same(identities(after), identities(before), 'no replica was replaced or restarted')
+}
+
+const identities = (replicas: Awaited<ReturnType<typeof replicasOf>>) =>
+  replicas.map(({ name, restarts }) => `${name} ${restarts}`).sort()
+
+/** What every namespace has by itself, and what tells of the past. */
+const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
+const PAST = /^events(\.|$)/
+
+async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
+  const list = async (words: readonly string[]) =>
+    (await kubectl(cluster, words)).split('\n').filter((line) => line !== '')
+  const kinds = (namespaced: boolean) =>
+    list(['api-resources', '--verbs=list', `--namespaced=${namespaced}`, '-o', 'name'])
+  const inside = (await kinds(true)).filter((kind) => !PAST.test(kind)).join(',')
+  const around = (await kinds(false)).join(',')
+  const left = async () => [
+    ...(await list(['get', inside, '-n', name, '-o', 'name', '--ignore-not-found'])),
+    ...(await list(['get', around, '-o', 'name', '-l', `app.kubernetes.io/instance=${name}`])),
+    ...(await list(['get', 'namespaces', '-o', 'name', '-l', 'ridealong.dev/armed'])),
+  ]
+  // Replicas and Secrets end a while after what they belong to.
+  await until(
+    'what is on its way out has gone',
+    async () => (await left()).length <= OF_EVERY_NAMESPACE.length,
+    90_000,
+  ).catch(() => {})
+  t.same((await left()).sort(), OF_EVERY_NAMESPACE)
+}
