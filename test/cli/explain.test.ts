@@ -5,10 +5,10 @@ import { parseAllDocuments } from 'yaml'
 import { CASES, run } from './command.ts'
 
 const FOLDER = fileURLToPath(new URL('../workloads', import.meta.url))
+const NAMESPACES = ['--namespaces', `${CASES}/namespaces.yaml`]
 const explain = (...words: readonly string[]) => run(['explain', '--offline', ...words])
 
 t.test('every recording comes out as the answer that is golden', async (t) => {
-  const namespaces = ['--namespaces', `${CASES}/namespaces.yaml`]
   const files = [
     'pod-share-false',
     'pod-windows',
@@ -22,7 +22,7 @@ t.test('every recording comes out as the answer that is golden', async (t) => {
       `${CASES}/${name}/review.json`,
       '-o',
       'json',
-      ...namespaces,
+      ...NAMESPACES,
     )
     t.equal(code, answer.outcome === 'injected' ? 0 : 1, name)
     const [{ outcome, reason }] = JSON.parse(out)
@@ -31,7 +31,7 @@ t.test('every recording comes out as the answer that is golden', async (t) => {
 })
 
 t.test('text ends in one sentence and what to do', async (t) => {
-  const { code, out } = await explain('-f', `${CASES}/pod-windows/review.json`)
+  const { code, out } = await explain('-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES)
   t.equal(code, 1)
   t.match(
     out,

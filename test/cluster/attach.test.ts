@@ -8,7 +8,7 @@ import { until } from './until.ts'
 
 // An ephemeral container on pods that run already, in namespaces that nobody has annotated.
 
-const BUSY = 'trap exit TERM; while :; do :; done'
+const BUSY = 'trap exit TERM; while :; do sleep 0.1; done'
 
 function pod(name: string, spec: object = {}) {
   const container = { name: 'app', image: DEBIAN_IMAGE, command: ['sh', '-c', BUSY] }
