@@ -24,13 +24,13 @@ ENV NODE_ENV=production
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["--help"]
 
+# What runs in a pod, as whatever user its target is, on a read-only root: gawk and sysstat are Debian's, and
+# nothing is fetched when it runs.
 FROM debian:bookworm-slim AS observer
-# gawk, since Debian's other awk has no whole numbers beyond 53 bits and no time.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends gawk sysstat \
   && rm -rf /var/lib/apt/lists/*
-COPY observers /opt/ridealong/observers
-RUN ln -s /opt/ridealong/observers/*-sysstat /usr/local/bin/
-# Ridealong gives an observer the user of its target; this is for whoever runs the image by itself.
+COPY observers/ /usr/local/lib/ridealong/
+RUN ln -s /usr/local/lib/ridealong/perf-sysstat /usr/local/lib/ridealong/io-sysstat /usr/local/bin/
 USER 65532:65532
 CMD ["perf-sysstat"]

@@ -1,24 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { parseAllDocuments } from 'yaml'
+import { readManifests } from './manifest/read.ts'
 
 /**
  * Reads the documents of a YAML or JSON file; empty ones are left out.
  *
- * @throws an error that names the file, and what is wrong with it
+ * @throws an error that names the file, the document and the line of what is wrong with it
  */
 export async function readDocuments(path: string): Promise<readonly unknown[]> {
-  const text = await readText(path)
-  try {
-    return parseAllDocuments(text).flatMap((document) => {
-      const [error] = document.errors
-      if (error !== undefined) throw error
-      const value: unknown = document.toJS({ maxAliasCount: 100 })
-      return value === null ? [] : [value]
-    })
-  } catch (error) {
-    const [sentence] = (error instanceof Error ? error.message : String(error)).split('\n')
-    throw new Error(`${path}: ${sentence}`)
-  }
+  const manifests = readManifests(path, await readText(path))
+  return manifests.flatMap(({ value }) => (value === null ? [] : [value]))
 }
 
 /**

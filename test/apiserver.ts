@@ -16,8 +16,10 @@ export interface Stored {
     readonly resourceVersion: string
     readonly labels?: Readonly<Record<string, string>>
     readonly annotations?: Readonly<Record<string, string>>
+    readonly generation?: number
   }
   readonly spec?: unknown
+  readonly status?: unknown
 }
 
 type Unstored = Omit<Stored, 'metadata'> & {
@@ -117,8 +119,11 @@ export class StandIn {
     const fault = this.#faultOf(`${method} ${pathname}`)
     if (fault === 'hang') return
     if (fault) return send(response, fault, { message: 'as the test wants it' })
-    const [, , , first = '', name, inner] = pathname.split('/')
-    if (searchParams.has('watch')) return this.#watch(response, first, searchParams)
+    // /api/v1, or the /apis/GROUP/VERSION of all that came later.
+    const [, first = '', name, inner] = pathname
+      .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')
+      .split('/')
+    if (searchParams.has('watch')) return this.#watch(response, inner ?? first, searchParams)
     if (name === undefined) return send(response, 200, this.#list(first, searchParams))
     if (inner !== undefined) return send(response, 200, this.#list(inner, searchParams, name))
     const object = this.get(first, name)
@@ -146,9 +151,12 @@ export class StandIn {
   }
 
   #list(resource: string, query: URLSearchParams, namespace?: string) {
+    const label = query.get('labelSelector')
     const all = [...this.#objects].flatMap(([key, object]) => {
-      const isWanted = namespace === undefined || object.metadata.namespace === namespace
-      return key.startsWith(`${resource}/`) && isWanted ? [object] : []
+      const { namespace: own, labels } = object.metadata
+      const isWanted = namespace === undefined || own === namespace
+      const isSelected = label === null || labels?.[label] !== undefined
+      return key.startsWith(`${resource}/`) && isWanted && isSelected ? [object] : []
     })
     const start = Number(query.get('continue') ?? 0)
     const end = start + Number(query.get('limit') ?? all.length)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { KEYS } from '../src/core/keys.ts'
 import { REASONS } from '../src/core/reasons.ts'
+import { REMEDIES } from '../src/explain/causes.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
@@ -44,4 +45,12 @@ t.test('troubleshooting says of every reason what to do, and of each in its plac
     known.filter(([, reason]) => reason.written === isWritten).map(([word]) => word)
   t.same(reasonsOf(written).sort(), words(true).sort())
   t.same(reasonsOf(silent).sort(), words(false).sort())
+})
+
+t.test('what explain says to do is what troubleshooting says', async (t) => {
+  const path = new URL('../docs/troubleshooting.md', import.meta.url)
+  const rows = [...readFileSync(path, 'utf8').matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
+  const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
+  const written = rows.map(([, reason, remedy = '']) => [reason, plain(remedy)])
+  t.strictSame(Object.fromEntries(written), REMEDIES)
 })

@@ -17,7 +17,7 @@ import { answerNotFound, answerProblem, NotAReview, problemOf } from './problem.
  * A review carries at most two objects of 3 MiB each, plus its envelope
  * (controller-runtime pkg/webhook/admission/http.go).
  */
-const BODY_LIMIT = 7 * 1024 * 1024
+export const BODY_LIMIT = 7 * 1024 * 1024
 
 /** The apiserver keeps idle connections for 90 s and never repeats a call that one of them broke. */
 const KEEP_ALIVE_MS = 120_000
@@ -25,8 +25,8 @@ const KEEP_ALIVE_MS = 120_000
 /** The longest that the apiserver waits for a webhook is 30 s; ours is asked to answer within 3. */
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** When callbacks wait this long, others can answer sooner: half a second of the three. */
-const MAX_EVENT_LOOP_DELAY_MS = 500
+/** When callbacks wait this long, others can answer sooner: one second of the three. */
+const MAX_EVENT_LOOP_DELAY_MS = 1000
 
 const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
 
@@ -36,9 +36,11 @@ export interface AppOptions {
   readonly catalog: () => Catalog
   readonly namespaces: NamespaceSource
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The images that at least one node is known to hold now; there is none where nobody watches. */
+  readonly heldImages?: (() => ReadonlySet<string>) | undefined
   readonly metrics: Metrics
   readonly log: Logger
-  readonly maxEventLoopDelayMs?: number
+  readonly maxEventLoopDelayMs?: number | undefined
 }
 
 export type App = Awaited<ReturnType<typeof buildApp>>
@@ -77,9 +79,11 @@ export async function buildApp(options: AppOptions) {
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)
   })
+  const { maxEventLoopDelayMs = MAX_EVENT_LOOP_DELAY_MS } = options
   await app.register(underPressure, {
-    maxEventLoopDelay: options.maxEventLoopDelayMs ?? MAX_EVENT_LOOP_DELAY_MS,
-    sampleInterval: 250,
+    maxEventLoopDelay: maxEventLoopDelayMs,
+    // An interval without a measurement counts as an endless delay, so it may not be shorter.
+    sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {
       answerProblem(metrics, reply, 'overloaded', 'ask again in 1 s')
     },
@@ -117,7 +121,9 @@ function reviewPod(review: Review, options: AppOptions) {
 
 function answerIn(namespace: Namespace, review: Review, start: number, options: AppOptions) {
   const { catalog, excludedNamespaces } = options
-  const answer = answerPod(review, { catalog: catalog(), namespace, excludedNamespaces })
+  const heldImages = options.heldImages?.()
+  const settings = { catalog: catalog(), namespace, excludedNamespaces, heldImages }
+  const answer = answerPod(review, settings)
   return record(review, answer, (performance.now() - start) / 1000, options)
 }
 

@@ -13,6 +13,8 @@ export interface NamespaceOptions extends FollowOptions {
   readonly kubeconfig?: string | undefined
   /** Namespaces whose label is left as it is. */
   readonly excludedNamespaces: readonly string[]
+  /** Where the DaemonSets are that keep observers' images on nodes; without it nobody watches. */
+  readonly imageHolders?: string | undefined
   readonly pace?: Pace | undefined
 }
 
@@ -26,12 +28,12 @@ export async function findNamespaces(
   options: NamespaceOptions,
   metrics: Metrics,
 ): Promise<() => FollowedNamespaces> {
-  const { namespaces: path, kubeconfig, log, pace } = options
+  const { namespaces: path, kubeconfig, imageHolders, log, pace } = options
   if (path !== undefined) return followFile(path, options, metrics)
   const access = await findCluster(kubeconfig)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
-  return () => watchCluster({ access, excludedNamespaces, registry, log, pace })
+  return () => watchCluster({ access, excludedNamespaces, imageHolders, registry, log, pace })
 }
 
 async function followFile(path: string, options: FollowOptions, metrics: Metrics) {

@@ -32,6 +32,8 @@ export interface NamespaceSource {
 export interface FollowedNamespaces extends NamespaceSource {
   /** What stands in the way of knowing them as they are. */
   checks(): readonly Check[]
+  /** The images that at least one node is known to hold; there is none where nobody watches. */
+  readonly heldImages?: (() => ReadonlySet<string>) | undefined
   stop(): void
 }
 
@@ -48,15 +50,29 @@ export interface NamespaceFile extends NamespaceSource {
  * @throws an error that names the file and the document which is none of these, and what it lacks
  */
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
-  const objects = (await readDocuments(path)).flatMap((document, place) => {
+  const objects = await readObjects(path)
+  const revision = createHash('sha256').update(JSON.stringify(objects)).digest('hex')
+  return { ...namespacesOf(objects), revision }
+}
+
+/**
+ * The names of the Namespaces in such a file.
+ *
+ * @throws an error that names the file and the document which does not hold
+ */
+export async function namespacesIn(path: string): Promise<readonly string[]> {
+  const objects = await readObjects(path)
+  return objects.filter(({ kind }) => kind === 'Namespace').map(({ namespace }) => namespace)
+}
+
+async function readObjects(path: string): Promise<readonly NamespaceObject[]> {
+  return (await readDocuments(path)).flatMap((document, place) => {
     return itemsOf(document).map((object) => {
       const read = readNamespaceObject(object)
       if ('problem' in read) throw new Error(`${path}: document ${place + 1} ${read.problem}`)
       return read
     })
   })
-  const revision = createHash('sha256').update(JSON.stringify(objects)).digest('hex')
-  return { ...namespacesOf(objects), revision }
 }
 
 /** Looks namespaces up among objects; of two Namespaces with one name the later counts. */

@@ -3,6 +3,7 @@ import { type App, buildApp, secureContextOf } from './app.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
 import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
 import { createMetrics } from './metrics.ts'
+import { showImages } from './observer-images.ts'
 import { buildStatusApp, type Check } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
@@ -12,6 +13,8 @@ export interface ServeOptions extends FileOptions, NamespaceOptions {
   readonly statusPort: number
   readonly host: string
   readonly drain: DrainOptions
+  /** When callbacks wait this long, load is shed; the app's own bound where absent. */
+  readonly maxEventLoopDelayMs?: number | undefined
 }
 
 /** A webhook that listens. */
@@ -29,27 +32,30 @@ export interface Server {
  * @throws an error that names the file or the port which stands in the way; nothing is left running
  */
 export async function serve(options: ServeOptions): Promise<Server> {
-  const { log } = options
+  const { log, pace } = options
   const metrics = createMetrics()
+  const { registry } = metrics
   const follow = await findNamespaces(options, metrics)
   let app: App | undefined
   const files = await followFiles(options, metrics, (keyPair) => {
     app?.server.setSecureContext(secureContextOf(keyPair))
   })
   const namespaces = follow()
+  const { heldImages } = namespaces
+  const catalog = () => files.catalog.current
+  const imageChecks = showImages({ registry, catalog, heldImages, pace })
   let isClosing = false
-  const statusApp = buildStatusApp(metrics.registry, () => [
+  const statusApp = buildStatusApp(registry, () => [
     { name: 'serving', problem: isClosing ? 'draining' : undefined, fatal: true },
     ...fileChecks(files),
     ...namespaces.checks(),
+    ...imageChecks(),
   ])
   app = await buildApp({
+    ...{ catalog, namespaces, heldImages, metrics, log },
     tls: files.keyPair.current,
-    catalog: () => files.catalog.current,
-    namespaces,
     excludedNamespaces: new Set(options.excludedNamespaces),
-    metrics,
-    log,
+    maxEventLoopDelayMs: options.maxEventLoopDelayMs,
   })
   const traffic = watchTraffic(app)
   const stop = async () => {

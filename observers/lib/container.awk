@@ -22,12 +22,14 @@ function place_of(pid) {
   return HAS_NAMES ? container_of(pid) : cgroup_of(pid)
 }
 
-# Finds out where the observer itself is.
-function read_own_place() {
+# Finds out where the observer itself is, and the others of the pod.
+function read_own_place(    names, i) {
   HAS_NAMES = container_of("self") != ""
+  # In the process namespace of one container, its process 1 is the application; in a shared one, the pod's own.
+  IS_POD = HAS_NAMES && container_of(1) == ""
   OWN_PLACE = place_of("self")
   IS_OBSERVER[OWN_PLACE] = 1
-  IS_OBSERVER["perf-sysstat"] = IS_OBSERVER["io-sysstat"] = 1
+  for (i = split(ENVIRON["RIDEALONG_OBSERVERS"], names, " "); i > 0; i--) IS_OBSERVER[names[i]] = 1
   if (!HAS_NAMES) IS_OBSERVER[cgroup_of(1)] = 1
 }
 

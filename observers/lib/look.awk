@@ -17,7 +17,7 @@ function look(    n, i, pids) {
 
 function visit(pid,    folder, s, key) {
   folder = "/proc/" pid
-  if (pid == 1 && HAS_NAMES || !read_stat(folder, s)) return
+  if (pid == 1 && IS_POD || !read_stat(folder, s)) return
   # A container that is being made: the runtime's own process, before it becomes the application.
   if (s["comm"] ~ /^runc:\[/) return
   key = pid ":" s[20]

@@ -4,7 +4,7 @@
 
 BEGIN {
   # Those that grow, and of which a row shows the growth.
-  split("mnf cmnf mjf cmjf ut st cut cst gt cgt vcs ics wait rb wb cwb delay", GROWING, " ")
+  GROWING_COUNT = split("mnf cmnf mjf cmjf ut st cut cst gt cgt vcs ics wait rb wb cwb delay", GROWING, " ")
   # All of them. Each is there from the beginning: gawk 5.2 has been seen to corrupt its memory over elements
   # that came to be by being looked at.
   split("mnf cmnf mjf cmjf ut st cut cst gt cgt vcs ics wait rb wb cwb delay whole_rb whole_wb whole_cwb uid vsz rss stk threads cpu prio policy fds may_list is_hidden", ALL, " ")
@@ -43,9 +43,16 @@ function enter(key, pid,    started, i) {
 }
 
 # The next interval of a process begins now.
-function rebase(key,    i) {
-  for (i in GROWING) B[key][GROWING[i]] = C[key][GROWING[i]]
-  B[key]["at"] = NOW
+function rebase(key) {
+  keep_counters(C[key], B[key])
+}
+
+function keep_counters(from, to,    i, field) {
+  for (i = 1; i <= GROWING_COUNT; i++) {
+    field = GROWING[i]
+    to[field] = from[field]
+  }
+  to["at"] = NOW
 }
 
 function take_stat(c, s) {

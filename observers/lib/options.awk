@@ -5,7 +5,7 @@ function read_options(metric) {
   METRIC = metric
   HERTZ = ENVIRON["RIDEALONG_HERTZ"] + 0
   if (HERTZ == 0) HERTZ = 100
-  PROBLEM = ENVIRON["RIDEALONG_PROBLEM"]
+  PROBLEM = metric == "perf-sysstat" ? ENVIRON["RIDEALONG_PROBLEM"] : ""
   TARGET_CONTAINER = ENVIRON["RIDEALONG_TARGET_CONTAINER"]
   TARGET_COMMAND = ENVIRON["RIDEALONG_TARGET_COMMAND"]
   if (PROBLEM != "") PROBLEM = "target-command is no regular expression: " PROBLEM

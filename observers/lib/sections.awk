@@ -2,40 +2,46 @@
 # JSON, with the keys and types that jc gives pidstat's output.
 
 BEGIN {
-  split("CPU STATISTICS TASK|CPU STATISTICS CHILD|IO STATISTICS|POLICY|PAGEFAULTS TASK|PAGEFAULTS CHILD|STACK UTILIZATION|THREADS TASK|THREADS CHILD|KERNEL TABLES|TASK SWITCHING", HEADERS, "|")
-  split("cpu cpu_child io policy faults faults_child stack cpu cpu_child tables switches", BODIES, " ")
   split("NORMAL FIFO RR BATCH ISO IDLE DEADLN EXT", POLICIES, " ")
 }
 
-# Prints the rows of this look's processes, and begins their next interval. The number of rows.
+# Prints the rows of this look's processes, and begins their next interval. The number of processes.
 function print_timepoint(    i, n, keys, key, before) {
+  clear_lines()
   for (i = 1; i <= SHOWN_COUNT; i++) {
     key = SHOWN[i]
     if (NOW - B[key]["at"] < SHORTEST || key in ZOMBIE && ZOMBIE[key] == "shown") continue
     keys[++n] = key
-    make_rows(key)
+    append_rows(key, key + 0, n > 1 ? "," : "")
   }
   if (n == 0) return 0
   before = USED
   emit("METRICS OPERATOR TIMEPOINT")
-  for (i = 1; i <= 11; i++) print_section(HEADERS[i], BODIES[i], keys, n)
+  print_sections()
   flush_log()
+  clear_lines()
   for (i = 1; i <= n; i++) end_interval(keys[i])
-  delete ROWS
   ROW_BYTES = (USED - before) / n
   return n
 }
 
-function print_section(header, body, keys, n,    i, row, bytes) {
+function print_sections() {
+  print_section("CPU STATISTICS TASK", CPU)
+  print_section("CPU STATISTICS CHILD", CPU_CHILD)
+  print_section("IO STATISTICS", IO_LINE)
+  print_section("POLICY", POLICY)
+  print_section("PAGEFAULTS TASK", FAULTS)
+  print_section("PAGEFAULTS CHILD", FAULTS_CHILD)
+  print_section("STACK UTILIZATION", STACK)
+  print_section("THREADS TASK", CPU)
+  print_section("THREADS CHILD", CPU_CHILD)
+  print_section("KERNEL TABLES", TABLES)
+  print_section("TASK SWITCHING", SWITCHES)
+}
+
+function print_section(header, rows) {
   emit(header)
-  printf "["
-  for (i = 1; i <= n; i++) {
-    row = (i > 1 ? "," : "") ROWS[keys[i]][body]
-    bytes += length(row)
-    printf "%s", row
-  }
-  print "]"
-  USED += bytes + 2 + 48 * (1 + int(bytes / 16384))
+  emit("[" rows "]")
 }
 
 function end_interval(key) {
@@ -43,15 +49,13 @@ function end_interval(key) {
   if (key in ZOMBIE) ZOMBIE[key] = "shown"
 }
 
-function make_rows(key,    body, texts, pid, head, tail, ids) {
-  pid = key + 0
-  make_bodies(C[key], B[key], NOW - B[key]["at"], texts)
-  make_own_bodies(C[key], B[key], texts)
-  ids = HAS_THREADS ? "\"tgid\":\"" pid "\",\"tid\":\"-\",\"pid\":" pid : "\"pid\":" pid
-  head = "{\"time\":" TIME ",\"uid\":" C[key]["uid"] "," ids ","
+function append_rows(key, pid, comma,    head, tail) {
+  head = comma "{\"time\":" TIME ",\"uid\":" C[key]["uid"] \
+    (HAS_THREADS ? ",\"tgid\":\"" pid "\",\"tid\":\"-\"" : "") ",\"pid\":" pid ","
   tail = ",\"command\":" quote(COMM[key]) tail_of(key)
-  for (body in texts) ROWS[key][body] = head texts[body] tail
-  if (HAS_THREADS) add_thread_rows(key, pid)
+  append_shared(head, tail, C[key], B[key], NOW - B[key]["at"])
+  append_own(head, tail, C[key], B[key])
+  if (HAS_THREADS) append_thread_rows(key, pid)
 }
 
 function tail_of(key) {

@@ -1,27 +1,25 @@
 # A row for each thread, after its process's, in the sections where threads have counters of their own.
 
-# Adds the rows of the threads that were there at the beginning of the process's interval, or began in it.
-function add_thread_rows(key, pid,    tids, n, i, tid, now, texts, body) {
+# Appends the rows of the threads that were there at the beginning of the process's interval, or began in it.
+function append_thread_rows(key, pid,    tids, n, i, tid, now) {
   n = list_numbers("/proc/" pid "/task", tids)
   for (i = 1; i <= n; i++) {
     tid = tids[i]
     delete now
     if (!read_thread(key, pid, tid, now)) continue
-    if (!(tid in THREAD_BASE[key])) base_thread(key, tid, now)
+    if (!(key in THREAD_BASE) || !(tid in THREAD_BASE[key])) base_thread(key, tid, now)
     if (NOW - THREAD_BASE[key][tid]["at"] >= SHORTEST) {
-      make_bodies(now, THREAD_BASE[key][tid], NOW - THREAD_BASE[key][tid]["at"], texts)
-      for (body in texts) ROWS[key][body] = ROWS[key][body] "," thread_row(key, pid, tid, now, texts[body])
+      append_thread_row(key, pid, tid, now, THREAD_BASE[key][tid])
       keep_base(key, tid, now)
     }
-    now["mark"] = LOOK
     THREAD_BASE[key][tid]["mark"] = LOOK
   }
-  for (tid in THREAD_BASE[key]) if (THREAD_BASE[key][tid]["mark"] != LOOK) delete THREAD_BASE[key][tid]
+  if (n > 0) for (tid in THREAD_BASE[key]) if (THREAD_BASE[key][tid]["mark"] != LOOK) delete THREAD_BASE[key][tid]
 }
 
-function thread_row(key, pid, tid, now, body) {
-  return "{\"time\":" TIME ",\"uid\":" C[key]["uid"] ",\"tgid\":\"-\",\"tid\":\"" tid "\",\"pid\":" pid "," body \
-    ",\"command\":" quote("|__" now["comm"]) tail_of(key)
+function append_thread_row(key, pid, tid, now, base,    head) {
+  head = ",{\"time\":" TIME ",\"uid\":" C[key]["uid"] ",\"tgid\":\"-\",\"tid\":\"" tid "\",\"pid\":" pid ","
+  append_shared(head, ",\"command\":" quote("|__" now["comm"]) tail_of(key), now, base, NOW - base["at"])
 }
 
 function read_thread(key, pid, tid, now,    folder, s, status) {

@@ -7,7 +7,7 @@ export class UsageError extends Error {
 export const EXIT = {
   /** Done, and the answer is yes. */
   ok: 0,
-  /** Done, and the answer is no: a golden differs. */
+  /** Done, and the answer is no: a golden differs, a log is missing. */
   no: 1,
   /** Not done: the command line, a file or the machine stands in the way. */
   trouble: 2,

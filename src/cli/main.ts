@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addDisarm, addDoctor } from './cluster-verbs.ts'
+import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
 import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
+import { addAttach, addExplain } from './pod-verbs.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
 
@@ -12,16 +14,23 @@ const VERBS = [
   addServe,
   addReview,
   addTest,
+  addRecord,
   addMetrics,
   addInject,
   addAnnotate,
+  addExplain,
+  addAttach,
+  addCollect,
+  addReport,
   addDoctor,
   addDisarm,
 ] as const
 
 // Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.trouble)
+  if (error.code === 'EPIPE') process.exit(EXIT.ok)
+  process.stderr.write(`ridealong: cannot write what was asked for: ${error.message}\n`)
+  process.exit(EXIT.trouble)
 })
 
 /** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
@@ -34,9 +43,6 @@ function buildProgram(): Command {
   for (const add of VERBS) add(program)
   return program
 }
-
-// Whoever reads may have read enough, as `| head` does.
-process.stdout.on('error', () => process.exit(process.exitCode))
 
 try {
   await buildProgram().parseAsync()

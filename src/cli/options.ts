@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { NAMESPACE_NAME } from '../core/namespace.ts'
 import { EXCLUDED_NAMESPACES } from './settings.ts'
 
 /** The options of every verb that answers as the webhook would. */
@@ -40,7 +41,18 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   }
 }
 
+/** Reads the value of an option that becomes a part of a path. */
+export function namespaceName(text: string): string {
+  if (NAMESPACE_NAME.test(text)) return text
+  throw new InvalidArgumentError('It must be the name of a namespace.')
+}
+
 /** Prints what was asked for. */
 export function print(text: string): void {
   process.stdout.write(text)
+}
+
+/** Says what is not the result: progress, and what is wrong with it. */
+export function say(sentence: string): void {
+  process.stderr.write(`ridealong: ${sentence}\n`)
 }

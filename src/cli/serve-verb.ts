@@ -1,18 +1,12 @@
 import { type Command, Option } from 'commander'
-import { examples, wholeNumber, withCluster, withNamespaces } from './options.ts'
+import { examples, namespaceName, wholeNumber, withCluster, withNamespaces } from './options.ts'
 import { serve } from './serve.ts'
 
 /** Declares the verb `serve`. */
 export function addServe(program: Command): void {
-  withCluster(withNamespaces(program.command('serve').description('answer the apiserver')))
+  withSources(withNamespaces(program.command('serve').description('answer the apiserver')))
     .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
     .requiredOption('--key <file>', "the certificate's private key, PEM")
-    .addOption(
-      new Option(
-        '--namespaces <file>',
-        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
-      ).conflicts('kubeconfig'),
-    )
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
     .option(
@@ -41,4 +35,23 @@ export function addServe(program: Command): void {
       ),
     )
     .action(serve)
+}
+
+/** The options that say where the server learns about namespaces and nodes. */
+function withSources(command: Command): Command {
+  return withCluster(command)
+    .addOption(
+      new Option(
+        '--namespaces <file>',
+        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
+      ).conflicts('kubeconfig'),
+    )
+    .addOption(
+      new Option(
+        '--image-holders <namespace>',
+        'whose DaemonSets keep images on nodes: what no node is known to hold rides nowhere',
+      )
+        .argParser(namespaceName)
+        .conflicts('namespaces'),
+    )
 }

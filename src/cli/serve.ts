@@ -8,6 +8,7 @@ export interface ServeOptions extends SettingOptions {
   readonly cert: string
   readonly key: string
   readonly kubeconfig?: string
+  readonly imageHolders?: string
   readonly host: string
   readonly port: number
   readonly statusPort: number

@@ -8,9 +8,9 @@ import { sentenceOf, UsageError } from './errors.ts'
 import { readRecording } from './recording.ts'
 import { answererOf, type SettingOptions } from './settings.ts'
 
-const REVIEW = 'review.json'
+export const REVIEW = 'review.json'
 const GOLDEN = 'answer.json'
-const NAMESPACES = 'namespaces.yaml'
+export const NAMESPACES = 'namespaces.yaml'
 
 export interface TestOptions extends SettingOptions {
   /** Write what is answered instead of comparing with it. */

@@ -19,6 +19,7 @@ import { quote } from './quote.ts'
 import type { AskedMetric, Request } from './request.ts'
 import { countersOf, securityLike, startable } from './security.ts'
 import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
+import { unavailable } from './unavailable.ts'
 
 type Asked = Extract<Request, { kind: 'asked' }>
 
@@ -26,6 +27,8 @@ type Asked = Extract<Request, { kind: 'asked' }>
 export interface Circumstances {
   readonly catalog: Catalog
   readonly namespace: Namespace
+  /** The images that at least one node is known to hold; undefined where nobody watches. */
+  readonly heldImages?: ReadonlySet<string> | undefined
 }
 
 /**
@@ -97,7 +100,11 @@ function add(ride: Ride): Decision {
   const derived = securityLike(target, pod)
   const guaranteed = isGuaranteed(pod)
   const observers = request.metrics.map((asked) => observe(asked, derived, pod, guaranteed))
-  return forbiddenIn(ride.namespace, pod, request, observers) ?? inject(ride, observers, target)
+  return (
+    forbiddenIn(ride.namespace, pod, request, observers) ??
+    unavailable(ride.heldImages, request.onError, observers) ??
+    inject(ride, observers, target)
+  )
 }
 
 /** Containers that run as long as the pod does. */

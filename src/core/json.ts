@@ -40,3 +40,10 @@ export function idOf(value: unknown): number | undefined {
 export function flagOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
+
+/** The objects of the array; what is no object in it is left out. */
+export function objectsOf(value: unknown): readonly Fields[] {
+  return listOrNone(value)
+    .map(fieldsOf)
+    .filter((item) => item !== undefined)
+}

@@ -108,7 +108,7 @@ const RANK = field('JOB_COMPLETION_INDEX', `metadata.annotations['${COMPLETION_I
 
 /** What every observer of the pod is told: where it is, and what was asked. */
 function environment(
-  { mode, target, targetCommand }: Injected,
+  { mode, target, targetCommand, observers }: Injected,
   pod: Pod,
   revision: string,
 ): readonly EnvVar[] {
@@ -118,6 +118,8 @@ function environment(
     plain('RIDEALONG_MODE', mode),
     plain('RIDEALONG_RESTART_POLICY', pod.restartPolicy),
     plain('RIDEALONG_TARGET_CONTAINER', target),
+    // Whom none of them is to observe.
+    plain('RIDEALONG_OBSERVERS', observers.map(({ metric }) => metric.name).join(' ')),
   ]
   const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
   if (targetCommand !== undefined) env.push(plain('RIDEALONG_TARGET_COMMAND', targetCommand))

@@ -95,6 +95,11 @@ export const REASONS = {
     written: true,
     deniable: true,
   },
+  'observer-unavailable': {
+    sentence: "no node is known to hold the image of the metric's observer",
+    written: true,
+    deniable: true,
+  },
   'too-large': {
     sentence: 'the annotations would pass the 256 KiB that Kubernetes allows',
     written: false,

@@ -26,7 +26,8 @@ export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod)
 
 type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
 
-function readStatus(annotations: Fields | undefined): Fields | undefined {
+/** The status that a pod carries, read; nothing where there is none that holds. */
+export function readStatus(annotations: Fields | undefined): Fields | undefined {
   const written = annotations?.[STATUS_KEY]
   if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
   try {

@@ -332,7 +332,12 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ],
   ['a list', '[]', /x\.yaml: the document must be object$/],
   ['text', 'hello', /x\.yaml: the document must be object$/],
-  ['a key twice', 'kind: Metric\nkind: Metric\n', /x\.yaml: Map keys must be unique/],
+  [
+    'a key twice',
+    'kind: Metric\nkind: Metric\n',
+    /x\.yaml: document 1, line 2: Map keys must be unique/,
+  ],
+  ['lists in lists without end', '['.repeat(20_000), /x\.yaml: document 1, line 1: nested deeper/],
   ['YAML that is none', 'a: [1', /x\.yaml: \S+ /],
   ['an alias of nothing', 'a: *nothing', /x\.yaml: .*nothing/],
   [

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { run } from './command.ts'
 
-const VERBS = ['serve', 'review', 'test', 'metrics']
+const VERBS = 'serve review test record metrics inject annotate collect report doctor disarm'.split(
+  ' ',
+)
 
 for (const verb of VERBS) {
   t.test(`ridealong ${verb} --help says what it does, with examples`, async (t) => {
@@ -52,6 +54,16 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['half a port', [...SERVE, '--port', '80.5'], /--port.*'80\.5'.*whole number/],
   ['a port in hexadecimal', [...SERVE, '--port', '0x50'], /--port.*'0x50'.*whole number/],
   ['no port', [...SERVE, '--port', ''], /--port.*whole number from 0 to 65535/],
+  [
+    'holders of images in what is no namespace',
+    ['serve', '--cert', 'a', '--key', 'b', '--image-holders', 'a/b'],
+    /--image-holders.*'a\/b'.*name of a namespace/,
+  ],
+  [
+    'holders of images and no cluster',
+    [...SERVE, '--image-holders', 'd'],
+    /--image-holders.*cannot be used with/,
+  ],
   ['an endless drain', [...SERVE, '--drain-quiet', '601'], /--drain-quiet.*'601'.*from 0 to 600/],
   ['a level that is none', [...SERVE, '--log-level', 'loud'], /--log-level.*'loud'.*info/],
 ]

@@ -51,11 +51,24 @@ export async function load(cluster: Cluster, image: string): Promise<void> {
   const archive = join(folder, 'image.tar')
   try {
     await buildah('push', '--quiet', image, `docker-archive:${archive}:${image}`)
-    const socket = containerdSocket(cluster.folder)
-    await run('ctr', ['--address', socket, '-n', 'k8s.io', 'images', 'import', archive])
+    await ctr(cluster, 'import', archive)
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+/** Gives an image that the cluster's containerd has a second name there. */
+export async function nameOnNode(cluster: Cluster, image: string, name: string): Promise<void> {
+  await ctr(cluster, 'tag', image, name)
+}
+
+/** Takes a name away. */
+export async function forgetOnNode(cluster: Cluster, name: string): Promise<void> {
+  await ctr(cluster, 'rm', name)
+}
+
+function ctr({ folder }: Cluster, ...words: readonly string[]): Promise<string> {
+  return run('ctr', ['--address', containerdSocket(folder), '-n', 'k8s.io', 'images', ...words])
 }
 
 /** Makes the images that everything stands on: Debian, Node on it, and the pause of every pod. */

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseAllDocuments } from 'yaml'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 import { type Api, openApi } from './api.ts'
+import { renderTemplate } from './chart.ts'
 import { type Cluster, freePorts } from './cluster.ts'
 import { type Daemon, isRunning, start, stop } from './daemon.ts'
 import { kubectl } from './kubectl.ts'
-import { run, tools } from './tools.ts'
 import { until } from './until.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -32,12 +31,14 @@ export interface WebhookOptions {
   readonly name?: string
   /** Whether to run what `npm run build` made, as the image does. */
   readonly built?: boolean
+  /** The only namespace that it is called for, so that it can run beside another. */
+  readonly namespace?: string
 }
 
 /** Starts the webhook and has the apiserver call it, with the configuration that the chart installs. */
 export async function startWebhook(
   cluster: Cluster,
-  { words = [], name = 'ridealong', built = false }: WebhookOptions = {},
+  { words = [], name = 'ridealong', built = false, namespace }: WebhookOptions = {},
 ): Promise<Webhook> {
   const [port = 0, statusPort = 0] = await freePorts(2)
   const folder = join(cluster.folder, name)
@@ -61,7 +62,8 @@ export async function startWebhook(
     if (!isRunning(daemon)) throw new Error(`the webhook ended; see its log in ${cluster.folder}`)
     return (await status('/readyz').catch(() => undefined))?.ok === true
   })
-  await configure(cluster, api, { name, ca: authority.ca, url: `https://127.0.0.1:${port}` })
+  const url = `https://127.0.0.1:${port}`
+  await configure(cluster, api, { name, ca: authority.ca, url, namespace })
   return {
     port,
     statusPort,
@@ -80,6 +82,7 @@ interface Called {
   readonly name: string
   readonly ca: string
   readonly url: string
+  readonly namespace?: string | undefined
 }
 
 /**
@@ -89,37 +92,36 @@ interface Called {
 export async function configure(
   cluster: Cluster,
   api: Api,
-  { name, ca, url }: Called,
+  { name, ca, url, namespace }: Called,
 ): Promise<void> {
-  const chart = join(REPOSITORY, 'charts/ridealong')
-  const helm = join(await tools('helm-4', () => {}), 'helm')
-  const rendered = await run(helm, [
-    ...['template', name, chart, '--namespace', 'ridealong-system'],
-    ...['--show-only', 'templates/webhook-configuration.yaml'],
-    ...['--set', 'certificates.mode=provided,certificates.provided.secretName=tls'],
-    ...[
-      '--set',
-      'certificates.provided.caBundle=-----BEGIN CERTIFICATE-----',
-      '--set',
-      `fullnameOverride=${name}`,
-    ],
-  ])
-  const [configuration] = parseAllDocuments(rendered).map((document) => document.toJS())
+  const file = 'webhook-configuration'
+  const [configuration] = await renderTemplate(file, ['--set', `fullnameOverride=${name}`])
   const caBundle = Buffer.from(ca).toString('base64')
-  const webhooks = configuration.webhooks.map((webhook: { clientConfig: { service: Service } }) => {
-    const { path } = webhook.clientConfig.service
-    return { ...webhook, clientConfig: { url: `${url}${path}`, caBundle } }
+  const only = namespace && [{ key: NAME_LABEL, operator: 'In', values: [namespace] }]
+  const webhooks = configuration.webhooks.map((webhook: ConfiguredWebhook) => {
+    const { clientConfig, namespaceSelector } = webhook
+    const matchExpressions = [...namespaceSelector.matchExpressions, ...(only || [])]
+    return {
+      ...webhook,
+      clientConfig: { url: `${url}${clientConfig.service.path}`, caBundle },
+      namespaceSelector: { ...namespaceSelector, matchExpressions },
+    }
   })
   await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify({ ...configuration, webhooks }))
   // The apiserver learns of a configuration by its own watch.
   await until('the apiserver calls the webhook', async () => {
-    const { body } = await api.post('/api/v1/namespaces/default/pods?dryRun=All', PROBE)
+    const path = `/api/v1/namespaces/${namespace ?? 'default'}/pods?dryRun=All`
+    const { body } = await api.post(path, PROBE)
     return body.metadata?.annotations?.['ridealong.dev/status'] !== undefined
   })
 }
 
-interface Service {
-  readonly path: string
+/** What the apiserver itself puts on every namespace. */
+const NAME_LABEL = 'kubernetes.io/metadata.name'
+
+interface ConfiguredWebhook {
+  readonly clientConfig: { readonly service: { readonly path: string } }
+  readonly namespaceSelector: { readonly matchExpressions: readonly object[] }
 }
 
 /** A pod that is only asked about, and never left uninjected for a reason of its own. */

@@ -133,6 +133,8 @@ export interface Place {
   readonly annotations?: Texts
   readonly labels?: Texts
   readonly excluded?: readonly string[]
+  /** Where nobody watches, none is given. */
+  readonly heldImages?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
   readonly review?: Partial<Review>
 }
@@ -144,6 +146,7 @@ export function answerIn(place: Place, pod: unknown): PodAnswer {
     catalog,
     namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }, rules),
     excludedNamespaces: new Set(excluded),
+    heldImages: place.heldImages && new Set(place.heldImages),
   })
 }
 

@@ -58,6 +58,7 @@ const CASES: Readonly<Record<Reason, Case>> = {
   'limit-range': { place: { rules: { limitRanges: [limitRange({ max: { cpu: '50m' } })] } } },
   quota: { place: { rules: { resourceQuotas: [resourceQuota({ 'limits.cpu': '50m' })] } } },
   privilege: { annotations: { 'ridealong.dev/inject': 'trace-stat' } },
+  'observer-unavailable': { place: { heldImages: [] } },
   'too-large': { annotations: FULL },
   'internal-error': { place: { catalog: BROKEN } },
 }
@@ -82,6 +83,7 @@ const WRITTEN: readonly Reason[] = [
   'limit-range',
   'quota',
   'privilege',
+  'observer-unavailable',
 ]
 
 /** The request is wrong or cannot be met. */
@@ -164,6 +166,7 @@ t.test('of several reasons the first of this order is given', async (t) => {
     'unknown-target-container',
     'name-taken',
     'pod-security',
+    'observer-unavailable',
   ]
   for (const [place, reason] of order.entries()) {
     const all = order.slice(place).map((later) => CASES[later])

@@ -202,6 +202,7 @@ t.test('an observer is told what was asked for', async (t) => {
     ['RIDEALONG_RESTART_POLICY', 'OnFailure'],
     ['RIDEALONG_TARGET_CONTAINER', 'lammps'],
     ['RIDEALONG_TARGET_COMMAND', 'lmp'],
+    ['RIDEALONG_OBSERVERS', 'perf-sysstat'],
   ] as const
   for (const [name, value] of told) t.equal(variable(observer, name), value, name)
   const plain = perfOf(ride(askingPod()))

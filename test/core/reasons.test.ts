@@ -24,6 +24,7 @@ t.test('each reason says whether the pod is told and whether it may be denied', 
     ['limit-range', 'told', 'deniable'],
     ['quota', 'told', 'deniable'],
     ['privilege', 'told', 'deniable'],
+    ['observer-unavailable', 'told', 'deniable'],
     ['too-large', '', 'deniable'],
     ['internal-error', '', ''],
   ])

@@ -51,7 +51,7 @@ export function apiserverOf({ server, credentials }: Access): Apiserver {
       ...options,
       signal,
       method: patch === undefined ? 'GET' : 'PATCH',
-      headers: { ...fieldsOf(headers), ...HEADERS },
+      headers: { ...fieldsOf(headers), ...HEADERS, ...(patch && PATCHES) },
     })
     // Whoever reads the answer hears of what breaks it; the request itself has nobody to tell then.
     outgoing.on('error', () => {})
@@ -73,9 +73,11 @@ export function apiserverOf({ server, credentials }: Access): Apiserver {
 
 const HEADERS = {
   accept: 'application/json',
-  'content-type': 'application/merge-patch+json',
   'user-agent': 'ridealong',
 } as const
+
+/** With a patch alone: discovery (`/api/v1`) refuses a GET that says what type of content it has not. */
+const PATCHES = { 'content-type': 'application/merge-patch+json' } as const
 
 async function refusalOf(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response)

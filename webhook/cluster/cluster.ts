@@ -5,9 +5,10 @@ import type { Check } from '../status-app.ts'
 import type { Access } from './access.ts'
 import { apiserverOf } from './apiserver.ts'
 import { finder } from './find.ts'
-import { createKnowledge, RESOURCES, type Resource } from './knowledge.ts'
+import { watchHeldImages } from './held-images.ts'
+import { createKnowledge, RESOURCE_NAMES, RESOURCES } from './knowledge.ts'
 import { createLookup } from './lookup.ts'
-import { type Mirror, mirror } from './mirror.ts'
+import { type Mirror, type MirrorOptions, mirror } from './mirror.ts'
 import { PACE, type Pace } from './pace.ts'
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
@@ -15,6 +16,8 @@ import { createReport } from './report.ts'
 export interface ClusterOptions {
   readonly access: Access
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The namespace whose DaemonSets keep observers' images on nodes; without it nobody watches. */
+  readonly imageHolders?: string | undefined
   readonly registry: Registry
   readonly log: Logger
   readonly pace?: Pace | undefined
@@ -25,36 +28,36 @@ export interface ClusterOptions {
  * once: while nothing is known yet, each namespace that a pod comes from is looked up.
  */
 export function watchCluster(options: ClusterOptions): FollowedNamespaces {
-  const { excludedNamespaces, registry, log, pace = PACE } = options
+  const { excludedNamespaces, imageHolders: namespace, registry, log, pace = PACE } = options
   const api = apiserverOf(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(ageOf)))
   const knowledge = createKnowledge((name) => repairs.consider(name))
-  const { collections } = knowledge
   const repairs = repairLabels({
     api,
-    namespaces: collections.namespaces,
+    namespaces: knowledge.collections.namespaces,
     excludedNamespaces,
     pace,
     onOutcome: report.onRepair,
   })
-  const watched = Object.keys(RESOURCES) as Resource[]
-  const mirrors = watched.map((resource) => {
-    return mirror({
-      api,
-      path: `/api/v1/${resource}`,
-      itemOf: RESOURCES[resource],
-      collection: collections[resource],
-      pace,
-      onTrouble: (trouble, isLasting) => report.onTrouble(resource, trouble, isLasting),
-    })
+  const onTroubleOf = (resource: string): MirrorOptions['onTrouble'] => {
+    return (trouble, isLasting) => report.onTrouble(resource, trouble, isLasting)
+  }
+  const mirrors = RESOURCE_NAMES.map((resource) => {
+    const { [resource]: collection } = knowledge.collections
+    const [path, itemOf] = [`/api/v1/${resource}`, RESOURCES[resource]]
+    return mirror({ api, path, itemOf, collection, pace, onTrouble: onTroubleOf(resource) })
   })
   const look = createLookup({ api, knowledge, pace, onEnd: report.onLookup })
+  const onChange = report.onImage
+  const onTrouble = onTroubleOf('daemonsets')
+  const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
+  const checks = () => mirrors.map((each, place) => checkOf(RESOURCE_NAMES[place] ?? '', each))
   return {
     find: finder(knowledge, look, () => mirrors.every(({ isListed }) => isListed)),
-    checks: () => mirrors.map((each, place) => checkOf(watched[place] ?? '', each)),
+    checks: () => (images ? [...checks(), checkOf('daemonsets', images.mirror)] : checks()),
+    heldImages: images ? images.current : undefined,
     stop() {
-      repairs.stop()
-      for (const { stop } of mirrors) stop()
+      for (const { stop } of [repairs, ...mirrors, ...(images ? [images] : [])]) stop()
     },
   }
 }

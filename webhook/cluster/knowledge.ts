@@ -11,6 +11,8 @@ export const RESOURCES = {
 
 export type Resource = keyof typeof RESOURCES
 
+export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[]
+
 /** What is known of a cluster's namespaces. */
 export interface Knowledge {
   readonly collections: Readonly<Record<Resource, Collection>>

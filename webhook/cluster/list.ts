@@ -14,6 +14,8 @@ export interface Listed {
 export interface ListOptions {
   readonly api: Apiserver
   readonly path: string
+  /** Of the objects' labels; all of them without one. */
+  readonly selector?: string | undefined
   /** The longest for one page, in milliseconds. */
   readonly answerMs: number
   readonly signal: AbortSignal
@@ -26,14 +28,15 @@ export interface ListOptions {
  *
  * @throws Refusal (410 where a page came too late), or an error of the network
  */
-export async function list({ api, path, answerMs, signal, itemOf }: ListOptions): Promise<Listed> {
+export async function list(options: ListOptions): Promise<Listed> {
+  const { api, path, selector, answerMs, signal, itemOf } = options
   const items: Item[] = []
   let token = ''
   let version: string | undefined
   do {
     const page = await api.ask({
       path,
-      query: { limit: PAGE, ...(token && { continue: token }) },
+      query: { limit: PAGE, ...selecting(selector), ...(token && { continue: token }) },
       signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
     })
     const { resourceVersion, continue: next } = fieldsOrNone(page.metadata)
@@ -43,4 +46,9 @@ export async function list({ api, path, answerMs, signal, itemOf }: ListOptions)
   } while (token !== '')
   if (!version) throw new Error('the apiserver sent a list without a resourceVersion')
   return { items, resourceVersion: version }
+}
+
+/** The part of a query that selects by label. */
+export function selecting(selector: string | undefined): { readonly labelSelector?: string } {
+  return selector === undefined ? {} : { labelSelector: selector }
 }

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
+import { NAMESPACE_NAME } from '../../src/core/namespace.ts'
 import type { Apiserver } from './apiserver.ts'
 import { namespaceItem, ruleItem } from './item.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Pace } from './pace.ts'
-
-/** RFC 1123 labels alone: a name becomes a part of a path. */
-const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 const UNREF = { ref: false } as const
 

@@ -20,6 +20,8 @@ export interface Mirror {
 export interface MirrorOptions {
   readonly api: Apiserver
   readonly path: string
+  /** Of the objects' labels; all of them without one. */
+  readonly selector?: string | undefined
   readonly collection: Collection
   readonly pace: Pace
   itemOf(object: unknown): Item
@@ -96,14 +98,10 @@ function isFresh(position: Position | undefined): position is Position {
 }
 
 async function takeList(options: MirrorOptions, state: State, signal: AbortSignal) {
-  const { api, path, itemOf, collection, pace } = options
+  const { api, path, selector, itemOf, collection, pace } = options
   const start = performance.now()
   const { items, resourceVersion } = await list({
-    api,
-    path,
-    itemOf,
-    answerMs: pace.answerMs,
-    signal,
+    ...{ api, path, selector, itemOf, answerMs: pace.answerMs, signal },
   })
   collection.settleAll(items, resourceVersion)
   state.isListed = true
@@ -114,14 +112,15 @@ async function takeList(options: MirrorOptions, state: State, signal: AbortSigna
 /** @throws Broken when it ends before its time */
 async function takeWatch(
   position: Position,
-  { api, path, itemOf, collection, pace }: MirrorOptions,
+  { api, path, selector, itemOf, collection, pace }: MirrorOptions,
   state: State,
   signal: AbortSignal,
 ) {
   const { resourceVersion, listAt } = position
   const seconds = (listAt - performance.now()) / 1000
   const { silenceMs } = pace
-  for await (const event of watch({ api, path, resourceVersion, seconds, silenceMs, signal })) {
+  const where = { api, path, selector, resourceVersion }
+  for await (const event of watch({ ...where, seconds, silenceMs, signal })) {
     if (event.type === 'DELETED') collection.remove(itemOf(event.object))
     else if (event.type !== 'BOOKMARK') collection.put(itemOf(event.object))
     position.resourceVersion = event.resourceVersion

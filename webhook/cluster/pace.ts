@@ -17,6 +17,13 @@ export interface Pace {
   readonly repairSoonMs: number
   readonly repairMs: number
   readonly repairsPerSecond: number
+  /**
+   * Nodes are known to hold an image for so long after its DaemonSet is gone. A new catalog reaches every server
+   * in less: two minutes.
+   */
+  readonly orphanMs: number
+  /** A server that starts waits so long at most, until nodes hold the images of its catalog. */
+  readonly imagesMs: number
 }
 
 export const PACE: Pace = {
@@ -30,6 +37,8 @@ export const PACE: Pace = {
   repairSoonMs: 500,
   repairMs: 300_000,
   repairsPerSecond: 10,
+  orphanMs: 300_000,
+  imagesMs: 30_000,
 }
 
 /** Between the half and the whole: replicas that started together must not stay together. */

@@ -8,6 +8,7 @@ export interface Report {
   onTrouble(resource: string, trouble: string, isLasting: boolean): void
   readonly onLookup: LookupOptions['onEnd']
   readonly onRepair: RepairOptions['onOutcome']
+  onImage(image: string, isHeld: boolean): void
 }
 
 /**
@@ -31,6 +32,10 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
     },
     onLookup: reportLookups(registry, log),
     onRepair: reportRepairs(registry, log),
+    onImage(image, isHeld) {
+      if (isHeld) log.info({ image }, 'a node holds the image')
+      else log.warn({ image }, 'no node is known to hold the image; pods are left without it')
+    },
   }
 }
 

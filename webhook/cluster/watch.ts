@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { fieldsOrNone, textOf } from '../../src/core/json.ts'
 import { type Apiserver, parse, refusalIn } from './apiserver.ts'
+import { selecting } from './list.ts'
 
 /** What a watch says: an object as it is now, or was at its end; a bookmark has no news. */
 export interface WatchEvent {
@@ -13,6 +14,8 @@ export interface WatchEvent {
 export interface WatchOptions {
   readonly api: Apiserver
   readonly path: string
+  /** Of the objects' labels; all of them without one. */
+  readonly selector?: string | undefined
   /** What is already known. */
   readonly resourceVersion: string
   /** When the apiserver is to end it. */
@@ -36,12 +39,12 @@ const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
  * that are no events
  */
 export async function* watch(options: WatchOptions): AsyncGenerator<WatchEvent> {
-  const { api, path, resourceVersion, seconds, silenceMs } = options
+  const { api, path, selector, resourceVersion, seconds, silenceMs } = options
   const silence = new AbortController()
   const timer = setTimeout(() => silence.abort(), silenceMs).unref()
   const signal = AbortSignal.any([options.signal, silence.signal])
   const query = { watch: 'true', allowWatchBookmarks: 'true', resourceVersion }
-  const timed = { ...query, timeoutSeconds: String(Math.ceil(seconds)) }
+  const timed = { ...query, ...selecting(selector), timeoutSeconds: String(Math.ceil(seconds)) }
   try {
     const response = await api.open({ path, query: timed, signal })
     for await (const line of linesOf(response, () => timer.refresh())) yield eventOf(line)

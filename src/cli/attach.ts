@@ -1,0 +1,111 @@
+import { type Attached, ephemeral } from '../attach/ephemeral.ts'
+import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { readNamespace } from '../core/namespace.ts'
+import { UsageError } from './errors.ts'
+import { openReader, type Reader, reasonOf } from './reader.ts'
+import { type SettingOptions, settingsOf } from './settings.ts'
+
+export interface AttachOptions extends SettingOptions {
+  readonly kubeconfig?: string | undefined
+  readonly namespace: string
+  readonly metric: string
+  readonly targetContainer?: string | undefined
+  readonly option?: readonly string[] | undefined
+}
+
+const PATIENCE_MS = 10_000
+/** Seconds until an observer has started, an image to be pulled included. */
+const START_SECONDS = 60
+
+/**
+ * `ridealong attach POD --metric M`: observes a pod that already runs, with an ephemeral container.
+ *
+ * @returns what was done, and how to read the log
+ * @throws UsageError when the pod, the request, the cluster or one of its policies stands in the way
+ */
+export async function attach(name: string, options: AttachOptions): Promise<string> {
+  const { namespace, metric } = options
+  const asked = {
+    metric,
+    targetContainer: options.targetContainer,
+    options: pairsOf(options.option),
+  }
+  const { catalog } = await settingsOf(options)
+  const reader = await openReader(options.kubeconfig)
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
+  const pod = await reader.get(`${path}/pods/${encodeURIComponent(name)}`)
+  if (pod === undefined) throw new UsageError(`namespace ${namespace} has no pod ${name}`)
+  // Who may not read the namespace hears from the apiserver itself what it enforces.
+  const found = await reader.look(path)
+  const object = 'value' in found ? found.value : undefined
+  const place = { catalog, namespace: readNamespace(namespace, object) }
+  const attached = ephemeral(pod, asked, place)
+  if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
+  const at = `${path}/pods/${encodeURIComponent(name)}`
+  await add(reader, at, pod, attached.container)
+  await started(reader, at, metric)
+  return said(name, options, attached)
+}
+
+function pairsOf(pairs: readonly string[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    pairs.map((pair) => {
+      const [key = '', ...value] = pair.split('=')
+      if (value.length === 0) throw new UsageError(`--option must be NAME=VALUE, and is ${pair}`)
+      return [key.trim(), value.join('=')] as const
+    }),
+  )
+}
+
+/** The version that was read goes along: an ephemeral container that came meanwhile must not be lost. */
+async function add(
+  { apiserver }: Reader,
+  at: string,
+  pod: Fields,
+  container: Fields,
+): Promise<void> {
+  const { resourceVersion } = fieldsOrNone(pod.metadata)
+  const before = listOrNone(fieldsOrNone(pod.spec).ephemeralContainers)
+  const patch = {
+    metadata: { resourceVersion },
+    spec: { ephemeralContainers: [...before, container] },
+  }
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  await apiserver.ask({ path: `${at}/ephemeralcontainers`, patch, signal }).catch((error) => {
+    throw new UsageError(`no ephemeral container can be added: ${reasonOf(error)}`)
+  })
+}
+
+/** @throws UsageError saying why the kubelet does not start the observer */
+async function started(reader: Reader, at: string, name: string): Promise<void> {
+  const end = performance.now() + START_SECONDS * 1000
+  let why = 'the kubelet says nothing of it'
+  while (performance.now() < end) {
+    const statuses = fieldsOrNone((await reader.get(at))?.status).ephemeralContainerStatuses
+    const own = listOrNone(statuses)
+      .map(fieldsOrNone)
+      .find((status) => status.name === name)
+    const { running, terminated, waiting } = fieldsOrNone(own?.state)
+    if (running !== undefined || terminated !== undefined) return
+    const { reason, message } = fieldsOrNone(waiting)
+    why = [textOf(reason), textOf(message)].filter((text) => text !== undefined).join(': ') || why
+    if (
+      /^(ErrImagePull|ImagePullBackOff|InvalidImageName|Create.*Error)$/.test(textOf(reason) ?? '')
+    )
+      break
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  throw new UsageError(`${name} was added and does not start: ${why}`)
+}
+
+function said(
+  name: string,
+  { metric, namespace }: AttachOptions,
+  { target }: Extract<Attached, { target: string }>,
+): string {
+  return [
+    `${metric} observes container ${target} of pod ${name}. Read its log with:`,
+    `  kubectl logs -n ${namespace} ${name} -c ${metric} -f`,
+    '',
+  ].join('\n')
+}

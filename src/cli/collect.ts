@@ -1,0 +1,170 @@
+import { loadCatalog } from '../catalog/load.ts'
+import { ApiProblem } from '../cluster/api.ts'
+import { type Cluster, type ClusterOptions, findCluster } from '../cluster/kubeconfig.ts'
+import { listPods } from '../cluster/pods.ts'
+import { observersOf, type PodOfObservers, type RunningObserver } from '../collect/observers.ts'
+import { type Chosen, readSelector, readWorkload } from '../collect/workload.ts'
+import type { Form } from '../log/transcribe.ts'
+import { type Destination, openDestination } from './destination.ts'
+import { EXIT, UsageError, usageError } from './errors.ts'
+import { pause, startCrowd } from './follow.ts'
+import { type Gathered, gather, inOrder, sourceOf } from './gather.ts'
+import { type Progress, startProgress } from './progress.ts'
+
+export interface CollectOptions extends ClusterOptions {
+  readonly selector?: string
+  readonly output: Form
+  readonly to?: string
+  readonly follow?: boolean
+  readonly parallel: number
+  readonly catalog?: string
+}
+
+/** Between two looks at the pods. */
+const LOOK_MS = 2000
+
+/**
+ * `ridealong collect KIND/NAME`: the logs of all observers of a workload.
+ *
+ * @returns the exit code: no where a log is missing, trouble where all are
+ * @throws UsageError where the command line, the cluster or the destination stands in the way
+ */
+export async function collect(
+  workload: string | undefined,
+  options: CollectOptions,
+  say: (sentence: string) => void,
+): Promise<number> {
+  const chosen = choose(workload, options)
+  const cluster = await findCluster(options).catch(usageError)
+  const { metrics } = await loadCatalog({ folder: options.catalog }).catch(usageError)
+  const find: Find = async () => {
+    const pods = await listPods(cluster, chosen).catch(apiTrouble)
+    return pods.map((pod) => observersOf(pod, new Set(metrics.keys())))
+  }
+  const pods = await find()
+  mustHaveObservers(pods, chosen.words, cluster)
+  const destination = await openDestination(options.to, options.output)
+  if (options.follow && options.output === 'logs' && !destination.isFolder)
+    throw new UsageError('logs that are followed would mingle: name a folder with --to DIR/')
+  const gathered = await gatherAll({ cluster, pods, find, options, destination })
+  return tell(gathered, options, say)
+}
+
+type Find = () => Promise<readonly PodOfObservers[]>
+
+function choose(workload: string | undefined, { selector }: CollectOptions): Chosen {
+  if ((workload === undefined) === (selector === undefined))
+    throw new UsageError('name either KIND/NAME, such as job/lammps, or --selector LABELS')
+  const chosen = workload === undefined ? readSelector(selector ?? '') : readWorkload(workload)
+  if ('problem' in chosen) throw new UsageError(chosen.problem)
+  return chosen
+}
+
+function apiTrouble(error: unknown): never {
+  if (error instanceof ApiProblem) throw new UsageError(error.message)
+  throw error
+}
+
+function mustHaveObservers(
+  pods: readonly PodOfObservers[],
+  words: string,
+  { namespace }: Cluster,
+): void {
+  if (pods.length === 0) throw new UsageError(`no pods of ${words} in namespace ${namespace}`)
+  if (pods.some(({ observers }) => observers.length > 0)) return
+  const left = pods.find((pod) => pod.left !== null)
+  const why = left === undefined ? '' : `; ${left.name} was left: ${left.left}`
+  throw new UsageError(`no observer in the ${pods.length} pods of ${words}${why}`)
+}
+
+interface Work {
+  readonly cluster: Cluster
+  readonly pods: readonly PodOfObservers[]
+  readonly find: Find
+  readonly options: CollectOptions
+  readonly destination: Destination
+}
+
+async function gatherAll(work: Work): Promise<readonly Gathered[]> {
+  const { destination, options } = work
+  const interrupted = new AbortController()
+  const stop = () => interrupted.abort()
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const progress = startProgress()
+  let isGood = false
+  try {
+    const gathering = options.follow ? followAll : gatherOnce
+    const gathered = await gathering(work, progress, interrupted.signal)
+    isGood = gathered.some(({ missing, samples }) => missing === undefined || samples > 0)
+    return gathered
+  } finally {
+    progress.clear()
+    await destination.close(isGood)
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+  }
+}
+
+async function gatherOnce(
+  { cluster, pods, options, destination }: Work,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<readonly Gathered[]> {
+  const observers = pods.flatMap((pod) => pod.observers)
+  const gathering = { cluster, form: options.output, signal }
+  const all: Gathered[] = []
+  let samples = 0
+  const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
+  for await (const { text, ...gathered } of results) {
+    await destination.write(nameOf(gathered.observer), text)
+    all.push({ ...gathered, text: '' })
+    samples += gathered.samples
+    progress.show(all.length, observers.length, `${samples} samples`)
+  }
+  return all
+}
+
+async function followAll(
+  { cluster, pods, find, options, destination }: Work,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<readonly Gathered[]> {
+  const write = (observer: RunningObserver, text: string) => {
+    return destination.write(nameOf(observer), text)
+  }
+  const following = { cluster, form: options.output, signal, write, pauseMs: LOOK_MS }
+  const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
+  let now = pods
+  while (!signal.aborted) {
+    crowd.take(now.flatMap((pod) => pod.observers))
+    const { done, all } = crowd.counts()
+    progress.show(done, all, 'following')
+    if (done === all && now.every((pod) => pod.isOver)) break
+    await pause(LOOK_MS, signal)
+    // An apiserver that restarts is asked again; the logs notice by themselves.
+    now = await find().catch(() => now)
+  }
+  return crowd.end()
+}
+
+/** The name of a log's file. No name of Kubernetes holds a slash. */
+function nameOf({ pod, container }: RunningObserver): string {
+  return `${pod}.${container}`
+}
+
+function tell(
+  gathered: readonly Gathered[],
+  { output, to }: CollectOptions,
+  say: (sentence: string) => void,
+): number {
+  const missing = gathered.filter((one) => one.missing !== undefined)
+  for (const one of missing) say(`no whole log of ${sourceOf(one.observer)}: ${one.missing}`)
+  for (const { observer, cuts } of gathered)
+    if (cuts.length > 0) say(`${sourceOf(observer)} is cut: ${cuts.join('; ')}`)
+  const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
+  const logs = gathered.length - missing.length
+  say(
+    `${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${to ?? 'standard output'}`,
+  )
+  if (missing.length === 0) return EXIT.ok
+  return logs === 0 && samples === 0 ? EXIT.trouble : EXIT.no
+}

@@ -1,0 +1,76 @@
+import type { Fields } from '../core/json.ts'
+import { readNamespace } from '../core/namespace.ts'
+import type { Asked, Facts } from '../explain/facts.ts'
+import { itemsOf, type Reader } from './reader.ts'
+import { type KnownSettings, type SettingOptions, settingsOf } from './settings.ts'
+import { readWebhookFacts } from './webhook-facts.ts'
+
+export interface FactOptions extends SettingOptions {
+  readonly webhookConfiguration?: string | undefined
+}
+
+/** What is explained: the rest of the facts is of where it is. */
+export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
+
+/** Puts the facts about a pod together. */
+export type FactsOf = (about: About) => Promise<Facts>
+
+/**
+ * Reads what all pods have in common: the catalog, and of a cluster the webhook. Of a namespace it is read once.
+ *
+ * @param reader nothing where no cluster is to be asked
+ * @param documents Namespaces that a file holds, by name
+ * @throws UsageError naming what does not hold
+ */
+export async function factsFrom(
+  options: FactOptions,
+  reader: Reader | undefined,
+  documents: ReadonlyMap<string, Fields> = new Map(),
+): Promise<FactsOf> {
+  const settings = await settingsOf(options)
+  const webhook = reader && (await readWebhookFacts(reader, options.webhookConfiguration))
+  const places = new Map<string, Promise<Place>>()
+  return async (about) => {
+    const { namespace: name } = about.review
+    const document = documents.get(name)
+    const place = places.get(name) ?? placeOf(settings, reader, document, name)
+    places.set(name, place)
+    return { ...about, ...(await place), webhook }
+  }
+}
+
+type Place = Pick<Facts, 'settings' | 'namespace' | 'unread'>
+
+async function placeOf(
+  { catalog, excludedNamespaces, namespaceOf }: KnownSettings,
+  reader: Reader | undefined,
+  document: Fields | undefined,
+  name: string,
+): Promise<Place> {
+  if (reader === undefined) {
+    const namespace = document === undefined ? namespaceOf(name) : readNamespace(name, document)
+    const settings = { catalog, excludedNamespaces, namespace }
+    return { settings, namespace: { value: document }, unread: [] }
+  }
+  const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
+  const [found, limitRanges, resourceQuotas] = await Promise.all(
+    ['', '/limitranges', '/resourcequotas'].map((part) => reader.look(`${path}${part}`)),
+  )
+  const object = answered(found) ?? document
+  const rules = {
+    limitRanges: itemsOf(answered(limitRanges)),
+    resourceQuotas: itemsOf(answered(resourceQuotas)),
+  }
+  const namespace = readNamespace(name, object, rules)
+  return {
+    settings: { catalog, excludedNamespaces, namespace },
+    namespace: found && 'problem' in found ? found : { value: object },
+    unread: [found, limitRanges, resourceQuotas].flatMap((one) =>
+      one !== undefined && 'problem' in one ? [one.problem] : [],
+    ),
+  }
+}
+
+function answered(asked: Asked<Fields | undefined> | undefined): Fields | undefined {
+  return asked !== undefined && 'value' in asked ? asked.value : undefined
+}

@@ -1,0 +1,60 @@
+import { type Explanation, explain as explainOne } from '../explain/explain.ts'
+import { EXIT, UsageError } from './errors.ts'
+import { type About, type FactOptions, factsFrom } from './explain-facts.ts'
+import { aboutFiles, namespacesIn } from './explain-files.ts'
+import { aboutLive } from './explain-live.ts'
+import { manifestError, readInput } from './input.ts'
+import { hasCluster, openReader } from './reader.ts'
+
+export interface ExplainOptions extends FactOptions {
+  readonly kubeconfig?: string | undefined
+  readonly filename?: readonly string[]
+  readonly namespace: string
+  readonly offline?: boolean
+}
+
+/**
+ * `ridealong explain KIND/NAME` or `-f FILE`: why pods have observers, or have none. Files are explained
+ * for the cluster, where one is named, or without.
+ *
+ * @throws UsageError when what is to be explained cannot be read, or makes no pods
+ */
+export async function explain(
+  what: string | undefined,
+  options: ExplainOptions,
+): Promise<readonly Explanation[]> {
+  const { filename, kubeconfig, namespace } = options
+  if (what !== undefined && filename === undefined) {
+    const reader = await openReader(kubeconfig)
+    const abouts = await aboutLive(reader, what, namespace)
+    return explainAll(abouts, await factsFrom(options, reader))
+  }
+  if (what !== undefined || filename === undefined) {
+    throw new UsageError('explain takes KIND/NAME or -f FILE, one of the two')
+  }
+  try {
+    const manifests = await readInput(filename)
+    const abouts = aboutFiles(manifests, namespace)
+    const reader = isOffline(options) ? undefined : await openReader(kubeconfig)
+    return await explainAll(abouts, await factsFrom(options, reader, namespacesIn(manifests)))
+  } catch (error) {
+    return manifestError(error)
+  }
+}
+
+/** Namespaces of a file stand for a cluster's. */
+function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
+  return offline === true || namespaces !== undefined || !hasCluster(kubeconfig)
+}
+
+async function explainAll(
+  abouts: readonly About[],
+  factsOf: Awaited<ReturnType<typeof factsFrom>>,
+): Promise<readonly Explanation[]> {
+  return Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
+}
+
+/** 0 where all were injected, 1 where one was not. */
+export function exitOf(explanations: readonly Explanation[]): number {
+  return explanations.every(({ outcome }) => outcome === 'injected') ? EXIT.ok : EXIT.no
+}

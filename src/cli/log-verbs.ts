@@ -1,0 +1,55 @@
+import { type Command, Option } from 'commander'
+import { FORMS } from '../log/transcribe.ts'
+import { UNITS } from '../report/data.ts'
+import { examples, print, say, wholeNumber } from './options.ts'
+import { report } from './report.ts'
+
+/** Declares the verb `collect`. */
+export function addCollect(program: Command): void {
+  program
+    .command('collect')
+    .description("bring together the observers' logs of a workload")
+    .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob or Pod')
+    .option('-l, --selector <labels>', 'the pods with these labels, instead of a workload')
+    .option('-n, --namespace <name>', "the namespace (default: the context's)")
+    .option('--kubeconfig <file>', 'how to reach the cluster (default: as kubectl finds it)')
+    .option('--context <name>', 'a context of the kubeconfig')
+    .option('-f, --follow', 'stay until the observers have ended')
+    .addOption(new Option('-o, --output <form>', 'the form').choices(FORMS).default('jsonl'))
+    .option('--to <path>', 'a file, or a folder for a file of each log (default: standard output)')
+    .option('--parallel <logs>', 'logs to read at a time', wholeNumber(1, 1000), 16)
+    .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
+    .addHelpText(
+      'after',
+      examples(
+        'collect job/lammps --to lammps.jsonl',
+        'collect minicluster/lammps -n hpc --follow --to lammps.jsonl',
+        'collect -l app=train -o csv > train.csv',
+        'collect jobset/train -o logs --to logs/',
+      ),
+    )
+    .action(async (workload, options) => {
+      const { collect } = await import('./collect.ts')
+      process.exitCode = await collect(workload, options, say)
+    })
+}
+
+/** Declares the verb `report`. */
+export function addReport(program: Command): void {
+  program
+    .command('report')
+    .description('make one HTML page of collected logs, which works offline and prints')
+    .argument('<file...>', 'what collect wrote (jsonl), or logs of observers; - is standard input')
+    .option('--to <file>', 'the page (default: standard output)')
+    .option('--title <text>', 'the title of the page')
+    .addOption(new Option('--by <unit>', 'a line of the plots').choices(UNITS).default('auto'))
+    .addHelpText(
+      'after',
+      examples(
+        'report lammps.jsonl --to lammps.html',
+        'report logs/*.log --title "LAMMPS on 64 nodes" --to lammps.html',
+        'report - < perf-sysstat.log > page.html',
+      ),
+    )
+    .action((files, options) => report(files, options, print))
+}

@@ -1,0 +1,58 @@
+import { type Command, Option } from 'commander'
+import { FORMS, shown } from '../explain/show.ts'
+import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
+
+/** Declares the verb `explain`. */
+export function addExplain(program: Command): void {
+  withCluster(withNamespaces(program.command('explain')))
+    .description('say why a pod has observers, or has none: every rule in order')
+    .argument('[what]', 'KIND/NAME in the cluster, as pod/lammps-0 or job/lammps')
+    .option(
+      '-f, --filename <file...>',
+      'manifests, recorded AdmissionReviews or pods, a folder, or - for standard input',
+    )
+    .option('-n, --namespace <name>', 'where it is, or what does not say goes', 'default')
+    .option('--namespaces <file>', "the Namespaces, in place of a cluster's")
+    .option('--offline', 'ask no cluster about a file')
+    .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .addHelpText(
+      'after',
+      examples(
+        'explain pod/lammps-0-x2x4k -n hpc',
+        'explain minicluster/lammps -n hpc',
+        'explain -f job.yaml -n hpc',
+        'explain --offline -f review.json -o json | jq .[].reason',
+      ),
+    )
+    .action(async (what, options) => {
+      const { explain, exitOf } = await import('./explain.ts')
+      const explanations = await explain(what, options)
+      print(shown(explanations, options.output))
+      process.exitCode = exitOf(explanations)
+    })
+}
+
+/** Declares the verb `attach`. */
+export function addAttach(program: Command): void {
+  withCluster(withSettings(program.command('attach')))
+    .description('observe a pod that already runs, with an ephemeral container')
+    .argument('<pod>', 'its name')
+    .requiredOption('--metric <name>', 'what is to be collected')
+    .option('-n, --namespace <name>', 'where the pod is', 'default')
+    .option('--target-container <name>', 'the container to observe')
+    .option('--option <name=value...>', 'an option of the metric, as rate=5')
+    .addHelpText(
+      'after',
+      [
+        examples(
+          'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
+          'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
+        ),
+        '',
+        'An ephemeral container stays until its pod is gone. Where the pod shares no process namespace it is',
+        "killed with its target's process 1, before it has closed its log: completions=N ends it by itself.",
+      ].join('\n'),
+    )
+    .action(async (pod, options) => print(await (await import('./attach.ts')).attach(pod, options)))
+}

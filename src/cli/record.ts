@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { makeAuthority } from '../../certs/make.ts'
+import { findCluster } from '../../webhook/cluster/access.ts'
+import { apiserverOf } from '../../webhook/cluster/apiserver.ts'
+import type { Fields } from '../core/json.ts'
+import { configurationOf } from '../recording/configuration.ts'
+import { usageError } from './errors.ts'
+import { readKubeConfig } from './kubeconfig.ts'
+import { install, remove, untilCalled } from './record-cluster.ts'
+import { type Ending, openEnding } from './record-ending.ts'
+import { openCaseFolder } from './record-files.ts'
+import { readNamespaceObjects } from './record-namespace.ts'
+import {
+  type Address,
+  type RecordOptions,
+  readAddress,
+  readLabels,
+  readNamespaces,
+} from './record-options.ts'
+import { listen } from './record-server.ts'
+import { type Session, startSession } from './record-session.ts'
+
+/**
+ * `ridealong record DIR`: has the apiserver send the pods that are created in some namespaces, and writes
+ * each as a case that `test` and `review` read. Pods are let through as they came. However it ends, its
+ * configuration is taken away.
+ *
+ * @returns whether as many were recorded as were asked for, and one at least
+ * @throws UsageError naming what stands in the way
+ */
+export async function record(
+  dir: string,
+  options: RecordOptions,
+  print: (text: string) => void,
+): Promise<boolean> {
+  const address = readAddress(options.url)
+  const selector = readLabels(options.selector)
+  const config = readKubeConfig(options.kubeconfig)
+  const namespaces = readNamespaces(options.namespace, config)
+  const read = await namespaceReader(options.kubeconfig, namespaces)
+  const folder = await openCaseFolder(dir)
+  const ending = openEnding(options.timeout)
+  const count = options.count ?? Number.POSITIVE_INFINITY
+  const session = startSession({ folder, count, read, print, say, end: ending.end })
+  try {
+    await run({ ...options, address, selector, config, namespaces, session, ending })
+  } finally {
+    ending.end()
+  }
+  const written = await session.finish()
+  const next = written === 0 ? '' : `; ridealong test ${dir} --update writes their answers`
+  say(`${written} recorded${next}`)
+  return written >= (options.count ?? 1)
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+/** What may not be read is said now, and not when the first pod has come. */
+async function namespaceReader(
+  kubeconfig: string | undefined,
+  namespaces: readonly string[],
+): Promise<(name: string) => Promise<readonly Fields[]>> {
+  const api = apiserverOf(await findCluster(kubeconfig).catch(usageError))
+  for (const name of namespaces) await readNamespaceObjects(api, name).catch(usageError)
+  return (name) => readNamespaceObjects(api, name)
+}
+
+interface Run extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'force'> {
+  readonly address: Address
+  readonly selector: ReturnType<typeof readLabels>
+  readonly config: KubeConfig
+  readonly namespaces: readonly string[]
+  readonly session: Session
+  readonly ending: Ending
+}
+
+/** Listens, then has itself called, until the end; and takes both back in reverse. */
+async function run(options: Run): Promise<void> {
+  const { address, config, session, ending } = options
+  const authority = await makeAuthority()
+  const tls = await authority.issue({ names: [address.host] })
+  const [secret, probe] = [randomUUID(), randomUUID()]
+  const { host, port = address.port } = options
+  const server = await listen({ tls, host, port, root: `/${secret}`, onPod: session.take })
+  const url = `${address.url}/${secret}`
+  const configuration = configurationOf({ ...options, url, ca: authority.ca, probe })
+  try {
+    await install(config, configuration, options.force === true)
+    try {
+      const isOver = () => server.wasProbed() || ending.isOver()
+      await untilCalled(config, address.url, probe, isOver)
+      if (!ending.isOver()) say(`recording pods of ${options.namespaces.join(', ')}; Ctrl-C ends`)
+      await ending.ended
+    } finally {
+      await remove(config, configuration)
+    }
+  } finally {
+    await server.close()
+  }
+}

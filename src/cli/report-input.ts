@@ -1,0 +1,51 @@
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { linesOf } from '../lines.ts'
+import type { Entry } from '../log/entry.ts'
+import { parseEntry } from '../log/parse.ts'
+import { readLines } from '../log/read.ts'
+import { addEntry, type Run } from '../report/gather.ts'
+import { sentenceOf, UsageError } from './errors.ts'
+
+/**
+ * Reads a file, line by line, as what it is: what collect wrote, or the log of an observer.
+ *
+ * @throws UsageError where it cannot be read, or is neither
+ */
+export async function readInto(run: Run, file: string): Promise<void> {
+  const before = sizeOf(run)
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    for await (const entry of entriesOf(linesOf(input), nameOf(file))) addEntry(run, entry)
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${sentenceOf(error)}`)
+  }
+  if (sizeOf(run) === before)
+    throw new UsageError(`${file} holds neither the log of an observer nor what collect wrote`)
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? 'standard input' : basename(file)
+}
+
+function sizeOf({ samples, sources }: Run): number {
+  return samples + sources.size
+}
+
+async function* entriesOf(lines: AsyncIterable<string>, source: string): AsyncGenerator<Entry> {
+  const reader = readLines({ source })
+  let isCollected = false
+  for await (const line of lines) {
+    const entry = line.startsWith('{"kind":') ? parseEntry(line) : undefined
+    isCollected ||= entry !== undefined
+    yield* entry === undefined ? reader.push(line) : [entry]
+  }
+  const ending = reader.end()
+  const isLog = ending.some((entry) => entry.kind !== 'log' || isSaying(entry))
+  if (isLog && !isCollected) yield* ending
+}
+
+/** Whether there was anything of an observer's before this end. */
+function isSaying({ metadata, timepoints }: Extract<Entry, { kind: 'log' }>): boolean {
+  return timepoints > 0 || Object.keys(metadata).length > 0
+}

@@ -1,0 +1,98 @@
+import { connect } from 'node:tls'
+import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import type { Asked, WebhookFacts } from '../explain/facts.ts'
+import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
+import { sentenceOf } from './errors.ts'
+import { itemsOf, type Reader } from './reader.ts'
+
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+const PATIENCE_MS = 5_000
+
+type Service = NonNullable<ReturnType<typeof calledBy>['service']>
+
+/**
+ * What a cluster says of the webhook, as far as whoever asks may know.
+ *
+ * @param name of the MutatingWebhookConfiguration; without it the first that holds a webhook of ours
+ */
+export async function readWebhookFacts(
+  reader: Reader,
+  name: string | undefined,
+): Promise<WebhookFacts> {
+  const now = Date.now()
+  const configuration = await readConfiguration(reader, name)
+  const found = 'value' in configuration ? configuration.value : undefined
+  const webhook = found && webhookIn(found, POD_WEBHOOK)
+  const { service, url } = webhook ? calledBy(webhook) : { service: undefined, url: undefined }
+  const serving = service
+    ? await readSecret(reader, service)
+    : await shownAt(url ?? '').catch((error) => ({ problem: sentenceOf(error) }))
+  const ready = service ? await countReady(reader, service) : { value: undefined }
+  return { now, configuration, serving, ready }
+}
+
+async function readConfiguration(
+  reader: Reader,
+  name: string | undefined,
+): Promise<Asked<Fields | undefined>> {
+  if (name !== undefined) return reader.look(`${CONFIGURATIONS}/${encodeURIComponent(name)}`)
+  const list = await reader.look(CONFIGURATIONS)
+  if ('problem' in list) return list
+  return { value: itemsOf(list.value).find((one) => webhookIn(one, POD_WEBHOOK) !== undefined) }
+}
+
+/** The chart mounts the Secret as `tls` into the Deployment that has the Service's name. */
+async function readSecret(reader: Reader, { name, namespace }: Service): Promise<Asked<string>> {
+  const of = (kind: string) => `/namespaces/${namespace}/${kind}`
+  const deployment = await reader.look(`/apis/apps/v1${of('deployments')}/${name}`)
+  if ('problem' in deployment) return deployment
+  const template = fieldsOrNone(fieldsOrNone(deployment.value?.spec).template)
+  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
+  const volume = volumes.find((one) => one.name === 'tls')
+  const secretName = textOf(fieldsOrNone(volume?.secret).secretName)
+  if (secretName === undefined) return { problem: `no Deployment ${name} mounts a Secret as tls` }
+  const secret = await reader.look(`/api/v1${of('secrets')}/${secretName}`)
+  if ('problem' in secret) return secret
+  const certificate = textOf(fieldsOrNone(secret.value?.data)['tls.crt'])
+  return certificate === undefined
+    ? { problem: `Secret ${secretName} has no tls.crt` }
+    : { value: Buffer.from(certificate, 'base64').toString() }
+}
+
+async function countReady(
+  reader: Reader,
+  { name, namespace }: Service,
+): Promise<Asked<number | undefined>> {
+  const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`
+  const slices = await reader.look(path)
+  if ('problem' in slices) return slices
+  const ours = itemsOf(slices.value).filter(({ metadata }) => {
+    return fieldsOrNone(fieldsOrNone(metadata).labels)['kubernetes.io/service-name'] === name
+  })
+  const endpoints = ours.flatMap((slice) => listOrNone(slice.endpoints).map(fieldsOrNone))
+  return {
+    value: endpoints.filter(({ conditions }) => fieldsOrNone(conditions).ready !== false).length,
+  }
+}
+
+/** The certificates that a server shows to whoever connects, verified or not. */
+function shownAt(url: string): Promise<Asked<string>> {
+  if (!URL.canParse(url))
+    return Promise.resolve({ problem: 'the configuration says nothing of where' })
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const host = hostname.replace(/^\[|\]$/g, '')
+    // It is only looked at: nothing is sent, and what it shows is verified by the explanation.
+    const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${url} does not answer`)))
+    socket.on('error', reject)
+    socket.on('secureConnect', () => {
+      const shown = socket.getPeerX509Certificate()
+      const chain = []
+      for (let one = shown; one !== undefined && chain.length < 8; one = one.issuerCertificate)
+        chain.push(one)
+      socket.destroy()
+      resolve({ value: chain.map(String).join('\n') })
+    })
+  })
+}

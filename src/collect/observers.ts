@@ -1,0 +1,112 @@
+import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
+import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
+import { injectedBefore } from '../core/status.ts'
+
+/** An observer in a pod of the cluster: a container whose log can be asked for. */
+export interface RunningObserver {
+  readonly namespace: string
+  readonly pod: string
+  readonly uid: string
+  readonly node: string | null
+  readonly rank: string | null
+  readonly container: string
+  readonly state: 'waiting' | 'running' | 'ended'
+  /** What the container left as its termination message, now or when it ended before. */
+  readonly message: string | null
+}
+
+export interface PodOfObservers {
+  readonly name: string
+  readonly observers: readonly RunningObserver[]
+  /** Whether nothing in it will run any more. */
+  readonly isOver: boolean
+  /** Why Ridealong left the pod alone, in its own words, where it did. */
+  readonly left: string | null
+}
+
+/**
+ * Finds the observers of a pod: the containers that its status annotation names, native sidecars
+ * among the init containers included, and ephemeral containers with the name of a metric.
+ *
+ * @param pod - a core/v1 Pod, as the apiserver answers
+ * @param metrics - the names of the catalog's metrics
+ */
+export function observersOf(pod: Fields, metrics: ReadonlySet<string>): PodOfObservers {
+  const metadata = fieldsOrNone(pod.metadata)
+  const spec = fieldsOrNone(pod.spec)
+  const status = fieldsOrNone(pod.status)
+  const annotations = fieldsOrNone(metadata.annotations)
+  const injected = new Set(injectedBefore(annotations))
+  const names = [
+    ...namesIn(spec.initContainers).filter((name) => injected.has(name)),
+    ...namesIn(spec.containers).filter((name) => injected.has(name)),
+    ...namesIn(spec.ephemeralContainers).filter((name) => metrics.has(name)),
+  ]
+  const place = {
+    namespace: textOf(metadata.namespace) ?? '',
+    pod: textOf(metadata.name) ?? '',
+    uid: textOf(metadata.uid) ?? '',
+    node: textOf(spec.nodeName) ?? null,
+    rank: rankOf(metadata),
+  }
+  return {
+    name: place.pod,
+    observers: names.map((container) => ({ ...place, container, ...stateOf(status, container) })),
+    isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
+    left: leftBecause(annotations),
+  }
+}
+
+function namesIn(containers: unknown): readonly string[] {
+  return objectsOf(containers).flatMap(({ name }) => textOf(name) ?? [])
+}
+
+function stateOf(status: Fields, container: string): Pick<RunningObserver, 'state' | 'message'> {
+  const all = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
+  const statuses = all.flatMap((list) => objectsOf(status[list]))
+  const own = fieldsOrNone(statuses.find(({ name }) => name === container))
+  const [now, before] = [fieldsOrNone(own.state), fieldsOrNone(own.lastState)]
+  const ended = [now.terminated, before.terminated].map(fieldsOrNone)
+  const message = ended.flatMap(({ message }) => textOf(message) || [])[0] ?? null
+  if (now.running !== undefined) return { state: 'running', message }
+  // A kubelet that went away leaves no status; what it ran may still be asked for.
+  return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
+}
+
+/**
+ * Which of its workload's pods this one is. An Indexed Job numbers its pods; a JobSet has several
+ * Jobs; an MPIJob numbers its workers (kubeflow/mpi-operator pkg/controller labels).
+ */
+function rankOf(metadata: Fields): string | null {
+  const [labels, annotations] = [metadata.labels, metadata.annotations].map(fieldsOrNone)
+  const index = textOf(annotations?.[COMPLETION_INDEX_KEY] ?? labels?.[COMPLETION_INDEX_KEY])
+  const job = textOf(labels?.['jobset.sigs.k8s.io/replicatedjob-name'])
+  if (job !== undefined) {
+    const parts = [job, textOf(labels?.['jobset.sigs.k8s.io/job-index']), index]
+    return parts.filter((part) => part !== undefined).join('-')
+  }
+  const role = textOf(labels?.['training.kubeflow.org/job-role'])
+  const replica = textOf(labels?.['training.kubeflow.org/replica-index'])
+  if (role !== undefined) return replica === undefined ? role : `${role}-${replica}`
+  return index ?? replica ?? null
+}
+
+function leftBecause(annotations: Fields): string | null {
+  const written = textOf(annotations['ridealong.dev/status'])
+  const status = written === undefined ? {} : parse(written)
+  if (status.outcome !== 'left') return null
+  return [textOf(status.reason), textOf(status.message)].filter(Boolean).join(': ')
+}
+
+function parse(written: string): Fields {
+  try {
+    return fieldsOrNone(JSON.parse(written))
+  } catch {
+    return {}
+  }
+}
+
+/** The pods of a list as the apiserver answers it. */
+export function podsOf(list: unknown): readonly Fields[] {
+  return listOrNone(fieldsOrNone(list).items).map(fieldsOrNone)
+}

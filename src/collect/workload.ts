@@ -1,0 +1,46 @@
+/** Which pods are asked for: by name, or by a label selector. */
+export type Chosen =
+  | { readonly by: 'name'; readonly name: string; readonly words: string }
+  | { readonly by: 'labels'; readonly selector: string; readonly words: string }
+
+/**
+ * The label by which the pods of a kind are found, as its controller writes it: Job
+ * (kubernetes pkg/apis/batch/types.go JobNameLabel), Flux MiniCluster (a Job of the same name;
+ * its services pod has the old label alone), JobSet (api/jobset/v1alpha2 JobSetNameKey), MPIJob
+ * and Kubeflow Training (kubeflow/common JobNameLabel).
+ */
+const LABEL_OF: Readonly<Record<string, string>> = {
+  job: 'batch.kubernetes.io/job-name',
+  minicluster: 'job-name',
+  jobset: 'jobset.sigs.k8s.io/jobset-name',
+  mpijob: 'training.kubeflow.org/job-name',
+  pytorchjob: 'training.kubeflow.org/job-name',
+}
+
+/** RFC 1123 subdomains, as names of Kubernetes objects are. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/**
+ * Reads KIND/NAME as kubectl has it, in any case, with a plural's s and with or without a group.
+ *
+ * @returns what to look for, or a sentence that says what is known
+ */
+export function readWorkload(written: string): Chosen | { readonly problem: string } {
+  const [kind = '', name, ...more] = written.split('/')
+  const known = ['pod', ...Object.keys(LABEL_OF)]
+  if (name === undefined || more.length > 0 || !NAME.test(name))
+    return { problem: `"${written}" is not KIND/NAME, such as job/lammps` }
+  const [word = ''] = kind.toLowerCase().split('.')
+  const singular = known.find((one) => word === one || word === `${one}s`)
+  if (singular === undefined)
+    return {
+      problem: `the pods of a ${kind} are not known by a label: use --selector (known are ${known.join(', ')})`,
+    }
+  if (singular === 'pod') return { by: 'name', name, words: `pod/${name}` }
+  return { by: 'labels', selector: `${LABEL_OF[singular]}=${name}`, words: `${singular}/${name}` }
+}
+
+/** A label selector as kubectl has it; the apiserver says what is wrong with it. */
+export function readSelector(selector: string): Chosen {
+  return { by: 'labels', selector, words: `selector ${selector}` }
+}

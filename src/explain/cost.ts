@@ -1,0 +1,44 @@
+import { type Amounts, plus, readAmounts } from '../core/amounts.ts'
+import { type Fields, fieldsOrNone } from '../core/json.ts'
+import { writeQuantity } from '../core/quantity.ts'
+
+/** What observers may use, all in all: quantities by the resource's name. */
+export interface Cost {
+  /** How many pods carry them; undefined where nobody knows, and the sums are of one pod. */
+  readonly pods: number | undefined
+  readonly requests: Readonly<Record<string, string>>
+  readonly limits: Readonly<Record<string, string>>
+}
+
+/**
+ * What observers cost over all pods: their requests and limits, summed up, times pods.
+ *
+ * @param resources a core/v1 ResourceRequirements of each observer of one pod
+ */
+export function costOf(resources: readonly unknown[], pods: number | undefined): Cost {
+  const times = BigInt(pods ?? 1)
+  const sum = (kind: 'requests' | 'limits') =>
+    written(
+      resources
+        .map((one) => readAmounts(fieldsOrNone(fieldsOrNone(one)[kind])))
+        .reduce(plus, new Map()),
+      times,
+    )
+  return { pods, requests: sum('requests'), limits: sum('limits') }
+}
+
+function written(amounts: Amounts, times: bigint): Record<string, string> {
+  return Object.fromEntries([...amounts].map(([name, one]) => [name, writeQuantity(one * times)]))
+}
+
+/** A cost in words. */
+export function costSentence({ pods, requests, limits }: Cost): string {
+  const many = pods === undefined ? 'in each pod' : pods === 1 ? 'in 1 pod' : `over ${pods} pods`
+  const said = (amounts: Fields) =>
+    Object.entries(amounts)
+      .map(([name, amount]) => `${name} ${String(amount)}`)
+      .join(', ')
+  const isNone = Object.keys(limits).length + Object.keys(requests).length === 0
+  if (isNone) return `${many}: nothing of their own, they share what the pod has`
+  return `${many}: requests ${said(requests) || 'nothing'}; limits ${said(limits) || 'none'}`
+}

@@ -1,0 +1,124 @@
+import { answerPod, type PodAnswer } from '../core/answer.ts'
+import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../core/json.ts'
+import { KEYS } from '../core/keys.ts'
+import type { Reason } from '../core/reasons.ts'
+import { readAnnotations, readRequest } from '../core/request.ts'
+import { leavesItToNamespace, type Review } from '../core/review.ts'
+import { isAnnotatedLater } from './annotated-later.ts'
+import { asItCame } from './as-it-came.ts'
+import { type CameOut, cameOut, createdFindings } from './came-out.ts'
+import { type Cause, remedyOf } from './causes.ts'
+import { conclusionOf } from './conclusion.ts'
+import { type Cost, costOf } from './cost.ts'
+import type { Facts } from './facts.ts'
+import { type Finding, find, stop } from './finding.ts'
+import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
+import { webhookFindings } from './webhook-findings.ts'
+
+/** Why a pod has observers, or has none. */
+export interface Explanation {
+  readonly subject: string
+  readonly namespace: string
+  readonly outcome: 'injected' | 'left' | 'refused'
+  readonly reason?: Reason | Cause
+  readonly findings: readonly Finding[]
+  readonly cost?: Cost
+  /** One sentence, and what to do. */
+  readonly conclusion: string
+  readonly remedy?: string
+}
+
+/** Explains a pod from what is known: every rule in order, and what came of it. The same facts give the same answer. */
+export function explain(facts: Facts): Explanation {
+  const out = facts.created && cameOut(facts.created)
+  const answer = answerPod(cameAs(facts), settingsFor(facts))
+  const stopped = stoppedThen(out, answer)
+  const asked = webhookPart(facts, answer)
+  const knowsImages = out?.outcome === 'injected' || facts.settings.heldImages !== undefined
+  const rules = ruleFindings(stopped, requestOf(facts), knowsImages)
+  const created = facts.created
+    ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
+    : []
+  const verdict = conclusionOf({ facts, out, answer, asked, rules })
+  const cost = verdict.outcome === 'injected' ? costIn(facts, out, answer) : undefined
+  return {
+    subject: facts.subject,
+    namespace: facts.review.namespace,
+    ...verdict,
+    findings: [...aside(facts), ...asked, ...rules, ...created, ...nowFinding(out, answer)],
+    ...(cost && { cost }),
+    ...(verdict.reason && { remedy: remedyOf(verdict.reason) }),
+  }
+}
+
+/** What is to be known before the rules. */
+function aside({ differences, unread }: Facts): readonly Finding[] {
+  const ranks = differences === undefined ? [] : [find('ranks', 'look', differences)]
+  return [...ranks, ...unread.map((sentence) => find('namespace', 'unknown', sentence))]
+}
+
+/** The creation as it came, whatever has been added since. */
+function cameAs({ review, created }: Facts): Review {
+  return created === undefined ? review : { ...review, object: asItCame(created) }
+}
+
+/** A quota already counts the pod that is there, so it is not asked again. */
+function settingsFor({ settings, created }: Facts): Facts['settings'] {
+  return created === undefined
+    ? settings
+    : { ...settings, namespace: { ...settings.namespace, quotas: [] } }
+}
+
+function stoppedThen(out: CameOut | undefined, { decision }: PodAnswer): Stopped | undefined {
+  if (out?.outcome === 'left') return out
+  return out === undefined || out.outcome === 'silent' ? stoppedBy(decision) : undefined
+}
+
+function requestOf({ review, settings }: Facts) {
+  const own = fieldsOf(fieldsOrNone(fieldsOrNone(review.object).metadata).annotations)
+  return readRequest(readAnnotations(own), settings.namespace.annotations, settings.catalog)
+}
+
+/** What lies before the webhook's own decision: whether it was, or would be, asked. */
+function webhookPart(facts: Facts, { decision }: PodAnswer): readonly Finding[] {
+  const { webhook, review, namespace, created } = facts
+  if (webhook === undefined) return [find('cluster', 'unknown', 'none was asked')]
+  const asksItself = !leavesItToNamespace(review)
+  const labels = fieldsOrNone(fieldsOrNone(fieldsOrNone(review.object).metadata).labels)
+  const caller = { asksItself, labels, namespace }
+  const asker = asksItself ? created : 'value' in namespace ? namespace.value : undefined
+  const isAsking = !('reason' in decision && decision.reason === 'not-asked')
+  const isLater = isAsking && created && asker && isAnnotatedLater(asker, created)
+  const whose = asksItself ? 'the pod' : 'the namespace'
+  const later = `${whose} was given ${KEYS.inject} only after the pod was created`
+  return [
+    ...(isLater ? [stop('annotated', 'annotated-later', later)] : []),
+    ...webhookFindings(webhook, caller),
+  ]
+}
+
+/** What would become of a pod now that was left then. */
+function nowFinding(out: CameOut | undefined, { decision }: PodAnswer): readonly Finding[] {
+  if (out?.outcome !== 'left') return []
+  const isSame = 'reason' in decision && decision.reason === out.reason
+  if (isSame) return []
+  const word = 'reason' in decision ? `${decision.outcome}: ${decision.message}` : 'injected'
+  return [find('created again now', 'look', `it would be ${word}`)]
+}
+
+function costIn({ created, pods }: Facts, out: CameOut | undefined, { decision }: PodAnswer) {
+  if (created !== undefined && out?.outcome === 'injected') {
+    const { initContainers, containers } = fieldsOrNone(created.spec)
+    const all = [...listOrNone(initContainers), ...listOrNone(containers)].map(fieldsOrNone)
+    const ours = all.filter(({ name }) => out.metrics.some((metric) => metric === name))
+    return costOf(
+      ours.map(({ resources }: Fields) => resources),
+      pods,
+    )
+  }
+  if (decision.outcome !== 'injected') return undefined
+  return costOf(
+    decision.observers.map(({ resources }) => resources),
+    pods,
+  )
+}

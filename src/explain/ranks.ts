@@ -1,0 +1,60 @@
+import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
+import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
+import { type CameOut, cameOut } from './came-out.ts'
+
+/** Pods of one workload that came out alike. */
+export interface Likes {
+  /** How they came out, in words. */
+  readonly word: string
+  readonly pods: readonly [Fields, ...Fields[]]
+  /** Their ranks, or where they have none their names: "0-2, 5". */
+  readonly which: string
+}
+
+/** Puts pods that came out alike together, in the order of the first of each. */
+export function alike(pods: readonly Fields[]): readonly Likes[] {
+  const groups = new Map<string, [Fields, ...Fields[]]>()
+  for (const pod of pods) {
+    const word = wordOf(cameOut(pod))
+    const group = groups.get(word)
+    if (group === undefined) groups.set(word, [pod])
+    else group.push(pod)
+  }
+  return [...groups].map(([word, group]) => ({ word, pods: group, which: whichOf(group) }))
+}
+
+function wordOf(out: CameOut): string {
+  switch (out.outcome) {
+    case 'injected':
+      return `injected ${out.metrics.join(', ')}, counters ${out.counters}`
+    case 'altered':
+      return `altered: ${out.problems.join('; ')}`
+    case 'left':
+      return `left: ${out.reason}`
+    case 'silent':
+      return 'without a status'
+  }
+}
+
+function whichOf(pods: readonly Fields[]): string {
+  const ranks = pods.map(rankOf)
+  const numbers = ranks.filter((rank) => rank !== undefined).sort((a, b) => a - b)
+  if (numbers.length === pods.length)
+    return `${pods.length === 1 ? 'rank' : 'ranks'} ${spans(numbers)}`
+  return pods.map(({ metadata }) => textOf(fieldsOrNone(metadata).name)).join(', ')
+}
+
+function rankOf({ metadata }: Fields): number | undefined {
+  const index = fieldsOrNone(fieldsOrNone(metadata).annotations)[COMPLETION_INDEX_KEY]
+  return typeof index === 'string' && /^\d{1,9}$/.test(index) ? Number(index) : undefined
+}
+
+function spans(numbers: readonly number[]): string {
+  const spans: [number, number][] = []
+  for (const number of new Set(numbers)) {
+    const last = spans.at(-1)
+    if (last !== undefined && last[1] === number - 1) last[1] = number
+    else spans.push([number, number])
+  }
+  return spans.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(', ')
+}

@@ -1,0 +1,70 @@
+import type { Decision } from '../core/decision.ts'
+import { REASONS, type Reason } from '../core/reasons.ts'
+import type { Request } from '../core/request.ts'
+import { type Finding, find, stop } from './finding.ts'
+import { IMAGE_RULE, RULES, type Rule } from './rules.ts'
+
+/** The rule that kept observers out, if one did. */
+export interface Stopped {
+  readonly reason: Reason
+  readonly message: string
+}
+
+/** The reason of a decision, if it has one. */
+export function stoppedBy(decision: Decision): Stopped | undefined {
+  return 'reason' in decision ? decision : undefined
+}
+
+/** Every rule of the decision in order: those before the one that stopped the pod let it pass, those after were not reached. */
+export function ruleFindings(
+  stopped: Stopped | undefined,
+  request: Request,
+  knowsImages: boolean,
+): readonly Finding[] {
+  if (stopped?.reason === 'internal-error') return [defect(stopped)]
+  const last = RULES.findIndex(({ reasons }) => stopped && reasons.includes(stopped.reason))
+  return RULES.map((rule, index) => {
+    if (stopped !== undefined && index === last) return stopFinding(rule.name, stopped)
+    const isReached = last < 0 || index < last
+    return isReached ? passed(rule, request, knowsImages) : find(rule.name, 'open', 'not reached')
+  })
+}
+
+function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
+  if (rule.name === IMAGE_RULE && !knowsImages) {
+    return find(rule.name, 'unknown', 'which nodes hold it, the webhook knows')
+  }
+  return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
+}
+
+/** Observers that ride already are no obstacle. */
+function stopFinding(name: string, { reason, message }: Stopped): Finding {
+  return reason === 'already-injected' ? find(name, 'ok', message) : stop(name, reason, message)
+}
+
+function defect({ reason, message }: Stopped): Finding {
+  return stop('defects', reason, message || REASONS[reason].sentence)
+}
+
+/** A request in words. */
+function described(request: Request): string {
+  if (request.kind !== 'asked') return 'holds'
+  const { metrics, mode, targetContainer, targetCommand, onError } = request
+  const asked = metrics.map(({ metric, options }) => {
+    const values = options.map(({ name, value }) => `${optionOf(name)}=${value}`)
+    return values.length === 0 ? metric.name : `${metric.name} (${values.join(', ')})`
+  })
+  const target = targetContainer ?? 'the default one'
+  const command = targetCommand === undefined ? [] : [`command ${targetCommand}`]
+  return [
+    asked.join(', '),
+    `mode ${mode}`,
+    `container ${target}`,
+    ...command,
+    `on error ${onError}`,
+  ].join('; ')
+}
+
+function optionOf(variable: string): string {
+  return variable.replace('RIDEALONG_OPTION_', '').toLowerCase().replaceAll('_', '-')
+}

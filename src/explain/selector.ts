@@ -1,0 +1,34 @@
+import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+
+/**
+ * The first requirement of a meta/v1 LabelSelector that labels do not meet, as it would be written, with
+ * the key that it is about; nothing where they are selected. An empty selector selects all.
+ */
+export function unmetIn(
+  selector: unknown,
+  labels: Fields,
+): { readonly key: string; readonly text: string } | undefined {
+  const { matchLabels, matchExpressions } = fieldsOrNone(selector)
+  for (const [key, value] of Object.entries(fieldsOrNone(matchLabels))) {
+    if (labels[key] !== value) return { key, text: `${key}=${String(value)}` }
+  }
+  for (const expression of listOrNone(matchExpressions).map(fieldsOrNone)) {
+    if (!isMet(expression, labels))
+      return { key: textOf(expression.key) ?? '', text: said(expression) }
+  }
+  return undefined
+}
+
+/** apimachinery pkg/labels/selector.go: NotIn holds of what has no such label, too. */
+function isMet({ key, operator, values }: Fields, labels: Fields): boolean {
+  const label = Object.hasOwn(labels, String(key)) ? labels[String(key)] : undefined
+  const isListed = label !== undefined && listOrNone(values).includes(label)
+  if (operator === 'In') return isListed
+  if (operator === 'NotIn') return !isListed
+  return operator === 'Exists' ? label !== undefined : label === undefined
+}
+
+function said({ key, operator, values }: Fields): string {
+  const listed = listOrNone(values).join(', ')
+  return listed === '' ? `${key} ${operator}` : `${key} ${operator} (${listed})`
+}

@@ -1,0 +1,28 @@
+import { stringify } from 'yaml'
+import { costSentence } from './cost.ts'
+import type { Explanation } from './explain.ts'
+
+export const FORMS = ['text', 'json', 'yaml'] as const
+export type Form = (typeof FORMS)[number]
+
+/** Explanations as they are printed: as text, as a list in JSON, or as documents of YAML. */
+export function shown(explanations: readonly Explanation[], form: Form): string {
+  if (form === 'json') return `${JSON.stringify(explanations, null, 2)}\n`
+  if (form === 'yaml') return explanations.map((one) => `---\n${stringify(one)}`).join('')
+  return explanations.map(textOf).join('\n')
+}
+
+function textOf({ subject, namespace, findings, cost, conclusion, remedy }: Explanation): string {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  const rows = findings.map(({ verdict, name, sentence }) => {
+    return `  ${verdict.padEnd(7)}  ${name.padEnd(width)}  ${sentence}`
+  })
+  return [
+    `${subject} in namespace ${namespace}`,
+    ...rows,
+    ...(cost === undefined ? [] : [`  observers ${costSentence(cost)}`]),
+    conclusion,
+    ...(remedy === undefined ? [] : [`What to do: ${remedy}.`]),
+    '',
+  ].join('\n')
+}

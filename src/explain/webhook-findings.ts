@@ -1,0 +1,119 @@
+import { type Fields, fieldsOrNone } from '../core/json.ts'
+import { ARMED_LABEL } from '../core/keys.ts'
+import { bundleProblem, servingProblem } from './certificate.ts'
+import type { Asked, WebhookFacts } from './facts.ts'
+import { type Finding, find, stop } from './finding.ts'
+import { matchConditionsOf } from './match-conditions.ts'
+import { unmetIn } from './selector.ts'
+import {
+  ARMED_WEBHOOK,
+  caBundleOf,
+  calledBy,
+  hostOf,
+  NAMESPACE_WEBHOOK,
+  POD_WEBHOOK,
+  webhookIn,
+} from './webhook.ts'
+
+/** A pod, as far as the apiserver looks at it to find out whom to call. */
+export interface Caller {
+  /** Whether it carries `ridealong.dev/inject` itself; if not, its namespace may ask. */
+  readonly asksItself: boolean
+  readonly labels: Fields
+  readonly namespace: Asked<Fields | undefined>
+}
+
+/** Whether the apiserver calls the webhook for a pod, and can: the configuration, its CA, its selectors and conditions. */
+export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly Finding[] {
+  const { configuration: asked } = facts
+  const title = 'webhook configuration'
+  if ('problem' in asked) return [find(title, 'unknown', asked.problem)]
+  const name = caller.asksItself ? POD_WEBHOOK : ARMED_WEBHOOK
+  const configuration = asked.value
+  const webhook = configuration && webhookIn(configuration, name)
+  if (webhook === undefined) {
+    const sentence = `no MutatingWebhookConfiguration holds ${name}: the cluster knows no Ridealong`
+    return [stop(title, 'webhook-absent', sentence)]
+  }
+  const called = String(fieldsOrNone(configuration?.metadata).name)
+  return [
+    find(title, 'ok', `${called} holds ${name}`),
+    ...completeness(configuration ?? {}),
+    ...trustFindings(facts, webhook),
+    policyFinding(webhook),
+    ...readyFinding(facts),
+    ...matchFindings(webhook, caller),
+  ]
+}
+
+function completeness(configuration: Fields): readonly Finding[] {
+  if (webhookIn(configuration, NAMESPACE_WEBHOOK) !== undefined) return []
+  const sentence = `${NAMESPACE_WEBHOOK} is missing: only the repair pass arms namespaces`
+  return [find('webhook for namespaces', 'look', sentence)]
+}
+
+function trustFindings({ now, serving }: WebhookFacts, webhook: Fields): readonly Finding[] {
+  const bundle = caBundleOf(webhook)
+  const problem = bundleProblem(bundle, now)
+  if (problem !== undefined) return [stop('CA', 'webhook-ca', problem)]
+  if ('problem' in serving) {
+    return [find('CA', 'unknown', `caBundle holds; no certificate to verify: ${serving.problem}`)]
+  }
+  const wrong = servingProblem(bundle, serving.value, hostOf(calledBy(webhook)), now)
+  return wrong === undefined
+    ? [find('CA', 'ok', "caBundle verifies the server's certificate")]
+    : [stop('CA', 'webhook-ca', wrong)]
+}
+
+function policyFinding({ failurePolicy }: Fields): Finding {
+  return failurePolicy === 'Ignore'
+    ? find('failurePolicy', 'ok', 'Ignore: a pod that gets no answer runs as it came')
+    : find('failurePolicy', 'look', 'Fail: pods are refused while the webhook is away')
+}
+
+function readyFinding({ ready }: WebhookFacts): readonly Finding[] {
+  if ('problem' in ready) return [find('replicas', 'unknown', ready.problem)]
+  if (ready.value === undefined) return []
+  return ready.value > 0
+    ? [find('replicas', 'ok', `${ready.value} ready`)]
+    : [stop('replicas', 'webhook-away', 'none is ready: the apiserver gets no answer')]
+}
+
+function matchFindings(webhook: Fields, caller: Caller): readonly Finding[] {
+  return [
+    namespaceFinding(webhook, caller),
+    objectFinding(webhook, caller),
+    conditionFinding(webhook, caller),
+  ]
+}
+
+function namespaceFinding({ namespaceSelector }: Fields, { namespace }: Caller): Finding {
+  const title = 'namespaceSelector'
+  if ('problem' in namespace) return find(title, 'unknown', namespace.problem)
+  const metadata = fieldsOrNone(namespace.value?.metadata)
+  const unmet = unmetIn(namespaceSelector, fieldsOrNone(metadata.labels))
+  if (unmet === undefined) return find(title, 'ok', 'selects the namespace')
+  if (unmet.key === ARMED_LABEL) {
+    const sentence = `the namespace is not armed: it has no label ${unmet.text}`
+    return stop('armed', 'not-armed', sentence)
+  }
+  const isName = unmet.key === 'kubernetes.io/metadata.name'
+  const reason = isName ? 'excluded-namespace' : 'not-selected'
+  return stop(title, reason, `does not select the namespace: ${unmet.text}`)
+}
+
+function objectFinding({ objectSelector }: Fields, { labels }: Caller): Finding {
+  const unmet = unmetIn(objectSelector, labels)
+  return unmet === undefined
+    ? find('objectSelector', 'ok', 'selects the pod')
+    : stop('objectSelector', 'not-selected', `does not select the pod: ${unmet.text}`)
+}
+
+function conditionFinding(webhook: Fields, { asksItself }: Caller): Finding {
+  const { holds, names } = matchConditionsOf(webhook, asksItself)
+  if (holds === undefined)
+    return find('matchConditions', 'unknown', `${names}: not the chart's expressions`)
+  return holds
+    ? find('matchConditions', 'ok', names === '' ? 'none' : `${names} holds`)
+    : stop('matchConditions', 'not-selected', `${names} does not hold`)
+}

@@ -1,0 +1,92 @@
+/**
+ * The parts of an observer's log, as the Metrics Operator's scripts print them
+ * (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go, pkg/metrics/io/sysstat.go;
+ * its reader: sdk/python/v1alpha2/metricsoperator/metrics/base.py).
+ */
+export const MARKERS = {
+  metadataStart: 'METADATA START',
+  metadataEnd: 'METADATA END',
+  commandStart: 'PIDSTAT COMMAND START',
+  commandEnd: 'PIDSTAT COMMAND END',
+  start: 'METRICS OPERATOR COLLECTION START',
+  timepoint: 'METRICS OPERATOR TIMEPOINT',
+  end: 'METRICS OPERATOR COLLECTION END',
+} as const
+
+/** A part of a log, whole or cut. What is printed before the first part or between two is noise. */
+export interface Block {
+  readonly kind: 'metadata' | 'command' | 'timepoint' | 'end'
+  readonly lines: readonly string[]
+  /** Whether the marker that closes it was there. */
+  readonly isWhole: boolean
+}
+
+type Open = { readonly kind: Block['kind']; readonly lines: string[] }
+
+export interface BlockReader {
+  /** Takes a line without its end; answers with the blocks that it closes. */
+  readonly push: (line: string) => readonly Block[]
+  /** Takes the end of the text; answers with the block that was still open. */
+  readonly end: () => readonly Block[]
+}
+
+/** Cuts a log into its parts, line by line, holding one part in memory. */
+export function readBlocks(): BlockReader {
+  let open: Open | undefined
+  const close = (isWhole: boolean): readonly Block[] => {
+    const closed = open === undefined ? [] : [{ ...open, isWhole }]
+    open = undefined
+    return closed
+  }
+  const begin = (marker: Marker, line: string): readonly Block[] => {
+    const kind = OPENS[marker]
+    if (kind !== undefined) open = { kind, lines: restOf(line, marker) }
+    return []
+  }
+  return {
+    push: (raw) => {
+      const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw
+      const marker = markerOf(line)
+      if (marker !== undefined) return [...close(isClosedBy(open, marker)), ...begin(marker, line)]
+      open?.lines.push(line)
+      return []
+    },
+    end: () => close(open?.kind === 'end'),
+  }
+}
+
+/** A timepoint ends where the next begins; metadata and command have markers of their own. */
+function isClosedBy(open: Open | undefined, marker: Marker): boolean {
+  return open?.kind === 'end' || CLOSES[marker] === open?.kind
+}
+
+type Marker = keyof typeof MARKERS
+
+const OPENS: Readonly<Partial<Record<Marker, Block['kind']>>> = {
+  metadataStart: 'metadata',
+  commandStart: 'command',
+  timepoint: 'timepoint',
+  end: 'end',
+}
+
+const CLOSES: Readonly<Partial<Record<Marker, Block['kind']>>> = {
+  metadataEnd: 'metadata',
+  commandEnd: 'command',
+  timepoint: 'timepoint',
+  end: 'timepoint',
+}
+
+const NAMES = Object.keys(MARKERS) as readonly Marker[]
+
+function markerOf(line: string): Marker | undefined {
+  if (!line.startsWith('M') && !line.startsWith('P')) return undefined
+  return NAMES.find((name) => {
+    return name === 'metadataStart' ? line.startsWith(MARKERS[name]) : line.trim() === MARKERS[name]
+  })
+}
+
+/** The metadata begin on the line of their marker. */
+function restOf(line: string, marker: Marker): string[] {
+  const rest = line.slice(MARKERS[marker].length).trim()
+  return rest === '' ? [] : [rest]
+}

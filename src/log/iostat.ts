@@ -1,0 +1,53 @@
+import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
+import { cellOf } from './cell.ts'
+import { DEVICE_COLUMNS, type DeviceCells } from './columns.ts'
+
+export interface Devices {
+  readonly rows: readonly DeviceCells[]
+  /** The time that iostat says with its option -t, as it wrote it. */
+  readonly timestamp: string | undefined
+}
+
+/** Reads a timepoint of io-sysstat, a JSON document or a table for people; undefined when it is cut. */
+export function readDevices(lines: readonly string[]): Devices | undefined {
+  const text = lines.join('\n').trim()
+  if (!text.startsWith('{')) return readTable(lines)
+  try {
+    return readDocument(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function readDocument(document: unknown): Devices {
+  const [host] = listOrNone(fieldsOrNone(fieldsOrNone(document).sysstat).hosts)
+  // Where iostat was asked for two reports, the first is since the node started.
+  const statistics = fieldsOrNone(listOrNone(fieldsOrNone(host).statistics).at(-1))
+  return { rows: objectsOf(statistics.disk).map(rowOf), timestamp: textOf(statistics.timestamp) }
+}
+
+/** The table of `iostat -dxm`: a header that begins with Device, then a line for each device. */
+function readTable(lines: readonly string[]): Devices | undefined {
+  const at = lines.findIndex((line) => /^Device\s/.test(line))
+  const header = lines[at]?.trim().split(/\s+/)
+  if (header === undefined) return undefined
+  const names = header.map((name) => name.replace('%', ''))
+  const rows = lines.slice(at + 1).flatMap((line) => {
+    const cells = line.trim().split(/\s+/)
+    return cells.length === names.length
+      ? [rowOf(Object.fromEntries(names.map((name, index) => [name, cells[index]])))]
+      : []
+  })
+  return { rows, timestamp: undefined }
+}
+
+const NAMES = Object.keys(DEVICE_COLUMNS) as readonly (keyof DeviceCells)[]
+
+function rowOf(row: Fields): DeviceCells {
+  const normal = Object.fromEntries(
+    Object.entries(row).map(([key, value]) => [key.toLowerCase().replace(/[/-]/g, '_'), value]),
+  )
+  const known: Fields = { ...normal, device: normal.disk_device ?? normal.device }
+  const cells = NAMES.map((name) => [name, cellOf(DEVICE_COLUMNS[name], known[name])])
+  return Object.fromEntries(cells) as DeviceCells
+}

@@ -1,0 +1,109 @@
+import { type Fields, fieldsOrNone } from '../core/json.ts'
+import type { Block } from './blocks.ts'
+import { type Said, startClock } from './clock.ts'
+import type { Moment, Sample } from './columns.ts'
+import type { LogEntry } from './entry.ts'
+import { type Known, placeOf, rateOf, readMetadata, readSummary, startedOf } from './metadata.ts'
+import { type Row, readTimepoint } from './timepoint.ts'
+
+/** One run of an observer, from its metadata to its closing marker. */
+export interface Run {
+  readonly isBegun: () => boolean
+  readonly take: (block: Block) => readonly Sample[]
+  readonly end: () => LogEntry
+}
+
+interface State {
+  readonly known: Known
+  metadata: Fields | undefined
+  command: string | null
+  summary: readonly Fields[]
+  /** Timepoints seen, and those of them with rows. */
+  seen: number
+  filled: number
+  hasEnd: boolean
+  /** What the rows show to be true where the metadata are missing. */
+  metric: string | null
+  isAverage: boolean
+  clock: ((index: number, said: Said) => Moment) | undefined
+  readonly cuts: string[]
+}
+
+export function startRun(known: Known): Run {
+  const state: State = {
+    known,
+    metadata: undefined,
+    command: null,
+    summary: [],
+    seen: 0,
+    filled: 0,
+    hasEnd: false,
+    metric: null,
+    isAverage: false,
+    clock: undefined,
+    cuts: [],
+  }
+  return {
+    isBegun: () => state.metadata !== undefined || state.seen > 0,
+    take: (block) => takeBlock(state, block),
+    end: () => logEntry(state),
+  }
+}
+
+function takeBlock(state: State, { kind, lines, isWhole }: Block): readonly Sample[] {
+  if (kind === 'timepoint') return takeTimepoint(state, lines, isWhole)
+  if (kind === 'metadata') {
+    state.metadata = readMetadata(lines)
+    if (state.metadata === undefined) state.cuts.push('the metadata are cut')
+  }
+  if (kind === 'command') state.command = lines.join('\n').trim()
+  if (kind === 'end') {
+    state.hasEnd = true
+    state.summary = readSummary(lines)
+  }
+  return []
+}
+
+function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean): Sample[] {
+  const index = state.seen
+  state.seen += 1
+  const { rows, said, isOurs, cut } = readTimepoint(lines, isWhole)
+  if (cut !== undefined) state.cuts.push(`timepoint ${index} ${cut}`)
+  if (rows.length === 0) return []
+  if (state.filled === 0) lookAt(state, rows, isOurs)
+  state.filled += 1
+  state.clock ??= startClock({
+    rate: rateOf(state.metadata),
+    started: startedOf(state.metadata),
+    isAverage: state.isAverage,
+  })
+  const place = placeOf(state.known, state.metadata, state.metric)
+  const moment = state.clock(index, said)
+  return rows.map(({ kind, ...cells }) => ({ kind, ...place, ...moment, ...cells }) as Sample)
+}
+
+/** What the first rows tell of the whole log. */
+function lookAt(state: State, [row]: readonly Row[], isOurs: boolean): void {
+  state.metric = row?.kind === 'device' ? 'io-sysstat' : 'perf-sysstat'
+  state.isAverage = state.metadata === undefined ? !isOurs : startedOf(state.metadata) === null
+}
+
+function logEntry(state: State): LogEntry {
+  const { metadata, command, summary, filled, seen, hasEnd } = state
+  const cuts = [
+    ...(metadata === undefined ? ['its head is missing'] : []),
+    ...state.cuts,
+    ...(hasEnd ? [] : ['its end is missing: the observer still ran, or was cut off']),
+    ...(filled === 0 && seen > 0 ? ['no timepoint has a row'] : []),
+  ]
+  return {
+    kind: 'log',
+    ...placeOf(state.known, metadata, state.metric),
+    metadata: fieldsOrNone(metadata),
+    command,
+    summary,
+    isAverage: state.isAverage,
+    timepoints: filled,
+    cuts,
+  }
+}

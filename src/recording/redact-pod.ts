@@ -1,0 +1,64 @@
+import { fieldsOrNone, textOf } from '../core/json.ts'
+import { METADATA } from './redact-metadata.ts'
+import { fields, items, type Redaction, taken, values } from './redaction.ts'
+
+// The places of a core/v1 Pod that hold a text of a user's choice which may be a secret (kubernetes v1.36
+// staging/src/k8s.io/api/core/v1/types.go). Names, also those of Secrets and ConfigMaps, stay.
+
+/** A path or a plain name, and nothing that a shell would read. */
+const PROGRAM = /^[\w./+-]+$/
+
+/** Of a command its program stays, which says what the pod is; its arguments may be a password. */
+const command: Redaction = (list) => {
+  if (!Array.isArray(list)) return list
+  const isProgram = typeof list[0] === 'string' && PROGRAM.test(list[0])
+  return list.map((word, place) => (place === 0 && isProgram ? word : taken(word)))
+}
+
+/** Our own variables, in a pod that was injected before, repeat annotations that are kept. */
+const variable: Redaction = (entry) => {
+  const isOurs = textOf(fieldsOrNone(entry).name)?.startsWith('RIDEALONG_')
+  return isOurs ? entry : fields({ value: taken })(entry)
+}
+
+const SECURITY_CONTEXT = fields({ windowsOptions: fields({ gmsaCredentialSpec: taken }) })
+
+/** A probe, or what is called at the start and the end of a container. */
+const HANDLER = fields({
+  exec: fields({ command }),
+  httpGet: fields({ path: taken, httpHeaders: items(fields({ value: taken })) }),
+})
+
+const CONTAINERS = items(
+  fields({
+    command,
+    args: items(taken),
+    env: items(variable),
+    livenessProbe: HANDLER,
+    readinessProbe: HANDLER,
+    startupProbe: HANDLER,
+    lifecycle: fields({ postStart: HANDLER, preStop: HANDLER }),
+    securityContext: SECURITY_CONTEXT,
+  }),
+)
+
+const VOLUMES = items(
+  fields({
+    csi: fields({ volumeAttributes: values }),
+    flexVolume: fields({ options: values }),
+    gitRepo: fields({ repository: taken }),
+    ephemeral: fields({ volumeClaimTemplate: fields({ metadata: METADATA }) }),
+  }),
+)
+
+/** Redacts a pod. */
+export const POD = fields({
+  metadata: METADATA,
+  spec: fields({
+    initContainers: CONTAINERS,
+    containers: CONTAINERS,
+    ephemeralContainers: CONTAINERS,
+    volumes: VOLUMES,
+    securityContext: SECURITY_CONTEXT,
+  }),
+})

@@ -1,0 +1,22 @@
+/**
+ * When each log began, in seconds after the first of them. A log that says no date, as those of the Metrics
+ * Operator do not, begins with the first.
+ *
+ * @param starts - by log: the time of a sample, ISO 8601, and the seconds of it in its log; or null
+ */
+export function offsetsOf(starts: ReadonlyMap<string, Start | null>): Map<string, number> {
+  const began = [...starts].map(([source, start]) => [source, beganAt(start)] as const)
+  const known = began.flatMap(([, at]) => at ?? [])
+  const first = known.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY)
+  return new Map(began.map(([source, at]) => [source, at === undefined ? 0 : at - first]))
+}
+
+export interface Start {
+  readonly time: string
+  readonly seconds: number
+}
+
+function beganAt(start: Start | null): number | undefined {
+  const at = start?.time.includes('T') ? Date.parse(start.time) / 1000 - start.seconds : Number.NaN
+  return Number.isFinite(at) ? at : undefined
+}

@@ -1,0 +1,148 @@
+import { offsetsOf } from './align.ts'
+import { DEVICE_MEASURES } from './device-measures.ts'
+import type { Run } from './gather.ts'
+import { chooseGrid, type Grid, onGrid } from './grid.ts'
+import { groupBy } from './group-by.ts'
+import { distinct, groupsOf, ordered } from './groups.ts'
+import { labelRanks } from './labels.ts'
+import { MEASURES } from './measures.ts'
+import { noticesOf } from './notices.ts'
+import { marksIn, median, mostOf, plainMean } from './statistics.ts'
+import { type Group, SUMMARY_COLUMNS, type SummaryRow, summarise } from './summary.ts'
+import { sumOf, type Track } from './track.ts'
+
+export const UNITS = ['auto', 'process', 'program'] as const
+export type Unit = (typeof UNITS)[number]
+
+/** A line of the plots. */
+export interface Line {
+  readonly rank: string
+  readonly program: string
+  readonly pid: number | null
+  /** Of each measure, on the grid; empty where it was never read. */
+  readonly values: readonly (readonly (number | null)[])[]
+  /** Whether its mean of each measure stands out among the lines of the same program. */
+  readonly marks: readonly boolean[]
+}
+
+export interface Plots {
+  readonly grid: Grid
+  readonly measures: readonly {
+    readonly key: string
+    readonly title: string
+    readonly unit: string
+  }[]
+  readonly lines: readonly Line[]
+}
+
+/** All that the page shows. */
+export interface PageData {
+  readonly ranks: readonly string[]
+  readonly programs: readonly string[]
+  readonly duration: number
+  readonly samples: number
+  readonly logs: number
+  /** Whether a line is a process, or a program with all its processes of one rank. */
+  readonly unit: 'process' | 'program'
+  readonly notices: readonly string[]
+  readonly columns: readonly {
+    readonly key: string
+    readonly title: string
+    readonly unit: string
+  }[]
+  readonly rows: readonly SummaryRow[]
+  readonly plots: Plots
+  readonly devices: Plots
+  /** Devices that never did anything, which are left out. */
+  readonly idleDevices: number
+}
+
+/** More lines than these are programs, not processes, where nobody chose. */
+const MOST_PROCESSES = 2000
+
+/** Makes of all that was read what the page shows. */
+export function pageData(run: Run, unit: Unit): PageData {
+  const offsets = offsetsOf(new Map([...run.sources].map(([name, { start }]) => [name, start])))
+  const labels = labelRanks([...run.sources.values()].map(({ place }) => place))
+  const rankOf = (source: string) => labels.get(source) ?? source
+  const processes = [...run.processes.values()]
+  const groups = groupsOf(run, rankOf)
+  const chosen = unit === 'auto' ? autoUnit(processes) : unit
+  const tracks = chosen === 'process' ? processes : groups.flatMap(merged)
+  const active = [...run.devices.values()].filter(isActive)
+  const all = [...processes, ...active]
+  const duration = mostOf(all.map((track) => (offsets.get(track.source) ?? 0) + lastOf(track))) ?? 0
+  const context = { offsets, rankOf, duration }
+  const plots = plotsOf(ordered(tracks, rankOf), MEASURES, context)
+  const devices = plotsOf(ordered(active, rankOf), DEVICE_MEASURES, context)
+  return {
+    ranks: distinct([
+      ...all.map(({ source }) => rankOf(source)),
+      ...groups.map(({ rank }) => rank),
+    ]),
+    programs: distinct(groups.map(({ program }) => program)),
+    duration,
+    samples: run.samples,
+    logs: run.sources.size,
+    unit: chosen,
+    notices: noticesOf(run, [plots.grid, devices.grid], groups),
+    columns: SUMMARY_COLUMNS.map(({ key, title, unit }) => ({ key, title, unit })),
+    rows: summarise(groups),
+    plots,
+    devices,
+    idleDevices: run.devices.size - active.length,
+  }
+}
+
+function autoUnit(processes: readonly Track[]): 'process' | 'program' {
+  return processes.length > MOST_PROCESSES ? 'program' : 'process'
+}
+
+/** All processes of a program on a rank as one; more than one log is more than one line. */
+function merged({ tracks }: Group): readonly Track[] {
+  const bySource = groupBy(tracks, ({ source }) => source)
+  return [...bySource].map(([source, own]) =>
+    sumOf(own, { source, program: own[0]?.program ?? '' }),
+  )
+}
+
+interface Context {
+  readonly offsets: ReadonlyMap<string, number>
+  readonly rankOf: (source: string) => string
+  readonly duration: number
+}
+
+function plotsOf(
+  tracks: readonly Track[],
+  measures: Plots['measures'],
+  { offsets, rankOf, duration }: Context,
+): Plots {
+  const interval = median(tracks.slice(0, 200).flatMap(gapsOf)) ?? 10
+  const grid = chooseGrid(duration, interval, tracks.length, measures.length)
+  const meansOf = ({ values }: Track) => values.map(plainMean)
+  const floors = measures.map(() => 1)
+  const marks = marksIn(tracks, ({ program }) => program, meansOf, floors)
+  const lines = tracks.map((track, index) => ({
+    rank: rankOf(track.source),
+    program: track.program,
+    pid: track.pid,
+    values: track.values.map((values) => {
+      const isKnown = values.some((value) => value !== null)
+      return isKnown ? onGrid(track, values, grid, offsets.get(track.source) ?? 0) : []
+    }),
+    marks: marks[index] ?? [],
+  }))
+  return { grid, measures: measures.map(({ key, title, unit }) => ({ key, title, unit })), lines }
+}
+
+function gapsOf({ seconds }: Track): number[] {
+  return seconds.slice(1, 50).flatMap((at, index) => at - (seconds[index] ?? at) || [])
+}
+
+function lastOf({ seconds }: Track): number {
+  return seconds.at(-1) ?? 0
+}
+
+function isActive({ values }: Track): boolean {
+  return values.some((list) => list.some((value) => value !== null && value > 0))
+}

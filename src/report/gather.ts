@@ -1,0 +1,75 @@
+import type { DeviceSample, Place, ProcessSample } from '../log/columns.ts'
+import type { Entry, LogEntry } from '../log/entry.ts'
+import type { Start } from './align.ts'
+import { DEVICE_MEASURES } from './device-measures.ts'
+import { MEASURES } from './measures.ts'
+import { addPoint, newTrack, type Track } from './track.ts'
+
+/** What is known of one log. */
+export interface Source {
+  readonly place: Place
+  /** What its first sample says of the time, or null. */
+  start: Start | null
+  log: LogEntry | undefined
+}
+
+/** All that a report is made of. */
+export interface Run {
+  readonly sources: Map<string, Source>
+  readonly processes: Map<string, Track>
+  readonly devices: Map<string, Track>
+  samples: number
+}
+
+export function newRun(): Run {
+  return { sources: new Map(), processes: new Map(), devices: new Map(), samples: 0 }
+}
+
+/** Adds a line of collected data. Threads are in their processes' numbers already. */
+export function addEntry(run: Run, entry: Entry): void {
+  const source = sourceOf(run, entry)
+  if (entry.kind === 'log') {
+    source.log = entry
+    return
+  }
+  run.samples += 1
+  if (entry.time !== null) source.start ??= { time: entry.time, seconds: entry.seconds }
+  if (entry.kind === 'process') addProcess(run, entry)
+  if (entry.kind === 'device') addDevice(run, entry)
+}
+
+function sourceOf({ sources }: Run, entry: Entry): Source {
+  const { source, metric, namespace, pod, node, rank } = entry
+  const known = sources.get(source ?? '')
+  if (known !== undefined) return known
+  const place = { source, metric, namespace, pod, node, rank }
+  const made: Source = { place, start: null, log: undefined }
+  sources.set(source ?? '', made)
+  return made
+}
+
+function addProcess({ processes }: Run, sample: ProcessSample): void {
+  const { source, program, pid } = sample
+  const place = { source: source ?? '', program: program ?? '?', pid }
+  const key = JSON.stringify(place)
+  const track = processes.get(key) ?? newTrack(place, MEASURES.length)
+  processes.set(key, track)
+  addPoint(
+    track,
+    sample,
+    MEASURES.map((measure) => measure.of(sample)),
+  )
+}
+
+function addDevice({ devices }: Run, sample: DeviceSample): void {
+  const { source, device } = sample
+  const place = { source: source ?? '', program: device ?? '?', pid: null }
+  const key = JSON.stringify(place)
+  const track = devices.get(key) ?? newTrack(place, DEVICE_MEASURES.length)
+  devices.set(key, track)
+  addPoint(
+    track,
+    sample,
+    DEVICE_MEASURES.map((measure) => measure.of(sample)),
+  )
+}

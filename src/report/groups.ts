@@ -1,0 +1,53 @@
+import type { Run } from './gather.ts'
+import type { Group } from './summary.ts'
+import { plus, type Totals, totalsOf } from './totals.ts'
+import type { Track } from './track.ts'
+
+const natural = new Intl.Collator('en', { numeric: true }).compare
+
+/** The words once each, numbers in them in their order. */
+export function distinct(words: readonly string[]): string[] {
+  return [...new Set(words)].sort(natural)
+}
+
+/** Tracks by rank, program and process id. */
+export function ordered(
+  tracks: readonly Track[],
+  rankOf: (source: string) => string,
+): readonly Track[] {
+  const keyed = tracks.map((track) => ({ track, rank: rankOf(track.source) }))
+  keyed.sort((a, b) => {
+    const byName = natural(a.rank, b.rank) || natural(a.track.program, b.track.program)
+    return byName || (a.track.pid ?? 0) - (b.track.pid ?? 0)
+  })
+  return keyed.map(({ track }) => track)
+}
+
+interface Growing {
+  readonly rank: string
+  readonly program: string
+  readonly tracks: Track[]
+  totals: Totals | undefined
+}
+
+/** The processes of each program on each rank, those too that only the observer's summary knows. */
+export function groupsOf(run: Run, rankOf: (source: string) => string): readonly Group[] {
+  const groups = new Map<string, Growing>()
+  const group = (rank: string, program: string): Growing => {
+    const key = JSON.stringify([rank, program])
+    const made = groups.get(key) ?? { rank, program, tracks: [], totals: undefined }
+    groups.set(key, made)
+    return made
+  }
+  for (const track of run.processes.values())
+    group(rankOf(track.source), track.program).tracks.push(track)
+  for (const [source, { log }] of run.sources) {
+    for (const [program, totals] of totalsOf(log?.summary ?? [])) {
+      const own = group(rankOf(source), program)
+      own.totals = own.totals === undefined ? totals : plus(own.totals, totals)
+    }
+  }
+  return [...groups.values()].sort((a, b) => {
+    return natural(a.rank, b.rank) || natural(a.program, b.program)
+  })
+}

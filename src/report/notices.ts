@@ -1,0 +1,65 @@
+import type { Run, Source } from './gather.ts'
+import type { Grid } from './grid.ts'
+import type { Group } from './summary.ts'
+
+/** Logs that are named in one notice; the others are counted. */
+const NAMED = 3
+
+/** What a reader must know before the numbers, a sentence each. */
+export function noticesOf(
+  run: Run,
+  grids: readonly Grid[],
+  groups: readonly Group[],
+): readonly string[] {
+  const sources = [...run.sources.values()]
+  const averages = sources.filter(({ log }) => log?.isAverage)
+  const unclosed = sources.filter(({ log }) => log === undefined)
+  const notices = [
+    say(
+      averages,
+      'holds averages since the node started, not over the interval, as the Metrics Operator takes them: totals are left out',
+    ),
+    say(
+      sources.filter(({ start }) => start !== null && !start.time.includes('T')),
+      'says no date: it begins at 0 here',
+    ),
+    say(unclosed, 'has no end in the collected file'),
+    ...cutsOf(sources),
+  ]
+  const coarse = grids.find(({ isDownsampled }) => isDownsampled)
+  if (coarse !== undefined) notices.push(downsampled(coarse))
+  notices.push(unseenIn(groups))
+  return notices.filter((notice) => notice !== undefined)
+}
+
+function downsampled({ width }: Grid): string {
+  const seconds = Number(width.toPrecision(3))
+  return `The plots are downsampled: each point stands for ${seconds} seconds, of which the least and the most are kept. The table is of all samples.`
+}
+
+/** What children used that lived between two looks of an observer. */
+function unseenIn(groups: readonly Group[]): string | undefined {
+  const unseen = groups.reduce((sum, { totals }) => sum + (totals?.unseenSeconds ?? 0), 0)
+  if (unseen < 0.5) return undefined
+  return `${unseen.toFixed(1)} CPU seconds are in no row and no line: processes used them that lived between two looks of an observer.`
+}
+
+/** Logs that are cut in the same way are said together. */
+function cutsOf(sources: readonly Source[]): (string | undefined)[] {
+  const byCut = new Map<string, Source[]>()
+  for (const source of sources) {
+    const cuts = source.log?.cuts ?? []
+    const words = cuts.map((cut) => cut.replace(/^timepoint \d+ .*/, 'a timepoint is cut'))
+    const key = [...new Set(words)].join('; ')
+    if (key !== '') byCut.set(key, [...(byCut.get(key) ?? []), source])
+  }
+  return [...byCut].map(([cut, cutSources]) => say(cutSources, `is not whole: ${cut}`))
+}
+
+function say(sources: readonly Source[], what: string): string | undefined {
+  const names = sources.slice(0, NAMED).map(({ place }) => place.source ?? '?')
+  if (names.length === 0) return undefined
+  const more = sources.length - names.length
+  const list = names.join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return `${list}: ${sources.length === 1 ? '' : 'each '}${what}.`
+}

@@ -1,0 +1,107 @@
+import type { PageData } from './data.ts'
+
+/** A script or a style of the page, and the SHA-256 of its text in base64. */
+export interface Asset {
+  readonly text: string
+  readonly sha256: string
+}
+
+export interface PageParts {
+  readonly title: string
+  readonly style: Asset
+  readonly script: Asset
+  readonly data: PageData
+  /** What made the page, for its foot. */
+  readonly generator: string
+}
+
+/**
+ * The page, whole in one file. Its policy lets these scripts and styles run and nothing else, and lets no
+ * request leave it.
+ */
+export function pageOf({ title, style, script, data, generator }: PageParts): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'sha256-${script.sha256}'`,
+    `style-src 'sha256-${style.sha256}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>${escapeText(title)}</title>
+<style>${style.text}</style>
+</head>
+<body>
+${BODY.replace('TITLE', () => escapeText(title)).replace('GENERATOR', () => escapeText(generator))}
+<script type="application/json" id="data">${embed(data)}</script>
+<script>${script.text}</script>
+</body>
+</html>
+`
+}
+
+const BODY = `<header>
+<h1>TITLE</h1>
+<p id="about"></p>
+<ul id="notices"></ul>
+</header>
+<form id="filter" autocomplete="off">
+<label>Ranks <input id="ranks" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
+<fieldset id="programs"><legend>Programs</legend></fieldset>
+<label><input id="outliers" type="checkbox"> only what stands out</label>
+<button id="reset" type="reset">Show all</button>
+<output id="shown"></output>
+<button id="theme" type="button">Dark or light</button>
+</form>
+<noscript>This page draws its plots with its own scripts, which the browser does not run.</noscript>
+<main>
+<section id="summary">
+<h2>By rank and program</h2>
+<div class="scroll"><table><thead></thead><tbody></tbody></table></div>
+<p class="note" id="summary-note"></p>
+</section>
+<section id="strip">
+<h2>Ranks side by side <select id="measure" aria-label="what is shown"></select></h2>
+<div class="strip"><canvas></canvas></div>
+<p class="scale"><span id="least"></span><canvas id="scale"></canvas><span id="most"></span></p>
+<p class="note" id="strip-note"></p>
+</section>
+<section id="plots">
+<h2>Over time</h2>
+<p class="legend" id="legend"></p>
+<div class="grid"></div>
+</section>
+<section id="devices">
+<h2>The node's devices</h2>
+<p class="note">iostat counts what the block devices of a whole node do, for all its pods: these numbers are the node's, not the pod's.</p>
+<p class="legend" id="device-legend"></p>
+<div class="grid"></div>
+</section>
+</main>
+<footer>GENERATOR</footer>`
+
+/** JSON that no HTML parser can leave: neither a tag nor a comment begins in it. */
+export function embed(data: unknown): string {
+  return JSON.stringify(data).replace(/</g, '\\u003c')
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
+}

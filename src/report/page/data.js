@@ -1,0 +1,70 @@
+// What the page was made of, and how numbers and lines are written.
+
+/** @typedef {import('../data.ts').PageData} PageData */
+/** @typedef {import('../data.ts').Plots} Plots */
+/** @typedef {import('../data.ts').Line} Line */
+
+/** @type {PageData} */
+const DATA = JSON.parse(element('data').textContent ?? '')
+
+/** The element with an id; the page has them all. @param {string} id @returns {HTMLElement} */
+function element(id) {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`the page has no ${id}`)
+  return found
+}
+
+/** A new element with text, which is never markup. @param {string} name @param {string} [text] */
+function made(name, text) {
+  const node = document.createElement(name)
+  if (text !== undefined) node.textContent = text
+  return node
+}
+
+/** A number with three digits that matter. @param {number | null | undefined} value */
+function plain(value) {
+  if (value === null || value === undefined) return '–'
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en')
+  return String(Number(value.toPrecision(3)))
+}
+
+/** Seconds as 45 s, 2:05 or 1:02:05. @param {number} seconds */
+function duration(seconds) {
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${seconds < 10 && seconds !== whole ? seconds.toFixed(1) : whole} s`
+  const [hours = 0, minutes = 0, rest = 0] = [whole / 3600, (whole / 60) % 60, whole % 60].map(
+    Math.floor,
+  )
+  const two = (/** @type {number} */ part) => String(part).padStart(2, '0')
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
+}
+
+/** @param {number} count @param {string} word */
+function counted(count, word) {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+}
+
+/** @param {number | null | undefined} value @returns {value is number} */
+function isValue(value) {
+  return value !== null && value !== undefined && value >= 0
+}
+
+/** What a line was in a bucket: one value, its least and most, or nothing. @param {readonly (number | null)[]} values @param {number} bucket @param {number} buckets */
+function valuesIn(values, bucket, buckets) {
+  const own =
+    values.length > buckets ? [values[bucket * 2], values[bucket * 2 + 1]] : [values[bucket]]
+  return own.filter(isValue)
+}
+
+/** @param {readonly number[]} values */
+function meanOf(values) {
+  return values.length === 0
+    ? undefined
+    : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** What a line is called. @param {Line} line */
+function nameOf({ rank, program, pid }) {
+  const who = /^\d/.test(rank) ? `rank ${rank}` : rank
+  return `${who}, ${program}${pid === null ? '' : ` ${pid}`}`
+}

@@ -1,0 +1,219 @@
+// The plots over time: every line where they are few; where they are many the crowd's least, median and
+// most, and each line that stands out of it.
+
+/** More lines than these are a crowd. */
+const CROWD_FROM = 25
+const MOST_OUT = 12
+const HEIGHT = 210
+
+/** Seconds between two marks of the time axis. */
+const STEPS = [
+  0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400,
+  604_800,
+]
+
+/** @typedef {{ plots: Plots, grid: Element, legend: string, isShown: (line: Line) => boolean, charts: uPlot[] }} Board */
+
+/** @param {Plots} plots @param {string} section @param {string} legend @param {(line: Line) => boolean} isLineShown @returns {Board} */
+function startBoard(plots, section, legend, isLineShown) {
+  const grid = document.querySelector(`#${section} .grid`)
+  if (grid === null) throw new Error(`the page has no ${section}`)
+  return { plots, grid, legend, isShown: isLineShown, charts: [] }
+}
+
+/** @param {Board} board */
+function showBoard(board) {
+  for (const chart of board.charts) chart.destroy()
+  board.charts = []
+  const lines = board.plots.lines.filter(board.isShown)
+  const isCrowd = lines.length >= CROWD_FROM
+  board.grid.replaceChildren()
+  for (const measure of board.plots.measures.keys()) showPlot(board, measure, lines, isCrowd)
+  showLegend(board, lines, isCrowd)
+}
+
+/** @param {Board} board @param {number} measure @param {readonly Line[]} lines @param {boolean} isCrowd */
+function showPlot(board, measure, lines, isCrowd) {
+  const { title, unit } = board.plots.measures[measure] ?? { title: '', unit: '' }
+  const box = made('div')
+  box.className = 'plot'
+  const head = made('header')
+  const heading = made('h3', `${title} `)
+  const readout = made('output')
+  heading.append(made('small', unit))
+  head.append(heading, readout)
+  box.append(head)
+  board.grid.append(box)
+  const known = lines.filter((line) => (line.values[measure]?.length ?? 0) > 0)
+  if (known.length === 0) {
+    const none = made('p', lines.length === 0 ? 'Nothing is shown.' : 'No log could read this.')
+    none.className = 'none'
+    box.append(none)
+    return
+  }
+  const content = isCrowd
+    ? crowdOf(board.plots, known, measure)
+    : linesOf(board.plots, known, lines, measure)
+  const options = optionsOf(content, board, box.clientWidth, readout, unit)
+  board.charts.push(new uPlot(options, content.data, box))
+}
+
+/** @typedef {{ data: uPlot.AlignedData, series: uPlot.Series[], bands: uPlot.Band[], names: string[] }} Content */
+
+/** The times of a grid: two to a bucket where some line has two values there. @param {Plots['grid']} grid @param {boolean} isPaired */
+function timesOf({ buckets, width, isDownsampled }, isPaired) {
+  const first = isDownsampled ? 0.25 : 0
+  if (!isPaired) return Array.from({ length: buckets }, (_, bucket) => (bucket + first) * width)
+  return Array.from(
+    { length: buckets * 2 },
+    (_, at) => (Math.floor(at / 2) + first + (at % 2) / 2) * width,
+  )
+}
+
+/** uPlot draws over undefined and breaks at null. @param {readonly (number | null)[]} values @param {boolean} isPaired @param {number} buckets */
+function spread(values, isPaired, buckets) {
+  const drawn = values.map((value) => (value !== null && value < 0 ? undefined : value))
+  if (!isPaired || values.length > buckets) return drawn
+  return drawn.flatMap((value) => [value, undefined])
+}
+
+/** @param {Plots} plots @param {readonly Line[]} known @param {readonly Line[]} all @param {number} measure @returns {Content} */
+function linesOf({ grid }, known, all, measure) {
+  const isPaired = known.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
+  const isFew = all.length <= LINE_COLOURS.length
+  const rows = known.map((line) => spread(line.values[measure] ?? [], isPaired, grid.buckets))
+  const series = known.map((line) => {
+    const isOut = line.marks[measure] === true
+    const plainColour = isOut ? colour('out') : colour('crowd')
+    return { stroke: isFew ? lineColour(all.indexOf(line)) : plainColour, width: isOut ? 2 : 1.25 }
+  })
+  const data = /** @type {uPlot.AlignedData} */ ([timesOf(grid, isPaired), ...rows])
+  return { data, series, bands: [], names: known.map(nameOf) }
+}
+
+/** @param {Plots} plots @param {readonly Line[]} known @param {number} measure @returns {Content} */
+function crowdOf({ grid }, known, measure) {
+  const marked = known.filter((line) => line.marks[measure]).slice(0, MOST_OUT)
+  const isPaired = marked.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
+  const [most, least, middle] = envelopeOf(known, measure, grid.buckets).map((row) =>
+    spread(row, isPaired, grid.buckets),
+  )
+  const outs = marked.map((line) => spread(line.values[measure] ?? [], isPaired, grid.buckets))
+  const edge = { stroke: colour('band'), width: 1, points: { show: false } }
+  const series = [edge, edge, { stroke: colour('line'), width: 1.5, points: { show: false } }]
+  const data = /** @type {uPlot.AlignedData} */ ([
+    timesOf(grid, isPaired),
+    most,
+    least,
+    middle,
+    ...outs,
+  ])
+  const names = ['the most', 'the least', 'the median', ...marked.map(nameOf)]
+  const outSeries = marked.map(() => ({ stroke: colour('out'), width: 1.25 }))
+  return {
+    data,
+    series: [...series, ...outSeries],
+    bands: [{ series: [1, 2], fill: colour('band') }],
+    names,
+  }
+}
+
+/** The most and the least of all lines, and the median of what each was, bucket by bucket. @param {readonly Line[]} lines @param {number} measure @param {number} buckets */
+function envelopeOf(lines, measure, buckets) {
+  const all = Array.from({ length: buckets }, (_, bucket) => {
+    return lines.map((line) => valuesIn(line.values[measure] ?? [], bucket, buckets))
+  })
+  const flat = all.map((own) => own.flat().sort((a, b) => a - b))
+  const means = all.map((own) =>
+    own.flatMap((values) => meanOf(values) ?? []).sort((a, b) => a - b),
+  )
+  return [
+    flat.map((values) => values.at(-1) ?? -1),
+    flat.map((values) => values[0] ?? -1),
+    means.map((values) => values[values.length >> 1] ?? -1),
+  ]
+}
+
+/** @param {Content} content @param {Board} board @param {number} width @param {HTMLElement} readout @param {string} unit @returns {uPlot.Options} */
+function optionsOf({ series, bands, names }, board, width, readout, unit) {
+  const axis = {
+    stroke: colour('soft'),
+    grid: { stroke: colour('rule'), width: 1 },
+    ticks: { stroke: colour('rule'), width: 1 },
+    font: '11px system-ui, sans-serif',
+  }
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { sync: { key: board.legend }, points: { show: false }, drag: { x: true, y: false } },
+    scales: {
+      x: { time: false },
+      y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.06 : 1] },
+    },
+    axes: [
+      { ...axis, incrs: STEPS, values: (_chart, splits) => splits.map(duration) },
+      { ...axis, size: 58, values: (_chart, splits) => splits.map(plain) },
+    ],
+    series: [{}, ...series],
+    bands,
+    hooks: { setCursor: [(chart) => tell(chart, names, readout, unit)] },
+  }
+}
+
+/** Says which line is nearest to the pointer, and what it was then. @param {uPlot} chart @param {string[]} names @param {HTMLElement} readout @param {string} unit */
+function tell(chart, names, readout, unit) {
+  const { idx, top = 0 } = chart.cursor
+  if (idx === null || idx === undefined || top < 0) {
+    readout.textContent = ''
+    return
+  }
+  const wanted = chart.posToVal(top, 'y')
+  let best = { far: Number.POSITIVE_INFINITY, words: '' }
+  for (const [index, name] of names.entries()) {
+    const value = near(chart.data[index + 1] ?? [], idx)
+    if (value === undefined || Math.abs(value - wanted) >= best.far) continue
+    best = { far: Math.abs(value - wanted), words: `${name}: ${plain(value)} ${unit}` }
+  }
+  readout.textContent = `${duration(chart.data[0][idx] ?? 0)}  ${best.words}`
+}
+
+/** @param {ArrayLike<number | null | undefined>} values @param {number} at */
+function near(values, at) {
+  return [values[at], values[at - 1], values[at + 1]].find(isValue)
+}
+
+/** @param {Board} board @param {readonly Line[]} lines @param {boolean} isCrowd */
+function showLegend({ legend }, lines, isCrowd) {
+  const keys = isCrowd ? crowdKeys(lines.length) : lineKeys(lines)
+  element(legend).replaceChildren(...keys.map(([words, stroke]) => keyOf(words, stroke)))
+}
+
+/** @param {number} count @returns {[string, string][]} */
+function crowdKeys(count) {
+  return [
+    [`the least to the most of ${counted(count, 'line')}`, colour('band')],
+    ['their median', colour('line')],
+    [`lines whose mean stands out, ${MOST_OUT} at most`, colour('out')],
+  ]
+}
+
+/** @param {readonly Line[]} lines @returns {[string, string][]} */
+function lineKeys(lines) {
+  if (lines.length <= LINE_COLOURS.length)
+    return lines.map((line, index) => [nameOf(line), lineColour(index)])
+  return [
+    [counted(lines.length, 'line'), colour('crowd')],
+    ['lines whose mean stands out', colour('out')],
+  ]
+}
+
+/** @param {string} words @param {string} stroke */
+function keyOf(words, stroke) {
+  const key = made('span')
+  const swatch = made('i')
+  key.className = 'key'
+  swatch.style.background = stroke
+  key.append(swatch, words)
+  return key
+}

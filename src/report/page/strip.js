@@ -1,0 +1,202 @@
+// Ranks side by side: a row for each line, time from left to right, the measure as a colour.
+
+const GUTTER = 150
+const MARK = 10
+
+/** @type {Line[]} */
+let stripLines = []
+let stripTop = 0
+
+function startStrip() {
+  const select = /** @type {HTMLSelectElement} */ (element('measure'))
+  for (const [index, { title, unit }] of DATA.plots.measures.entries())
+    select.append(new Option(`${title}, ${unit}`, String(index)))
+  select.addEventListener('change', showStrip)
+  const canvas = stripCanvas()
+  canvas.addEventListener('mousemove', (event) => tellStrip(event.offsetX, event.offsetY))
+  canvas.addEventListener('click', (event) => {
+    const line = stripLines[rowAt(event.offsetY)]
+    if (line !== undefined) showRank(line.rank)
+  })
+}
+
+function stripCanvas() {
+  return /** @type {HTMLCanvasElement} */ (document.querySelector('#strip .strip canvas'))
+}
+
+function measureIndex() {
+  return Number(/** @type {HTMLSelectElement} */ (element('measure')).value)
+}
+
+/** Pixels of a row: as high as a name where there are few. @param {number} lines */
+function rowHeight(lines) {
+  return Math.min(Math.max(Math.floor(640 / Math.max(lines, 1)), 1), 18)
+}
+
+/** @param {number} y */
+function rowAt(y) {
+  return Math.floor(y / rowHeight(stripLines.length))
+}
+
+/** The mean of a line's least and most in a bucket; -1 for nothing, null for a hole. @param {Line} line @param {number} measure @param {number} bucket */
+function valueAt(line, measure, bucket) {
+  const { buckets } = DATA.plots.grid
+  const values = line.values[measure] ?? []
+  const own = valuesIn(values, bucket, buckets)
+  const first = values[values.length > buckets ? bucket * 2 : bucket]
+  return meanOf(own) ?? first ?? null
+}
+
+function showStrip() {
+  const measure = measureIndex()
+  stripLines = DATA.plots.lines.filter(isShown)
+  stripTop = mostIn(stripLines, measure)
+  const canvas = stripCanvas()
+  const height = rowHeight(stripLines.length)
+  const context = sized(canvas, canvas.clientWidth, Math.max(stripLines.length, 1) * height)
+  paintRows(context, measure, height, canvas.clientWidth)
+  nameRows(context, measure, height, canvas.clientWidth)
+  paintScale(measure)
+}
+
+/** @param {readonly Line[]} lines @param {number} measure */
+function mostIn(lines, measure) {
+  let most = 0
+  for (const line of lines)
+    for (const value of line.values[measure] ?? []) if (isValue(value) && value > most) most = value
+  return most
+}
+
+/** Sizes a canvas for the screen's pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+function sized(canvas, width, height) {
+  const ratio = stripRatio(height)
+  canvas.width = Math.max(Math.round(width * ratio), 1)
+  canvas.height = Math.max(Math.round(height * ratio), 1)
+  canvas.style.height = `${height}px`
+  const context = canvas.getContext('2d')
+  if (context === null) throw new Error('the browser draws no canvas')
+  context.scale(ratio, ratio)
+  return context
+}
+
+/** No canvas is higher than what browsers can draw. @param {number} height */
+function stripRatio(height) {
+  return Math.min(devicePixelRatio, 16_000 / Math.max(height, 1))
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} measure @param {number} height @param {number} width */
+function paintRows(context, measure, height, width) {
+  const { buckets } = DATA.plots.grid
+  if (stripLines.length === 0) return
+  const image = new ImageData(buckets, stripLines.length)
+  const stops = heatStops()
+  for (const [row, line] of stripLines.entries()) {
+    const values = carried(line, measure)
+    for (const [bucket, value] of values.entries())
+      image.data.set(pixel(stops, value), (row * buckets + bucket) * 4)
+  }
+  const small = new OffscreenCanvas(buckets, stripLines.length)
+  small.getContext('2d')?.putImageData(image, 0, 0)
+  context.imageSmoothingEnabled = false
+  context.drawImage(small, GUTTER, 0, width - GUTTER - MARK, stripLines.length * height)
+}
+
+/** @param {readonly number[][]} stops @param {number | null} value */
+function pixel(stops, value) {
+  if (value === null) return [0, 0, 0, 0]
+  return [...heat(stops, stripTop === 0 ? 0 : value / stripTop), 255]
+}
+
+/** The values of a line, each carried on over buckets without a sample as long as more comes. @param {Line} line @param {number} measure */
+function carried(line, measure) {
+  const { buckets } = DATA.plots.grid
+  let last = /** @type {number | null} */ (null)
+  return Array.from({ length: buckets }, (_, bucket) => {
+    const value = valueAt(line, measure, bucket)
+    if (value === null || isValue(value)) last = value
+    return isValue(value) || hasMore(line, measure, bucket) ? last : null
+  })
+}
+
+/** Whether a value follows soon. @param {Line} line @param {number} measure @param {number} bucket */
+function hasMore(line, measure, bucket) {
+  for (let next = bucket + 1; next <= bucket + 8; next++) {
+    const value = valueAt(line, measure, next)
+    if (value === null) return false
+    if (isValue(value)) return true
+  }
+  return false
+}
+
+/** A mark at the rows that stand out; names of these, and of as many others as there is room for. @param {CanvasRenderingContext2D} context @param {number} measure @param {number} height @param {number} width */
+function nameRows(context, measure, height, width) {
+  context.font = '11px system-ui, sans-serif'
+  context.textBaseline = 'middle'
+  const rows = [...stripLines.entries()].map(([row, line]) => ({
+    row,
+    line,
+    isOut: line.marks[measure] === true,
+  }))
+  const taken = /** @type {Set<number>} */ (new Set())
+  for (const { row, line, isOut } of rows.sort((a, b) => Number(b.isOut) - Number(a.isOut))) {
+    const middle = row * height + height / 2
+    context.fillStyle = colour(isOut ? 'out' : 'soft')
+    if (isOut)
+      context.fillRect(
+        width - MARK + 3,
+        middle - Math.max(height - 1, 3) / 2,
+        MARK - 3,
+        Math.max(height - 1, 3),
+      )
+    const place = Math.floor(middle / 12)
+    const isFree = height >= 12 || ![place - 1, place, place + 1].some((at) => taken.has(at))
+    if (!isFree) continue
+    taken.add(place)
+    context.fillText(fitted(context, nameOf(line)), 0, Math.max(middle, 6))
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context @param {string} text */
+function fitted(context, text) {
+  let short = text
+  while (short.length > 4 && context.measureText(short).width > GUTTER - 8)
+    short = `${short.slice(0, -2)}…`
+  return short
+}
+
+/** @param {number} measure */
+function paintScale(measure) {
+  const { unit } = DATA.plots.measures[measure] ?? { unit: '' }
+  element('least').textContent = '0'
+  element('most').textContent = `${plain(stripTop)} ${unit}`
+  const canvas = /** @type {HTMLCanvasElement} */ (element('scale'))
+  canvas.width = 128
+  canvas.height = 1
+  const context = canvas.getContext('2d')
+  const stops = heatStops()
+  for (let at = 0; at < 128; at++) {
+    if (context === null) return
+    context.fillStyle = `rgb(${heat(stops, at / 127).join(' ')})`
+    context.fillRect(at, 0, 1, 1)
+  }
+  const marked = stripLines.filter((line) => line.marks[measure]).length
+  const note =
+    marked === 0
+      ? 'No mean stands out.'
+      : `${counted(marked, 'line')} whose mean stands out ${marked === 1 ? 'is' : 'are'} marked at the right.`
+  element('strip-note').textContent = `${note} A click on a row shows its rank alone.`
+}
+
+/** @param {number} x @param {number} y */
+function tellStrip(x, y) {
+  const line = stripLines[rowAt(y)]
+  const part = (x - GUTTER) / (stripCanvas().clientWidth - GUTTER - MARK)
+  if (line === undefined || part < 0 || part > 1) return
+  const { buckets, width } = DATA.plots.grid
+  const bucket = Math.min(Math.floor(part * buckets), buckets - 1)
+  const measure = measureIndex()
+  const value = valueAt(line, measure, bucket)
+  const { unit } = DATA.plots.measures[measure] ?? { unit: '' }
+  const words = isValue(value) ? `${plain(value)} ${unit}` : 'no sample'
+  element('strip-note').textContent = `${nameOf(line)} at ${duration(bucket * width)}: ${words}`
+}

@@ -1,0 +1,126 @@
+import { MEASURES } from './measures.ts'
+import { marksIn, meanOf, mostOf, totalOf } from './statistics.ts'
+import type { Totals } from './totals.ts'
+import type { Track } from './track.ts'
+
+/** The processes of one program on one rank. */
+export interface Group {
+  readonly rank: string
+  readonly program: string
+  readonly tracks: readonly Track[]
+  /** What the observer itself added up, which goes before what the samples give. */
+  readonly totals: Totals | undefined
+}
+
+/** A column of the summary table. */
+export interface SummaryColumn {
+  readonly key: string
+  readonly title: string
+  readonly unit: string
+  readonly of: (group: Group) => number | null
+  /** Differences up to this never stand out; null where none does. */
+  readonly least: number | null
+}
+
+type Key = (typeof MEASURES)[number]['key']
+
+const place = (key: Key) => MEASURES.findIndex((measure) => measure.key === key)
+
+function mean(key: Key) {
+  return ({ tracks }: Group) => {
+    const values = tracks.flatMap((track) => track.values[place(key)] ?? [])
+    const intervals = tracks.flatMap((track) => track.intervals)
+    return meanOf(values, intervals)
+  }
+}
+
+function total(key: Key, factor: number) {
+  return ({ tracks }: Group) => {
+    const totals = tracks.map(({ values, intervals }) =>
+      totalOf(values[place(key)] ?? [], intervals),
+    )
+    const isKnown = totals.length > 0 && totals.every((own) => own !== null)
+    return isKnown ? totals.reduce((sum: number, own) => sum + (own ?? 0), 0) * factor : null
+  }
+}
+
+function most(key: Key) {
+  return ({ tracks }: Group) => mostOf(tracks.map(({ values }) => mostOf(values[place(key)] ?? [])))
+}
+
+/** The observer's own sum, or that of the samples where its summary is missing. */
+function summed(own: keyof Totals, sampled: (group: Group) => number | null) {
+  return (group: Group) => (group.totals === undefined ? sampled(group) : group.totals[own])
+}
+
+export const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
+  {
+    key: 'processes',
+    title: 'Processes',
+    unit: '',
+    of: summed('processes', ({ tracks }) => tracks.length),
+    least: null,
+  },
+  { key: 'cpu', title: 'CPU, mean', unit: '% of a core', of: mean('cpu'), least: 2 },
+  {
+    key: 'cpu_seconds',
+    title: 'CPU time',
+    unit: 's',
+    of: summed('cpuSeconds', total('cpu', 0.01)),
+    least: 1,
+  },
+  {
+    key: 'memory',
+    title: 'Memory, peak',
+    unit: 'MiB',
+    of: summed('peakMiB', most('memory')),
+    least: 1,
+  },
+  {
+    key: 'read',
+    title: 'Read',
+    unit: 'MiB',
+    of: summed('readMiB', total('read', 1 / 1024)),
+    least: 1,
+  },
+  {
+    key: 'written',
+    title: 'Written',
+    unit: 'MiB',
+    of: summed('writtenMiB', total('written', 1 / 1024)),
+    least: 1,
+  },
+  { key: 'voluntary', title: 'Voluntary switches', unit: '/s', of: mean('voluntary'), least: 5 },
+  {
+    key: 'involuntary',
+    title: 'Involuntary switches',
+    unit: '/s',
+    of: mean('involuntary'),
+    least: 5,
+  },
+]
+
+/** One row: a program on one rank. */
+export interface SummaryRow {
+  readonly rank: string
+  readonly program: string
+  readonly values: readonly (number | null)[]
+  /** Which of the values stand out among the rows of the same program. */
+  readonly marks: readonly boolean[]
+}
+
+/** Adds up each rank and program, and marks what stands out. */
+export function summarise(groups: readonly Group[]): readonly SummaryRow[] {
+  const rows = groups.map((group) => {
+    const values = SUMMARY_COLUMNS.map((column) => column.of(group))
+    return { rank: group.rank, program: group.program, values }
+  })
+  const least = SUMMARY_COLUMNS.map((column) => column.least)
+  const marks = marksIn(
+    rows,
+    ({ program }) => program,
+    ({ values }) => values,
+    least,
+  )
+  return rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] }))
+}

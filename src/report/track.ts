@@ -1,0 +1,66 @@
+/** What one process, or one device, did over time: numbers alone, since there may be a million. */
+export interface Track {
+  readonly source: string
+  readonly program: string
+  readonly pid: number | null
+  /** Seconds since the first timepoint of its log. */
+  readonly seconds: number[]
+  /** Seconds that each sample covers; null for averages since the node started. */
+  readonly intervals: (number | null)[]
+  /** The values of each measure, by its place in the list of measures. */
+  readonly values: readonly (number | null)[][]
+}
+
+export function newTrack(
+  place: Pick<Track, 'source' | 'program' | 'pid'>,
+  measures: number,
+): Track {
+  const values = Array.from({ length: measures }, (): (number | null)[] => [])
+  return { ...place, seconds: [], intervals: [], values }
+}
+
+/** Adds a sample: a value for each measure. */
+export function addPoint(
+  track: Track,
+  { seconds, interval }: { readonly seconds: number | null; readonly interval: number | null },
+  values: readonly (number | null)[],
+): void {
+  track.seconds.push(seconds ?? track.seconds.length)
+  track.intervals.push(interval)
+  for (const [index, value] of values.entries()) track.values[index]?.push(value)
+}
+
+/**
+ * The sum of tracks of one log, timepoint by timepoint. Where one of them could not be read the sum
+ * is not known either.
+ */
+export function sumOf(tracks: readonly Track[], place: Pick<Track, 'source' | 'program'>): Track {
+  const sums = new Map<number, Sum>()
+  for (const track of tracks) addTo(sums, track)
+  const sum = newTrack({ ...place, pid: null }, tracks[0]?.values.length ?? 0)
+  const ordered = [...sums].sort(([a], [b]) => a - b)
+  for (const [seconds, { interval, values }] of ordered)
+    addPoint(sum, { seconds, interval }, values)
+  return sum
+}
+
+interface Sum {
+  readonly interval: number | null
+  readonly values: (number | null)[]
+}
+
+function addTo(sums: Map<number, Sum>, track: Track): void {
+  for (const [at, seconds] of track.seconds.entries()) {
+    const values = track.values.map((list) => list[at] ?? null)
+    const before = sums.get(seconds)
+    const interval = track.intervals[at] ?? null
+    sums.set(seconds, { interval, values: before ? added(before.values, values) : values })
+  }
+}
+
+function added(a: readonly (number | null)[], b: readonly (number | null)[]): (number | null)[] {
+  return a.map((value, index) => {
+    const other = b[index] ?? null
+    return value === null || other === null ? null : value + other
+  })
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type Cluster, freePorts } from './cluster.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** `ridealong record` as a process beside a cluster. */
+export interface RunningRecorder {
+  readonly child: ChildProcess
+  /** What it has printed so far, of both streams. */
+  text(): string
+  /** Resolves when it records; rejects when it ended before. */
+  readonly ready: Promise<void>
+  /** Resolves with the exit code, all being printed. */
+  readonly ended: Promise<number | null>
+}
+
+/** Starts to record into a folder. */
+export async function startRecorder(
+  { kubeconfig }: Pick<Cluster, 'kubeconfig'>,
+  folder: string,
+  words: readonly string[],
+): Promise<RunningRecorder> {
+  const [port] = await freePorts(1)
+  const url = ['--url', `https://127.0.0.1:${port}`, '--host', '127.0.0.1']
+  const child = spawn(process.execPath, [
+    ...[MAIN, 'record', folder, '--kubeconfig', kubeconfig],
+    ...[...url, ...words],
+  ])
+  let text = ''
+  const ready = new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+        if (text.includes('recording pods of')) resolve()
+      })
+    }
+    child.once('close', () => reject(new Error(`it ended before it recorded: ${text}`)))
+  })
+  ready.catch(() => {})
+  const ended = once(child, 'close').then(([code]) => code)
+  return { child, ready, ended, text: () => text }
+}

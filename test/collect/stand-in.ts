@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { stringify } from 'yaml'
+import { makeAuthority } from '../../certs/make.ts'
+
+/**
+ * A stand-in for an apiserver: it knows pods and logs, and answers in the shapes of the real one. What the
+ * real one does is for the tests on a cluster.
+ */
+export interface StandIn {
+  /** A file that says how to reach it. */
+  readonly kubeconfig: string
+  /** The paths that were asked for. */
+  readonly asked: string[]
+}
+
+export interface World {
+  readonly pods: (query: URLSearchParams) => readonly object[] | Refusal
+  /** The log of POD/CONTAINER: its text, a refusal, or an answer made by hand. */
+  readonly logs: Readonly<Record<string, string | Refusal | Answer>>
+}
+
+export interface Refusal {
+  readonly code: number
+  readonly message: string
+}
+
+export type Answer = (response: ServerResponse, query: URLSearchParams) => void
+
+export async function standIn(t: Test, world: World): Promise<StandIn> {
+  const authority = await makeAuthority()
+  const { cert, key } = await authority.issue({ names: ['127.0.0.1'] })
+  const asked: string[] = []
+  const server = createSecureServer({ cert, key }, (request, response) => {
+    asked.push(request.url ?? '')
+    if (request.headers.authorization === 'Bearer of-the-test')
+      return answer(world, request, response)
+    refuse(response, { code: 401, message: 'Unauthorized' })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  const ca = Buffer.from(authority.ca).toString('base64')
+  return { kubeconfig: kubeconfigOf(t, `https://127.0.0.1:${port}`, ca), asked }
+}
+
+/** How to reach an apiserver that is gone. */
+export async function nobody(t: Test): Promise<string> {
+  const server = createServer(() => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return kubeconfigOf(t, `https://127.0.0.1:${port}`, '')
+}
+
+function kubeconfigOf(t: Test, server: string, ca: string): string {
+  const cluster = ca === '' ? { server } : { server, 'certificate-authority-data': ca }
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'of-the-test' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'hpc' } }],
+    'current-context': 'x',
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'kubeconfig')
+  writeFileSync(path, stringify(config))
+  return path
+}
+
+function answer(world: World, request: IncomingMessage, response: ServerResponse): unknown {
+  const url = new URL(request.url ?? '', 'https://127.0.0.1')
+  const [, , , , namespace, , pod, sub] = url.pathname.split('/')
+  if (sub === 'log')
+    return answerLog(world, `${pod}/${url.searchParams.get('container')}`, url, response)
+  const pods = world.pods(url.searchParams)
+  if ('code' in pods) return refuse(response, pods)
+  const inNamespace = pods.filter((one) => namespaceOf(one) === namespace)
+  if (pod === undefined) return page(inNamespace, url.searchParams, response)
+  const found = inNamespace.find((one) => nameOf(one) === pod)
+  if (found === undefined)
+    return refuse(response, { code: 404, message: `pods "${pod}" not found` })
+  response.end(JSON.stringify(found))
+}
+
+/** The real one gives at most `limit` pods, and a token for the rest. */
+function page(pods: readonly object[], query: URLSearchParams, response: ServerResponse): void {
+  const from = Number(query.get('continue') ?? 0)
+  const to = from + Number(query.get('limit') ?? pods.length)
+  const metadata = to < pods.length ? { continue: String(to) } : {}
+  response.end(JSON.stringify({ kind: 'PodList', metadata, items: pods.slice(from, to) }))
+}
+
+function answerLog({ logs }: World, name: string, url: URL, response: ServerResponse): unknown {
+  const log = logs[name] ?? { code: 404, message: `pods "${name}" not found` }
+  if (typeof log === 'function') return log(response, url.searchParams)
+  if (typeof log !== 'string') return refuse(response, log)
+  response.end(log)
+}
+
+function refuse(response: ServerResponse, { code, message }: Refusal): void {
+  response.writeHead(code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ kind: 'Status', status: 'Failure', code, message }))
+}
+
+const nameOf = (pod: object) => metadataOf(pod).name
+const namespaceOf = (pod: object) => metadataOf(pod).namespace
+
+function metadataOf(pod: object): { readonly name?: string; readonly namespace?: string } {
+  return 'metadata' in pod && typeof pod.metadata === 'object' ? (pod.metadata ?? {}) : {}
+}

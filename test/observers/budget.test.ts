@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { observer, startPod } from './pod.ts'
+import { observerTests, parse, timepointsIn } from './prerequisites.ts'
+
+// Two hours at the default rate are 720 intervals; here a timepoint of 64 processes is wanted every 0.1 s for a
+// time, and the budget is as much smaller.
+
+const MEBIBYTE = 1 << 20
+
+t.test(
+  'a run that is too long for its log gets a longer interval, and its log is whole',
+  { ...observerTests(), timeout: 120_000 },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    await run('app', [
+      'sh',
+      '-c',
+      'i=0; while [ $i -lt 63 ]; do sleep 600 & i=$((i+1)); done; wait',
+    ])
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+      RIDEALONG_TARGET_CONTAINER: 'app',
+      RIDEALONG_OPTION_RATE: '0.1',
+      RIDEALONG_OPTION_MAX_LOG: '1',
+    })
+    await sleep(40_000)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const log = watching.log()
+    // As containerd writes it: a time stamp, the stream and a tag before each line, or each 16 KiB of one.
+    const written = log
+      .split('\n')
+      .reduce((sum, line) => sum + line.length + 48 * (1 + Math.floor(line.length / 16384)), 0)
+    t.ok(written <= MEBIBYTE, `${written} bytes`)
+    t.ok(written >= MEBIBYTE / 2, 'and it is made use of')
+    const { data } = parse('perf-sysstat', log)
+    t.equal(data.length, timepointsIn(log))
+    t.ok(data.every((timepoint) => timepoint.policy?.length === 64))
+    const times = data.map((timepoint) => seconds(Number(timepoint.policy?.[0]?.time)))
+    t.ok(gap(times, -1) > 3 * gap(times, 3), `the interval grew: ${times}`)
+    t.match(log.trimEnd(), /SUMMARY END$/)
+  },
+)
+
+function gap(times: readonly number[], at: number): number {
+  const until = at < 0 ? times.length + at : at
+  return Math.max(0.3, (times[until] ?? 0) - (times[until - 1] ?? 0))
+}
+
+function seconds(time: number): number {
+  return Math.floor(time / 10000) * 3600 + (Math.floor(time / 100) % 100) * 60 + (time % 100)
+}

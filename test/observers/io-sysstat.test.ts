@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { observer, startPod } from './pod.ts'
+import { observerTests, parse, timepointsIn } from './prerequisites.ts'
+
+const options = { ...observerTests(), timeout: 60_000 }
+const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
+
+t.test(
+  'whole documents over true intervals, marked as the node\u2019s, in mode container',
+  options,
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const app = await run('app', ['sleep', '4.5'])
+    const watching = await run('io-sysstat', [observer('io-sysstat')], {
+      ...NATIVE,
+      RIDEALONG_MODE: 'container',
+      RIDEALONG_RESTART_POLICY: 'OnFailure',
+    })
+    await app.ended
+    t.equal(await watching.ended, 0, 'it ends with the target container')
+    const { data, metadata } = parse('io-sysstat', watching.log())
+    t.ok(data.length >= 1)
+    t.equal(data.length, timepointsIn(watching.log()))
+    t.match(metadata, { metricName: 'io-sysstat', devices: 'node' })
+    for (const document of data) t.match(document, { sysstat: { hosts: [{ statistics: [{}] }] } })
+    t.match(JSON.parse(watching.message().split('\n')[0] ?? ''), {
+      metric: 'io-sysstat',
+      devices: 'node',
+    })
+  },
+)
+
+t.test(
+  'SIGTERM in the middle of an interval leaves the documents before it',
+  options,
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    for (const milliseconds of [200, 1400, 2600]) {
+      const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+      await sleep(milliseconds)
+      watching.signal('SIGTERM')
+      t.equal(await watching.ended, 0)
+      t.equal(parse('io-sysstat', watching.log()).data.length, timepointsIn(watching.log()))
+    }
+  },
+)

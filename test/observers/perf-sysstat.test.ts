@@ -1,0 +1,253 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { observer, type Pod, startPod, until } from './pod.ts'
+import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
+
+const options = observerTests()
+
+const SECTIONS = {
+  cpu_statistics_task: 'percent_usr percent_system percent_guest percent_wait percent_cpu cpu',
+  cpu_statistics_child: 'usr_ms system_ms guest_ms',
+  io_statistics: 'kb_rd_s kb_wr_s kb_ccwr_s iodelay',
+  policy: 'prio policy',
+  pagefaults_task: 'minflt_s majflt_s vsz rss percent_mem',
+  pagefaults_child: 'minflt_nr majflt_nr',
+  stack_utilization: 'stksize stkref',
+  threads_task: 'percent_usr percent_system percent_guest percent_wait percent_cpu cpu',
+  threads_child: 'usr_ms system_ms guest_ms',
+  kernel_tables: 'threads fd_nr',
+  task_switching: 'cswch_s nvcswch_s',
+}
+
+const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
+
+async function pod(t: Test): Promise<Pod> {
+  const pod = await startPod()
+  t.teardown(() => pod.end())
+  return pod
+}
+
+function programs(rows: readonly Row[] = []): readonly unknown[] {
+  return [...new Set(rows.map((row) => row.program))].sort()
+}
+
+t.test('the parser gets every timepoint, section and key that pidstat has', options, async (t) => {
+  const { run } = await pod(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    ...CONTAINER,
+    RIDEALONG_OPTION_COMPLETIONS: '3',
+    POD_NAME: 'lammps-0',
+    JOB_COMPLETION_INDEX: '0',
+    RIDEALONG_CATALOG: '3f2a91c0',
+  })
+  await run('app', ['sh', '-c', 'while :; do :; done'])
+  t.equal(await watching.ended, 0)
+  const { data, metadata } = parse('perf-sysstat', watching.log())
+  t.equal(data.length, 3, 'completions are timepoints')
+  for (const timepoint of data) {
+    t.strictSame(Object.keys(timepoint), Object.keys(SECTIONS))
+    for (const [section, keys] of Object.entries(SECTIONS)) {
+      const expected = `time uid pid ${keys} command container program`.split(' ')
+      t.strictSame(Object.keys(timepoint[section]?.[0] ?? {}), expected, section)
+    }
+  }
+  t.match(metadata, { pod: 'lammps-0', container: 'app', catalog: '3f2a91c0', counters: 'all' })
+  t.match(metadata, { completionIndex: '0', metricName: 'perf-sysstat' })
+})
+
+t.test(
+  'without a target-command every process of the target container has rows, and nobody else',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    await run('other', ['sleep', '60'])
+    await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    await run('app', ['sh', '-c', 'sleep 60 & sleep 61 & sh -c "while :; do :; done" & wait'])
+    await until(watching, () => timepointsIn(watching.log()) >= 3)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
+    t.strictSame(programs(rows), ['sh', 'sleep'])
+    t.equal(rows.length, 4)
+    t.ok(rows.every((row) => row.container === 'app'))
+  },
+)
+
+t.test(
+  'with a target-command the programs of that name have rows, in whatever container',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+      ...NATIVE,
+      RIDEALONG_TARGET_COMMAND: '^(lmp|sh|sleep|gawk)$',
+      RIDEALONG_OBSERVERS: 'perf-sysstat io-sysstat of-an-administrator',
+    })
+    await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+    await run('of-an-administrator', ['sleep', '62'])
+    const lmp = 'cp /bin/sleep /dev/shm/lmp; /dev/shm/lmp 60 & exec tail -f /dev/null # lmp'
+    await run('app', ['bash', '-c', lmp])
+    await run('worker', ['sh', '-c', 'sleep 60 & wait'])
+    await until(
+      watching,
+      () => /"program":"lmp"/.test(watching.log()) && /"worker"/.test(watching.log()),
+    )
+    const before = timepointsIn(watching.log())
+    await until(watching, () => timepointsIn(watching.log()) >= before + 2)
+    watching.signal('SIGTERM')
+    await watching.ended
+    const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
+    t.strictSame(rows.map((row) => `${row.container} ${row.program}`).sort(), [
+      'app lmp',
+      'worker sh',
+      'worker sleep',
+    ])
+  },
+)
+
+t.test(
+  'a script has its own name, a shell that executes becomes what it executes',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    const script =
+      'printf "import time\\ntime.sleep(60)\\n" >/dev/shm/train.py; sleep 1; exec python3 -u -W ignore /dev/shm/train.py'
+    await run('app', ['bash', '-c', script])
+    await until(watching, /"program":"train.py"/)
+    watching.signal('SIGTERM')
+    await watching.ended
+    t.strictSame(programs(parse('perf-sysstat', watching.log()).data.at(-1)?.policy), ['train.py'])
+  },
+)
+
+t.test(
+  'in mode native a gap, and the end of the application, end nothing before SIGTERM',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    const step = () => run('app', ['sh', '-c', 'sleep 1.2'])
+    await (await step()).ended
+    const before = timepointsIn(watching.log())
+    await sleep(1000)
+    await (await step()).ended
+    t.ok(timepointsIn(watching.log()) > before, 'the second step was sampled')
+    await sleep(500)
+    t.notMatch(watching.log(), 'COLLECTION END')
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.equal(parse('perf-sysstat', watching.log()).data.length, timepointsIn(watching.log()))
+  },
+)
+
+t.test(
+  'in mode native an observer that is done prints the marker and stays',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+      ...NATIVE,
+      RIDEALONG_OPTION_COMPLETIONS: '1',
+    })
+    await run('app', ['sleep', '60'])
+    await until(watching, /SUMMARY END/)
+    await sleep(600)
+    process.kill(watching.pid, 0)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.equal(watching.log().split('COLLECTION END').length, 2, 'one marker')
+  },
+)
+
+t.test(
+  'in mode container it ends with the target container, not with its command',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    const app = await run('app', ['sh', '-c', 'sleep 1; sleep 1.5 & wait'])
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+      ...CONTAINER,
+      RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
+    })
+    await app.ended
+    t.equal(await watching.ended, 0)
+    t.match(watching.log(), /ended: the processes of container app are gone/)
+    const always = await run('perf-sysstat', [observer('perf-sysstat')], {
+      ...CONTAINER,
+      RIDEALONG_RESTART_POLICY: 'Always',
+    })
+    await (await run('app', ['sleep', '0.8'])).ended
+    await sleep(1500)
+    t.notMatch(always.log(), 'COLLECTION END', 'where all restart, it waits for them to come back')
+    always.signal('SIGTERM')
+    t.equal(await always.ended, 0)
+  },
+)
+
+t.test('the summary is the termination message too, by program, and small', options, async (t) => {
+  const { run } = await pod(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], CONTAINER)
+  const many =
+    'i=0; while [ $i -lt 60 ]; do cp /bin/sleep /dev/shm/a-program-of-a-long-name-$i; /dev/shm/a-program-of-a-long-name-$i 2 & i=$((i+1)); done; wait'
+  await run('app', ['sh', '-c', many])
+  t.equal(await watching.ended, 0)
+  const message = watching.message()
+  t.ok(message.length <= 4096, `${message.length} bytes`)
+  const lines = message
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(lines[0], { metric: 'perf-sysstat' })
+  t.ok(lines[0].processes >= 61, 'the sixty, their shell, and what else was seen')
+  t.strictSame(lines, summaryOf(watching.log()).slice(0, lines.length))
+  t.ok(summaryOf(watching.log()).length >= 62, 'the log has all of them')
+})
+
+t.test('with threads each has a row after its process', options, async (t) => {
+  const { run } = await pod(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    ...NATIVE,
+    RIDEALONG_OPTION_THREADS: 'true',
+  })
+  const burn =
+    'import threading,time\nfor _ in range(2): threading.Thread(target=lambda: [0 for _ in iter(int,1)], daemon=True).start()\ntime.sleep(60)'
+  await run('app', ['python3', '-c', burn])
+  await until(watching, () => timepointsIn(watching.log()) >= 4)
+  watching.signal('SIGTERM')
+  await watching.ended
+  const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
+  t.equal(rows.length, 4, 'the process and three threads')
+  t.match(rows[0], { tid: '-', tgid: String(rows[0]?.pid) })
+  t.ok(
+    rows
+      .slice(1)
+      .every(
+        (row) =>
+          row.tgid === '-' && row.pid === rows[0]?.pid && String(row.command).startsWith('|__'),
+      ),
+  )
+  const shares = rows.map((row) => Number(row.percent_cpu))
+  const [whole = 0, ...parts] = shares
+  t.ok(Math.abs(whole - parts.reduce((sum, part) => sum + part, 0)) <= 12, `${shares}`)
+})
+
+t.test(
+  'a program with a name of the parser\u2019s own words, or of no words at all, is only a name',
+  options,
+  async (t) => {
+    const { run } = await pod(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    const names = ['POLICY', 'METRICS OPERATOR COLLECTION END', 'say "no"', 'a\\b', 'caf\u00e9']
+    const script = `${names.map((name) => `cp /bin/sleep '/dev/shm/${name}'; '/dev/shm/${name}' 60 &`).join(' ')} wait`
+    await run('app', ['sh', '-c', script])
+    await until(watching, () => timepointsIn(watching.log()) >= 4)
+    watching.signal('SIGTERM')
+    await watching.ended
+    const { data } = parse('perf-sysstat', watching.log())
+    t.equal(data.length, timepointsIn(watching.log()))
+    t.strictSame(programs(data.at(-1)?.task_switching), [...names, 'sh'].sort())
+  },
+)

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onPath } from './prerequisites.ts'
+
+/** The program of a metric's observer. */
+export function observer(metric: 'perf-sysstat' | 'io-sysstat'): string {
+  return new URL(`../../observers/${metric}`, import.meta.url).pathname
+}
+
+/** Whose process it is, and what it may; root with all that root has where nothing is said. */
+export interface Identity {
+  readonly user?: number
+  readonly group?: number
+  readonly drops?: boolean
+}
+
+/** A container's process, and what it wrote. */
+export interface Running {
+  /** Its id on this machine. */
+  readonly pid: number
+  /** The exit code, or the signal's name, when it has ended. */
+  readonly ended: Promise<number | string>
+  /** What it has written until now. */
+  log(): string
+  /** What it left as its termination message. */
+  message(): string
+  signal(name: NodeJS.Signals): void
+}
+
+/** The shared process namespace of a pod's containers. */
+export interface Pod {
+  run(
+    name: string,
+    argv: readonly string[],
+    env?: NodeJS.ProcessEnv,
+    as?: Identity,
+  ): Promise<Running>
+  end(): void
+}
+
+/** The pod's own container: process 1, which waits for whom nobody waits for, and a /dev with a termination log. */
+const PAUSE = `
+mount -t tmpfs dev "$0/dev"
+for d in null zero full random urandom; do : >"$0/dev/$d"; mount --bind "/dev/$d" "$0/dev/$d"; done
+ln -s /proc/self/fd "$0/dev/fd"
+: >"$0/dev/termination-log"
+mkdir -m 1777 "$0/dev/shm"
+mount --move "$0/dev" /dev
+sleep infinity &
+: >"$0/ready"
+wait`
+
+/** The mount by which the kubelet gives a container its name, seen from inside by all. */
+const CONTAINER = 'mount --bind "$0" /dev/termination-log && exec "$@"'
+
+/**
+ * Imitates a pod whose containers share a process namespace: process 1 is the pod's, the first process
+ * of each container has parent 0 and its own mounts, among them the kubelet's, which names it. It is no
+ * pod: there is no kubelet, no container runtime and no cgroup of its own. Needs root and Linux.
+ */
+export async function startPod(): Promise<Pod> {
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))
+  mkdirSync(join(folder, 'dev'))
+  const flags = ['--pid', '--fork', '--mount', '--mount-proc', '--kill-child']
+  const sandbox = spawn('unshare', [...flags, 'sh', '-c', PAUSE, folder], { stdio: 'inherit' })
+  while (!isThere(join(folder, 'ready'))) await sleep(20)
+  const pause = await childOf(sandbox)
+  const children: ChildProcess[] = []
+  return {
+    run: async (name, argv, env = {}, as = {}) => {
+      const log = join(folder, 'pods', '8d1e', 'containers', name)
+      mkdirSync(log, { recursive: true })
+      const file = join(log, String(children.length))
+      writeFileSync(file, '', { mode: 0o666 })
+      const words = [CONTAINER, file, ...identify(as), ...argv]
+      const enter = ['-t', String(pause), '-p', '-m', 'unshare', '--mount', 'sh', '-c', ...words]
+      const child = spawn('nsenter', enter, { env: { PATH: process.env.PATH, ...env } })
+      children.push(child)
+      return running(child, file)
+    },
+    end: () => {
+      process.kill(pause, 'SIGKILL')
+      for (const child of children) child.kill('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function identify({ user, group, drops }: Identity): readonly string[] {
+  const flags = []
+  if (user !== undefined) flags.push(`--reuid=${user}`, '--clear-groups')
+  if (group !== undefined) flags.push(`--regid=${group}`)
+  if (drops) flags.push('--bounding-set=-all', '--inh-caps=-all')
+  return flags.length === 0 ? [] : [onPath('setpriv'), ...flags]
+}
+
+async function running(child: ChildProcess, file: string): Promise<Running> {
+  const parts: Buffer[] = []
+  child.stdout?.on('data', (part: Buffer) => parts.push(part))
+  child.stderr?.on('data', (part: Buffer) => parts.push(part))
+  const ended = new Promise<number | string>((resolve) => {
+    child.on('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
+  })
+  const pid = await childOf(child)
+  return {
+    pid,
+    ended,
+    log: () => Buffer.concat(parts).toString(),
+    message: () => readFileSync(file, 'utf8'),
+    signal: (name) => process.kill(pid, name),
+  }
+}
+
+/** The one process that a helper of util-linux started in the namespace. */
+async function childOf({ pid }: ChildProcess): Promise<number> {
+  for (;;) {
+    const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+    if (child !== '') return Number(child.split(' ')[0])
+    await sleep(5)
+  }
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** Waits until a process's log has this in it, or the process has ended. */
+export async function until(running: Running, pattern: RegExp | (() => boolean)): Promise<void> {
+  const holds = typeof pattern === 'function' ? pattern : () => pattern.test(running.log())
+  let isOver = false
+  running.ended.then(() => {
+    isOver = true
+  })
+  while (!isOver && !holds()) await sleep(20)
+}

@@ -1,0 +1,78 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Where a program is; its bare name where it is nowhere. */
+export function onPath(program: string): string {
+  const { stdout } = spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' })
+  return stdout.trim() || program
+}
+
+const PROGRAMS = ['dash', 'gawk', 'iostat', 'unshare', 'nsenter', 'setpriv', 'gcc', 'python3']
+
+/**
+ * The options of a test that runs observers: it is skipped, in one sentence, where they cannot run,
+ * but with CI=true it fails instead.
+ */
+export function observerTests(): { readonly skip: false | string } {
+  if (process.env.CI === 'true') return { skip: false }
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    return { skip: 'observers are tested on Linux, as root, who can imitate a pod' }
+  }
+  const missing = PROGRAMS.filter((program) => onPath(program) === program)
+  if (missing.length === 0) return { skip: false }
+  return {
+    skip: `observers are tested with ${PROGRAMS.join(', ')}; not here: ${missing.join(', ')}`,
+  }
+}
+
+/** A row of a section, as the parser gives it. */
+export type Row = Readonly<Record<string, number | string | null>>
+
+/** What the Metrics Operator's own parser makes of a log. */
+export interface Parsed {
+  readonly data: readonly Readonly<Record<string, readonly Row[]>>[]
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+const PARSE = `
+import contextlib, json, sys
+from metricsoperator.metrics import get_metric
+with contextlib.redirect_stdout(sys.stderr):
+    parsed = [get_metric(sys.argv[1])().parse_log(log) for log in json.load(sys.stdin)]
+json.dump(parsed, sys.stdout)`
+
+/** Parses logs with the unchanged package of the Metrics Operator. */
+export function parseAll(metric: string, logs: readonly string[]): readonly Parsed[] {
+  const options = { input: JSON.stringify(logs), encoding: 'utf8', maxBuffer: 1 << 28 } as const
+  return JSON.parse(execFileSync(python(), ['-c', PARSE, metric], options))
+}
+
+/** Parses one log. */
+export function parse(metric: string, log: string): Parsed {
+  return parseAll(metric, [log])[0] ?? { data: [], metadata: {} }
+}
+
+/** A Python that has metricsoperator 0.1.11, made once and kept with the temporary files. */
+function python(): string {
+  const folder = join(tmpdir(), 'ridealong-metricsoperator-0.1.11')
+  const program = join(folder, 'bin', 'python3')
+  if (!existsSync(join(folder, 'done'))) {
+    execFileSync('python3', ['-m', 'venv', folder], { stdio: 'ignore' })
+    execFileSync(program, ['-m', 'pip', 'install', '-q', 'metricsoperator==0.1.11'])
+    execFileSync('touch', [join(folder, 'done')])
+  }
+  return program
+}
+
+/** The lines of the summary that stands behind a log's closing marker. */
+export function summaryOf(log: string): readonly Row[] {
+  const lines = log.split('SUMMARY START\n')[1]?.split('SUMMARY END')[0]?.trim().split('\n') ?? []
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** How many timepoints a log has, counted by their headers. */
+export function timepointsIn(log: string): number {
+  return log.split('\nMETRICS OPERATOR TIMEPOINT\n').length - 1
+}

@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { observer, startPod } from './pod.ts'
+import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
+
+// What the observer says of a process, against what the kernel says at its end (getrusage): a load of
+// each kind over fifty intervals and more. The load waits for its last two intervals, so that the
+// last look sees all that it did.
+
+const RATE = 0.2
+const LOAD = new URL('load.c', import.meta.url).pathname
+
+/** What a load says of itself when it ends. */
+interface Usage {
+  readonly cpu: number
+  readonly rss: number
+  readonly read: number
+  readonly written: number
+  readonly switches: number
+}
+
+t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
+  const { run, end } = await startPod()
+  t.teardown(() => {
+    end()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const kinds = ['burn', 'write', 'read', 'switch', 'grow', 'threads', 'launch'] as const
+  for (const kind of kinds) {
+    execFileSync('gcc', ['-O1', '-pthread', '-o', join(folder, kind), LOAD])
+  }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    RIDEALONG_TARGET_CONTAINER: 'app',
+    RIDEALONG_OPTION_RATE: String(RATE),
+    RIDEALONG_MODE: 'container',
+    RIDEALONG_RESTART_POLICY: 'Never',
+  })
+  const all = kinds.map(
+    (kind) => `${folder}/${kind} ${kind} ${folder}/${kind}.data >${folder}/${kind}.out &`,
+  )
+  const app = await run('app', ['sh', '-c', `${all.join(' ')} wait`])
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  const { data } = parse('perf-sysstat', watching.log())
+  t.ok(data.length >= 50, `${data.length} intervals`)
+  for (const kind of kinds.slice(0, -1)) {
+    const usage: Usage = JSON.parse(readFileSync(join(folder, `${kind}.out`), 'utf8'))
+    const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
+    compare(t, kind, seen, usage)
+  }
+  // What of a launcher's children was seen has rows of the same program; the rest is unaccounted.
+  const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
+  const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
+  const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
+  t.ok(Number(launcher.unaccounted_cpu_seconds) > 0, 'some children lived between two looks')
+  t.ok(isNear(found, cpu + children, 0.03, 0.08), `with them ${found} of ${cpu + children} s`)
+  const bytes = Number(launcher.bytes_written) + Number(launcher.unaccounted_bytes_written)
+  t.ok(isNear(bytes, 40 << 20, 0.03, 0), `and ${bytes} of ${40 << 20} bytes written`)
+  const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
+  const first = rows.find((row) => row.program === 'launch')?.pid
+  const own = rows.filter((row) => row.pid === first)
+  t.ok(
+    own.every((row) => row.kb_wr_s === 0),
+    'of which the launcher itself wrote none',
+  )
+})
+
+function compare(t: Tap, kind: string, seen: Row, usage: Usage): void {
+  const pairs = [
+    ['CPU seconds', seen.cpu_seconds, usage.cpu, 0.03],
+    ['peak RSS', seen.peak_rss_kib, usage.rss, 256],
+    ['bytes read', seen.bytes_read, usage.read, 65536],
+    ['bytes written', seen.bytes_written, usage.written, 65536],
+    ['context switches', seen.context_switches, usage.switches, 40],
+  ] as const
+  for (const [what, number, truth, least] of pairs) {
+    t.ok(
+      isNear(Number(number), truth, 0.03, least),
+      `${kind}: ${what} ${number}, the kernel ${truth}`,
+    )
+  }
+}
+
+type Tap = { ok(value: boolean, message: string): unknown }
+
+/** Within a share of the truth, or within what one tick, page or wake-up more or less makes. */
+function isNear(number: number, truth: number, share: number, least: number): boolean {
+  return Math.abs(number - truth) <= Math.max(truth * share, least)
+}

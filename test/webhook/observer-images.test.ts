@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Registry } from 'prom-client'
+import t from 'tap'
+import { type Catalog, catalogOf } from '../../src/core/catalog.ts'
+import { PACE } from '../../webhook/cluster/pace.ts'
+import { showImages } from '../../webhook/observer-images.ts'
+import { startStandIn } from '../apiserver.ts'
+import { metricDocument } from '../core/build.ts'
+import {
+  ASKING,
+  addedNames,
+  operationsOf,
+  post,
+  reviewOf,
+  sampleOf,
+  startServer,
+  until,
+} from '../server.ts'
+
+// Of the file: a server has the folder of its test.
+const folder = t.testdir({})
+
+const A = 'registry.example/observer:a'
+const B = 'registry.example/observer:b'
+
+function catalogWith(images: Readonly<Record<string, string>>): Catalog {
+  const documents = Object.entries(images).map(([name, image]) => {
+    const { spec } = metricDocument(name)
+    return metricDocument(name, { container: { ...spec.container, image } })
+  })
+  return catalogOf(documents, '3f2a91c0')
+}
+
+/** What is shown of a catalog while these images are held, which a test may change. */
+function show(imagesMs: number, images: readonly string[] | undefined) {
+  const registry = new Registry()
+  const held = new Set(images)
+  const offered = { catalog: catalogWith({ cpu: A, disk: A, gpu: B }) }
+  const checks = showImages({
+    registry,
+    catalog: () => offered.catalog,
+    heldImages: images && (() => held),
+    pace: { ...PACE, imagesMs },
+  })
+  const available = async (metric: string) => {
+    return sampleOf(await registry.metrics(), 'ridealong_observer_image_available', { metric })
+  }
+  return { held, offered, checks, available }
+}
+
+t.test('of each metric it is shown whether a node holds its image', async (t) => {
+  const { held, offered, checks, available } = show(0, [A])
+  t.strictSame(await Promise.all(['cpu', 'disk', 'gpu'].map(available)), [1, 1, 0])
+  t.strictSame(checks(), [
+    { name: 'images', problem: `no node is known to hold ${B} (gpu)`, fatal: false },
+  ])
+  held.clear()
+  t.strictSame(await Promise.all(['cpu', 'disk', 'gpu'].map(available)), [0, 0, 0])
+  const all = `no node is known to hold ${A} (cpu, disk), ${B} (gpu)`
+  t.strictSame(checks(), [{ name: 'images', problem: all, fatal: false }])
+  held.add(A).add(B)
+  t.strictSame(await Promise.all(['cpu', 'disk', 'gpu'].map(available)), [1, 1, 1])
+  t.strictSame(checks(), [{ name: 'images', problem: undefined, fatal: false }])
+  offered.catalog = catalogWith({ net: B })
+  t.equal(await available('net'), 1)
+  t.equal(await available('cpu'), undefined, 'what is offered no more is not shown')
+})
+
+t.test('a server that has just started waits for the images, and not for ever', async (t) => {
+  const { held, checks } = show(60_000, [A])
+  t.match(checks(), [{ fatal: true, problem: B }])
+  held.add(B)
+  t.match(checks(), [{ problem: undefined }])
+  const impatient = show(50, [A])
+  t.match(impatient.checks(), [{ fatal: true }])
+  await until('it gives up', () => impatient.checks()[0]?.fatal === false)
+})
+
+t.test('where nobody watches, nothing is shown', async (t) => {
+  const { checks, available } = show(60_000, undefined)
+  t.strictSame(checks(), [])
+  t.equal(await available('cpu'), undefined)
+})
+
+t.test('pods are left while no node holds the image, and observed when one does', async (t) => {
+  const { standIn, ca, port } = await startStandIn(t)
+  const authority = Buffer.from(ca).toString('base64')
+  const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': authority }
+  writeFileSync(
+    join(folder, 'config'),
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: 'a-token' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  )
+  const metadata = {
+    name: 'images-1',
+    namespace: 'holders',
+    labels: { 'ridealong.dev/image': '1' },
+  }
+  const spec = { template: { spec: { containers: [{ image: A }] } } }
+  const counted = { currentNumberScheduled: 1, updatedNumberScheduled: 1 }
+  standIn.put('daemonsets', { metadata, spec, status: { ...counted, numberReady: 0 } })
+  const running = await startServer(t, {
+    kubeconfig: join(folder, 'config'),
+    imageHolders: 'holders',
+    observerImage: A,
+    pace: { ...PACE, imagesMs: 100 },
+  })
+  const ready = async () => (await running.status('/readyz')).status === 200
+  await until('it is ready all the same', ready)
+  const { checks } = JSON.parse((await running.status('/readyz')).body)
+  t.equal(checks.images, `no node is known to hold ${A} (io-sysstat, perf-sysstat)`)
+  const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
+  t.match(JSON.stringify(left), /observer-unavailable/)
+  standIn.put('daemonsets', { metadata, spec, status: { ...counted, numberReady: 1 } })
+  await until('it rides', async () => {
+    const answer = await post(running, '/mutate/pods', reviewOf(ASKING))
+    return addedNames(answer).includes('perf-sysstat')
+  })
+  const name = 'ridealong_observer_image_available'
+  t.equal(sampleOf(await running.metrics(), name, { metric: 'perf-sysstat' }), 1)
+  t.equal(JSON.parse((await running.status('/readyz')).body).checks.images, 'ok')
+})

@@ -1,0 +1,53 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Catalog, Metric } from '../src/core/catalog.ts'
+import { PACE, type Pace } from './cluster/pace.ts'
+import type { Check } from './status-app.ts'
+
+export interface ImageOptions {
+  readonly registry: Registry
+  /** The catalog of this moment. */
+  readonly catalog: () => Catalog
+  /** The images that at least one node is known to hold now; there is none where nobody watches. */
+  readonly heldImages: (() => ReadonlySet<string>) | undefined
+  readonly pace?: Pace | undefined
+}
+
+/**
+ * Shows of each metric whether its observer's image is available, as a metric and in readiness.
+ *
+ * A new server with a new catalog leaves the answers to the old ones while nodes pull the image. It
+ * gives up soon: the image may never come, and whoever asks is then to be told.
+ */
+export function showImages(options: ImageOptions): () => readonly Check[] {
+  const { registry, catalog, heldImages, pace = PACE } = options
+  if (heldImages === undefined) return () => []
+  const start = performance.now()
+  const metrics = () => [...catalog().metrics.values()]
+  new Gauge({
+    name: 'ridealong_observer_image_available',
+    help: 'Whether at least one node is known to hold the image of the metric: 1, or 0 and pods are left',
+    labelNames: ['metric'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      const held = heldImages()
+      for (const { name, container } of metrics()) {
+        this.set({ metric: name }, held.has(container.image) ? 1 : 0)
+      }
+    },
+  })
+  return () => {
+    const isPatient = performance.now() - start < pace.imagesMs
+    return [{ name: 'images', problem: problemOf(metrics(), heldImages()), fatal: isPatient }]
+  }
+}
+
+function problemOf(metrics: readonly Metric[], held: ReadonlySet<string>): string | undefined {
+  const missing = metrics.filter(({ container }) => !held.has(container.image))
+  const images = new Set(missing.map(({ container }) => container.image))
+  const parts = [...images].map((image) => {
+    const names = missing.flatMap(({ name, container }) => (container.image === image ? name : []))
+    return `${image} (${names.join(', ')})`
+  })
+  return parts.length === 0 ? undefined : `no node is known to hold ${parts.join(', ')}`
+}
