@@ -24,13 +24,16 @@ export interface Api {
   close(): void
 }
 
+/** An idle connection is closed well before the apiserver closes it, which it does after 90 s. */
+const IDLE_MS = 30_000
+
 /** Opens connections to the apiserver of a cluster, as many as there are calls at a time. */
 export async function openApi(cluster: Cluster): Promise<Api> {
   const view = ['config', 'view', '-o', 'jsonpath={.clusters[0].cluster.server}']
   const server = new URL(await kubectl(cluster, view))
   const pki = (name: string) => readFileSync(join(cluster.folder, 'pki', name))
   const [ca, cert, key] = [pki('ca.crt'), pki('admin.crt'), pki('admin.key')]
-  const agent = new Agent({ keepAlive: true, ca, cert, key })
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ca, cert, key })
   const call = (method: string, path: string, object?: unknown, type = 'application/json') =>
     send({ agent, host: server.hostname, port: server.port, method, path }, object, type)
   return {

@@ -1,0 +1,179 @@
+import t, { type Test } from 'tap'
+import { sampleOf } from '../server.ts'
+import type { Api } from './api.ts'
+import { issued, renew, startCertManager } from './cert-manager.ts'
+import type { Cluster } from './cluster.ts'
+import {
+  CHART,
+  helm,
+  metricsOf,
+  OWN_IMAGES,
+  type Release,
+  type Replica,
+  replicasOf,
+} from './helm.ts'
+import { kubectl } from './kubectl.ts'
+import { containerdSocket } from './node.ts'
+import { createNamespace, runningCluster } from './running.ts'
+import { type SteadyLoad, startLoad } from './steady-load.ts'
+import { run } from './tools.ts'
+import { until } from './until.ts'
+
+// Pods are created all the time while everything that happens to a webhook in its life happens to this one.
+// None is missed; and when a replica dies without a word, each pod that is missed is counted.
+
+const NAME = 'ridealong-upheaval'
+const RATE = 50
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
+const PLACES = [
+  { namespace: 'steady-asking', annotations: ASKS },
+  { namespace: 'steady-armed', annotations: {} },
+] as const
+
+/** A connection that breaks is a pod missed at once; a machine that is busy is none. */
+const PATIENT = 'webhook.timeoutSeconds=20'
+
+/** Long enough for what came before to have its effect on connections. */
+const AFTERMATH_MS = 3000
+
+async function install(t: Test, cluster: Cluster, api: Api): Promise<Release> {
+  await startCertManager(t, cluster)
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await createNamespace(t, api, NAME, { labels })
+  const release = { cluster, name: NAME }
+  t.teardown(() => helm(release, 'uninstall'))
+  await helm(release, 'install', [CHART, ...OWN_IMAGES, '--set', PATIENT])
+  return release
+}
+
+const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
+  kubectl(cluster, ['rollout', verb, `deployment/${name}`, '-n', name])
+
+/** Waits until as many replicas are there as wanted, and those that left have ended. */
+function settled(release: Release, count: number): Promise<void> {
+  return until(`${count} replicas run`, async () => {
+    const replicas = await replicasOf(release)
+    return replicas.length === count && replicas.every(({ isReady }) => isReady)
+  })
+}
+
+async function scale(release: Release, count: number): Promise<void> {
+  const { cluster, name } = release
+  await kubectl(cluster, ['scale', `deployment/${name}`, '-n', name, `--replicas=${count}`])
+  await settled(release, count)
+}
+
+/** Renews the leaf and waits until every replica shows it. */
+async function renewLeaf(release: Release): Promise<void> {
+  const leaf = await renew(release.cluster, { namespace: NAME, name: `${NAME}-tls` })
+  const ends = Date.parse(leaf.validTo) / 1000
+  await until('every replica shows the new certificate', async () => {
+    const shown = await Promise.all((await replicasOf(release)).map(metricsOf))
+    return shown.every((text) => sampleOf(text, EXPIRY) === ends)
+  })
+}
+
+const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
+
+/** The CA's new certificate reaches the apiserver with the next leaf. */
+async function renewAuthority(release: Release): Promise<void> {
+  const authority = { namespace: NAME, name: `${NAME}-ca` }
+  const before = await issued(release.cluster, authority)
+  const after = await renew(release.cluster, authority)
+  if (!after.publicKey.equals(before.publicKey)) throw new Error('the CA has another key')
+  await renewLeaf(release)
+}
+
+const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unknown>])[] = [
+  ['nothing', () => Promise.resolve()],
+  ['the leaf is renewed', renewLeaf],
+  ['the CA is renewed', renewAuthority],
+  [
+    'a rolling restart',
+    async (release) => {
+      await rollout(release, 'restart')
+      await rollout(release, 'status')
+      await settled(release, 2)
+    },
+  ],
+  [
+    'two replicas become four, and two again',
+    async (release) => {
+      await scale(release, 4)
+      await scale(release, 2)
+    },
+  ],
+  [
+    'helm upgrade',
+    async (release) => {
+      // Another configuration too: the apiserver opens other connections.
+      const words = ['--set', 'webhook.logLevel=warn,webhook.timeoutSeconds=19']
+      await helm(release, 'upgrade', [CHART, '--reuse-values', ...words])
+      await settled(release, 2)
+    },
+  ],
+]
+
+t.test('no pod is missed while the webhook is renewed, restarted, scaled, upgraded', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const release = await install(t, cluster, api)
+  await createNamespace(t, api, 'steady-asking')
+  await createNamespace(t, api, 'steady-armed', { annotations: ASKS })
+  const load = startLoad(api, PLACES, RATE)
+  t.teardown(() => load.stop())
+  for (const [what, upheaval] of UPHEAVALS) {
+    await t.test(what, async (t) => {
+      await upheaval(release)
+      await holdsForAll(t, load)
+    })
+  }
+  for (const count of [1, 2]) {
+    await t.test(`${count} of 2 replicas killed`, async (t) => {
+      await settled(release, 2)
+      const counts = await failures(api)
+      await load.taken()
+      for (const replica of (await replicasOf(release)).slice(0, count))
+        await kill(cluster, replica)
+      await new Promise((resolve) => setTimeout(resolve, AFTERMATH_MS))
+      await settled(release, 2)
+      const { tally, rate } = await load.taken()
+      t.comment(`${tally.created} pods, ${rate.toFixed(0)} a second, ${tally.missed} missed`)
+      t.equal(tally.warned, tally.missed, 'the guard warns of each that is missed, and no other')
+      t.same(tally.refused, [], 'and none is refused')
+      const after = await failures(api)
+      t.equal(after.guard - counts.guard, tally.missed, 'as many as the guard counts')
+      // Of a pod that has its observer, a second call may fail.
+      const failed = after.open - counts.open
+      t.ok(failed >= tally.missed, `no answer leaves a pod out by mistake: ${failed} calls failed`)
+    })
+  }
+})
+
+async function holdsForAll(t: Test, load: SteadyLoad): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, AFTERMATH_MS))
+  const { tally, rate } = await load.taken()
+  const { created, longestSeconds } = tally
+  t.comment(
+    `${created} pods, ${rate.toFixed(0)} a second, the slowest in ${longestSeconds.toFixed(1)} s`,
+  )
+  t.ok(created > 0)
+  t.match(tally, { missed: 0, left: 0, warned: 0, refused: [] }, 'each has its observer')
+}
+
+/** Ends a replica at once, as the kernel does when memory is short. */
+async function kill(cluster: Cluster, { containerId }: Replica): Promise<void> {
+  const ctr = ['--address', containerdSocket(cluster.folder), '-n', 'k8s.io']
+  await run('ctr', [...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', containerId])
+}
+
+/** What the apiserver has counted: pods of which the guard warned, and calls without an answer. */
+async function failures(api: Api): Promise<{ guard: number; open: number }> {
+  const { body } = await api.get('/metrics')
+  const guard = { policy: `${NAME}-guard`, enforcement_action: 'warn' }
+  const open = 'apiserver_admission_webhook_fail_open_count'
+  const names = ['pods.ridealong.dev', 'armed.ridealong.dev']
+  return {
+    guard: sampleOf(body, 'apiserver_validating_admission_policy_check_total', guard) ?? 0,
+    open: names.reduce((sum, name) => sum + (sampleOf(body, open, { name }) ?? 0), 0),
+  }
+}
