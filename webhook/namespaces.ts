@@ -6,15 +6,15 @@ import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts
 import type { Check } from './status-app.ts'
 
 /**
- * Thrown where a namespace is said to ask, is not known to, and the apiserver does not answer: a
- * replica that starts knows nothing, and may be called before anybody has seen that it is not ready.
+ * Thrown by a server that would leave a pod only because it knows too little: it has just started, and was
+ * called before anybody saw that it is not ready, or the apiserver says nothing of a namespace that asks.
  */
 export class NotKnownYet extends Error {
   readonly code = 'NOT_KNOWN_YET'
   readonly statusCode = 503
 
-  constructor() {
-    super('what the namespace asks is not known yet: ask again in 1 s')
+  constructor(what: string) {
+    super(`${what} is not known yet: ask again in 1 s`)
   }
 }
 
@@ -23,7 +23,7 @@ export interface NamespaceSource {
   /**
    * @param mustAsk whether a pod is here because its namespace asks, so that one which does not is
    * perhaps known too late
-   * @throws NotKnownYet, also as a rejection, where `mustAsk` and it is
+   * @throws NotKnownYet, also as a rejection
    */
   find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>
 }

@@ -9,11 +9,9 @@ export const CHART = fileURLToPath(new URL('../../charts/ridealong', import.meta
 
 const tagOf = (image: string) => image.split(':').at(-1)
 
-/** The images that the cluster's node holds. */
-export const OWN_IMAGES = [
-  ...['--set', `image.tag=${tagOf(IMAGES.webhook)}`],
-  ...['--set', `observer.image.tag=${tagOf(IMAGES.observer)}`],
-]
+/** The images that the cluster's node holds, as values. */
+export const OWN_OBSERVER = `observer.image.tag=${tagOf(IMAGES.observer)}`
+export const OWN_IMAGES = ['--set', `image.tag=${tagOf(IMAGES.webhook)},${OWN_OBSERVER}`]
 
 /** The chart in a cluster; the namespace has the release's name. */
 export interface Release {
@@ -23,6 +21,9 @@ export interface Release {
 
 export type Helm = 'helm-4' | 'helm-3'
 
+/** For what is not going to be ready. */
+export const NO_WAIT = '--wait=hookOnly'
+
 /** Runs helm on a release, `helm VERB NAME WORDS`, and waits for what it brings about. */
 export async function helm(
   { cluster, name }: Release,
@@ -31,7 +32,7 @@ export async function helm(
   program: Helm = 'helm-4',
 ): Promise<string> {
   const path = join(await tools(program, () => {}), 'helm')
-  const waits = verb === 'test' ? [] : ['--wait']
+  const waits = verb === 'test' || words.includes(NO_WAIT) ? [] : ['--wait']
   return run(path, [
     ...[verb, name, ...words, '--namespace', name, '--kubeconfig', cluster.kubeconfig],
     ...[...waits, '--timeout', '3m'],

@@ -3,7 +3,16 @@ import { parse } from 'yaml'
 import type { Api } from './api.ts'
 import { startCertManager } from './cert-manager.ts'
 import type { Cluster } from './cluster.ts'
-import { CHART, helm, metricsOf, OWN_IMAGES, type Release, replicasOf } from './helm.ts'
+import {
+  CHART,
+  helm,
+  metricsOf,
+  NO_WAIT,
+  OWN_IMAGES,
+  OWN_OBSERVER,
+  type Release,
+  replicasOf,
+} from './helm.ts'
 import { kubectl } from './kubectl.ts'
 import { miniCluster } from './mini-cluster.ts'
 import { createNamespace, runningCluster } from './running.ts'
@@ -24,8 +33,14 @@ const pod = (annotations: object) => ({
   spec: { containers: [{ name: 'app', image: 'app' }] },
 })
 
+interface Status {
+  readonly outcome?: string
+  readonly reason?: string
+  readonly message?: string
+}
+
 /** What the webhook says of a pod that is only tried. */
-async function statusOf(api: Api, namespace: string, annotations: object): Promise<unknown> {
+async function statusOf(api: Api, namespace: string, annotations: object): Promise<Status> {
   const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`
   const { body } = await api.post(path, pod(annotations))
   return JSON.parse(body.metadata?.annotations?.['ridealong.dev/status'] ?? '{}')
@@ -65,6 +80,18 @@ t.test('what one command installs', async (t) => {
 
   await t.test('a metric that an upgrade brings is there without a restart', async (t) => {
     await servesNewMetric(t, api, release)
+  })
+
+  await t.test('an image that nobody can pull holds no application back', async (t) => {
+    const words = [CHART, '--reuse-values', '--set']
+    await helm(release, 'upgrade', [...words, 'observer.image.tag=absent', NO_WAIT])
+    const asked = () => statusOf(api, 'install-annotated', {})
+    await until('pods are left alone', async () => (await asked()).outcome === 'left')
+    t.match(await asked(), { reason: 'observer-unavailable', message: /:absent/ })
+    await t.rejects(helm(release, 'test'), 'helm test tells')
+    await helm(release, 'upgrade', [...words, OWN_OBSERVER])
+    await until('observers ride again', async () => (await asked()).outcome === 'injected')
+    t.match(await helm(release, 'test'), /Phase: +Succeeded/, 'and takes away what it left')
   })
 
   await t.test('helm uninstall leaves nothing but the namespace', async (t) => {

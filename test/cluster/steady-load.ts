@@ -27,9 +27,8 @@ const NONE: Tally = {
 
 /** Pods that are being created all the time. */
 export interface SteadyLoad {
-  /** What became of them since the last time, or the start, and how many there were in a second. */
-  taken(): Promise<{ readonly tally: Tally; readonly rate: number }>
-  stop(): Promise<void>
+  /** Creates no more, and says what became of those that were, and how many there were in a second. */
+  stop(): Promise<{ readonly tally: Tally; readonly rate: number }>
 }
 
 /** A namespace to create pods in, and their annotations. */
@@ -47,16 +46,15 @@ export interface Place {
  */
 export function startLoad(api: Api, places: readonly Place[], rate: number): SteadyLoad {
   let tally = NONE
-  let since = performance.now()
+  const start = performance.now()
   let isOver = false
   const open = new Set<Promise<void>>()
   const create = async ({ namespace, annotations }: Place) => {
-    const start = performance.now()
+    const asked = performance.now()
     const answer = await api.post(`/api/v1/namespaces/${namespace}/pods`, podOf(annotations))
-    tally = withPod(tally, answer, (performance.now() - start) / 1000)
+    tally = withPod(tally, answer, (performance.now() - asked) / 1000)
   }
   const run = async () => {
-    const start = performance.now()
     for (let fired = 0; !isOver; ) {
       const due = Math.floor(((performance.now() - start) / 1000) * rate)
       while (fired < due && open.size < MOST_OPEN) {
@@ -82,18 +80,12 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
   }
   const running = Promise.all([run(), clean()])
   return {
-    async taken() {
-      await Promise.all(open)
-      const seconds = (performance.now() - since) / 1000
-      const taken = { tally, rate: tally.created / seconds }
-      tally = NONE
-      since = performance.now()
-      return taken
-    },
     async stop() {
       isOver = true
+      const seconds = (performance.now() - start) / 1000
       await running
       await Promise.all(open)
+      return { tally, rate: tally.created / seconds }
     },
   }
 }

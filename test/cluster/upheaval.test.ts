@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { sampleOf } from '../server.ts'
 import type { Api } from './api.ts'
@@ -15,7 +16,7 @@ import {
 import { kubectl } from './kubectl.ts'
 import { containerdSocket } from './node.ts'
 import { createNamespace, runningCluster } from './running.ts'
-import { type SteadyLoad, startLoad } from './steady-load.ts'
+import { startLoad, type Tally } from './steady-load.ts'
 import { run } from './tools.ts'
 import { until } from './until.ts'
 
@@ -85,7 +86,7 @@ async function renewAuthority(release: Release): Promise<void> {
 }
 
 const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unknown>])[] = [
-  ['nothing', () => Promise.resolve()],
+  ['nothing happens', () => Promise.resolve()],
   ['the leaf is renewed', renewLeaf],
   ['the CA is renewed', renewAuthority],
   [
@@ -114,54 +115,66 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
   ],
 ]
 
-t.test('no pod is missed while the webhook is renewed, restarted, scaled, upgraded', async (t) => {
+t.test('what happens to a webhook in its life', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const release = await install(t, cluster, api)
   await createNamespace(t, api, 'steady-asking')
   await createNamespace(t, api, 'steady-armed', { annotations: ASKS })
-  const load = startLoad(api, PLACES, RATE)
-  t.teardown(() => load.stop())
+
   for (const [what, upheaval] of UPHEAVALS) {
-    await t.test(what, async (t) => {
-      await upheaval(release)
-      await holdsForAll(t, load)
+    await t.test(`no pod is missed: ${what}`, async (t) => {
+      const { created, ...others } = await during(t, api, () => upheaval(release))
+      t.ok(created > 0)
+      t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each has its observer')
     })
   }
+
   for (const count of [1, 2]) {
-    await t.test(`${count} of 2 replicas killed`, async (t) => {
+    await t.test(`who is missed is counted: ${count} of 2 replicas killed`, async (t) => {
       await settled(release, 2)
-      const counts = await failures(api)
-      await load.taken()
-      for (const replica of (await replicasOf(release)).slice(0, count))
-        await kill(cluster, replica)
-      await new Promise((resolve) => setTimeout(resolve, AFTERMATH_MS))
-      await settled(release, 2)
-      const { tally, rate } = await load.taken()
-      t.comment(`${tally.created} pods, ${rate.toFixed(0)} a second, ${tally.missed} missed`)
-      t.equal(tally.warned, tally.missed, 'the guard warns of each that is missed, and no other')
-      t.same(tally.refused, [], 'and none is refused')
+      const before = await failures(api)
+      const { missed, left, warned, refused } = await during(t, api, () => kill(release, count))
       const after = await failures(api)
-      t.equal(after.guard - counts.guard, tally.missed, 'as many as the guard counts')
+      t.comment(`${missed} missed`)
+      t.same({ left, refused }, { left: 0, refused: [] }, 'none is left or refused')
+      t.equal(warned, missed, 'the guard warns of each that is missed, and of no other')
+      t.equal(after.guard - before.guard, missed, 'and the apiserver counts as many')
       // Of a pod that has its observer, a second call may fail.
-      const failed = after.open - counts.open
-      t.ok(failed >= tally.missed, `no answer leaves a pod out by mistake: ${failed} calls failed`)
+      const failed = after.open - before.open
+      t.ok(failed >= missed, `each was missed for want of an answer: ${failed} calls failed`)
+      if (count === 2) t.ok(missed > 0, 'with nobody there, some are missed')
     })
   }
 })
 
-async function holdsForAll(t: Test, load: SteadyLoad): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, AFTERMATH_MS))
-  const { tally, rate } = await load.taken()
-  const { created, longestSeconds } = tally
-  t.comment(
-    `${created} pods, ${rate.toFixed(0)} a second, the slowest in ${longestSeconds.toFixed(1)} s`,
-  )
-  t.ok(created > 0)
-  t.match(tally, { missed: 0, left: 0, warned: 0, refused: [] }, 'each has its observer')
+/** Creates pods all the while. */
+async function during(t: Test, api: Api, upheaval: () => Promise<unknown>): Promise<Tally> {
+  const load = startLoad(api, PLACES, RATE)
+  const end = () => load.stop()
+  t.teardown(end)
+  await upheaval()
+  await sleep(AFTERMATH_MS)
+  const { tally, rate } = await end()
+  const slowest = tally.longestSeconds.toFixed(1)
+  t.comment(`${tally.created} pods, ${rate.toFixed(0)} a second, the slowest in ${slowest} s`)
+  return tally
 }
 
-/** Ends a replica at once, as the kernel does when memory is short. */
-async function kill(cluster: Cluster, { containerId }: Replica): Promise<void> {
+/** Kills replicas, and waits until the kubelet has started them again. */
+async function kill(release: Release, count: number): Promise<void> {
+  const replicas = await replicasOf(release)
+  const restarts = (all: readonly Replica[]) => all.reduce((sum, one) => sum + one.restarts, 0)
+  for (const { containerId } of replicas.slice(0, count)) {
+    await killContainer(release.cluster, containerId)
+  }
+  await until('they are started again', async () => {
+    return restarts(await replicasOf(release)) >= restarts(replicas) + count
+  })
+  await settled(release, 2)
+}
+
+/** Ends a container at once, as the kernel does when memory is short. */
+async function killContainer(cluster: Cluster, containerId: string): Promise<void> {
   const ctr = ['--address', containerdSocket(cluster.folder), '-n', 'k8s.io']
   await run('ctr', [...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', containerId])
 }

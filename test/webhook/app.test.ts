@@ -393,9 +393,9 @@ t.test('a server that cannot keep up asks to be asked again', async (t) => {
 
 t.test('a server that does not know yet what a namespace asks is asked again', async (t) => {
   for (const find of [
-    () => Promise.reject(new NotKnownYet()),
+    () => Promise.reject(new NotKnownYet('what it asks')),
     () => {
-      throw new NotKnownYet()
+      throw new NotKnownYet('what it asks')
     },
   ]) {
     const app = await startApp(t, { namespaces: { find } })

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { FollowedNamespaces } from '../namespaces.ts'
+import { type FollowedNamespaces, NotKnownYet } from '../namespaces.ts'
 import type { Check } from '../status-app.ts'
 import type { Access } from './access.ts'
 import { apiserverOf } from './apiserver.ts'
@@ -25,7 +25,8 @@ export interface ClusterOptions {
 
 /**
  * Watches the namespaces of a cluster and keeps their labels right, until it is stopped. It returns at
- * once: while nothing is known yet, each namespace that a pod comes from is looked up.
+ * once: while nothing is known yet, each namespace that a pod comes from is looked up. What images nodes
+ * hold cannot be, and the apiserver has to ask again.
  */
 export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = PACE } = options
@@ -51,9 +52,13 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   const onChange = report.onImage
   const onTrouble = onTroubleOf('daemonsets')
   const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
+  const find = finder(knowledge, look, () => mirrors.every(({ isListed }) => isListed))
   const checks = () => mirrors.map((each, place) => checkOf(RESOURCE_NAMES[place] ?? '', each))
   return {
-    find: finder(knowledge, look, () => mirrors.every(({ isListed }) => isListed)),
+    find(name, mustAsk) {
+      if (images && !images.mirror.isListed) throw new NotKnownYet('which images nodes hold')
+      return find(name, mustAsk)
+    },
     checks: () => (images ? [...checks(), checkOf('daemonsets', images.mirror)] : checks()),
     heldImages: images ? images.current : undefined,
     stop() {

@@ -22,7 +22,8 @@ export function finder(
     if (isEnough && isComplete()) return known
     const best = (isAnswered: boolean) => {
       const found = knowledge.find(name) ?? readNamespace(name, undefined)
-      if (mustAsk && !isAnswered && !asks(found.annotations)) throw new NotKnownYet()
+      if (mustAsk && !isAnswered && !asks(found.annotations))
+        throw new NotKnownYet('what the namespace asks')
       return found
     }
     const looked = look(name)

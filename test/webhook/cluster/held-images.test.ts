@@ -179,7 +179,7 @@ t.test('a DaemonSet that comes back speaks for its image again', async (t) => {
 })
 
 t.test('before the first list no image is held, and the server is not ready', async (t) => {
-  const { standIn, held, problem, isHeld } = await start(t, {
+  const { cluster, standIn, held, problem, isHeld } = await start(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
       standIn.faults.refuse = [/daemonsets$/, 403]
@@ -188,8 +188,11 @@ t.test('before the first list no image is held, and the server is not ready', as
   await until('it is said', () => /not listed yet: .*403/.test(problem()?.problem ?? ''))
   t.equal(problem()?.fatal, true)
   t.strictSame(held(), [], 'nobody knows that an observer would start')
+  const find = async () => cluster.find('hpc', false)
+  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'and no pod is left for that')
   standIn.faults.refuse = undefined
   await until('it is known', () => isHeld(A))
+  t.equal((await find()).name, 'hpc')
   t.strictSame(problem(), { name: 'daemonsets', problem: undefined, fatal: false })
 })
 
