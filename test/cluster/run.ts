@@ -13,8 +13,13 @@ const HERE = fileURLToPath(new URL('.', import.meta.url))
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Programs that the tests use beside Kubernetes itself. */
-const PROGRAMS: readonly Module[] = ['helm-4', 'helm-3', 'training-operator', 'cert-manager']
+/** Programs that tests use beside Kubernetes and Helm, by the name of the test. */
+const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
+  install: ['helm-3', 'cert-manager'],
+  operator: ['training-operator'],
+  removal: ['helm-3'],
+  upheaval: ['cert-manager'],
+}
 
 /** Tests that need no node, and run on an older version too. */
 const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']
@@ -40,22 +45,22 @@ async function loadImages(cluster: Cluster): Promise<void> {
   }
 }
 
-function filesOf(names: readonly string[]): string[] {
-  const all = readdirSync(HERE).filter((name) => name.endsWith('.test.ts'))
-  const chosen = all.filter(
-    (name) => names.length === 0 || names.includes(name.split('.')[0] ?? ''),
-  )
-  return chosen.map((name) => `test/cluster/${name}`)
+/** The names of the tests: those of their files. */
+function everyTest(hasNode: boolean): readonly string[] {
+  if (!hasNode) return WITHOUT_NODE
+  const files = readdirSync(HERE).filter((name) => name.endsWith('.test.ts'))
+  return files.map((name) => name.replace('.test.ts', ''))
 }
 
 /** One file after the other: they share a cluster. */
-function tap(cluster: Cluster, files: readonly string[]): Promise<boolean> {
+function tap(cluster: Cluster, names: readonly string[]): Promise<boolean> {
   const env = {
     ...process.env,
     KUBECONFIG: cluster.kubeconfig,
     RIDEALONG_TEST_KUBERNETES: /\d+\.\d+/.exec(cluster.version)?.[0],
     RIDEALONG_TEST_NODE: cluster.hasNode ? 'yes' : 'no',
   }
+  const files = names.map((name) => `test/cluster/${name}.test.ts`)
   const words = ['run', '--disable-coverage', '--jobs=1', '--timeout=900', ...files]
   const child = spawn('tap', words, { cwd: REPOSITORY, env, stdio: 'inherit' })
   return new Promise((resolve) => {
@@ -72,11 +77,15 @@ interface Options {
 async function test(names: readonly string[], { kubernetes, keep }: Options): Promise<boolean> {
   const hasNode = kubernetes === MINORS[0]
   const kind: Kind = { minor: kubernetes, hasNode }
+  const known = everyTest(hasNode)
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Error(`no test ${unknown}; there are ${known.join(', ')}`)
   const cluster = await timed(`Kubernetes ${kubernetes}`, () => up(kind, say))
-  for (const program of PROGRAMS) await timed(program, () => tools(program, say))
+  const chosen = names.length === 0 ? known : names
+  const programs = new Set<Module>(['helm-4', ...chosen.flatMap((name) => PROGRAMS[name] ?? [])])
+  for (const program of programs) await timed(program, () => tools(program, say))
   if (hasNode) await timed('images', () => loadImages(cluster))
-  const chosen = names.length === 0 && !hasNode ? WITHOUT_NODE : names
-  const hasPassed = await timed('tests', () => tap(cluster, filesOf(chosen)))
+  const hasPassed = await timed('tests', () => tap(cluster, chosen))
   if (!keep) await timed('end', () => down(kind, say))
   return hasPassed
 }
