@@ -59,6 +59,9 @@ export async function up(kind: Kind, say: Say): Promise<Cluster> {
   const found = await find(kind)
   if (found?.daemons.every(isRunning)) return found
   if (found !== undefined) await down(kind, say)
+  if (hasNode && (await node.isNodeAlready())) {
+    throw new Error('this machine is a node of another Kubernetes already')
+  }
   const programs = await programsOf(minor, say)
   const etcd = await tools('etcd', say)
   const folder = folderOf(kind)

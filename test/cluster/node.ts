@@ -23,6 +23,14 @@ export function containerdSocket(folder: string): string {
   return join(folder, 'containerd.sock')
 }
 
+/** Whether this machine is a node already: a second kube-proxy, and the end of ours, would break it. */
+export function isNodeAlready(): Promise<boolean> {
+  return run('iptables', ['--wait', '-t', 'nat', '-L', 'KUBE-SERVICES', '-n']).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Starts containerd, which keeps everything in the folder. */
 export async function startContainerd({ folder }: Node): Promise<Daemon> {
   await mkdir(join(folder, 'cni'), { recursive: true })
@@ -148,9 +156,13 @@ export async function cleanNode(folder: string, programs: string): Promise<void>
   await run('sh', ['-c', CLEAN_UP, 'clean-up', folder])
 }
 
-/** Also what a kubelet writes outside of its folder: links to logs that are gone. */
+/** Also what outlives a kubelet: links to logs that are gone, and a chain that its --cleanup forgets. */
 const CLEAN_UP = `
 rm -rf /run/ridealong-test-ipam
+for tables in iptables ip6tables; do
+  for chain in INPUT OUTPUT; do $tables -D $chain -j KUBE-FIREWALL; done
+  $tables -F KUBE-FIREWALL && $tables -X KUBE-FIREWALL
+done 2>/dev/null
 find -H /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null
 find /var/log/containers -lname "$1/*" -delete 2>/dev/null
 true`
