@@ -75,7 +75,7 @@ async function startFloor(cluster: Cluster, api: Api): Promise<() => Promise<voi
   const authority = await makeAuthority()
   await writeKeyPair(folder, authority, { names: ['127.0.0.1'] })
   const patch = join(folder, 'patch.json')
-  writeFileSync(patch, JSON.stringify(await patchOfOurs()))
+  writeFileSync(patch, JSON.stringify(await patchOfOurs(api)))
   const [port = 0] = await freePorts(1)
   const files = [join(folder, 'tls.crt'), join(folder, 'tls.key'), patch]
   const daemon = start(cluster.folder, process.execPath, [FLOOR, `${port}`, ...files], 'floor')
@@ -87,10 +87,16 @@ async function startFloor(cluster: Cluster, api: Api): Promise<() => Promise<voi
   }
 }
 
-/** What our webhook answers to the pods of this run. */
-async function patchOfOurs() {
-  const object = { metadata: { name: 'pod', annotations: PERF }, spec: SPEC }
-  const review = readReview(reviewOf(object))
+/** What our webhook answers to the pods of this run, as the apiserver fills them in. */
+async function patchOfOurs(api: Api) {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'pod', annotations: PERF },
+    spec: SPEC,
+  }
+  const { body } = await api.post(`/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`, pod)
+  const review = readReview(reviewOf(body))
   if ('problem' in review) throw new Error(review.problem)
   return (await answererOf({}))(review).operations
 }
