@@ -33,7 +33,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT.trouble)
 })
 
-/** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
+/** Builds the command line. Each verb is thin: it loads a function when it is called, hands it its options, and prints. */
 function buildProgram(): Command {
   const program = new Command('ridealong')
     .description('Observers that ride along in pods another operator owns')

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
 import { examples, namespaceName, wholeNumber, withCluster, withNamespaces } from './options.ts'
-import { serve } from './serve.ts'
 
 /** Declares the verb `serve`. */
 export function addServe(program: Command): void {
@@ -34,7 +33,7 @@ export function addServe(program: Command): void {
         'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
       ),
     )
-    .action(serve)
+    .action(async (options) => (await import('./serve.ts')).serve(options))
 }
 
 /** The options that say where the server learns about namespaces and nodes. */
