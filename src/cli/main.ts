@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { sentenceOf } from '../sentence.ts'
 import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
-import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addAttach, addExplain } from './pod-verbs.ts'
