@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parse, summaryOf, timepointsIn } from '../observers/prerequisites.ts'
+import { parse, parseAll, summaryOf, timepointsIn } from '../observers/prerequisites.ts'
 import type { Cluster } from './cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from './images.ts'
 import { kubectl } from './kubectl.ts'
@@ -110,10 +110,11 @@ const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
 const READABLE: readonly (readonly [string, string, object, string, string])[] = [
   ['the same user and group', 'perf-sysstat', USER, 'all', 'all'],
   ['the same user of another group', 'of-another-group', USER, 'no-io', 'no-io'],
-  ['the user of whom no group is known', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
+  ['the same user, no group known', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
   ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
-  ['root', 'perf-sysstat', ROOT, 'all', 'all'],
-  ['root of whom nobody says so', 'perf-sysstat', {}, 'unknown', 'all'],
+  ['root, of root', 'perf-sysstat', ROOT, 'all', 'all'],
+  // Each is then whom its image names: here the observer's user, and root.
+  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'unknown', 'no-io'],
   ['root, of a user', 'of-root', USER, 'no-io', 'no-io'],
   ['root, of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
   ['root that may trace, of a user', 'of-a-tracer', USER, 'all', 'all'],
@@ -147,13 +148,15 @@ t.test('an observer in a pod', async (t) => {
   t.teardown(() => webhook.remove())
   const [all, long] = await Promise.all([observeAll(cluster), observeLong(cluster)])
 
+  const logs = parseAll(
+    'perf-sysstat',
+    all.map(({ log }) => log),
+  )
   for (const [index, [title, , , promised, read]] of READABLE.entries()) {
-    await t.test(`reads of ${title} what the status promised`, async (t) => {
-      const { counters, log = '' } = all[index] ?? {}
-      t.equal(counters, promised)
-      const { data, metadata } = parse('perf-sysstat', log)
-      t.equal(metadata.counters, read)
-      const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
+    await t.test(`${title}: reads what the status promised`, async (t) => {
+      t.equal(all[index]?.counters, promised)
+      t.equal(logs[index]?.metadata.counters, read)
+      const rows = (logs[index]?.data ?? []).flatMap((timepoint) => timepoint.io_statistics ?? [])
       t.ok(rows.length > 0)
       const isHidden = read === 'no-io'
       t.ok(
