@@ -4,7 +4,15 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { type Cluster, down, type Kind, MINORS, type Minor, up } from './cluster.ts'
-import { buildTarget, DEBIAN_IMAGE, IMAGES, load } from './images.ts'
+import {
+  APPLICATIONS,
+  type Application,
+  buildApplication,
+  buildTarget,
+  DEBIAN_IMAGE,
+  IMAGES,
+  load,
+} from './images.ts'
 import { PAUSE_IMAGE } from './node.ts'
 import { problemOfPrerequisites } from './prerequisites.ts'
 import { type Module, tools } from './tools.ts'
@@ -21,6 +29,9 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   upheaval: ['cert-manager'],
 }
 
+/** Applications that tests observe, by the name of the test. */
+const OBSERVED: Readonly<Record<string, readonly Application[]>> = { lammps: ['lammps'] }
+
 /** Tests that need no node, and run on an older version too. */
 const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']
 
@@ -36,11 +47,13 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function loadImages(cluster: Cluster): Promise<void> {
+async function loadImages(cluster: Cluster, applications: readonly Application[]): Promise<void> {
   await buildTarget('webhook', say)
   await buildTarget('observer', say)
+  for (const name of applications) await buildApplication(name, say)
   say('handing the images to the node')
-  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES)]) {
+  const observed = applications.map((name) => APPLICATIONS[name])
+  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES), ...observed]) {
     await load(cluster, image)
   }
 }
@@ -84,7 +97,8 @@ async function test(names: readonly string[], { kubernetes, keep }: Options): Pr
   const chosen = names.length === 0 ? known : names
   const programs = new Set<Module>(['helm-4', ...chosen.flatMap((name) => PROGRAMS[name] ?? [])])
   for (const program of programs) await timed(program, () => tools(program, say))
-  if (hasNode) await timed('images', () => loadImages(cluster))
+  const applications = chosen.flatMap((name) => OBSERVED[name] ?? [])
+  if (hasNode) await timed('images', () => loadImages(cluster, applications))
   const hasPassed = await timed('tests', () => tap(cluster, chosen))
   if (!keep) await timed('end', () => down(kind, say))
   return hasPassed
