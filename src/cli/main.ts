@@ -6,6 +6,7 @@ import { EXIT, sentenceOf, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addAttach, addExplain } from './pod-verbs.ts'
+import { programName } from './program-name.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
 
@@ -35,7 +36,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 /** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
 function buildProgram(): Command {
-  const program = new Command('ridealong')
+  const program = new Command(programName(process.argv[1]))
     .description('Observers that ride along in pods another operator owns')
     .version(manifest.version)
     .configureHelp({ showGlobalOptions: true })

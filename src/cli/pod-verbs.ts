@@ -45,14 +45,17 @@ export function addAttach(program: Command): void {
     .addHelpText(
       'after',
       [
-        examples(
-          'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
-          'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
-        ),
         '',
         'An ephemeral container stays until its pod is gone. Where the pod shares no process namespace it is',
         "killed with its target's process 1, before it has closed its log: completions=N ends it by itself.",
       ].join('\n'),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
+        'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
+      ),
     )
     .action(async (pod, options) => print(await (await import('./attach.ts')).attach(pod, options)))
 }
