@@ -1,4 +1,4 @@
-import { stringify } from 'yaml'
+import { cleanYaml } from '../manifest/print.ts'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
 
@@ -8,7 +8,7 @@ export type Form = (typeof FORMS)[number]
 /** Explanations as they are printed: as text, as a list in JSON, or as documents of YAML. */
 export function shown(explanations: readonly Explanation[], form: Form): string {
   if (form === 'json') return `${JSON.stringify(explanations, null, 2)}\n`
-  if (form === 'yaml') return explanations.map((one) => `---\n${stringify(one)}`).join('')
+  if (form === 'yaml') return explanations.map((one) => `---\n${cleanYaml(one)}`).join('')
   return explanations.map(textOf).join('\n')
 }
 
