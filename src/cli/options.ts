@@ -33,7 +33,7 @@ type HelpContext = { readonly command: Command }
 export function withCluster(command: Command): Command {
   return command.option(
     '--kubeconfig <file>',
-    'the cluster (default: KUBECONFIG, else the one around this pod)',
+    'the cluster (default: as kubectl finds it, else the one around this pod)',
   )
 }
 

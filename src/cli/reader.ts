@@ -3,6 +3,7 @@ import { type Apiserver, apiserverOf, Refusal } from '../../webhook/cluster/apis
 import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
 import type { Asked } from '../explain/facts.ts'
 import { sentenceOf, UsageError, usageError } from './errors.ts'
+import { kubeconfigFile, NO_CLUSTER } from './kubeconfig-file.ts'
 
 const PATIENCE_MS = 10_000
 
@@ -15,10 +16,9 @@ export interface Reader {
   look(path: string): Promise<Asked<Fields | undefined>>
 }
 
-/** Whether anything names a cluster: an option, KUBECONFIG, or the pod around this process. */
+/** Whether anything names a cluster: a kubeconfig, or the pod around this process. */
 export function hasCluster(kubeconfig: string | undefined): boolean {
-  const { KUBECONFIG, KUBERNETES_SERVICE_HOST } = process.env
-  return Boolean(kubeconfig || KUBECONFIG || KUBERNETES_SERVICE_HOST)
+  return Boolean(kubeconfigFile(kubeconfig) || process.env.KUBERNETES_SERVICE_HOST)
 }
 
 /**
@@ -27,9 +27,8 @@ export function hasCluster(kubeconfig: string | undefined): boolean {
  * @throws UsageError when there is none, or its kubeconfig does not hold
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
-  if (!hasCluster(kubeconfig))
-    throw new UsageError('no cluster: neither --kubeconfig nor KUBECONFIG names a file')
-  const apiserver = apiserverOf(await findCluster(kubeconfig).catch(usageError))
+  if (!hasCluster(kubeconfig)) throw new UsageError(NO_CLUSTER)
+  const apiserver = apiserverOf(await findCluster(kubeconfigFile(kubeconfig)).catch(usageError))
   const ask = (path: string, query = {}) =>
     apiserver.ask({ path, query, signal: AbortSignal.timeout(PATIENCE_MS) })
   const get = async (path: string, query?: Readonly<Record<string, string>>) => {
