@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { FORMS as ATTACHMENT_FORMS, shown as shownAttachment } from '../attach/show.ts'
 import { FORMS, shown } from '../explain/show.ts'
 import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
 
@@ -42,6 +43,9 @@ export function addAttach(program: Command): void {
     .option('-n, --namespace <name>', 'where the pod is', 'default')
     .option('--target-container <name>', 'the container to observe')
     .option('--option <name=value...>', 'an option of the metric, as rate=5')
+    .addOption(
+      new Option('-o, --output <form>', 'how to print').choices(ATTACHMENT_FORMS).default('text'),
+    )
     .addHelpText(
       'after',
       [
@@ -57,5 +61,8 @@ export function addAttach(program: Command): void {
         'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
       ),
     )
-    .action(async (pod, options) => print(await (await import('./attach.ts')).attach(pod, options)))
+    .action(async (pod, options) => {
+      const { attach } = await import('./attach.ts')
+      print(shownAttachment(await attach(pod, options), options.output))
+    })
 }
