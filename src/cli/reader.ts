@@ -64,3 +64,8 @@ export function reasonOf(error: unknown): string {
 export function itemsOf(list: Fields | undefined): readonly Fields[] {
   return listOrNone(list?.items).map(fieldsOrNone)
 }
+
+/** The objects of a list, or why they are not known. */
+export function listed(list: Asked<Fields | undefined>): Asked<readonly Fields[]> {
+  return 'problem' in list ? list : { value: itemsOf(list.value) }
+}

@@ -24,6 +24,13 @@ export function catalogOf(release: Release | undefined): Catalog | undefined {
   return offer?.kind === 'whole' ? offer.catalog : undefined
 }
 
+/** The images that nodes are known to hold; undefined where nothing keeps them there, or nobody may know. */
+export function heldImagesOf(release: Release | undefined): ReadonlySet<string> | undefined {
+  const holders = release && 'value' in release.holders ? release.holders.value : []
+  const held = holders.flatMap(({ images, isHeld }) => (isHeld ? images : []))
+  return holders.length === 0 ? undefined : new Set(held)
+}
+
 /** What the chart installs around the Service that the apiserver calls. An object that is not there is undefined. */
 export interface Release {
   readonly service: Asked<Fields | undefined>

@@ -76,6 +76,15 @@ t.test('what one command installs', async (t) => {
     await isObserved(t, cluster, 'install-annotated')
   })
 
+  await t.test('explain foretells it, with the catalog and the nodes of the cluster', async (t) => {
+    const { outcome, findings } = await foretell(t, cluster)
+    t.equal(outcome, 'injected')
+    t.match(
+      findings.find(({ name }) => name === 'image'),
+      { verdict: 'ok' },
+    )
+  })
+
   await t.test('a pod created right after its namespace was annotated is observed', async (t) => {
     for (let i = 0; i < 10; i += 1) {
       const namespace = `install-${i}`
@@ -95,6 +104,7 @@ t.test('what one command installs', async (t) => {
     const asked = () => statusOf(api, 'install-annotated', {})
     await until('pods are left alone', async () => (await asked()).outcome === 'left')
     t.match(await asked(), { reason: 'observer-unavailable', message: /:absent/ })
+    t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
     await t.rejects(helm(release, 'test'), 'helm test tells')
     await helm(release, 'upgrade', [...words, OWN_OBSERVER])
     await until('observers ride again', async () => (await asked()).outcome === 'injected')
@@ -134,6 +144,15 @@ async function examine(kubeconfig: string) {
   const { code, out, err } = await run(['doctor', '--kubeconfig', kubeconfig, '-o', 'json'])
   const { outcome, checks } = JSON.parse(out || '{}')
   return { code, err, outcome, checks: (checks ?? []) as readonly Check[] }
+}
+
+/** What explain says of a pod that would come, told nothing of what is installed. */
+async function foretell(t: Test, { kubeconfig }: Cluster) {
+  const file = `${t.testdir({ 'pod.json': JSON.stringify(pod(ASKS)) })}/pod.json`
+  const where = ['--kubeconfig', kubeconfig, '-n', 'install-annotated']
+  const { out } = await run(['explain', '-f', file, ...where, '-o', 'json'])
+  const [said] = JSON.parse(out)
+  return said as { readonly outcome: string; readonly findings: readonly Check[] }
 }
 
 async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promise<void> {

@@ -22,7 +22,16 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 }
 
 /** Tests that need no node, and run on an older version too. */
-const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']
+const WITHOUT_NODE = [
+  'recordings',
+  'record',
+  'crds',
+  'caches',
+  'beside',
+  'policies',
+  'removal',
+  'plugin',
+]
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 

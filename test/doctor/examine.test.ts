@@ -3,7 +3,7 @@ import { makeAuthority } from '../../certs/make.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
 import type { Check } from '../../src/doctor/check.ts'
 import { examine, outcomeOf } from '../../src/doctor/examine.ts'
-import type { Installation, Release } from '../../src/doctor/installation.ts'
+import { heldImagesOf, type Installation, type Release } from '../../src/doctor/installation.ts'
 import { askingPod, metricToAsk } from '../../src/doctor/probe.ts'
 import { shown } from '../../src/doctor/show.ts'
 import type { WebhookFacts } from '../../src/explain/facts.ts'
@@ -371,6 +371,23 @@ t.test('what an administrator may choose is only said', async (t) => {
   const newer = { kind: 'whole', catalog: { ...OFFERED, revision: '11111111' } } as const
   t.strictSame(looks(withRelease({ offer: { value: newer } })), ['a pod that asks'])
 })
+
+t.test(
+  'images count as held where DaemonSets say so, and nobody asks where there are none',
+  async (t) => {
+    const holder = (image: string, isHeld: boolean) => ({
+      images: [image],
+      isHeld,
+      ready: 1,
+      nodes: 1,
+    })
+    const { release } = withRelease({ holders: { value: [holder('a', true), holder('b', false)] } })
+    t.strictSame(heldImagesOf(release), new Set(['a']))
+    t.equal(heldImagesOf(withRelease({ holders: { value: [] } }).release), undefined)
+    t.equal(heldImagesOf(withRelease({ holders: forbidden }).release), undefined)
+    t.equal(heldImagesOf(undefined), undefined)
+  },
+)
 
 t.test('a webhook that is called by URL is examined without a release', async (t) => {
   const url = configuration(authority.ca, { url: `https://${HOST}/` })
