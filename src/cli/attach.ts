@@ -1,4 +1,5 @@
-import { type Attached, ephemeral } from '../attach/ephemeral.ts'
+import { ephemeral } from '../attach/ephemeral.ts'
+import type { Attachment } from '../attach/show.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import { UsageError } from './errors.ts'
@@ -20,10 +21,9 @@ const START_SECONDS = 60
 /**
  * `ridealong attach POD --metric M`: observes a pod that already runs, with an ephemeral container.
  *
- * @returns what was done, and how to read the log
  * @throws UsageError when the pod, the request, the cluster or one of its policies stands in the way
  */
-export async function attach(name: string, options: AttachOptions): Promise<string> {
+export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
   const { namespace, metric } = options
   const asked = {
     metric,
@@ -44,7 +44,7 @@ export async function attach(name: string, options: AttachOptions): Promise<stri
   const at = `${path}/pods/${encodeURIComponent(name)}`
   await add(reader, at, pod, attached.container)
   await started(reader, at, metric)
-  return said(name, options, attached)
+  return { namespace, pod: name, container: metric, target: attached.target }
 }
 
 function pairsOf(pairs: readonly string[] = []): ReadonlyMap<string, string> {
@@ -96,16 +96,4 @@ async function started(reader: Reader, at: string, name: string): Promise<void> 
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
   throw new UsageError(`${name} was added and does not start: ${why}`)
-}
-
-function said(
-  name: string,
-  { metric, namespace }: AttachOptions,
-  { target }: Extract<Attached, { target: string }>,
-): string {
-  return [
-    `${metric} observes container ${target} of pod ${name}. Read its log with:`,
-    `  kubectl logs -n ${namespace} ${name} -c ${metric} -f`,
-    '',
-  ].join('\n')
 }

@@ -33,7 +33,16 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 const OBSERVED: Readonly<Record<string, readonly Application[]>> = { lammps: ['lammps'] }
 
 /** Tests that need no node, and run on an older version too. */
-const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']
+const WITHOUT_NODE = [
+  'recordings',
+  'record',
+  'crds',
+  'caches',
+  'beside',
+  'policies',
+  'removal',
+  'plugin',
+]
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
