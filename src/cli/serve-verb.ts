@@ -1,5 +1,12 @@
 import { type Command, Option } from 'commander'
-import { examples, namespaceName, wholeNumber, withCluster, withNamespaces } from './options.ts'
+import {
+  examples,
+  namespacedName,
+  namespaceName,
+  wholeNumber,
+  withCluster,
+  withNamespaces,
+} from './options.ts'
 import { serve } from './serve.ts'
 
 /** Declares the verb `serve`. */
@@ -53,5 +60,19 @@ function withSources(command: Command): Command {
       )
         .argParser(namespaceName)
         .conflicts('namespaces'),
+    )
+    .addOption(
+      new Option(
+        '--scan-lease <namespace/name>',
+        'look for pods that asked and have no observers, while this replica holds the Lease of that name',
+      )
+        .argParser(namespacedName)
+        .conflicts('namespaces'),
+    )
+    .option(
+      '--scan-interval <seconds>',
+      'between two looks at all pods',
+      wholeNumber(1, 86_400),
+      300,
     )
 }

@@ -9,6 +9,8 @@ export interface ServeOptions extends SettingOptions {
   readonly key: string
   readonly kubeconfig?: string
   readonly imageHolders?: string
+  readonly scanLease?: string
+  readonly scanInterval: number
   readonly host: string
   readonly port: number
   readonly statusPort: number
@@ -34,6 +36,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...options,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
+    scanMs: options.scanInterval * 1000,
     lookMs: LOOK_SECONDS * 1000,
     log,
   }).catch(usageError)
