@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import type { Api } from './api.ts'
@@ -16,6 +17,7 @@ import {
 import { kubectl } from './kubectl.ts'
 import { miniCluster } from './mini-cluster.ts'
 import { createNamespace, runningCluster } from './running.ts'
+import { run, tools } from './tools.ts'
 import { until } from './until.ts'
 
 // What one command installs, in a namespace that enforces Pod Security restricted, with the real
@@ -105,6 +107,30 @@ t.test('what one command installs', async (t) => {
     await isGone(t, release)
   })
 
+  await t.test('server-side apply installs it, and again without a conflict', async (t) => {
+    const objects = await rendered(release)
+    const apply = ['apply', '--server-side', '-f', '-']
+    await kubectl(cluster, apply, objects)
+    await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
+    // By then others have written to them: cert-manager, controllers, and the webhook to its Lease.
+    await until('pods are observed', async () => {
+      return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
+    })
+    await until('a replica holds the Lease', async () => {
+      const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
+      return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
+    })
+    const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
+    t.ok(again.length > 10)
+    for (const line of again) t.match(line, / serverside-applied$/)
+    t.equal((await statusOf(api, 'install-annotated', {})).outcome, 'injected', 'nothing is undone')
+    await kubectl(cluster, ['delete', '-f', '-'], objects)
+    const secrets = [`${NAME}-tls`, `${NAME}-ca`]
+    await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
+    await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
+    await isGone(t, release)
+  })
+
   await t.test('Helm 3 installs it again, Helm 4 upgrades it, and Helm 3 removes it', async (t) => {
     await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
     t.match(await helm(release, 'test', [], 'helm-3'), /Phase: +Succeeded/)
@@ -115,6 +141,12 @@ t.test('what one command installs', async (t) => {
     await isGone(t, release)
   })
 })
+
+/** The objects of the chart without its hooks, as those who install it without Helm have them. */
+async function rendered({ name }: Release): Promise<string> {
+  const program = join(await tools('helm-4', () => {}), 'helm')
+  return run(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
+}
 
 async function annotate(api: Api, namespace: string): Promise<void> {
   const metadata = { annotations: ASKS }
