@@ -71,8 +71,7 @@ function withSources(command: Command): Command {
     )
     .option(
       '--scan-interval <seconds>',
-      'between two looks at all pods',
+      'between two such looks, five minutes without it',
       wholeNumber(1, 86_400),
-      300,
     )
 }
