@@ -34,6 +34,7 @@ export function guard(options: GuardOptions): Guard {
       const sentence = isHeld ? 'this replica looks for missed pods' : 'another replica does'
       log.info({ lease: name, holder }, sentence)
     },
+    onTrouble: (trouble) => log.warn({ lease: name, trouble }, 'nobody may look for missed pods'),
   })
   const scan = scanPods({
     ...others,

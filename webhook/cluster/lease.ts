@@ -21,6 +21,8 @@ export interface LeaseOptions {
   readonly pace: Pace
   /** Told whenever it is taken or lost, and by whom it is held. */
   onChange(isHeld: boolean, holder: string): void
+  /** Called when trouble begins or changes, not at every attempt. */
+  onTrouble(trouble: string): void
 }
 
 interface State {
@@ -55,7 +57,9 @@ export function contend(options: LeaseOptions): Lease {
     stopped.signal.throwIfAborted()
     // Another was first.
     if (error instanceof Refusal && error.status === 409) return
-    state.trouble = error instanceof Error ? error.message : String(error)
+    const trouble = error instanceof Error ? error.message : String(error)
+    if (trouble !== state.trouble) options.onTrouble(trouble)
+    state.trouble = trouble
   }
   const follow = async () => {
     while (true) {

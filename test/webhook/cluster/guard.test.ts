@@ -213,6 +213,18 @@ t.test('what cannot be listed, or told, is said and tried again', async (t) => {
   await until('all is well', () => problem() === undefined)
 })
 
+t.test('without the Lease nobody looks, and it is said once', async (t) => {
+  const { standIn, access } = await start(t)
+  standIn.remove('leases', 'ridealong-scan', 'ridealong-system')
+  const { found, problem, lines } = replica(t, access)
+  const asked = () => standIn.count(/^GET .*\/leases\//)
+  await until('it has asked for it several times', () => asked() > 3)
+  t.match(problem(), /404: ridealong-scan not found/)
+  t.equal(lines.filter((line) => line.includes('ridealong-scan not found')).length, 1)
+  t.equal(await found(), undefined)
+  t.equal(standIn.count(PODS), 0)
+})
+
 t.test('namespaces that the administrator excludes are nobody to look for', async (t) => {
   const { standIn, access } = await start(t)
   putPod(standIn, 'alone')
