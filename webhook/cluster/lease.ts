@@ -63,12 +63,12 @@ export function contend(options: LeaseOptions): Lease {
   }
   const follow = async () => {
     while (true) {
-      await turn(options, identity, state, stopped.signal).catch(recover)
+      await turn(options, identity, state).catch(recover)
       await sleep(jittered(pace.renewMs), undefined, { signal: stopped.signal, ref: false })
     }
   }
-  // It ends only when it is stopped.
-  follow().catch(() => {})
+  // It ends only when it is stopped, and then with the turn that it is at.
+  const ended = follow().catch(() => {})
   const isHeld = () => performance.now() < state.heldUntil
   return {
     get isHeld() {
@@ -79,10 +79,10 @@ export function contend(options: LeaseOptions): Lease {
     },
     async stop() {
       stopped.abort()
-      if (!isHeld()) return
+      const released = ended.then(() => (isHeld() ? release(options, state) : undefined))
+      // Whoever waits for it has it in half a minute otherwise.
+      await Promise.race([released.catch(() => {}), sleep(RELEASE_MS, undefined, { ref: false })])
       state.heldUntil = 0
-      // Whoever waits for it has it a moment later otherwise.
-      await release(options, state).catch(() => {})
     },
   }
 }
@@ -96,10 +96,10 @@ async function turn(
   { api, lease, pace, onChange }: LeaseOptions,
   identity: string,
   state: State,
-  stopped: AbortSignal,
 ): Promise<void> {
   const path = pathOf(lease)
-  const bounded = () => AbortSignal.any([stopped, AbortSignal.timeout(pace.renewMs)])
+  // As client-go bounds them (resourcelock/interface.go): what comes later is no use.
+  const bounded = () => AbortSignal.timeout(pace.holdMs / 2)
   const found = await api.ask({ path, signal: bounded() })
   notice(found, state)
   const spec = fieldsOrNone(found.spec)
@@ -108,7 +108,6 @@ async function turn(
   if (isHeld) {
     const patch = patchOf(spec, identity, state.seen.version, pace)
     const taken = await api.ask({ path, query: MANAGER, patch, signal: bounded() })
-    stopped.throwIfAborted()
     notice(taken, state)
     state.heldUntil = start + pace.holdMs
   } else state.heldUntil = 0

@@ -113,10 +113,12 @@ t.test('pods that were missed are counted, and their owners have one Event each'
   t.equal(await found('altered'), 1)
   t.equal(await found('observer-unavailable'), 1)
   t.equal(problem(), undefined)
-  t.equal(lines.filter((line) => line.includes('without their observers')).length, 5)
+  const logged = () => lines.filter((line) => line.includes('without their observers')).length
+  await until('each is logged', () => logged() === 5)
   const looks = standIn.count(PODS)
   await until('it looks again', () => standIn.count(PODS) >= looks + 6)
   t.equal(standIn.count(EVENTS), 5, 'what is told is not told again')
+  t.equal(logged(), 5)
   t.equal(standIn.count(/^(PATCH|DELETE|PUT|POST) .*\/pods/), 0, 'no pod is touched')
 })
 
