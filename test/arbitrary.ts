@@ -2,7 +2,9 @@
  * Admission reviews at random, and what Kubernetes itself says of any pod, worked out here a second
  * time and apart from src/core, so that the two can be compared.
  */
+
 import fc from 'fast-check'
+import { Dice } from './dice.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -24,31 +26,6 @@ export interface Call {
 
 /** What the pods of an arbitrary tend to be, so that a rule about such pods is put to the test. */
 export type Leaning = 'anything' | 'restricted' | 'guaranteed'
-
-/** Choices at random, and the first of each as soon as nothing is left to throw. */
-class Dice {
-  readonly #throws: readonly number[]
-  #at = 0
-
-  constructor(throws: readonly number[]) {
-    this.#throws = throws
-  }
-
-  number(below: number): number {
-    const thrown = this.#throws[this.#at] ?? 0
-    this.#at += 1
-    return thrown % below
-  }
-
-  pick<T extends readonly unknown[]>(...choices: T): T[number] {
-    return choices[this.number(choices.length)]
-  }
-
-  /** Nothing most of the time: once in so many, one of the choices. */
-  seldom<T extends readonly unknown[]>(oneIn: number, ...choices: T): T[number] | undefined {
-    return this.number(oneIn) === oneIn - 1 ? this.pick(...choices) : undefined
-  }
-}
 
 // A pod is made of small numbers, since those are cheap to make and to shrink: to a pod of one
 // container that asks for perf-sysstat, and nothing else.

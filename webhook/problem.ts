@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { quote } from '../src/core/quote.ts'
+import { sentenceOf } from '../src/sentence.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What can be wrong with a call: a word for the metric and the body, and the HTTP status. */
@@ -33,7 +34,7 @@ export class NotJson extends Error {
   readonly statusCode = 400
 
   constructor(cause: unknown) {
-    super(`not JSON: ${quote(cause instanceof Error ? cause.message : String(cause))}`, { cause })
+    super(`not JSON: ${quote(sentenceOf(cause))}`, { cause })
   }
 }
 

@@ -27,20 +27,10 @@ function read_thread(key, pid, tid, now,    folder, s, status) {
   if (!read_stat(folder, s) || (status = slurp(folder "/status")) == "") return 0
   now["comm"] = s["comm"]
   now["start"] = s[20] / HERTZ
-  now["mnf"] = s[8]
-  now["mjf"] = s[10]
-  now["ut"] = s[12]
-  now["st"] = s[13]
-  now["cpu"] = s[37]
-  now["prio"] = s[38]
-  now["policy"] = s[39]
-  now["delay"] = HAS_DELAYS ? s[40] : ""
-  now["gt"] = s[41]
+  take_stat(now, s)
   now["vsz"] = C[key]["vsz"]
   now["rss"] = C[key]["rss"]
-  now["vcs"] = number_after(status, "voluntary_ctxt_switches")
-  now["ics"] = number_after(status, "nonvoluntary_ctxt_switches")
-  now["wait"] = read_wait(folder)
+  take_thread(now, status, folder)
   if (read_io(folder, now) < 1) now["rb"] = now["wb"] = now["cwb"] = ""
   return 1
 }

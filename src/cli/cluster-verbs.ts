@@ -2,8 +2,6 @@ import type { Command } from 'commander'
 import { EXIT } from './errors.ts'
 import { examples, print, wholeNumber, withCluster } from './options.ts'
 
-// The verbs that speak to a cluster load its client when they are called: it takes 90 MB.
-
 /** Declares the verb `doctor`. */
 export function addDoctor(program: Command): void {
   withCluster(program.command('doctor').description('check that the apiserver gets answers'))

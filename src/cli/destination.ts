@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import type { Form } from '../log/transcribe.ts'
 import { CSV_HEADER } from '../log/write.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError } from './errors.ts'
 
 /** Where collected logs are written. */
 export interface Destination {

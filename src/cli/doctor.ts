@@ -2,7 +2,7 @@ import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node'
 import { loadCatalog } from '../catalog/load.ts'
 import { fieldsOrNone } from '../core/json.ts'
 import { ARMED_LABEL, KEYS } from '../core/keys.ts'
-import { sentenceOf } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
 import { readKubeConfig, refusalOf } from './kubeconfig.ts'
 
 export interface DoctorOptions {

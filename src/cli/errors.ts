@@ -1,3 +1,5 @@
+import { sentenceOf } from '../sentence.ts'
+
 /** What a person can mend: it is said in one sentence, without a stack, and the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -16,9 +18,4 @@ export const EXIT = {
 /** Says as a usage error what stood in the way of the system or a library: for `catch`. */
 export function usageError(error: unknown): never {
   throw new UsageError(sentenceOf(error))
-}
-
-/** The sentence of an error that came from the system or a library. */
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,7 +1,7 @@
-import type { Fields } from '../core/json.ts'
+import { type Fields, objectsOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import type { Asked, Facts } from '../explain/facts.ts'
-import { itemsOf, type Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 import { type KnownSettings, type SettingOptions, settingsOf } from './settings.ts'
 import { readWebhookFacts } from './webhook-facts.ts'
 
@@ -58,8 +58,8 @@ async function placeOf(
   )
   const object = answered(found) ?? document
   const rules = {
-    limitRanges: itemsOf(answered(limitRanges)),
-    resourceQuotas: itemsOf(answered(resourceQuotas)),
+    limitRanges: objectsOf(answered(limitRanges)?.items),
+    resourceQuotas: objectsOf(answered(resourceQuotas)?.items),
   }
   const namespace = readNamespace(name, object, rules)
   return {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readLogLines } from '../cluster/logs.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import { transcribe } from '../log/transcribe.ts'
-import { sentenceOf } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
 import { type Gathered, type Gathering, gatheredOf, knownOf, sourceOf } from './gather.ts'
 
 /** So many times in a row a log may break off before it is given up. */

@@ -3,7 +3,7 @@ import { readLogLines } from '../cluster/logs.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import type { Known } from '../log/metadata.ts'
 import { type Done, type Form, transcribe, transcribeGone } from '../log/transcribe.ts'
-import { sentenceOf } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
 
 /** What became of one observer's log. */
 export interface Gathered {

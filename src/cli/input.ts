@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type Manifest, readManifests } from '../manifest/read.ts'
 import { ManifestError } from '../manifest/trouble.ts'
-import { sentenceOf, UsageError, usageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError, usageError } from './errors.ts'
 
 /** What kubectl takes for manifests in a folder. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/

@@ -1,6 +1,6 @@
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
 import { UsageError } from './errors.ts'
-import { itemsOf, type Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 
 /** A kind that a cluster serves. */
 export interface ServedKind {
@@ -63,7 +63,7 @@ export async function podsFrom(
   object: Fields,
   namespace: string,
 ): Promise<readonly Fields[]> {
-  const pods = itemsOf(await reader.get(`/api/v1/namespaces/${namespace}/pods`))
+  const pods = objectsOf((await reader.get(`/api/v1/namespaces/${namespace}/pods`))?.items)
   const wanted = uidOf(object)
   const known = new Map<string, Promise<boolean>>()
   const isFrom = async (one: Fields): Promise<boolean> => {

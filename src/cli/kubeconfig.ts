@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { ApiException, KubeConfig } from '@kubernetes/client-node'
 import { fieldsOrNone, textOf } from '../core/json.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { firstLineOf, sentenceOf } from '../sentence.ts'
+import { messageOf } from '../status-message.ts'
+import { UsageError } from './errors.ts'
 
 /** Where the kubelet mounts the token of a pod's service account. */
 const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
@@ -22,7 +24,7 @@ export function readKubeConfig(path: string | undefined): KubeConfig {
     else if (file) config.loadFromDefault()
     else config.loadFromCluster()
   } catch (error) {
-    throw new UsageError(`${file}: no kubeconfig: ${sentenceOf(error).split('\n')[0]}`)
+    throw new UsageError(`${file}: no kubeconfig: ${firstLineOf(error)}`)
   }
   if (config.getCurrentCluster() === null) {
     throw new UsageError(`${file}: its current context names no cluster`)
@@ -33,16 +35,8 @@ export function readKubeConfig(path: string | undefined): KubeConfig {
 /** The apiserver's own sentence for what it refused, or the system's for what kept it from being asked. */
 export function refusalOf(error: unknown): string {
   if (!(error instanceof ApiException)) return sentenceOf(error)
-  const message = textOf(fieldsOrNone(bodyOf(error)).message)
+  // A body is text where the client knows no type for it.
+  const { body } = error
+  const message = typeof body === 'string' ? messageOf(body) : textOf(fieldsOrNone(body).message)
   return message ?? `the apiserver answered ${error.code}`
-}
-
-/** A body is text where the client knows no type for it. */
-function bodyOf({ body }: ApiException<unknown>): unknown {
-  if (typeof body !== 'string') return body
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

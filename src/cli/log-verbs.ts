@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander'
-import { FORMS } from '../log/transcribe.ts'
-import { UNITS } from '../report/data.ts'
+import type { Form } from '../log/transcribe.ts'
+import type { Unit } from '../report/data.ts'
 import { examples, print, say, wholeNumber } from './options.ts'
-import { report } from './report.ts'
+
+const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly Form[]
+const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
 
 /** Declares the verb `collect`. */
 export function addCollect(program: Command): void {
@@ -51,5 +53,5 @@ export function addReport(program: Command): void {
         'report - < perf-sysstat.log > page.html',
       ),
     )
-    .action((files, options) => report(files, options, print))
+    .action(async (files, options) => (await import('./report.ts')).report(files, options, print))
 }

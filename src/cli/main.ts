@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { sentenceOf } from '../sentence.ts'
 import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
-import { EXIT, sentenceOf, UsageError } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addAttach, addExplain } from './pod-verbs.ts'
@@ -33,7 +34,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT.trouble)
 })
 
-/** Builds the command line. Each verb is thin: it hands its options to a function and prints. */
+/** Builds the command line. Each verb is thin: it loads a function when it is called, hands it its options, and prints. */
 function buildProgram(): Command {
   const program = new Command('ridealong')
     .description('Observers that ride along in pods another operator owns')

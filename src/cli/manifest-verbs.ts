@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
-import { FORMS } from '../manifest/print.ts'
-import { annotate } from './annotate.ts'
-import { inject, type Said } from './inject.ts'
+import type { Form } from '../manifest/print.ts'
+import type { Said } from './inject.ts'
 import { examples, withNamespaces, withSettings } from './options.ts'
+
+const FORMS = ['yaml', 'json'] as const satisfies readonly Form[]
 
 /** The options of a verb that edits manifests. */
 function withManifests(command: Command): Command {
@@ -37,7 +38,7 @@ export function addInject(program: Command): void {
         'inject --undo -f injected.yaml > job.yaml',
       ),
     )
-    .action(async (options) => say(await inject(options)))
+    .action(async (options) => say(await (await import('./inject.ts')).inject(options)))
 }
 
 /** Adds `annotate`. */
@@ -53,7 +54,7 @@ export function addAnnotate(program: Command): void {
         'annotate -f all.yaml --metric perf-sysstat --include Namespace',
       ),
     )
-    .action(async (options) => say(await annotate(options)))
+    .action(async (options) => say(await (await import('./annotate.ts')).annotate(options)))
 }
 
 /** Notes stand apart from the result, which may go to kubectl. */

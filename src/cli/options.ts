@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { NAMESPACE_NAME } from '../core/namespace.ts'
-import { EXCLUDED_NAMESPACES } from './settings.ts'
+import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../core/namespace-name.ts'
 
 /** The options of every verb that answers as the webhook would. */
 export function withSettings(command: Command): Command {

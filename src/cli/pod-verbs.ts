@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander'
-import { FORMS, shown } from '../explain/show.ts'
+import type { Form } from '../explain/show.ts'
 import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
+
+const FORMS = ['text', 'json', 'yaml'] as const satisfies readonly Form[]
 
 /** Declares the verb `explain`. */
 export function addExplain(program: Command): void {
@@ -26,7 +28,10 @@ export function addExplain(program: Command): void {
       ),
     )
     .action(async (what, options) => {
-      const { explain, exitOf } = await import('./explain.ts')
+      const [{ explain, exitOf }, { shown }] = await Promise.all([
+        import('./explain.ts'),
+        import('../explain/show.ts'),
+      ])
       const explanations = await explain(what, options)
       print(shown(explanations, options.output))
       process.exitCode = exitOf(explanations)

@@ -1,8 +1,9 @@
 import { findCluster } from '../../webhook/cluster/access.ts'
 import { type Apiserver, apiserverOf, Refusal } from '../../webhook/cluster/apiserver.ts'
-import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
+import type { Fields } from '../core/json.ts'
 import type { Asked } from '../explain/facts.ts'
-import { sentenceOf, UsageError, usageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError, usageError } from './errors.ts'
 
 const PATIENCE_MS = 10_000
 
@@ -59,9 +60,4 @@ export function reasonOf(error: unknown): string {
   return error instanceof Refusal
     ? error.message
     : `the cluster does not answer: ${sentenceOf(error)}`
-}
-
-/** The objects of a list, with the kind that the list leaves out of each. */
-export function itemsOf(list: Fields | undefined): readonly Fields[] {
-  return listOrNone(list?.items).map(fieldsOrNone)
 }

@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
+import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
 import { type Requirement, readSelector } from '../recording/label-selector.ts'
 import { UsageError } from './errors.ts'
-import { EXCLUDED_NAMESPACES } from './settings.ts'
 
 export interface RecordOptions {
   readonly url: string

@@ -3,7 +3,8 @@ import type { Fields } from '../core/json.ts'
 import type { Review } from '../core/review.ts'
 import { caseName } from '../recording/case-name.ts'
 import { redactReview } from '../recording/redact.ts'
-import { sentenceOf, UsageError, usageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError, usageError } from './errors.ts'
 import type { CaseFolder } from './record-files.ts'
 
 export interface SessionOptions {

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type Review, readReview } from '../core/review.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError } from './errors.ts'
 
 /**
  * Reads an AdmissionReview that was recorded, from a file or, for `-`, from standard input.

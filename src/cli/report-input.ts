@@ -5,7 +5,8 @@ import type { Entry } from '../log/entry.ts'
 import { parseEntry } from '../log/parse.ts'
 import { readLines } from '../log/read.ts'
 import { addEntry, type Run } from '../report/gather.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError } from './errors.ts'
 
 /**
  * Reads a file, line by line, as what it is: what collect wrote, or the log of an observer.

@@ -6,7 +6,8 @@ import manifest from '../../package.json' with { type: 'json' }
 import { pageData, type Unit } from '../report/data.ts'
 import { newRun, type Run } from '../report/gather.ts'
 import { type Asset, pageOf } from '../report/page.ts'
-import { sentenceOf, UsageError } from './errors.ts'
+import { sentenceOf } from '../sentence.ts'
+import { UsageError } from './errors.ts'
 import { readInto } from './report-input.ts'
 
 export interface ReportOptions {

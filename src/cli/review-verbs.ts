@@ -1,9 +1,15 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from './errors.ts'
-import { metrics } from './metrics.ts'
 import { examples, print, withNamespaces, withSettings } from './options.ts'
-import { OUTPUTS, review } from './review.ts'
-import { runCases, tapOf } from './test.ts'
+import type { Output } from './review.ts'
+
+const OUTPUTS = [
+  'decision',
+  'response',
+  'patch',
+  'pod',
+  'diff',
+] as const satisfies readonly Output[]
 
 /** Declares the verb `review`. */
 export function addReview(program: Command): void {
@@ -21,7 +27,7 @@ export function addReview(program: Command): void {
         'review --output response - < pod.json | jq .response.allowed',
       ),
     )
-    .action((files, options) => review(files, options, print))
+    .action(async (files, options) => (await import('./review.ts')).review(files, options, print))
 }
 
 /** Declares the verb `test`. */
@@ -32,6 +38,7 @@ export function addTest(program: Command): void {
     .option('--update', 'write the answers as the new golden ones')
     .addHelpText('after', examples('test cases', 'test cases --catalog metrics --update'))
     .action(async (dir, options) => {
+      const { runCases, tapOf } = await import('./test.ts')
       const results = await runCases(dir, options)
       print(tapOf(results))
       const isGood = results.every(({ outcome }) => outcome !== 'failed')
@@ -49,5 +56,7 @@ export function addMetrics(program: Command): void {
         .default('table'),
     )
     .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
-    .action(async (name, options) => print(await metrics(name, options)))
+    .action(async (name, options) =>
+      print(await (await import('./metrics.ts')).metrics(name, options)),
+    )
 }

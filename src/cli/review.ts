@@ -7,8 +7,7 @@ import type { Review } from '../core/review.ts'
 import { readRecording } from './recording.ts'
 import { answererOf, type SettingOptions } from './settings.ts'
 
-export const OUTPUTS = ['decision', 'response', 'patch', 'pod', 'diff'] as const
-export type Output = (typeof OUTPUTS)[number]
+export type Output = 'decision' | 'response' | 'patch' | 'pod' | 'diff'
 
 export interface ReviewOptions extends SettingOptions {
   readonly output: Output

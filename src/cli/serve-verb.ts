@@ -7,7 +7,6 @@ import {
   withCluster,
   withNamespaces,
 } from './options.ts'
-import { serve } from './serve.ts'
 
 /** Declares the verb `serve`. */
 export function addServe(program: Command): void {
@@ -41,7 +40,7 @@ export function addServe(program: Command): void {
         'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
       ),
     )
-    .action(serve)
+    .action(async (options) => (await import('./serve.ts')).serve(options))
 }
 
 /** The options that say where the server learns about namespaces and nodes. */

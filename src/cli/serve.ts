@@ -1,8 +1,9 @@
 import closeWithGrace from 'close-with-grace'
 import { destination, type Logger, pino } from 'pino'
 import { serve as startServer } from '../../webhook/serve.ts'
+import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
 import { UsageError, usageError } from './errors.ts'
-import { EXCLUDED_NAMESPACES, type SettingOptions } from './settings.ts'
+import type { SettingOptions } from './settings.ts'
 
 export interface ServeOptions extends SettingOptions {
   readonly cert: string

@@ -3,6 +3,7 @@ import { loadCatalog } from '../catalog/load.ts'
 import { answerPod, type PodAnswer } from '../core/answer.ts'
 import type { Catalog } from '../core/catalog.ts'
 import { type Namespace, readNamespace } from '../core/namespace.ts'
+import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
 import type { Review } from '../core/review.ts'
 import { usageError } from './errors.ts'
 
@@ -13,9 +14,6 @@ export interface SettingOptions {
   readonly namespaces?: string | undefined
   readonly excludeNamespace?: readonly string[] | undefined
 }
-
-/** Where observers never ride, whatever anybody annotates. */
-export const EXCLUDED_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
 
 /** What is offered, and where; the Namespace of a name, without anything where none is known. */
 export interface KnownSettings {

@@ -1,9 +1,9 @@
 import { connect } from 'node:tls'
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
 import type { Asked, WebhookFacts } from '../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
-import { sentenceOf } from './errors.ts'
-import { itemsOf, type Reader } from './reader.ts'
+import { sentenceOf } from '../sentence.ts'
+import type { Reader } from './reader.ts'
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 const PATIENCE_MS = 5_000
@@ -38,7 +38,9 @@ async function readConfiguration(
   if (name !== undefined) return reader.look(`${CONFIGURATIONS}/${encodeURIComponent(name)}`)
   const list = await reader.look(CONFIGURATIONS)
   if ('problem' in list) return list
-  return { value: itemsOf(list.value).find((one) => webhookIn(one, POD_WEBHOOK) !== undefined) }
+  return {
+    value: objectsOf(list.value?.items).find((one) => webhookIn(one, POD_WEBHOOK) !== undefined),
+  }
 }
 
 /** The chart mounts the Secret as `tls` into the Deployment that has the Service's name. */
@@ -66,7 +68,7 @@ async function countReady(
   const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`
   const slices = await reader.look(path)
   if ('problem' in slices) return slices
-  const ours = itemsOf(slices.value).filter(({ metadata }) => {
+  const ours = objectsOf(slices.value?.items).filter(({ metadata }) => {
     return fieldsOrNone(fieldsOrNone(metadata).labels)['kubernetes.io/service-name'] === name
   })
   const endpoints = ours.flatMap((slice) => listOrNone(slice.endpoints).map(fieldsOrNone))

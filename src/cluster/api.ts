@@ -3,7 +3,8 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { type RequestOptions, request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { KubeConfig } from '@kubernetes/client-node'
-import { fieldsOrNone, textOf } from '../core/json.ts'
+import { sentenceOf } from '../sentence.ts'
+import { messageOf } from '../status-message.ts'
 
 /** An answer of the apiserver that is no success, or none at all (status 0), in its own words. */
 export class ApiProblem extends Error {
@@ -85,7 +86,7 @@ export async function askJson(
 /** An error of the system, also one of several addresses that all refused. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ')
-  return error instanceof Error ? error.message : String(error)
+  return sentenceOf(error)
 }
 
 /** The apiserver answers with a Status that says why, a proxy before it with anything. */
@@ -99,12 +100,4 @@ async function problemOf(response: IncomingMessage, origin: string): Promise<Api
       `the API at ${origin} does not accept the credentials: ${message}`,
     )
   return new ApiProblem(status, message)
-}
-
-function messageOf(body: string): string | undefined {
-  try {
-    return textOf(fieldsOrNone(JSON.parse(body)).message)
-  } catch {
-    return undefined
-  }
 }

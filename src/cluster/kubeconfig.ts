@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { KubeConfig } from '@kubernetes/client-node'
+import { firstLineOf } from '../sentence.ts'
 
 export interface ClusterOptions {
   readonly kubeconfig?: string
@@ -37,8 +38,7 @@ function load(config: KubeConfig, file: string | undefined): void {
     if (file === undefined) config.loadFromDefault()
     else config.loadFromFile(file)
   } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n')
-    throw new Error(`cannot use ${file ?? 'the kubeconfig'}: ${reason}`)
+    throw new Error(`cannot use ${file ?? 'the kubeconfig'}: ${firstLineOf(error)}`)
   }
 }
 

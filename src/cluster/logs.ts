@@ -1,5 +1,6 @@
 import type { RunningObserver } from '../collect/observers.ts'
 import { linesOf } from '../lines.ts'
+import { sentenceOf } from '../sentence.ts'
 import { ApiProblem, ask } from './api.ts'
 import type { Cluster } from './kubeconfig.ts'
 
@@ -27,8 +28,7 @@ export async function* readLogLines(
   try {
     yield* linesOf(response)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ApiProblem(0, `the log broke off: ${reason}`)
+    throw new ApiProblem(0, `the log broke off: ${sentenceOf(error)}`)
   } finally {
     response.destroy()
   }

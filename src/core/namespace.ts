@@ -6,9 +6,6 @@ import { ownersOf } from './managed-fields.ts'
 import { type Quota, readQuota } from './quota.ts'
 import { type Annotations, readAnnotations } from './request.ts'
 
-/** RFC 1123 labels alone: a name becomes a part of a path. */
-export const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-
 /** What Ridealong needs to know of a pod's namespace. */
 export interface Namespace {
   readonly name: string

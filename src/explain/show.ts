@@ -2,8 +2,7 @@ import { stringify } from 'yaml'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
 
-export const FORMS = ['text', 'json', 'yaml'] as const
-export type Form = (typeof FORMS)[number]
+export type Form = 'text' | 'json' | 'yaml'
 
 /** Explanations as they are printed: as text, as a list in JSON, or as documents of YAML. */
 export function shown(explanations: readonly Explanation[], form: Form): string {

@@ -3,8 +3,7 @@ import { type Known, placeOf, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
 
-export const FORMS = ['jsonl', 'csv', 'logs'] as const
-export type Form = (typeof FORMS)[number]
+export type Form = 'jsonl' | 'csv' | 'logs'
 
 /** Writes a log in another form, as its lines come. */
 export interface Transcript {

@@ -5,8 +5,7 @@ import { type Resource, resourcesOf } from './resources.ts'
 import { valueAt } from './templates.ts'
 
 /** How documents are printed; without one of these, as they came. */
-export const FORMS = ['yaml', 'json'] as const
-export type Form = (typeof FORMS)[number]
+export type Form = 'yaml' | 'json'
 
 /** A document with the text that it has now. */
 export interface Printed {

@@ -1,4 +1,5 @@
 import { Composer, type Document, Lexer, LineCounter, type ParsedNode, Parser } from 'yaml'
+import { firstLineOf } from '../sentence.ts'
 import { at, ManifestError, type Place } from './trouble.ts'
 
 /** A document of a file that Kubernetes is to be given, as text and as what the text means. */
@@ -49,7 +50,7 @@ export function readManifests(file: string, text: string): readonly Manifest[] {
     const [error] = node.errors
     if (error !== undefined) {
       const where = { ...place, line: lines.linePos(error.pos[0]).line }
-      throw new ManifestError(at(where, firstLine(error.message)))
+      throw new ManifestError(at(where, withoutPlace(firstLineOf(error))))
     }
     const isJson = isJsonText(text.slice(start, end))
     const value = meaningOf(place, node)
@@ -89,13 +90,11 @@ function meaningOf(place: Place, node: Document.Parsed): unknown {
   try {
     return node.toJS({ maxAliasCount: MOST_ALIASES })
   } catch (error) {
-    const sentence = error instanceof Error ? firstLine(error.message) : String(error)
-    throw new ManifestError(at(place, sentence))
+    throw new ManifestError(at(place, withoutPlace(firstLineOf(error))))
   }
 }
 
-/** The library's sentence, without the place, which it ends with, and the picture of it below. */
-function firstLine(message: string): string {
-  const [line = ''] = message.split('\n')
+/** The library ends its sentence with the place. */
+function withoutPlace(line: string): string {
   return line.replace(/ at line \d+, column \d+:?$/, '')
 }

@@ -11,8 +11,7 @@ import { marksIn, median, mostOf, plainMean } from './statistics.ts'
 import { type Group, SUMMARY_COLUMNS, type SummaryRow, summarise } from './summary.ts'
 import { sumOf, type Track } from './track.ts'
 
-export const UNITS = ['auto', 'process', 'program'] as const
-export type Unit = (typeof UNITS)[number]
+export type Unit = 'auto' | 'process' | 'program'
 
 /** A line of the plots. */
 export interface Line {

@@ -80,18 +80,12 @@ export function startApiserver({ folder, programs, ports, address }: ControlPlan
 
 /** Starts the controllers, with limits high enough that a large Job measures admission and not them. */
 export function startControllerManager({ folder, programs, ports }: ControlPlane): Daemon {
-  const kubeconfig = join(folder, 'pki', 'controller-manager.kubeconfig')
   return start(
     folder,
     join(programs, 'kube-controller-manager'),
     flags({
-      kubeconfig,
-      'authentication-kubeconfig': kubeconfig,
-      'authorization-kubeconfig': kubeconfig,
-      'bind-address': '127.0.0.1',
-      'secure-port': ports.controllerManager,
+      ...clientOf(folder, 'controller-manager', ports.controllerManager),
       'use-service-account-credentials': true,
-      'leader-elect': false,
       'service-account-private-key-file': join(folder, 'pki', 'sa.key'),
       'root-ca-file': join(folder, 'pki', 'ca.crt'),
       'kube-api-qps': 1000,
@@ -102,19 +96,24 @@ export function startControllerManager({ folder, programs, ports }: ControlPlane
 
 /** Starts the scheduler. */
 export function startScheduler({ folder, programs, ports }: ControlPlane): Daemon {
-  const kubeconfig = join(folder, 'pki', 'scheduler.kubeconfig')
   return start(
     folder,
     join(programs, 'kube-scheduler'),
-    flags({
-      kubeconfig,
-      'authentication-kubeconfig': kubeconfig,
-      'authorization-kubeconfig': kubeconfig,
-      'bind-address': '127.0.0.1',
-      'secure-port': ports.scheduler,
-      'leader-elect': false,
-    }),
+    flags(clientOf(folder, 'scheduler', ports.scheduler)),
   )
+}
+
+/** What both say that are clients of the apiserver, each the only one of its kind. */
+function clientOf(folder: string, name: string, port: number) {
+  const kubeconfig = join(folder, 'pki', `${name}.kubeconfig`)
+  return {
+    kubeconfig,
+    'authentication-kubeconfig': kubeconfig,
+    'authorization-kubeconfig': kubeconfig,
+    'bind-address': '127.0.0.1',
+    'secure-port': port,
+    'leader-elect': false,
+  }
 }
 
 /** Words of a command line, `--name=value`. */

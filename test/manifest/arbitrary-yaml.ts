@@ -1,6 +1,7 @@
 /** Manifests at random, in the many ways in which the same object is written. */
 import fc from 'fast-check'
 import { type Json, mapOf } from '../arbitrary.ts'
+import { Dice } from '../dice.ts'
 
 /** A manifest, and the text that somebody may have written for it. */
 export interface Written {
@@ -22,25 +23,6 @@ export const manifests: fc.Arbitrary<Written> = THROWS.map((throws) => {
   const text = head + body + tail
   return { object, text: dice.number(5) === 4 ? text.replaceAll('\n', '\r\n') : text }
 })
-
-class Dice {
-  readonly #throws: readonly number[]
-  #at = 0
-
-  constructor(throws: readonly number[]) {
-    this.#throws = throws
-  }
-
-  number(below: number): number {
-    const thrown = this.#throws[this.#at] ?? 0
-    this.#at += 1
-    return thrown % below
-  }
-
-  pick<T extends readonly unknown[]>(...choices: T): T[number] {
-    return choices[this.number(choices.length)]
-  }
-}
 
 const STRANGE = [
   '# no comment',

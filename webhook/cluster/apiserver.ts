@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../../src/core/json.ts'
+import { messageOf } from '../../src/status-message.ts'
 import type { Access } from './access.ts'
 
 export interface Call {
@@ -95,11 +96,7 @@ const APPLIES = { 'content-type': 'application/apply-patch+yaml' } as const
 async function refusalOf(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response)
   const { statusCode = 0, statusMessage = '' } = response
-  try {
-    return new Refusal(statusCode, textOf(parse(body).message) ?? statusMessage)
-  } catch {
-    return new Refusal(statusCode, statusMessage)
-  }
+  return new Refusal(statusCode, messageOf(body) ?? statusMessage)
 }
 
 /** @throws an error for what is not a JSON object, in place of one that quotes it */

@@ -1,6 +1,7 @@
 import type { RequestOptions } from 'node:https'
 import { delimiter } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
+import { firstLineOf } from '../../src/sentence.ts'
 import type { Access } from './access.ts'
 
 /**
@@ -29,8 +30,7 @@ function load(config: KubeConfig, path: string): void {
   try {
     config.loadFromFile(path)
   } catch (error) {
-    const [sentence] = (error instanceof Error ? error.message : String(error)).split('\n')
-    throw new Error(`${path} holds no kubeconfig: ${sentence}`)
+    throw new Error(`${path} holds no kubeconfig: ${firstLineOf(error)}`)
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOrNone, idOf, textOf } from '../../src/core/json.ts'
+import { sentenceOf } from '../../src/sentence.ts'
 import { type Apiserver, Refusal } from './apiserver.ts'
 import { jittered, type Pace } from './pace.ts'
 
@@ -57,7 +58,7 @@ export function contend(options: LeaseOptions): Lease {
     stopped.signal.throwIfAborted()
     // Another was first.
     if (error instanceof Refusal && error.status === 409) return
-    const trouble = error instanceof Error ? error.message : String(error)
+    const trouble = sentenceOf(error)
     if (trouble !== state.trouble) options.onTrouble(trouble)
     state.trouble = trouble
   }

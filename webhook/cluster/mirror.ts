@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sentenceOf } from '../../src/sentence.ts'
 import type { Apiserver } from './apiserver.ts'
 import type { Collection } from './collection.ts'
 import type { Item } from './item.ts'
@@ -67,7 +68,7 @@ export function mirror(options: MirrorOptions): Mirror {
   const recover = (error: unknown) => {
     signal.throwIfAborted()
     if (!(error instanceof Broken)) state.position = undefined
-    const trouble = error instanceof Error ? error.message : String(error)
+    const trouble = sentenceOf(error)
     if (trouble !== state.trouble) onTrouble(trouble, state.trouble !== undefined)
     state.trouble = trouble
     const pause = jittered(state.pauseMs)

@@ -3,6 +3,7 @@ import { type Fields, fieldsOrNone, listOrNone, textOf } from '../../src/core/js
 import { readNamespace } from '../../src/core/namespace.ts'
 import { type Notice, noticesOf } from '../../src/core/notice.ts'
 import { type Unobserved, type UnobservedReason, unobserved } from '../../src/core/unobserved.ts'
+import { sentenceOf } from '../../src/sentence.ts'
 import { announcer } from './announce.ts'
 import type { Apiserver } from './apiserver.ts'
 import type { Knowledge } from './knowledge.ts'
@@ -67,7 +68,7 @@ export function scanPods(options: ScanOptions): Scan {
     signal.throwIfAborted()
     due = performance.now() + jittered(pace.longestPauseMs)
     if (!mayScan()) return
-    const problem = error instanceof Error ? error.message : String(error)
+    const problem = sentenceOf(error)
     if (problem !== trouble) onTrouble(problem)
     trouble = problem
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { fieldsOrNone, textOf } from '../../src/core/json.ts'
+import { sentenceOf } from '../../src/sentence.ts'
 import { type Apiserver, parse, refusalIn } from './apiserver.ts'
 import { selecting } from './list.ts'
 
@@ -68,7 +69,7 @@ async function* linesOf(response: IncomingMessage, onData: () => void): AsyncGen
       yield* lines
     }
   } catch (error) {
-    throw new Broken(error instanceof Error ? error.message : String(error))
+    throw new Broken(sentenceOf(error))
   }
 }
 

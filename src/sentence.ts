@@ -1,0 +1,10 @@
+/** The sentence of what was thrown, by the system or by a library. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The first line of it: libraries add lines that quote what they read, which may be secret. */
+export function firstLineOf(error: unknown): string {
+  const [line = ''] = sentenceOf(error).split('\n')
+  return line
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+
+/**
+ * Serves the least that a webhook in Node can be: a bare `node:https` server, with an answer for each body.
+ * From the command line: port, certificate, key, and the file that the answer is made of.
+ */
+export function serveBare(answerFrom: (file: Buffer) => (body: string) => string | Buffer): void {
+  const [port, cert = '', key = '', file = ''] = process.argv.slice(2)
+  const answer = answerFrom(readFileSync(file))
+  createServer(
+    { cert: readFileSync(cert), key: readFileSync(key), keepAliveTimeout: 120_000 },
+    (request, response) => {
+      let body = ''
+      request.setEncoding('utf8')
+      request.on('data', (chunk) => {
+        body += chunk
+      })
+      request.on('end', () => {
+        response.setHeader('content-type', 'application/json')
+        response.end(answer(body))
+      })
+    },
+  ).listen(Number(port), '127.0.0.1')
+}
