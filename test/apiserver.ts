@@ -17,13 +17,19 @@ export interface Stored {
     readonly labels?: Readonly<Record<string, string>>
     readonly annotations?: Readonly<Record<string, string>>
     readonly generation?: number
+    readonly uid?: string
+    readonly creationTimestamp?: string
+    readonly ownerReferences?: readonly object[]
+    readonly managedFields?: readonly object[]
   }
   readonly spec?: unknown
   readonly status?: unknown
+  readonly [field: string]: unknown
 }
 
 type Unstored = Omit<Stored, 'metadata'> & {
   readonly metadata: Omit<Stored['metadata'], 'resourceVersion'>
+  readonly [field: string]: unknown
 }
 
 interface Event {
@@ -47,7 +53,7 @@ export interface Faults {
 /**
  * A stand-in for a kube-apiserver, for faults that a real one cannot be made to show at will: a
  * watch that goes silent, a 410, a line of garbage, an event that is lost, an answer that does not
- * come. It speaks list with pages, watch, GET and merge patch over HTTPS. What a real one does when
+ * come. It speaks list with pages, watch, GET, merge patch and apply over HTTPS. What a real one does when
  * nothing is wrong is tested in test/cluster.
  */
 export class StandIn {
@@ -83,8 +89,15 @@ export class StandIn {
     this.#tell(resource, 'DELETED', { ...object, metadata })
   }
 
-  get(resource: string, name: string): Stored | undefined {
-    return this.#objects.get(keyOf(resource, { metadata: { name } }))
+  get(resource: string, name: string, namespace?: string): Stored | undefined {
+    return this.#objects.get(
+      keyOf(resource, { metadata: { name, ...(namespace && { namespace }) } }),
+    )
+  }
+
+  /** All objects of a resource. */
+  all(resource: string): readonly Stored[] {
+    return [...this.#objects].flatMap(([key, one]) => (key.startsWith(`${resource}/`) ? [one] : []))
   }
 
   /** Sends a line to the watches of a resource. */
@@ -120,16 +133,28 @@ export class StandIn {
     if (fault === 'hang') return
     if (fault) return send(response, fault, { message: 'as the test wants it' })
     // /api/v1, or the /apis/GROUP/VERSION of all that came later.
-    const [, first = '', name, inner] = pathname
+    const [, first = '', name, inner, object] = pathname
       .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')
       .split('/')
     if (searchParams.has('watch')) return this.#watch(response, inner ?? first, searchParams)
     if (name === undefined) return send(response, 200, this.#list(first, searchParams))
+    if (object !== undefined) return this.#one(request, response, [inner ?? '', object, name])
     if (inner !== undefined) return send(response, 200, this.#list(inner, searchParams, name))
-    const object = this.get(first, name)
-    if (object === undefined) return send(response, 404, { message: `${name} not found` })
-    if (method === 'GET') return send(response, 200, object)
-    return this.#patch(response, first, object, await text(request))
+    return this.#one(request, response, [first, name])
+  }
+
+  async #one(
+    request: IncomingMessage,
+    response: ServerResponse,
+    [resource, name, namespace]: readonly [string, string, string?],
+  ): Promise<void> {
+    const body = await text(request)
+    if (request.headers['content-type'] === 'application/apply-patch+yaml')
+      return send(response, 201, this.put(resource, JSON.parse(body)))
+    const found = this.get(resource, name, namespace)
+    if (found === undefined) return send(response, 404, { message: `${name} not found` })
+    if (request.method === 'GET') return send(response, 200, found)
+    return this.#patch(response, resource, found, body)
   }
 
   #faultOf(call: string): 'hang' | number | undefined {
@@ -138,8 +163,10 @@ export class StandIn {
     return refused?.test(call) ? status : undefined
   }
 
-  #patch(response: ServerResponse, resource: string, { metadata }: Stored, patch: string): void {
-    const { resourceVersion, labels: changes } = JSON.parse(patch).metadata
+  #patch(response: ServerResponse, resource: string, stored: Stored, patch: string): void {
+    const { metadata } = stored
+    const { metadata: changed, spec } = JSON.parse(patch)
+    const { resourceVersion, labels: changes } = changed
     if (resourceVersion !== metadata.resourceVersion) {
       send(response, 409, { message: 'the object has been modified' })
       return
@@ -147,7 +174,8 @@ export class StandIn {
     const merged: Record<string, string | null> = { ...metadata.labels, ...changes }
     const kept = Object.entries(merged).flatMap(([key, value]) => (value ? [[key, value]] : []))
     const labels = Object.fromEntries(kept)
-    send(response, 200, this.put(resource, { metadata: { ...metadata, labels } }))
+    const next = { ...stored, spec: { ...Object(stored.spec), ...spec } }
+    send(response, 200, this.put(resource, { ...next, metadata: { ...metadata, labels } }))
   }
 
   #list(resource: string, query: URLSearchParams, namespace?: string) {

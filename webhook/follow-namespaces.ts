@@ -1,7 +1,7 @@
 import { follow } from '../certs/follow.ts'
 import { findCluster } from './cluster/access.ts'
 import { watchCluster } from './cluster/cluster.ts'
-import type { Pace } from './cluster/pace.ts'
+import { PACE, type Pace } from './cluster/pace.ts'
 import { type FollowOptions, reloader } from './files.ts'
 import type { Metrics } from './metrics.ts'
 import { type FollowedNamespaces, readNamespaceFile } from './namespaces.ts'
@@ -15,6 +15,10 @@ export interface NamespaceOptions extends FollowOptions {
   readonly excludedNamespaces: readonly string[]
   /** Where the DaemonSets are that keep observers' images on nodes; without it nobody watches. */
   readonly imageHolders?: string | undefined
+  /** The Lease of the replica that looks for pods that were missed; without it nobody looks. */
+  readonly scanLease?: string | undefined
+  /** The longest until it looks at all pods again. */
+  readonly scanMs?: number | undefined
   readonly pace?: Pace | undefined
 }
 
@@ -28,12 +32,17 @@ export async function findNamespaces(
   options: NamespaceOptions,
   metrics: Metrics,
 ): Promise<() => FollowedNamespaces> {
-  const { namespaces: path, kubeconfig, imageHolders, log, pace } = options
+  const { namespaces: path, kubeconfig, imageHolders, scanLease, log } = options
   if (path !== undefined) return followFile(path, options, metrics)
   const access = await findCluster(kubeconfig)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
-  return () => watchCluster({ access, excludedNamespaces, imageHolders, registry, log, pace })
+  const sources = { access, excludedNamespaces, imageHolders, scanLease }
+  return () => watchCluster({ ...sources, registry, log, pace: paceOf(options) })
+}
+
+function paceOf({ pace = PACE, scanMs = pace.scanMs }: NamespaceOptions): Pace {
+  return { ...pace, scanMs }
 }
 
 async function followFile(path: string, options: FollowOptions, metrics: Metrics) {

@@ -34,7 +34,7 @@ export interface FollowedNamespaces extends NamespaceSource {
   checks(): readonly Check[]
   /** The images that at least one node is known to hold; there is none where nobody watches. */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
-  stop(): void
+  stop(): void | Promise<void>
 }
 
 /** Namespaces that were written down. */

@@ -59,8 +59,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   const traffic = watchTraffic(app)
   const stop = async () => {
-    for (const followed of [files.catalog, files.keyPair, namespaces]) followed.stop()
-    await Promise.all([app?.close(), statusApp.close()])
+    for (const followed of [files.catalog, files.keyPair]) followed.stop()
+    await Promise.all([namespaces.stop(), app?.close(), statusApp.close()])
   }
   try {
     await app.listen({ port: options.port, host: options.host })

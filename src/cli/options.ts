@@ -51,6 +51,14 @@ export function namespaceName(text: string): string {
   throw new InvalidArgumentError('It must be the name of a namespace.')
 }
 
+/** Reads the place of an object: NAMESPACE/NAME. */
+export function namespacedName(text: string): string {
+  const [namespace = '', name = '', ...others] = text.split('/')
+  const isName = name.length <= 253 && name.split('.').every((label) => NAMESPACE_NAME.test(label))
+  if (NAMESPACE_NAME.test(namespace) && isName && others.length === 0) return text
+  throw new InvalidArgumentError('It must be NAMESPACE/NAME.')
+}
+
 /** Prints what was asked for. */
 export function print(text: string): void {
   process.stdout.write(text)

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { examples, namespaceName, wholeNumber, withNamespaces } from './options.ts'
+import { examples, namespacedName, namespaceName, wholeNumber, withNamespaces } from './options.ts'
 
 /** Declares the verb `serve`. */
 export function addServe(program: Command): void {
@@ -56,5 +56,18 @@ function withSources(command: Command): Command {
       )
         .argParser(namespaceName)
         .conflicts('namespaces'),
+    )
+    .addOption(
+      new Option(
+        '--scan-lease <namespace/name>',
+        'look for pods that asked and have no observers, while this replica holds the Lease of that name',
+      )
+        .argParser(namespacedName)
+        .conflicts('namespaces'),
+    )
+    .option(
+      '--scan-interval <seconds>',
+      'between two such looks, five minutes without it',
+      wholeNumber(1, 86_400),
     )
 }

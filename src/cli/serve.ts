@@ -2,7 +2,7 @@ import closeWithGrace from 'close-with-grace'
 import { destination, type Logger, pino } from 'pino'
 import { serve as startServer } from '../../webhook/serve.ts'
 import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
-import { usageError } from './errors.ts'
+import { UsageError, usageError } from './errors.ts'
 import type { SettingOptions } from './settings.ts'
 
 export interface ServeOptions extends SettingOptions {
@@ -10,6 +10,8 @@ export interface ServeOptions extends SettingOptions {
   readonly key: string
   readonly kubeconfig?: string
   readonly imageHolders?: string
+  readonly scanLease?: string
+  readonly scanInterval?: number
   readonly host: string
   readonly port: number
   readonly statusPort: number
@@ -24,9 +26,13 @@ const LOOK_SECONDS = 5
 /**
  * `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
  *
- * @throws UsageError naming the file or the port that stands in the way, or that there is no cluster
+ * @throws UsageError naming the option, the file or the port that stands in the way, or that there is no
+ * cluster
  */
 export async function serve(options: ServeOptions): Promise<void> {
+  const { scanLease, scanInterval } = options
+  if (scanInterval !== undefined && scanLease === undefined)
+    throw new UsageError('--scan-interval says how often to look, and only --scan-lease says to')
   const log = pino(
     { level: options.logLevel },
     destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 1000 }),
@@ -35,6 +41,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...options,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
+    scanMs: scanInterval && scanInterval * 1000,
     lookMs: LOOK_SECONDS * 1000,
     log,
   }).catch(usageError)

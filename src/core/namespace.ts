@@ -1,7 +1,8 @@
 import { PRIVILEGES, type Privilege } from './catalog.ts'
-import { fieldsOf, fieldsOrNone } from './json.ts'
-import { ENFORCE_LABEL, PRIVILEGE_LABEL } from './keys.ts'
+import { type Fields, fieldsOf, fieldsOrNone, textOf } from './json.ts'
+import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL } from './keys.ts'
 import { type LimitRange, readLimitRange } from './limit-range.ts'
+import { ownersOf } from './managed-fields.ts'
 import { type Quota, readQuota } from './quota.ts'
 import { type Annotations, readAnnotations } from './request.ts'
 
@@ -9,6 +10,11 @@ import { type Annotations, readAnnotations } from './request.ts'
 export interface Namespace {
   readonly name: string
   readonly annotations: Annotations
+  /**
+   * Since when the namespace has its `inject`, at the latest; undefined where nobody's name stands on it.
+   * RFC 3339 in UTC and whole seconds, as Kubernetes writes every time: they compare as text.
+   */
+  readonly asksSince: string | undefined
   /** The Pod Security level that is enforced. */
   readonly enforce: Privilege
   /** The privilege that the administrator grants to observers here. */
@@ -40,11 +46,18 @@ export function readNamespace(
   return {
     name,
     annotations: readAnnotations(fieldsOf(metadata.annotations)),
+    asksSince: readSince(fieldsOrNone(object)),
     enforce: readLevel(labels[ENFORCE_LABEL], 'privileged'),
     privilege: readLevel(labels[PRIVILEGE_LABEL], 'restricted'),
     limitRanges: limitRanges.map(readLimitRange),
     quotas: resourceQuotas.map(readQuota),
   }
+}
+
+/** The first of its owners to have written last: the annotation was there by then. */
+function readSince(object: Fields): string | undefined {
+  const times = ownersOf(object, KEYS.inject).flatMap(({ time }) => textOf(time) ?? [])
+  return times.sort()[0]
 }
 
 function readLevel(label: unknown, absent: Privilege): Privilege {

@@ -1,5 +1,6 @@
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import { KEYS } from '../core/keys.ts'
+import { ownersOf } from '../core/managed-fields.ts'
 
 /**
  * When an object was given its `ridealong.dev/inject`, as its managedFields tell: the earliest moment at
@@ -8,13 +9,7 @@ import { KEYS } from '../core/keys.ts'
  * @returns milliseconds since 1970, or undefined where nobody's name stands on it
  */
 export function annotatedAt(object: Fields): number | undefined {
-  const managers = listOrNone(fieldsOrNone(object.metadata).managedFields).map(fieldsOrNone)
-  const times = managers.flatMap(({ fieldsV1, time }) => {
-    const metadata = fieldsOrNone(fieldsOrNone(fieldsV1)['f:metadata'])
-    const annotations = fieldsOrNone(metadata['f:annotations'])
-    const isOwner = Object.hasOwn(annotations, `f:${KEYS.inject}`)
-    return isOwner ? [Date.parse(textOf(time) ?? '')] : []
-  })
+  const times = ownersOf(object, KEYS.inject).map(({ time }) => Date.parse(textOf(time) ?? ''))
   const known = times.filter((time) => !Number.isNaN(time))
   return known.length === 0 ? undefined : Math.min(...known)
 }

@@ -1,3 +1,4 @@
+import { alterations } from '../core/alterations.ts'
 import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { REASONS, type Reason } from '../core/reasons.ts'
@@ -26,25 +27,6 @@ export function cameOut(pod: Fields): CameOut {
   const reason = Object.keys(REASONS).find((word): word is Reason => word === status?.reason)
   if (status?.outcome !== 'left' || reason === undefined) return { outcome: 'silent' }
   return { outcome: 'left', reason, message: textOf(status.message) ?? REASONS[reason].sentence }
-}
-
-/** The same that the chart's guard looks for (charts/ridealong/templates/guard.yaml), each by its name. */
-function alterations(spec: Fields, metrics: readonly string[]): readonly string[] {
-  const ordinary = namesIn(listOrNone(spec.containers))
-  const init = listOrNone(spec.initContainers).map(fieldsOrNone)
-  const lasting = namesIn(init.filter(({ restartPolicy }) => restartPolicy === 'Always'))
-  const problems = metrics.flatMap((name) => {
-    if (ordinary.includes(name) || lasting.includes(name)) return []
-    return namesIn(init).includes(name)
-      ? [`${name} has lost its restartPolicy, so the pod waits for it for ever`]
-      : [`${name} is not there any more`]
-  })
-  const isShared = spec.shareProcessNamespace === true
-  return isShared ? problems : [...problems, 'shareProcessNamespace is not true']
-}
-
-function namesIn(containers: readonly unknown[]): readonly unknown[] {
-  return containers.map((container) => fieldsOrNone(container).name)
 }
 
 /** What was really created, as findings. */

@@ -65,6 +65,26 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     [...SERVE, '--image-holders', 'd'],
     /--image-holders.*cannot be used with/,
   ],
+  [
+    'a Lease in no namespace',
+    ['serve', '--cert', 'a', '--key', 'b', '--scan-lease', 'a'],
+    /--scan-lease.*'a' is invalid.*NAMESPACE\/NAME/,
+  ],
+  [
+    'a Lease of a name that none has',
+    ['serve', '--cert', 'a', '--key', 'b', '--scan-lease', 'a/b..c'],
+    /--scan-lease.*'a\/b\.\.c' is invalid.*NAMESPACE\/NAME/,
+  ],
+  [
+    'a Lease and no cluster',
+    [...SERVE, '--scan-lease', 'a/b'],
+    /--scan-lease.*cannot be used with/,
+  ],
+  [
+    'an interval and no Lease',
+    ['serve', '--cert', 'a', '--key', 'b', '--scan-interval', '5'],
+    /--scan-interval says how often .*--scan-lease/,
+  ],
   ['an endless drain', [...SERVE, '--drain-quiet', '601'], /--drain-quiet.*'601'.*from 0 to 600/],
   ['a level that is none', [...SERVE, '--log-level', 'loud'], /--log-level.*'loud'.*info/],
 ]

@@ -73,10 +73,13 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
   const values = [`observer.image.registry=${REGISTRY}`, 'observer.image.tag=absent']
   const set = values.flatMap((value) => ['--set', value])
   await apply(cluster, HOLDERS, ...(await renderTemplate('image-holder', set, HOLDERS)))
+  const [lease] = await renderTemplate('scan', ['--set', 'fullnameOverride=holder'], HOLDERS)
+  await apply(cluster, HOLDERS, lease)
+  const scan = ['--scan-lease', `${HOLDERS}/holder-scan`, '--scan-interval', '1']
   const webhook = await startWebhook(cluster, {
     name: 'holder',
     namespace: APPLICATIONS,
-    words: ['--image-holders', HOLDERS, '--observer-image', IMAGE],
+    words: ['--image-holders', HOLDERS, '--observer-image', IMAGE, ...scan],
   })
   t.teardown(() => webhook.remove())
 
@@ -107,8 +110,18 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
     t.match(body.message, /no node is known to hold registry\.invalid/)
   })
 
-  await t.test('metric, doctor and Event say so', async (t) => {
+  await t.test('metric, doctor and Events say so', async (t) => {
     t.equal(await available(webhook), 0)
+    for (const name of ['native', 'container']) {
+      await until(`describe says it of the Job ${name}`, async () => {
+        const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
+        const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
+        return line?.includes(`since no node is known to hold ${IMAGE}`) === true
+      })
+    }
+    const reason = 'observer-unavailable'
+    const text = await webhook.metrics()
+    t.equal(sampleOf(text, 'ridealong_unobserved_pods', { reason }), 4, 'two pods of each')
     const said = await diagnosis(cluster, webhook)
     t.match(said, /^no +the webhook's images /)
     t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat)`)

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { makeAuthority } from '../../certs/make.ts'
@@ -18,6 +19,7 @@ import {
 import { kubectl } from './kubectl.ts'
 import { miniCluster } from './mini-cluster.ts'
 import { createNamespace, runningCluster } from './running.ts'
+import { run as runProgram, tools } from './tools.ts'
 import { until } from './until.ts'
 import { CONFIGURATIONS } from './webhook.ts'
 
@@ -119,6 +121,30 @@ t.test('what one command installs', async (t) => {
 
   await t.test('helm uninstall leaves nothing but the namespace', async (t) => {
     await helm(release, 'uninstall')
+    await isGone(t, release)
+  })
+
+  await t.test('server-side apply installs it, and again without a conflict', async (t) => {
+    const objects = await rendered(release)
+    const apply = ['apply', '--server-side', '-f', '-']
+    await kubectl(cluster, apply, objects)
+    await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
+    // By then others have written to them: cert-manager, controllers, and the webhook to its Lease.
+    await until('pods are observed', async () => {
+      return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
+    })
+    await until('a replica holds the Lease', async () => {
+      const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
+      return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
+    })
+    const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
+    t.ok(again.length > 10)
+    for (const line of again) t.match(line, / serverside-applied$/)
+    t.equal((await statusOf(api, 'install-annotated', {})).outcome, 'injected', 'nothing is undone')
+    await kubectl(cluster, ['delete', '-f', '-'], objects)
+    const secrets = [`${NAME}-tls`, `${NAME}-ca`]
+    await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
+    await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
     await isGone(t, release)
   })
 
@@ -228,6 +254,12 @@ async function kubeconfigOfNobody(t: Test, cluster: Cluster): Promise<string> {
   const words = ['create', 'token', 'default', '-n', 'install-quiet']
   config.users[0].user = { token: (await kubectl(cluster, words)).trim() }
   return `${t.testdir({ kubeconfig: JSON.stringify(config) })}/kubeconfig`
+}
+
+/** The objects of the chart without its hooks, as those who install it without Helm have them. */
+async function rendered({ name }: Release): Promise<string> {
+  const program = join(await tools('helm-4', () => {}), 'helm')
+  return runProgram(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
 }
 
 async function annotate(api: Api, namespace: string): Promise<void> {

@@ -23,6 +23,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /** Programs that tests use beside Kubernetes and Helm, by the name of the test. */
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
+  guard: ['cert-manager'],
   install: ['helm-3', 'cert-manager'],
   operator: ['training-operator'],
   removal: ['helm-3'],

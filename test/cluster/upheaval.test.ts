@@ -14,10 +14,9 @@ import {
   replicasOf,
 } from './helm.ts'
 import { kubectl } from './kubectl.ts'
-import { containerdSocket } from './node.ts'
+import { killContainer, scale, settled } from './replicas.ts'
 import { createNamespace, runningCluster } from './running.ts'
 import { startLoad, type Tally } from './steady-load.ts'
-import { run } from './tools.ts'
 import { until } from './until.ts'
 
 // Pods are created all the time while everything that happens to a webhook in its life happens to this one.
@@ -49,20 +48,6 @@ async function install(t: Test, cluster: Cluster, api: Api): Promise<Release> {
 
 const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
   kubectl(cluster, ['rollout', verb, `deployment/${name}`, '-n', name])
-
-/** Waits until as many replicas are there as wanted, and those that left have ended. */
-function settled(release: Release, count: number): Promise<void> {
-  return until(`${count} replicas run`, async () => {
-    const replicas = await replicasOf(release)
-    return replicas.length === count && replicas.every(({ isReady }) => isReady)
-  })
-}
-
-async function scale(release: Release, count: number): Promise<void> {
-  const { cluster, name } = release
-  await kubectl(cluster, ['scale', `deployment/${name}`, '-n', name, `--replicas=${count}`])
-  await settled(release, count)
-}
 
 /** Renews the leaf and waits until every replica shows it. */
 async function renewLeaf(release: Release): Promise<void> {
@@ -171,12 +156,6 @@ async function kill(release: Release, count: number): Promise<void> {
     return restarts(await replicasOf(release)) >= restarts(replicas) + count
   })
   await settled(release, 2)
-}
-
-/** Ends a container at once, as the kernel does when memory is short. */
-async function killContainer(cluster: Cluster, containerId: string): Promise<void> {
-  const ctr = ['--address', containerdSocket(cluster.folder), '-n', 'k8s.io']
-  await run('ctr', [...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', containerId])
 }
 
 /** What the apiserver has counted: pods of which the guard warned, and calls without an answer. */

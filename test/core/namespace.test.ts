@@ -4,6 +4,7 @@ import { readNamespace } from '../../src/core/namespace.ts'
 const STRICT = {
   name: 'hpc',
   annotations: new Map(),
+  asksSince: undefined,
   enforce: 'privileged',
   privilege: 'restricted',
   limitRanges: [],
@@ -82,4 +83,17 @@ t.test('of the annotations ours are kept', async (t) => {
   const { name, annotations: kept } = readNamespace('lab', { metadata: { name: 'x', annotations } })
   t.equal(name, 'lab', 'the name is that of the request')
   t.strictSame([...kept.keys()], ['ridealong.dev/inject', 'perf-sysstat.ridealong.dev/rate'])
+})
+
+t.test('a namespace asks since the first of the annotation owners wrote last', async (t) => {
+  const owner = (time: string, annotation = 'ridealong.dev/inject') => ({
+    time,
+    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } },
+  })
+  const since = (managedFields: unknown) =>
+    readNamespace('hpc', { metadata: { managedFields } }).asksSince
+  const [early, late] = ['2026-01-01T12:00:00Z', '2026-01-01T12:00:05Z']
+  t.equal(since([owner(late), owner(early)]), early)
+  t.equal(since([owner(late), owner(early, 'team')]), late)
+  t.equal(since([owner(early, 'team')]), undefined)
 })

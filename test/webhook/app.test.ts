@@ -452,6 +452,7 @@ const BROKEN_NAMESPACE: Namespace = {
   name: 'quiet',
   enforce: 'privileged',
   privilege: 'restricted',
+  asksSince: undefined,
   limitRanges: [],
   quotas: [],
   get annotations(): never {

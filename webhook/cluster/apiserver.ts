@@ -9,8 +9,10 @@ import type { Access } from './access.ts'
 export interface Call {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
-  /** A JSON merge patch; without one the call is a GET. */
+  /** A JSON merge patch. */
   readonly patch?: Fields
+  /** An object to apply, which creates it where it is not there; a call with neither is a GET. */
+  readonly apply?: Fields
   readonly signal: AbortSignal
 }
 
@@ -46,19 +48,21 @@ export class Refusal extends Error {
  */
 export function apiserverOf({ server, credentials }: Access): Apiserver {
   const root = server.replace(/\/$/, '')
-  const open = async ({ path, query = {}, patch, signal }: Call) => {
+  const open = async ({ path, query = {}, signal, ...change }: Call) => {
     const { headers, ...options } = await credentials()
+    const { method, type, body } = contentOf(change)
     const outgoing = request(`${root}${path}?${new URLSearchParams(query)}`, {
       ...options,
       signal,
-      method: patch === undefined ? 'GET' : 'PATCH',
-      headers: { ...fieldsOf(headers), ...HEADERS, ...(patch && PATCHES) },
+      method,
+      headers: { ...fieldsOf(headers), ...HEADERS, ...type },
     })
     // Whoever reads the answer hears of what breaks it; the request itself has nobody to tell then.
     outgoing.on('error', () => {})
-    outgoing.end(patch && JSON.stringify(patch))
+    outgoing.end(body)
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-    if (response.statusCode === 200) return response
+    const { statusCode = 0 } = response
+    if (statusCode === 200 || statusCode === 201) return response
     throw await refusalOf(response)
   }
   const ask = async (call: Call) => {
@@ -77,8 +81,17 @@ const HEADERS = {
   'user-agent': 'ridealong',
 } as const
 
-/** With a patch alone: discovery (`/api/v1`) refuses a GET that says what type of content it has not. */
+/** With a change alone: discovery (`/api/v1`) refuses a GET that says what type of content it has not. */
+function contentOf({ patch, apply }: Pick<Call, 'patch' | 'apply'>) {
+  if (patch !== undefined) return { method: 'PATCH', type: PATCHES, body: JSON.stringify(patch) }
+  if (apply !== undefined) return { method: 'PATCH', type: APPLIES, body: JSON.stringify(apply) }
+  return { method: 'GET' }
+}
+
 const PATCHES = { 'content-type': 'application/merge-patch+json' } as const
+
+/** JSON is YAML. */
+const APPLIES = { 'content-type': 'application/apply-patch+yaml' } as const
 
 async function refusalOf(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response)

@@ -5,6 +5,7 @@ import type { Check } from '../status-app.ts'
 import type { Access } from './access.ts'
 import { apiserverOf } from './apiserver.ts'
 import { finder } from './find.ts'
+import { guard } from './guard.ts'
 import { watchHeldImages } from './held-images.ts'
 import { createKnowledge, RESOURCE_NAMES, RESOURCES } from './knowledge.ts'
 import { createLookup } from './lookup.ts'
@@ -18,6 +19,8 @@ export interface ClusterOptions {
   readonly excludedNamespaces: ReadonlySet<string>
   /** The namespace whose DaemonSets keep observers' images on nodes; without it nobody watches. */
   readonly imageHolders?: string | undefined
+  /** The Lease of the replica that looks for pods that were missed; without it nobody looks. */
+  readonly scanLease?: string | undefined
   readonly registry: Registry
   readonly log: Logger
   readonly pace?: Pace | undefined
@@ -52,17 +55,25 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   const onChange = report.onImage
   const onTrouble = onTroubleOf('daemonsets')
   const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
-  const find = finder(knowledge, look, () => mirrors.every(({ isListed }) => isListed))
-  const checks = () => mirrors.map((each, place) => checkOf(RESOURCE_NAMES[place] ?? '', each))
+  const isComplete = () => mirrors.every(({ isListed }) => isListed)
+  const find = finder(knowledge, look, isComplete)
+  const lease = options.scanLease
+  const guarding = { api, knowledge, excludedNamespaces, registry, log, pace, isComplete }
+  const guarded = lease === undefined ? undefined : guard({ ...guarding, lease })
   return {
     find(name, mustAsk) {
       if (images && !images.mirror.isListed) throw new NotKnownYet('which images nodes hold')
       return find(name, mustAsk)
     },
-    checks: () => (images ? [...checks(), checkOf('daemonsets', images.mirror)] : checks()),
+    checks: () => [
+      ...mirrors.map((each, place) => checkOf(RESOURCE_NAMES[place] ?? '', each)),
+      ...(images ? [checkOf('daemonsets', images.mirror)] : []),
+      ...(guarded ? [guarded.check()] : []),
+    ],
     heldImages: images ? images.current : undefined,
-    stop() {
+    async stop() {
       for (const { stop } of [repairs, ...mirrors, ...(images ? [images] : [])]) stop()
+      await guarded?.stop()
     },
   }
 }

@@ -1,4 +1,6 @@
 import { type Fields, fieldsOrNone, textOf } from '../../src/core/json.ts'
+import { KEYS } from '../../src/core/keys.ts'
+import { ownership } from '../../src/core/managed-fields.ts'
 
 /** What is kept of an object. */
 export interface Item {
@@ -15,8 +17,8 @@ export function isLater(one: string, other: string): boolean {
 }
 
 /**
- * Keeps of a Namespace its labels and the annotations that can be ours: `managedFields` and what
- * kubectl last applied are ten times as much.
+ * Keeps of a Namespace its labels, the annotations that can be ours, and of `managedFields` who asks:
+ * the rest of them, and what kubectl last applied, are ten times as much.
  *
  * @throws an error for an object without a name or a resourceVersion
  */
@@ -26,7 +28,8 @@ export function namespaceItem(object: unknown): Item {
   const annotations = Object.fromEntries(
     Object.entries(fieldsOrNone(metadata.annotations)).filter(([key]) => key.includes(OURS)),
   )
-  const kept = { name, resourceVersion, labels, annotations }
+  const managedFields = ownership(fieldsOrNone(object), KEYS.inject)
+  const kept = { name, resourceVersion, labels, annotations, managedFields }
   return { name, namespace: name, resourceVersion, object: { metadata: kept } }
 }
 

@@ -1,4 +1,4 @@
-import { fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
+import { type Fields, fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
 import type { Apiserver } from './apiserver.ts'
 import type { Item } from './item.ts'
 
@@ -22,28 +22,40 @@ export interface ListOptions {
   itemOf(object: unknown): Item
 }
 
+export type PageOptions = Omit<ListOptions, 'itemOf'> & { readonly limit?: string }
+
 /**
  * Lists a resource, page by page. Without a resourceVersion the list is the newest that etcd has:
- * with "0" a restarted apiserver may answer from the past.
+ * with "0" a restarted apiserver may answer from the past, and older ones answer with all at once.
  *
  * @throws Refusal (410 where a page came too late), or an error of the network
  */
-export async function list(options: ListOptions): Promise<Listed> {
-  const { api, path, selector, answerMs, signal, itemOf } = options
-  const items: Item[] = []
+export async function* pagesOf(options: PageOptions): AsyncGenerator<Fields> {
+  const { api, path, selector, answerMs, signal, limit = PAGE } = options
   let token = ''
-  let version: string | undefined
   do {
     const page = await api.ask({
       path,
-      query: { limit: PAGE, ...selecting(selector), ...(token && { continue: token }) },
+      query: { limit, ...selecting(selector), ...(token && { continue: token }) },
       signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
     })
-    const { resourceVersion, continue: next } = fieldsOrNone(page.metadata)
-    for (const object of listOrNone(page.items)) items.push(itemOf(object))
-    version = textOf(resourceVersion)
-    token = textOf(next) ?? ''
+    yield page
+    token = textOf(fieldsOrNone(page.metadata).continue) ?? ''
   } while (token !== '')
+}
+
+/**
+ * Lists all of a resource, and keeps of each object what is wanted.
+ *
+ * @throws what `pagesOf` throws
+ */
+export async function list({ itemOf, ...options }: ListOptions): Promise<Listed> {
+  const items: Item[] = []
+  let version: string | undefined
+  for await (const page of pagesOf(options)) {
+    for (const object of listOrNone(page.items)) items.push(itemOf(object))
+    version = textOf(fieldsOrNone(page.metadata).resourceVersion)
+  }
   if (!version) throw new Error('the apiserver sent a list without a resourceVersion')
   return { items, resourceVersion: version }
 }

@@ -22,6 +22,16 @@ export interface Pace {
    * in less: two minutes.
    */
   readonly orphanMs: number
+  /** The longest until all pods are looked at again. */
+  readonly scanMs: number
+  readonly eventsPerSecond: number
+  /** An Event that still holds is written again after so long: an apiserver forgets it after an hour. */
+  readonly eventMs: number
+  /** A Lease that nobody renews for so long is anybody's, and its holder believes in it for less. */
+  readonly leaseMs: number
+  readonly holdMs: number
+  /** Between two calls about a Lease. */
+  readonly renewMs: number
   /** A server that starts waits so long at most, until nodes hold the images of its catalog. */
   readonly imagesMs: number
 }
@@ -39,6 +49,12 @@ export const PACE: Pace = {
   repairsPerSecond: 10,
   orphanMs: 300_000,
   imagesMs: 30_000,
+  scanMs: 300_000,
+  eventsPerSecond: 10,
+  eventMs: 1_800_000,
+  leaseMs: 30_000,
+  holdMs: 20_000,
+  renewMs: 5_000,
 }
 
 /** Between the half and the whole: replicas that started together must not stay together. */

@@ -74,3 +74,10 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" .
   values:
     {{- . | nindent 4 }}
 {{- end -}}
+
+{{/* Whether a replica looks for pods that were missed: true, or nothing. */}}
+{{- define "ridealong.scans" -}}
+{{- if and .Values.guard.enabled .Values.guard.scan.enabled -}}
+true
+{{- end -}}
+{{- end -}}

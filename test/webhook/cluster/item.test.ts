@@ -1,6 +1,11 @@
 import t from 'tap'
 import { isLater, namespaceItem, ruleItem } from '../../../webhook/cluster/item.ts'
 
+const OWNER = {
+  time: '2026-01-01T12:00:00Z',
+  fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:ridealong.dev/inject': {} } } },
+}
+
 t.test('of a Namespace its labels and our annotations are kept, and nothing large', async (t) => {
   const { name, namespace, resourceVersion, object } = namespaceItem({
     metadata: {
@@ -13,7 +18,7 @@ t.test('of a Namespace its labels and our annotations are kept, and nothing larg
         'perf-sysstat.ridealong.dev/rate': '5',
         'kubectl.kubernetes.io/last-applied-configuration': 'long',
       },
-      managedFields: [{}],
+      managedFields: [{ manager: 'other' }, { ...OWNER, manager: 'kubectl-annotate' }],
     },
     spec: { finalizers: ['kubernetes'] },
   })
@@ -27,6 +32,7 @@ t.test('of a Namespace its labels and our annotations are kept, and nothing larg
         'ridealong.dev/inject': 'perf-sysstat',
         'perf-sysstat.ridealong.dev/rate': '5',
       },
+      managedFields: [OWNER],
     },
   })
 })

@@ -1,0 +1,120 @@
+import t from 'tap'
+import { KEYS, STATUS_KEY } from '../../src/core/keys.ts'
+import { readNamespace } from '../../src/core/namespace.ts'
+import { leftStatus } from '../../src/core/status.ts'
+import { unobserved } from '../../src/core/unobserved.ts'
+import type { Json } from './build.ts'
+
+const ASKING = { [KEYS.inject]: 'perf-sysstat' }
+const BEFORE = '2026-01-01T12:00:00Z'
+const THEN = '2026-01-01T12:00:05Z'
+const AFTER = '2026-01-01T12:00:06Z'
+
+/** An entry of managedFields: who owns the annotation `inject`, and perhaps all else. */
+const owner = (time: string, others: Json = {}) => ({
+  time,
+  fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${KEYS.inject}`]: {} } }, ...others },
+})
+
+/** A namespace that asks since THEN, or one that never did. */
+const asking = (managedFields: unknown = [owner(THEN)]) =>
+  readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
+const QUIET = readNamespace('hpc', { metadata: { name: 'hpc' } })
+
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: 'u-job', controller: true }
+
+function pod(annotations: Json = {}, metadata: Json = {}, spec: Json = {}): Json {
+  const named = { name: 'lammps-0', namespace: 'hpc', uid: 'u-pod', creationTimestamp: AFTER }
+  return { metadata: { ...named, ownerReferences: [JOB], annotations, ...metadata }, spec }
+}
+
+const reasonOf = (object: Json, namespace = QUIET, excluded: readonly string[] = []) =>
+  unobserved(object, namespace, new Set(excluded))?.reason
+
+const status = (metrics: readonly string[]) => JSON.stringify({ outcome: 'injected', metrics })
+
+t.test('a pod that asked and has no status was not answered', async (t) => {
+  t.equal(reasonOf(pod(ASKING)), 'unanswered')
+  t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: '' })), 'unanswered')
+  t.equal(reasonOf(pod(), asking()), 'unanswered')
+})
+
+t.test('a pod that did not ask, opted out, or cannot be helped is nobody missed', async (t) => {
+  for (const inject of ['', ' , ', 'false', ' false ']) {
+    t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, inject)
+  }
+  t.equal(reasonOf(pod()), undefined)
+  t.equal(reasonOf(pod(ASKING), QUIET, ['hpc']), undefined, 'an excluded namespace')
+  t.equal(reasonOf(pod({ ...ASKING, 'kubernetes.io/config.mirror': 'x' })), undefined)
+  t.equal(reasonOf({}), undefined)
+})
+
+t.test('a pod with an answer was not missed, whatever the answer', async (t) => {
+  for (const answer of [leftStatus('host-pid', 'x'), 'nonsense', '{}']) {
+    t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: answer })), undefined, answer)
+  }
+})
+
+t.test('a pod with no room for a status was left for that', async (t) => {
+  t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
+  t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')
+})
+
+t.test('a pod that was there before its namespace asked was not missed', async (t) => {
+  t.equal(reasonOf(pod({}, { creationTimestamp: BEFORE }), asking()), undefined)
+  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), asking()), undefined, 'who knows')
+  t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'who knows since when')
+  const both = asking([owner(AFTER), owner(BEFORE)])
+  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), both), 'unanswered')
+  t.equal(reasonOf(pod(ASKING, { creationTimestamp: BEFORE }), asking()), 'unanswered', 'its own')
+})
+
+t.test('a pod that was annotated as it ran was not missed', async (t) => {
+  const later = { managedFields: [{ time: AFTER, fieldsV1: { 'f:spec': {} } }, owner(AFTER)] }
+  t.equal(reasonOf(pod(ASKING, later)), undefined)
+  const first = { managedFields: [owner(AFTER, { 'f:spec': {} })] }
+  t.equal(reasonOf(pod(ASKING, first)), 'unanswered', 'its creator may write to it later')
+})
+
+t.test('a pod whose observer is gone was altered', async (t) => {
+  const said = { ...ASKING, [STATUS_KEY]: status(['perf-sysstat']) }
+  const initContainers = [{ name: 'perf-sysstat', restartPolicy: 'Always' }]
+  const whole = { initContainers, shareProcessNamespace: true }
+  t.equal(reasonOf(pod(said, {}, whole)), undefined)
+  t.match(unobserved(pod(said, {}, { initContainers }), QUIET, new Set()), {
+    reason: 'altered',
+    detail: 'shareProcessNamespace is not true',
+  })
+})
+
+t.test('a pod that was left for want of the image says so', async (t) => {
+  const message = 'no node is known to hold observer:1, the image of perf-sysstat'
+  const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
+  t.match(unobserved(pod(said), QUIET, new Set()), {
+    reason: 'observer-unavailable',
+    detail: message,
+  })
+})
+
+t.test('what is found names the pod, its time and its controller, or itself', async (t) => {
+  const { controller: _, ...reference } = JOB
+  t.strictSame(unobserved(pod(ASKING), QUIET, new Set()), {
+    reason: 'unanswered',
+    detail: '',
+    namespace: 'hpc',
+    pod: 'lammps-0',
+    created: AFTER,
+    regarding: reference,
+  })
+  for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], 'x']) {
+    t.strictSame(unobserved(pod(ASKING, { ownerReferences }), QUIET, new Set())?.regarding, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'lammps-0',
+      uid: 'u-pod',
+    })
+  }
+  const long = [{ ...JOB, name: 'x'.repeat(1000) }]
+  const found = unobserved(pod(ASKING, { ownerReferences: long }), QUIET, new Set())
+  t.equal(found?.regarding.name.length, 253)
+})
