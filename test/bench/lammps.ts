@@ -58,7 +58,7 @@ async function loopTime(isObserved: boolean): Promise<number> {
     if (watching === undefined) return Number(seconds)
     watching.signal('SIGTERM')
     await watching.ended
-    if (timepointsIn(watching.log()) === 0) throw new Error('the observer took no timepoint')
+    if (timepointsIn(watching.log()) === 0) throw new Error('no timepoint was taken: more STEPS')
     return Number(seconds)
   } finally {
     pod.end()
