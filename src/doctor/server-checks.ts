@@ -32,14 +32,14 @@ function endpointCheck(count: number): Check {
 
 /** A status that is older than the template says nothing of it (apps/v1 DeploymentStatus, observedGeneration). */
 function replicaCheck({ metadata, spec, status }: Fields): Check {
-  const { name, namespace, generation } = fieldsOrNone(metadata)
+  const { namespace, generation } = fieldsOrNone(metadata)
   const { readyReplicas, updatedReplicas, observedGeneration } = fieldsOrNone(status)
   const wanted = idOf(fieldsOrNone(spec).replicas) ?? 1
   const ready = idOf(readyReplicas) ?? 0
   const isOld = (idOf(observedGeneration) ?? 0) < (idOf(generation) ?? 0)
   const updated = isOld ? 0 : (idOf(updatedReplicas) ?? 0)
   const sentence = `${ready} of ${wanted} replicas ready, ${updated} of them as the template is now`
-  const remedy = `kubectl -n ${textOf(namespace)} get pods shows which are not, and /readyz on port 8080 of each says why; those in ContainerCreating wait for the Secret of the certificate (${textOf(name)})`
+  const remedy = `kubectl -n ${textOf(namespace)} get pods shows which are not, and /readyz on port 8080 of each says why; those in ContainerCreating wait for the Secret of the certificate`
   return ready < wanted || updated < wanted
     ? fault('Deployment', sentence, remedy)
     : check('Deployment', 'ok', `${ready} of ${wanted} replicas ready`)

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { observer, type Pod, startPod, until } from '../observers/pod.ts'
 import { onPath, timepointsIn } from '../observers/prerequisites.ts'
@@ -20,7 +20,8 @@ const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'steps', `${STEPS}`
 
 /**
  * Prints by how much an observer that takes a timepoint a second lengthens LAMMPS's own loop: runs with
- * and without it, in pairs, whose order alternates. A busy machine shows in the single pairs.
+ * and without it, in pairs, whose order alternates. Ranks wait for one another, so that whoever else is on
+ * the machine counts many times.
  */
 export async function benchLammps(print: (line: string) => void): Promise<void> {
   const missing = ['mpirun', 'lmp'].filter((program) => onPath(program) === program)
@@ -29,6 +30,9 @@ export async function benchLammps(print: (line: string) => void): Promise<void> 
     return
   }
   print(`LAMMPS on ${RANKS} ranks, ${STEPS} steps, loop time without and with the observer:`)
+  const [load = 0] = loadavg()
+  if (load > 1)
+    print(`  others use this machine (load ${load.toFixed(1)}): it is they who are measured`)
   const ratios: number[] = []
   for (let pair = 0; pair < PAIRS; pair += 1) {
     const isFirst = pair % 2 === 1
@@ -54,7 +58,7 @@ async function loopTime(isObserved: boolean): Promise<number> {
     if (watching === undefined) return Number(seconds)
     watching.signal('SIGTERM')
     await watching.ended
-    if (timepointsIn(watching.log()) === 0) throw new Error('the observer took no timepoint')
+    if (timepointsIn(watching.log()) === 0) throw new Error('no timepoint was taken: more STEPS')
     return Number(seconds)
   } finally {
     pod.end()

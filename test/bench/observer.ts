@@ -71,5 +71,6 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-await benchCost()
+// Before the processes of the other, which are a load themselves.
 await benchLammps(print)
+await benchCost()

@@ -79,7 +79,7 @@ t.test('a pod that runs is observed', async (t) => {
       t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
       t.match(log, /METRICS OPERATOR COLLECTION END/)
       const { data, metadata } = parse('perf-sysstat', log)
-      t.match(metadata, { pod: name, completions: 2 }, "the Metrics Operator's parser reads it")
+      t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
       t.equal(timepointsIn(log), 2)
       t.equal(data.length, 2, 'every timepoint')
       for (const { cpu_statistics_task: rows = [] } of data) {

@@ -66,17 +66,24 @@ interface Pod {
 }
 
 /**
- * What two pods of the same Job in two namespaces may differ in, taken out of one: the ids that the apiserver
- * gives to the Job, and the name that it makes up for the volume of the service account's token. What else it
- * gives to each pod stands outside of these: metadata.name, namespace, uid, creationTimestamp and so on, and the status.
+ * A pod without what two pods of the same Job in two namespaces may differ in: the ids that the apiserver gives to
+ * the Job; the names of the volume of the service account's token, which it makes up, and of the one that covers it,
+ * which a webhook makes of the id of its review; and the order of these two, since the token's comes before a
+ * webhook and after a template. What else is each pod's own is not compared: metadata.name, namespace, uid,
+ * creationTimestamp and so on, and the status.
  */
 function comparable({ metadata, spec }: Pod) {
   const { annotations, labels, ownerReferences } = metadata
   const { 'controller-uid': _, 'batch.kubernetes.io/controller-uid': __, ...named } = labels
   const owners = ownerReferences.map((owner) => ({ ...owner, uid: 'of the Job' }))
-  const text = JSON.stringify(spec).replace(/kube-api-access-[a-z0-9]{5}/g, 'kube-api-access')
-  return { annotations, labels: named, owners, spec: JSON.parse(text) }
+  const text = JSON.stringify(spec).replace(/(kube-api-access|ridealong-no-token)-[a-z0-9]+/g, '$1')
+  const same = JSON.parse(text)
+  const volumes = same.volumes.toSorted(byName)
+  return { annotations, labels: named, owners, spec: { ...same, volumes } }
 }
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
+  a.name < b.name ? -1 : 1
 
 /** How often the webhook has left a pod for a reason. */
 function leftFor(reason: string, metrics: string): number {
