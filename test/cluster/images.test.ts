@@ -73,8 +73,8 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
   const values = [`observer.image.registry=${REGISTRY}`, 'observer.image.tag=absent']
   const set = values.flatMap((value) => ['--set', value])
   await apply(cluster, HOLDERS, ...(await renderTemplate('image-holder', set, HOLDERS)))
-  const [lease] = await renderTemplate('scan', ['--set', 'fullnameOverride=holder'], HOLDERS)
-  await apply(cluster, HOLDERS, lease)
+  const rendered = await renderTemplate('scan', ['--set', 'fullnameOverride=holder'], HOLDERS)
+  await apply(cluster, HOLDERS, ...rendered.filter(({ kind }) => kind === 'Lease'))
   const scan = ['--scan-lease', `${HOLDERS}/holder-scan`, '--scan-interval', '1']
   const webhook = await startWebhook(cluster, {
     name: 'holder',
