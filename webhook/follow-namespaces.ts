@@ -1,5 +1,5 @@
 import { follow } from '../certs/follow.ts'
-import { findCluster } from './cluster/access.ts'
+import { findCluster } from '../src/cluster/access.ts'
 import { watchCluster } from './cluster/cluster.ts'
 import { PACE, type Pace } from './cluster/pace.ts'
 import { type FollowOptions, reloader } from './files.ts'

@@ -1,6 +1,6 @@
-import { Refusal } from '../../webhook/cluster/apiserver.ts'
 import { type Attached, ephemeral } from '../attach/ephemeral.ts'
 import type { Attachment } from '../attach/show.ts'
+import { Refusal } from '../cluster/apiserver.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import { UsageError } from './errors.ts'

@@ -1,6 +1,6 @@
 import { loadCatalog } from '../catalog/load.ts'
 import { ApiProblem } from '../cluster/api.ts'
-import { type Cluster, type ClusterOptions, findCluster } from '../cluster/kubeconfig.ts'
+import { type Cluster, type ClusterOptions, findCluster } from '../cluster/context.ts'
 import { listPods } from '../cluster/pods.ts'
 import { observersOf, type PodOfObservers, type RunningObserver } from '../collect/observers.ts'
 import { type Chosen, readSelector, readWorkload } from '../collect/workload.ts'

@@ -1,4 +1,4 @@
-import type { Cluster } from '../cluster/kubeconfig.ts'
+import type { Cluster } from '../cluster/context.ts'
 import { readLogLines } from '../cluster/logs.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import type { Known } from '../log/metadata.ts'

@@ -1,5 +1,5 @@
-import { findCluster } from '../../webhook/cluster/access.ts'
-import { type Apiserver, apiserverOf, Refusal } from '../../webhook/cluster/apiserver.ts'
+import { findCluster } from '../cluster/access.ts'
+import { type Apiserver, apiserverOf, Refusal } from '../cluster/apiserver.ts'
 import { type Fields, objectsOf } from '../core/json.ts'
 import type { Asked } from '../explain/facts.ts'
 import { sentenceOf } from '../sentence.ts'

@@ -1,4 +1,4 @@
-import { type Apiserver, Refusal } from '../../webhook/cluster/apiserver.ts'
+import { type Apiserver, Refusal } from '../cluster/apiserver.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
 import { redactObject } from '../recording/redact.ts'
 

@@ -2,7 +2,7 @@ import type { RunningObserver } from '../collect/observers.ts'
 import { linesOf } from '../lines.ts'
 import { sentenceOf } from '../sentence.ts'
 import { ApiProblem, ask } from './api.ts'
-import type { Cluster } from './kubeconfig.ts'
+import type { Cluster } from './context.ts'
 
 export interface LogAsking {
   readonly follow: boolean

@@ -2,7 +2,7 @@ import { podsOf } from '../collect/observers.ts'
 import type { Chosen } from '../collect/workload.ts'
 import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import { askJson } from './api.ts'
-import type { Cluster } from './kubeconfig.ts'
+import type { Cluster } from './context.ts'
 
 /** As many pods as kubectl asks for at once. */
 const PAGE = '500'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Apiserver, Refusal } from '../../src/cluster/apiserver.ts'
 import { type Fields, fieldsOrNone, idOf, textOf } from '../../src/core/json.ts'
 import { sentenceOf } from '../../src/sentence.ts'
-import { type Apiserver, Refusal } from './apiserver.ts'
 import { jittered, type Pace } from './pace.ts'
 
 /** A Lease that several replicas want and one has. */

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findCluster } from '../../../webhook/cluster/access.ts'
-import { apiserverOf } from '../../../webhook/cluster/apiserver.ts'
-import { startStandIn } from '../../apiserver.ts'
+import { findCluster } from '../../src/cluster/access.ts'
+import { apiserverOf } from '../../src/cluster/apiserver.ts'
+import { startStandIn } from '../apiserver.ts'
 
 const config = (server: string) => `apiVersion: v1
 kind: Config

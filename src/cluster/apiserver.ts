@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../../src/core/json.ts'
-import { messageOf } from '../../src/status-message.ts'
+import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../core/json.ts'
+import { messageOf } from '../status-message.ts'
 import type { Access } from './access.ts'
 
 export interface Call {
