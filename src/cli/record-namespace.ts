@@ -1,6 +1,7 @@
-import { type Apiserver, Refusal } from '../cluster/apiserver.ts'
+import type { Apiserver } from '../cluster/apiserver.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
 import { redactObject } from '../recording/redact.ts'
+import { isMissing } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 
@@ -31,7 +32,7 @@ export async function readNamespaceObjects(
     const [own, ...others] = await Promise.all([ask(path), ...rules])
     return [own, ...others.flat()].map((object) => redactObject(fieldsOrNone(object)))
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return []
+    if (isMissing(error)) return []
     throw error
   }
 }

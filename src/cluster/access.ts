@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { RequestOptions } from 'node:https'
 import { isIPv6 } from 'node:net'
-import { join } from 'node:path'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where an apiserver is, and what opens it. */
@@ -12,29 +13,66 @@ export interface Access {
   credentials(): Promise<RequestOptions>
 }
 
+/** A cluster that was found. */
+export interface Cluster extends Access {
+  /** What names it: a kubeconfig, several with the delimiter of KUBECONFIG, or a service account's folder. */
+  readonly source: string
+  /** The namespace of the context, or that of the pod around this process, where there is one. */
+  readonly namespace: string | undefined
+}
+
+export interface ClusterOptions {
+  readonly kubeconfig?: string | undefined
+  /** Of the kubeconfig, in place of its current one. */
+  readonly context?: string | undefined
+  /** Whether ~/.kube/config counts, as for kubectl. A server takes no cluster that nobody gave it. */
+  readonly mayReadHome?: boolean
+}
+
 /** Where the kubelet mounts the token of a pod's service account, and the authority. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-const NO_CLUSTER =
-  'no cluster to watch: neither --kubeconfig nor KUBECONFIG names a file, and this is no pod with a ' +
-  'service account; --namespaces FILE serves without a cluster'
-
 /**
- * Finds the cluster: that of `--kubeconfig`, else of KUBECONFIG, else the one around this pod.
+ * Finds the cluster as kubectl does (client-go tools/clientcmd/loader.go): that of `--kubeconfig`, else of
+ * KUBECONFIG, which may name several files, else of ~/.kube/config, else the one around this pod.
  *
- * @throws an error that says what is missing, or names the file which does not hold
+ * @returns undefined where none of these is there
+ * @throws an error that names the file which does not hold
  */
 export async function findCluster(
-  kubeconfig: string | undefined,
+  options: ClusterOptions,
   serviceAccount = SERVICE_ACCOUNT,
-): Promise<Access> {
-  const { KUBECONFIG, KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
-  const path = kubeconfig ?? (KUBECONFIG || undefined)
-  if (path !== undefined) return readKubeconfig(path)
-  const isPod = host && port && existsSync(join(serviceAccount, 'token'))
-  if (!isPod) throw new Error(NO_CLUSTER)
-  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
-  return { server, credentials: () => readServiceAccount(serviceAccount) }
+): Promise<Cluster | undefined> {
+  const files = kubeconfigsOf(options)
+  if (files.length > 0) return readKubeconfig(files, options.context)
+  const server = serverAround(options, serviceAccount)
+  if (server === undefined) return undefined
+  const namespace = await readFile(join(serviceAccount, 'namespace'), 'utf8').catch(() => undefined)
+  const credentials = () => readServiceAccount(serviceAccount)
+  return { server, source: serviceAccount, namespace, credentials }
+}
+
+/** Whether anything names a cluster, which may then still not hold. */
+export function hasCluster(options: ClusterOptions): boolean {
+  const isNamed = kubeconfigsOf(options).length > 0
+  return isNamed || serverAround(options, SERVICE_ACCOUNT) !== undefined
+}
+
+function kubeconfigsOf({ kubeconfig, mayReadHome }: ClusterOptions): readonly string[] {
+  if (kubeconfig) return [kubeconfig]
+  const { KUBECONFIG = '' } = process.env
+  const files = KUBECONFIG.split(delimiter).filter((file) => file !== '')
+  if (files.length > 0 || !mayReadHome) return files
+  const own = join(homedir(), '.kube', 'config')
+  return existsSync(own) ? [own] : []
+}
+
+/** The apiserver of the pod that this runs in. A pod has no contexts to choose from. */
+function serverAround({ context }: ClusterOptions, serviceAccount: string): string | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
+  if (context !== undefined || !host || !port) return undefined
+  if (!existsSync(join(serviceAccount, 'token'))) return undefined
+  return `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 /**

@@ -2,36 +2,46 @@ import type { RequestOptions } from 'node:https'
 import { delimiter } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { firstLineOf } from '../sentence.ts'
-import type { Access } from './access.ts'
+import type { Cluster } from './access.ts'
 
 /**
  * Reads a kubeconfig, or the several that KUBECONFIG can name, as kubectl does: with client
- * certificates, tokens, plugins that bring them, and proxies.
+ * certificates, tokens, plugins that bring them, and proxies. client-node takes half a second to load,
+ * which who has no kubeconfig must not pay.
  *
+ * @param context the context to take in place of the current one
  * @throws an error that names the file which does not hold
  */
-export async function readKubeconfig(path: string): Promise<Access> {
+export async function readKubeconfig(
+  files: readonly string[],
+  context: string | undefined,
+): Promise<Cluster> {
   const { KubeConfig } = await import('@kubernetes/client-node')
-  const found = new KubeConfig()
-  const [first = path, ...others] = path.split(delimiter).filter((file) => file !== '')
-  load(found, first)
-  for (const file of others) {
-    const other = new KubeConfig()
-    load(other, file)
-    found.mergeConfig(other)
-  }
+  const source = files.join(delimiter)
+  const [found = new KubeConfig(), ...others] = files.map((file) => load(new KubeConfig(), file))
+  for (const other of others) found.mergeConfig(other)
+  if (context !== undefined) choose(found, context, source)
   const { server, proxyUrl } = found.getCurrentCluster() ?? {}
-  if (server === undefined) throw new Error(`${path} names no cluster as its current context`)
-  if (!server.startsWith('https://')) throw new Error(`${path}: ${server} must begin with https://`)
-  return { server, credentials: () => credentialsOf(found, proxyUrl !== undefined) }
+  if (!server) throw new Error(`${source} names no cluster as its current context`)
+  const namespace = found.getContextObject(found.getCurrentContext())?.namespace || undefined
+  const credentials = () => credentialsOf(found, proxyUrl !== undefined)
+  return { server, source, namespace, credentials }
 }
 
-function load(config: KubeConfig, path: string): void {
+function load(config: KubeConfig, path: string): KubeConfig {
   try {
     config.loadFromFile(path)
+    return config
   } catch (error) {
     throw new Error(`${path} holds no kubeconfig: ${firstLineOf(error)}`)
   }
+}
+
+function choose(config: KubeConfig, context: string, source: string): void {
+  const known = config.getContexts().map(({ name }) => name)
+  if (!known.includes(context))
+    throw new Error(`${source} has no context ${context}; it has ${known.join(', ')}`)
+  config.setCurrentContext(context)
 }
 
 /** The library's own agent keeps the authority and the certificate of the first call. */
