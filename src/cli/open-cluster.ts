@@ -1,9 +1,11 @@
-import { findCluster } from '../cluster/access.ts'
+import { type ClusterOptions, findCluster } from '../cluster/access.ts'
 import { type Apiserver, apiserverOf } from '../cluster/apiserver.ts'
 import { UsageError, usageError } from './errors.ts'
 
 const NO_CLUSTER =
   'no cluster: neither --kubeconfig nor KUBECONFIG names a file, and there is no ~/.kube/config'
+
+type Named = Pick<ClusterOptions, 'kubeconfig' | 'context'>
 
 /** The cluster that a verb asks. */
 export interface OpenCluster {
@@ -17,11 +19,7 @@ export interface OpenCluster {
  *
  * @throws UsageError when there is none, or its kubeconfig does not hold
  */
-export async function openCluster(options: {
-  readonly kubeconfig?: string | undefined
-  readonly context?: string | undefined
-}): Promise<OpenCluster> {
-  const { kubeconfig, context } = options
+export async function openCluster({ kubeconfig, context }: Named): Promise<OpenCluster> {
   const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)
   if (found === undefined) throw new UsageError(NO_CLUSTER)
   return { apiserver: apiserverOf(found), namespace: found.namespace ?? 'default' }

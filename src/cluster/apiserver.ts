@@ -19,7 +19,7 @@ export interface Call {
   /** What must hold of an object for it to be deleted (meta/v1 Preconditions); nothing must of `{}`. */
   readonly delete?: Fields
   readonly signal: AbortSignal
-  /** The most milliseconds of silence, before the answer begins and within it; without it no bound. */
+  /** The most milliseconds of silence, before the answer begins and within it; 0, or nothing, for no bound. */
   readonly silenceMs?: number
 }
 
