@@ -1,10 +1,11 @@
 import { type Attached, ephemeral } from '../attach/ephemeral.ts'
 import type { Attachment } from '../attach/show.ts'
+import { isConflict } from '../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import { UsageError } from './errors.ts'
 import { openReader, type Reader } from './reader.ts'
-import { isConflict, reasonOf } from './refusal.ts'
+import { reasonOf } from './refusal.ts'
 import { type SettingOptions, settingsOf } from './settings.ts'
 
 export interface AttachOptions extends SettingOptions {

@@ -1,7 +1,8 @@
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../cluster/apiserver.ts'
+import { isMissing } from '../cluster/refusal.ts'
 import { UsageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
-import { isMissing, refusalOf } from './refusal.ts'
+import { refusalOf } from './refusal.ts'
 import { removeLabels } from './remove-labels.ts'
 
 export interface DisarmOptions {

@@ -1,9 +1,10 @@
 import type { Apiserver } from '../cluster/apiserver.ts'
+import { isMissing } from '../cluster/refusal.ts'
 import { type Fields, objectsOf } from '../core/json.ts'
 import type { Asked } from '../explain/facts.ts'
 import { UsageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
-import { isMissing, reasonOf } from './refusal.ts'
+import { reasonOf } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 

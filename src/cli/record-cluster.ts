@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Apiserver, type Call, Refusal } from '../cluster/apiserver.ts'
+import type { Apiserver, Call } from '../cluster/apiserver.ts'
+import { isConflict, isMissing, Refusal } from '../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, objectsOf } from '../core/json.ts'
 import { type configurationOf, PROBE_LABEL } from '../recording/configuration.ts'
 import { UsageError } from './errors.ts'
-import { isConflict, isMissing, refusalOf } from './refusal.ts'
+import { refusalOf } from './refusal.ts'
 
 type Configuration = ReturnType<typeof configurationOf>
 

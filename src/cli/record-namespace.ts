@@ -1,7 +1,7 @@
 import type { Apiserver } from '../cluster/apiserver.ts'
+import { isMissing } from '../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
 import { redactObject } from '../recording/redact.ts'
-import { isMissing } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../cluster/apiserver.ts'
+import { Refusal } from '../cluster/refusal.ts'
 import { sentenceOf } from '../sentence.ts'
 
 /**
@@ -14,14 +14,4 @@ export function reasonOf(error: unknown): string {
   return error instanceof Refusal
     ? error.message
     : `the cluster does not answer: ${sentenceOf(error)}`
-}
-
-/** Whether the apiserver knows no such object, or no such kind. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 404
-}
-
-/** Whether there is such an object already, or another version of it than the one that was read. */
-export function isConflict(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 409
 }

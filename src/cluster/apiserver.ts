@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../core/json.ts'
-import { messageOf } from '../status-message.ts'
+import { type Fields, fieldsOf } from '../core/json.ts'
 import type { Access } from './access.ts'
+import { readRefusal } from './refusal.ts'
 
 /** What is asked: a GET, or the one change that is named. */
 export interface Call {
@@ -35,19 +35,6 @@ export interface Apiserver {
   open(call: Call): Promise<IncomingMessage>
 }
 
-/** The apiserver's own no, or the ERROR event of a watch (meta/v1 Status). */
-export class Refusal extends Error {
-  readonly status: number
-  /** In the apiserver's own words. */
-  readonly said: string
-
-  constructor(status: number, said: string) {
-    super(`the apiserver says ${status}: ${said}`)
-    this.status = status
-    this.said = said
-  }
-}
-
 /** Milliseconds after which an apiserver gives up any call but a watch (kube-apiserver --request-timeout). */
 export const REQUEST_TIMEOUT_MS = 60_000
 
@@ -76,7 +63,7 @@ export function apiserverOf({ server, credentials }: Access): Apiserver {
     outgoing.setSocketKeepAlive(true, 30_000)
     const response = await answerOf(outgoing.end(body), silenceMs)
     if (GOOD.includes(response.statusCode)) return response
-    throw await refusalOf(response)
+    throw await readRefusal(response)
   }
   const ask = async (call: Call) => {
     try {
@@ -129,15 +116,6 @@ async function answerOf(outgoing: ClientRequest, silenceMs: number): Promise<Inc
   return response
 }
 
-const NO_REASON = 'no reason'
-
-/** The apiserver answers with a Status that says why, a proxy before it with anything. */
-async function refusalOf(response: IncomingMessage): Promise<Refusal> {
-  const body = await text(response).catch(() => '')
-  const { statusCode = 0, statusMessage = '' } = response
-  return new Refusal(statusCode, messageOf(body) ?? (statusMessage || NO_REASON))
-}
-
 /** @throws an error for what is not a JSON object, in place of one that quotes it */
 export function parse(json: string): Fields {
   try {
@@ -145,10 +123,4 @@ export function parse(json: string): Fields {
     if (object !== undefined) return object
   } catch {}
   throw new Error('the apiserver sent what is no JSON object')
-}
-
-/** The refusal that a Status object stands for. */
-export function refusalIn(status: unknown): Refusal {
-  const { code, message } = fieldsOrNone(status)
-  return new Refusal(typeof code === 'number' ? code : 0, textOf(message) ?? NO_REASON)
 }

@@ -7,7 +7,7 @@ import type { Cluster } from './access.ts'
 /**
  * Reads a kubeconfig, or the several that KUBECONFIG can name, as kubectl does: with client
  * certificates, tokens, plugins that bring them, and proxies. client-node takes half a second to load,
- * which who has no kubeconfig must not pay.
+ * and is loaded only here.
  *
  * @param context the context to take in place of the current one
  * @throws an error that names the file which does not hold

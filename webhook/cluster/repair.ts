@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Apiserver, Refusal } from '../../src/cluster/apiserver.ts'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { Refusal } from '../../src/cluster/refusal.ts'
 import { rearm } from '../../src/core/rearm.ts'
 import type { Collection } from './collection.ts'
 import { jittered, type Pace } from './pace.ts'

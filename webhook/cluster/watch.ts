@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type Apiserver, parse, refusalIn } from '../../src/cluster/apiserver.ts'
+import { type Apiserver, parse } from '../../src/cluster/apiserver.ts'
+import { refusalIn } from '../../src/cluster/refusal.ts'
 import { fieldsOrNone, textOf } from '../../src/core/json.ts'
 import { sentenceOf } from '../../src/sentence.ts'
 import { selecting } from './list.ts'
