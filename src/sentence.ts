@@ -1,5 +1,7 @@
 /** The sentence of what was thrown, by the system or by a library. */
 export function sentenceOf(error: unknown): string {
+  // A host with several addresses that all refused says so of each, and itself nothing.
+  if (error instanceof AggregateError) return error.errors.map(sentenceOf).join(', ')
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -1,7 +1,7 @@
 import { follow } from '../certs/follow.ts'
-import { findCluster } from './cluster/access.ts'
 import { watchCluster } from './cluster/cluster.ts'
 import { PACE, type Pace } from './cluster/pace.ts'
+import { clusterToWatch } from './cluster-to-watch.ts'
 import { type FollowOptions, reloader } from './files.ts'
 import type { Metrics } from './metrics.ts'
 import { type FollowedNamespaces, readNamespaceFile } from './namespaces.ts'
@@ -34,7 +34,7 @@ export async function findNamespaces(
 ): Promise<() => FollowedNamespaces> {
   const { namespaces: path, kubeconfig, imageHolders, scanLease, log } = options
   if (path !== undefined) return followFile(path, options, metrics)
-  const access = await findCluster(kubeconfig)
+  const access = await clusterToWatch(kubeconfig)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
   const sources = { access, excludedNamespaces, imageHolders, scanLease }

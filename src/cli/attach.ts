@@ -1,10 +1,11 @@
-import { Refusal } from '../../webhook/cluster/apiserver.ts'
 import { type Attached, ephemeral } from '../attach/ephemeral.ts'
 import type { Attachment } from '../attach/show.ts'
+import { isConflict } from '../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import { UsageError } from './errors.ts'
-import { openReader, type Reader, reasonOf } from './reader.ts'
+import { openReader, type Reader } from './reader.ts'
+import { reasonOf } from './refusal.ts'
 import { type SettingOptions, settingsOf } from './settings.ts'
 
 export interface AttachOptions extends SettingOptions {
@@ -85,10 +86,6 @@ async function add(
       throw new UsageError(`no ephemeral container can be added: ${reasonOf(error)}`)
     }
   }
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 409
 }
 
 /** The version that was read goes along: an ephemeral container that came meanwhile must not be lost. */

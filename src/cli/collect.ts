@@ -1,6 +1,5 @@
 import { loadCatalog } from '../catalog/load.ts'
-import { ApiProblem } from '../cluster/api.ts'
-import { type Cluster, type ClusterOptions, findCluster } from '../cluster/kubeconfig.ts'
+import type { Apiserver } from '../cluster/apiserver.ts'
 import { listPods } from '../cluster/pods.ts'
 import { observersOf, type PodOfObservers, type RunningObserver } from '../collect/observers.ts'
 import { type Chosen, readSelector, readWorkload } from '../collect/workload.ts'
@@ -9,9 +8,14 @@ import { type Destination, openDestination } from './destination.ts'
 import { EXIT, UsageError, usageError } from './errors.ts'
 import { pause, startCrowd } from './follow.ts'
 import { type Gathered, gather, inOrder, sourceOf } from './gather.ts'
+import { openCluster } from './open-cluster.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { reasonOf } from './refusal.ts'
 
-export interface CollectOptions extends ClusterOptions {
+export interface CollectOptions {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
   readonly selector?: string
   readonly output: Form
   readonly to?: string
@@ -35,18 +39,19 @@ export async function collect(
   say: (sentence: string) => void,
 ): Promise<number> {
   const chosen = choose(workload, options)
-  const cluster = await findCluster(options).catch(usageError)
+  const { apiserver, ...found } = await openCluster(options)
+  const namespace = options.namespace ?? found.namespace
   const { metrics } = await loadCatalog({ folder: options.catalog }).catch(usageError)
   const find: Find = async () => {
-    const pods = await listPods(cluster, chosen).catch(apiTrouble)
+    const pods = await listPods(apiserver, namespace, chosen).catch(apiTrouble)
     return pods.map((pod) => observersOf(pod, new Set(metrics.keys())))
   }
   const pods = await find()
-  mustHaveObservers(pods, chosen.words, cluster)
+  mustHaveObservers(pods, chosen.words, namespace)
   const destination = await openDestination(options.to, options.output)
   if (options.follow && options.output === 'logs' && !destination.isFolder)
     throw new UsageError('logs that are followed would mingle: name a folder with --to DIR/')
-  const gathered = await gatherAll({ cluster, pods, find, options, destination })
+  const gathered = await gatherAll({ apiserver, pods, find, options, destination })
   return tell(gathered, options, say)
 }
 
@@ -61,14 +66,13 @@ function choose(workload: string | undefined, { selector }: CollectOptions): Cho
 }
 
 function apiTrouble(error: unknown): never {
-  if (error instanceof ApiProblem) throw new UsageError(error.message)
-  throw error
+  throw new UsageError(reasonOf(error))
 }
 
 function mustHaveObservers(
   pods: readonly PodOfObservers[],
   words: string,
-  { namespace }: Cluster,
+  namespace: string,
 ): void {
   if (pods.length === 0) throw new UsageError(`no pods of ${words} in namespace ${namespace}`)
   if (pods.some(({ observers }) => observers.length > 0)) return
@@ -78,7 +82,7 @@ function mustHaveObservers(
 }
 
 interface Work {
-  readonly cluster: Cluster
+  readonly apiserver: Apiserver
   readonly pods: readonly PodOfObservers[]
   readonly find: Find
   readonly options: CollectOptions
@@ -105,12 +109,12 @@ async function gatherAll(work: Work): Promise<readonly Gathered[]> {
 }
 
 async function gatherOnce(
-  { cluster, pods, options, destination }: Work,
+  { apiserver, pods, options, destination }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<readonly Gathered[]> {
   const observers = pods.flatMap((pod) => pod.observers)
-  const gathering = { cluster, form: options.output, signal }
+  const gathering = { apiserver, form: options.output, signal }
   const all: Gathered[] = []
   let samples = 0
   const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
@@ -124,14 +128,14 @@ async function gatherOnce(
 }
 
 async function followAll(
-  { cluster, pods, find, options, destination }: Work,
+  { apiserver, pods, find, options, destination }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<readonly Gathered[]> {
   const write = (observer: RunningObserver, text: string) => {
     return destination.write(nameOf(observer), text)
   }
-  const following = { cluster, form: options.output, signal, write, pauseMs: LOOK_MS }
+  const following = { apiserver, form: options.output, signal, write, pauseMs: LOOK_MS }
   const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
   let now = pods
   while (!signal.aborted) {

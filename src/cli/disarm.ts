@@ -1,6 +1,8 @@
-import { ApiException, KubernetesObjectApi } from '@kubernetes/client-node'
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../cluster/apiserver.ts'
+import { isMissing } from '../cluster/refusal.ts'
 import { UsageError } from './errors.ts'
-import { readKubeConfig, refusalOf } from './kubeconfig.ts'
+import { openCluster } from './open-cluster.ts'
+import { refusalOf } from './refusal.ts'
 import { removeLabels } from './remove-labels.ts'
 
 export interface DisarmOptions {
@@ -12,9 +14,10 @@ export interface DisarmOptions {
 }
 
 interface Named {
-  readonly apiVersion: string
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string }
+  /** Where the objects of its kind are. */
+  readonly root: string
+  readonly name: string
 }
 
 /**
@@ -29,40 +32,45 @@ export async function disarm(options: DisarmOptions, print: (text: string) => vo
   if (options.certificate !== undefined && options.namespace === undefined) {
     throw new UsageError('--certificate needs --namespace, where the certificates are')
   }
-  const config = readKubeConfig(options.kubeconfig)
-  const api = KubernetesObjectApi.makeApiClient(config)
-  for (const object of callers(options)) print(await remove(api, object))
-  await removeLabels(config, print)
-  for (const object of certificates(options)) print(await remove(api, object))
+  const { apiserver } = await openCluster(options)
+  for (const object of callers(options)) print(await remove(apiserver, object))
+  await removeLabels(apiserver, print)
+  for (const object of certificates(options)) print(await remove(apiserver, object))
 }
 
 function callers({ webhookConfiguration, clusterRoleBinding }: DisarmOptions): readonly Named[] {
-  const named = (apiVersion: string, kind: string, name: string | undefined) =>
-    name === undefined ? [] : [{ apiVersion, kind, metadata: { name } }]
-  const admission = 'admissionregistration.k8s.io/v1'
+  const named = (kind: string, root: string, name: string | undefined) =>
+    name === undefined ? [] : [{ kind, root, name }]
+  const admission = '/apis/admissionregistration.k8s.io/v1'
+  const rights = '/apis/rbac.authorization.k8s.io/v1'
   return [
-    ...named(admission, 'MutatingWebhookConfiguration', webhookConfiguration),
-    ...named('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', clusterRoleBinding),
+    ...named(
+      'MutatingWebhookConfiguration',
+      `${admission}/mutatingwebhookconfigurations`,
+      webhookConfiguration,
+    ),
+    ...named('ClusterRoleBinding', `${rights}/clusterrolebindings`, clusterRoleBinding),
   ]
 }
 
 /** cert-manager does not own its Secrets, unless it was started with --enable-certificate-owner-ref. */
 function certificates({ certificate = [], namespace = '' }: DisarmOptions): readonly Named[] {
+  const place = `namespaces/${encodeURIComponent(namespace)}`
   return certificate.flatMap((name) => [
-    { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata: { name, namespace } },
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace } },
+    { kind: 'Certificate', root: `/apis/cert-manager.io/v1/${place}/certificates`, name },
+    { kind: 'Secret', root: `/api/v1/${place}/secrets`, name },
   ])
 }
 
 /** @returns a line that says what became of it */
-async function remove(api: KubernetesObjectApi, object: Named): Promise<string> {
-  const name = `${object.kind} ${object.metadata.name}`
+async function remove({ ask }: Apiserver, { kind, root, name }: Named): Promise<string> {
+  const path = `${root}/${encodeURIComponent(name)}`
   try {
-    await api.delete(object)
-    return `${name}: removed\n`
+    await ask({ path, delete: {}, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+    return `${kind} ${name}: removed\n`
   } catch (error) {
     // Of a kind that the cluster does not know there is nothing to remove either.
-    if (error instanceof ApiException && error.code === 404) return `${name}: not there\n`
-    throw new UsageError(`${name} stays: ${refusalOf(error)}`)
+    if (isMissing(error)) return `${kind} ${name}: not there\n`
+    throw new UsageError(`${kind} ${name} stays: ${refusalOf(error)}`)
   }
 }

@@ -1,32 +1,29 @@
-import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node'
-import { type Fields, fieldsOrNone } from '../core/json.ts'
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../cluster/apiserver.ts'
+import type { Fields } from '../core/json.ts'
 import { askingNamespace, askingPod } from '../doctor/probe.ts'
 import type { Asked } from '../explain/facts.ts'
-import { refusalOf } from './kubeconfig.ts'
-
-/** Where things are tried and not kept. */
-export interface DryRun {
-  readonly config: KubeConfig
-  /** Of the pod. */
-  readonly namespace: string
-}
+import { refusalOf } from './refusal.ts'
 
 /** A Namespace that asks, as the apiserver would store it. */
-export function tryNamespace({ config }: DryRun, metric: string): Promise<Asked<Fields>> {
-  const body = askingNamespace(metric)
-  return answered(config.makeApiClient(CoreV1Api).createNamespace({ body, dryRun: 'All' }))
+export function tryNamespace(apiserver: Apiserver, metric: string): Promise<Asked<Fields>> {
+  return tried(apiserver, '/api/v1/namespaces', askingNamespace(metric))
 }
 
-/** A pod that asks, as the apiserver would store it. */
-export function tryPod({ config, namespace }: DryRun, metric: string): Promise<Asked<Fields>> {
-  const body = askingPod(metric)
-  const api = config.makeApiClient(CoreV1Api)
-  return answered(api.createNamespacedPod({ namespace, body, dryRun: 'All' }))
+/** A pod that asks, as the apiserver would store it in a namespace. */
+export function tryPod(
+  apiserver: Apiserver,
+  namespace: string,
+  metric: string,
+): Promise<Asked<Fields>> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`
+  return tried(apiserver, path, askingPod(metric))
 }
 
-async function answered(answer: Promise<unknown>): Promise<Asked<Fields>> {
+async function tried(apiserver: Apiserver, path: string, create: Fields): Promise<Asked<Fields>> {
+  // Every webhook that there is may take its time.
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
   try {
-    return { value: fieldsOrNone(await answer) }
+    return { value: await apiserver.ask({ path, query: { dryRun: 'All' }, create, signal }) }
   } catch (error) {
     return { problem: refusalOf(error) }
   }

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../catalog/load.ts'
 import { catalogOf, type Installation } from '../doctor/installation.ts'
 import { metricToAsk } from '../doctor/probe.ts'
-import { type DryRun, tryNamespace, tryPod } from './doctor-dry-run.ts'
+import { tryNamespace, tryPod } from './doctor-dry-run.ts'
 import { listed, type Reader } from './reader.ts'
 import { readRelease } from './release-facts.ts'
 import { readWebhookFacts } from './webhook-facts.ts'
@@ -9,11 +9,12 @@ import { readWebhookFacts } from './webhook-facts.ts'
 /**
  * Reads what a cluster says of an installation, as far as whoever asks may know.
  *
+ * @param namespace where a pod is tried
  * @param configuration the name of the MutatingWebhookConfiguration; without it the first that holds a webhook of ours
  */
 export async function readInstallation(
   reader: Reader,
-  dryRun: DryRun,
+  namespace: string,
   configuration: string | undefined,
 ): Promise<Installation> {
   const webhook = await readWebhookFacts(reader, configuration)
@@ -21,9 +22,9 @@ export async function readInstallation(
   const metric = metricToAsk(catalogOf(release) ?? (await loadCatalog({})))
   const [namespaces, triedNamespace, answer] = await Promise.all([
     reader.look('/api/v1/namespaces'),
-    tryNamespace(dryRun, metric),
-    tryPod(dryRun, metric),
+    tryNamespace(reader.apiserver, metric),
+    tryPod(reader.apiserver, namespace, metric),
   ])
-  const triedPod = { namespace: dryRun.namespace, metric, answer }
+  const triedPod = { namespace, metric, answer }
   return { webhook, release, namespaces: listed(namespaces), triedNamespace, triedPod }
 }

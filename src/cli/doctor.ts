@@ -3,7 +3,6 @@ import { examine, outcomeOf } from '../doctor/examine.ts'
 import { readInstallation } from './doctor-facts.ts'
 import { askServer } from './doctor-status.ts'
 import { EXIT } from './errors.ts'
-import { readKubeConfig } from './kubeconfig.ts'
 import { openReader } from './reader.ts'
 
 export interface DoctorOptions {
@@ -22,12 +21,11 @@ export interface DoctorOptions {
  */
 export async function doctor(options: DoctorOptions): Promise<readonly Check[]> {
   const { kubeconfig, statusUrl, namespace, webhookConfiguration } = options
-  const config = readKubeConfig(kubeconfig)
   const reader = await openReader(kubeconfig)
   // Everybody may read this: who gets no answer is told once.
   await reader.get('/version')
   const own = statusUrl === undefined ? [] : await askServer(statusUrl)
-  const installation = await readInstallation(reader, { config, namespace }, webhookConfiguration)
+  const installation = await readInstallation(reader, namespace, webhookConfiguration)
   return [...own, ...examine(installation)]
 }
 

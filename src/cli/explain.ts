@@ -1,10 +1,11 @@
+import { hasCluster } from '../cluster/access.ts'
 import { type Explanation, explain as explainOne } from '../explain/explain.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { type About, type FactOptions, factsFrom } from './explain-facts.ts'
 import { aboutFiles, namespacesIn } from './explain-files.ts'
 import { aboutLive } from './explain-live.ts'
 import { manifestError, readInput } from './input.ts'
-import { hasCluster, openReader } from './reader.ts'
+import { openReader } from './reader.ts'
 
 export interface ExplainOptions extends FactOptions {
   readonly kubeconfig?: string | undefined
@@ -44,7 +45,8 @@ export async function explain(
 
 /** Namespaces of a file stand for a cluster's. */
 function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
-  return offline === true || namespaces !== undefined || !hasCluster(kubeconfig)
+  if (offline === true || namespaces !== undefined) return true
+  return !hasCluster({ kubeconfig, mayReadHome: true })
 }
 
 async function explainAll(

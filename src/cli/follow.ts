@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readLogLines } from '../cluster/logs.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import { transcribe } from '../log/transcribe.ts'
-import { sentenceOf } from '../sentence.ts'
 import { type Gathered, type Gathering, gatheredOf, knownOf, sourceOf } from './gather.ts'
+import { refusalOf } from './refusal.ts'
 
 /** So many times in a row a log may break off before it is given up. */
 const ATTEMPTS = 5
@@ -24,7 +24,7 @@ export async function follow(observer: RunningObserver, following: Following): P
   const onLine = (line: string) => following.write(observer, transcript.push(line))
   let problem: string | undefined
   do {
-    problem = await pass(observer, following, state, onLine).then(() => undefined, sentenceOf)
+    problem = await pass(observer, following, state, onLine).then(() => undefined, refusalOf)
     if (problem !== undefined) state.failures += 1
     if (isOver(look(observer), problem)) break
     await pause(pauseMs, signal)
@@ -44,12 +44,12 @@ interface State {
 /** One connection. An observer's budget keeps its log whole: what was read before comes first again. */
 async function pass(
   observer: RunningObserver,
-  { cluster, signal }: Following,
+  { apiserver, signal }: Following,
   state: State,
   onLine: (line: string) => Promise<void>,
 ): Promise<void> {
   let seen = 0
-  for await (const line of readLogLines(cluster, observer, { follow: true, signal })) {
+  for await (const line of readLogLines(apiserver, observer, { follow: true, signal })) {
     seen += 1
     if (seen <= state.written) continue
     state.written = seen

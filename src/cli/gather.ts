@@ -1,9 +1,9 @@
-import type { Cluster } from '../cluster/kubeconfig.ts'
+import type { Apiserver } from '../cluster/apiserver.ts'
 import { readLogLines } from '../cluster/logs.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import type { Known } from '../log/metadata.ts'
 import { type Done, type Form, transcribe, transcribeGone } from '../log/transcribe.ts'
-import { sentenceOf } from '../sentence.ts'
+import { refusalOf } from './refusal.ts'
 
 /** What became of one observer's log. */
 export interface Gathered {
@@ -17,7 +17,7 @@ export interface Gathered {
 }
 
 export interface Gathering {
-  readonly cluster: Cluster
+  readonly apiserver: Apiserver
   readonly form: Form
   readonly signal: AbortSignal
 }
@@ -35,15 +35,15 @@ export function knownOf(observer: RunningObserver): Known {
 
 /** Reads a log as far as it is now; what breaks off is kept and said. */
 export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
-  const { cluster, form, signal } = gathering
+  const { apiserver, form, signal } = gathering
   const transcript = transcribe(form, knownOf(observer))
   const texts: string[] = []
   let problem: string | undefined
   try {
-    for await (const line of readLogLines(cluster, observer, { follow: false, signal }))
+    for await (const line of readLogLines(apiserver, observer, { follow: false, signal }))
       texts.push(transcript.push(line))
   } catch (error) {
-    problem = sentenceOf(error)
+    problem = refusalOf(error)
   }
   const { text, done } = transcript.end(observer.message)
   return gatheredOf(observer, form, done, texts.join('') + text, problem)

@@ -1,10 +1,10 @@
-import { findCluster } from '../../webhook/cluster/access.ts'
-import { type Apiserver, apiserverOf, Refusal } from '../../webhook/cluster/apiserver.ts'
+import type { Apiserver } from '../cluster/apiserver.ts'
+import { isMissing } from '../cluster/refusal.ts'
 import { type Fields, objectsOf } from '../core/json.ts'
 import type { Asked } from '../explain/facts.ts'
-import { sentenceOf } from '../sentence.ts'
-import { UsageError, usageError } from './errors.ts'
-import { kubeconfigFile, NO_CLUSTER } from './kubeconfig-file.ts'
+import { UsageError } from './errors.ts'
+import { openCluster } from './open-cluster.ts'
+import { reasonOf } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 
@@ -17,19 +17,13 @@ export interface Reader {
   look(path: string): Promise<Asked<Fields | undefined>>
 }
 
-/** Whether anything names a cluster: a kubeconfig, or the pod around this process. */
-export function hasCluster(kubeconfig: string | undefined): boolean {
-  return Boolean(kubeconfigFile(kubeconfig) || process.env.KUBERNETES_SERVICE_HOST)
-}
-
 /**
  * Opens a cluster for reading.
  *
  * @throws UsageError when there is none, or its kubeconfig does not hold
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
-  if (!hasCluster(kubeconfig)) throw new UsageError(NO_CLUSTER)
-  const apiserver = apiserverOf(await findCluster(kubeconfigFile(kubeconfig)).catch(usageError))
+  const { apiserver } = await openCluster({ kubeconfig })
   const ask = (path: string, query = {}) =>
     apiserver.ask({ path, query, signal: AbortSignal.timeout(PATIENCE_MS) })
   const get = async (path: string, query?: Readonly<Record<string, string>>) => {
@@ -48,17 +42,6 @@ export async function openReader(kubeconfig: string | undefined): Promise<Reader
     }
   }
   return { apiserver, get, look }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 404
-}
-
-/** Why the apiserver did not answer, or what it answered. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Refusal
-    ? error.message
-    : `the cluster does not answer: ${sentenceOf(error)}`
 }
 
 /** The objects of a list, or why they are not known. */

@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  AdmissionregistrationV1Api,
-  ApiException,
-  type ConfigurationOptions,
-  CoreV1Api,
-  type KubeConfig,
-  type ObservableMiddleware,
-  setHeaderMiddleware,
-} from '@kubernetes/client-node'
+import type { Apiserver, Call } from '../cluster/apiserver.ts'
+import { isConflict, isMissing, Refusal } from '../cluster/refusal.ts'
+import { type Fields, fieldsOrNone, objectsOf } from '../core/json.ts'
 import { type configurationOf, PROBE_LABEL } from '../recording/configuration.ts'
 import { UsageError } from './errors.ts'
-import { refusalOf } from './kubeconfig.ts'
+import { refusalOf } from './refusal.ts'
 
 type Configuration = ReturnType<typeof configurationOf>
 
@@ -19,14 +13,14 @@ const CALL_MS = 10_000
 const REACH_MS = 15_000
 const REMOVE_MS = 30_000
 
-/** The client itself waits for ever. */
-function patient(): ConfigurationOptions<ObservableMiddleware> {
-  const agent = setHeaderMiddleware('User-Agent', 'ridealong')
-  const pre: ObservableMiddleware['pre'] = (request) => {
-    request.setSignal(AbortSignal.timeout(CALL_MS))
-    return agent.pre(request)
-  }
-  return { middleware: [{ ...agent, pre }] }
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+
+function ask(apiserver: Apiserver, call: Omit<Call, 'signal'>): Promise<Fields> {
+  return apiserver.ask({ ...call, signal: AbortSignal.timeout(CALL_MS) })
+}
+
+function pathOf({ metadata }: Configuration): string {
+  return `${CONFIGURATIONS}/${encodeURIComponent(metadata.name)}`
 }
 
 /**
@@ -36,29 +30,28 @@ function patient(): ConfigurationOptions<ObservableMiddleware> {
  * @throws UsageError where one is there, or with the apiserver's own sentence; nothing is left
  */
 export async function install(
-  config: KubeConfig,
-  body: Configuration,
+  apiserver: Apiserver,
+  configuration: Configuration,
   isForced: boolean,
 ): Promise<void> {
-  const api = config.makeApiClient(AdmissionregistrationV1Api)
-  const { name } = body.metadata
+  const path = pathOf(configuration)
   try {
-    if (isForced) await api.deleteMutatingWebhookConfiguration({ name }, patient()).catch(isGone)
-    await api.createMutatingWebhookConfiguration({ body }, patient())
+    if (isForced) await ask(apiserver, { path, delete: {} }).catch(mustBeMissing)
+    await ask(apiserver, { path: CONFIGURATIONS, create: configuration })
   } catch (error) {
     // Without an answer it may be there and it may not.
-    if (!(error instanceof ApiException)) await removeOnce(config, body).catch(() => {})
+    if (!(error instanceof Refusal)) await removeOnce(apiserver, configuration).catch(() => {})
     throw new UsageError(
-      error instanceof ApiException && error.code === 409
-        ? `MutatingWebhookConfiguration ${name} is there already: another recording runs, or one was killed; --force replaces it, --name gives this one another`
+      isConflict(error)
+        ? `MutatingWebhookConfiguration ${configuration.metadata.name} is there already: another recording runs, or one was killed; --force replaces it, --name gives this one another`
         : `the apiserver takes no MutatingWebhookConfiguration: ${refusalOf(error)}`,
     )
   }
 }
 
 /** @throws whatever is not the apiserver's word that it is not there */
-function isGone(error: unknown): void {
-  if (!(error instanceof ApiException) || error.code !== 404) throw error
+function mustBeMissing(error: unknown): void {
+  if (!isMissing(error)) throw error
 }
 
 /**
@@ -68,16 +61,17 @@ function isGone(error: unknown): void {
  * @throws UsageError with what is in the way
  */
 export async function untilCalled(
-  config: KubeConfig,
+  apiserver: Apiserver,
   url: string,
   probe: string,
   wasCalled: () => boolean,
 ): Promise<void> {
-  const api = config.makeApiClient(CoreV1Api)
   const metadata = { generateName: 'ridealong-record-', labels: { [PROBE_LABEL]: probe } }
+  const create = { apiVersion: 'v1', kind: 'Namespace', metadata }
+  const call = { path: '/api/v1/namespaces', query: { dryRun: 'All' }, create }
   const end = performance.now() + REACH_MS
   while (!wasCalled()) {
-    await api.createNamespace({ body: { metadata }, dryRun: 'All' }, patient()).catch((error) => {
+    await ask(apiserver, call).catch((error) => {
       throw new UsageError(`the apiserver does not reach ${url}: ${refusalOf(error)}`)
     })
     if (performance.now() > end) {
@@ -93,10 +87,10 @@ export async function untilCalled(
  *
  * @throws UsageError that says what is left and how to take it away
  */
-export async function remove(config: KubeConfig, installed: Configuration): Promise<void> {
+export async function remove(apiserver: Apiserver, installed: Configuration): Promise<void> {
   const end = performance.now() + REMOVE_MS
   for (;;) {
-    const trouble = await removeOnce(config, installed).then(() => undefined, refusalOf)
+    const trouble = await removeOnce(apiserver, installed).then(() => undefined, refusalOf)
     if (trouble === undefined) return
     if (performance.now() > end) {
       const { name } = installed.metadata
@@ -108,16 +102,16 @@ export async function remove(config: KubeConfig, installed: Configuration): Prom
   }
 }
 
-async function removeOnce(config: KubeConfig, { metadata, webhooks }: Configuration) {
-  const api = config.makeApiClient(AdmissionregistrationV1Api)
-  const { name } = metadata
+async function removeOnce(apiserver: Apiserver, configuration: Configuration): Promise<void> {
+  const path = pathOf(configuration)
   try {
-    const there = await api.readMutatingWebhookConfiguration({ name }, patient())
+    const { metadata, webhooks } = await ask(apiserver, { path })
+    const { url } = fieldsOrNone(objectsOf(webhooks)[0]?.clientConfig)
     // The path is of this recording alone.
-    if (there.webhooks?.[0]?.clientConfig.url !== webhooks[0]?.clientConfig.url) return
-    const preconditions = { uid: there.metadata?.uid ?? '' }
-    await api.deleteMutatingWebhookConfiguration({ name, body: { preconditions } }, patient())
+    if (url !== configuration.webhooks[0]?.clientConfig.url) return
+    const { uid } = fieldsOrNone(metadata)
+    await ask(apiserver, { path, delete: { uid } })
   } catch (error) {
-    isGone(error)
+    mustBeMissing(error)
   }
 }

@@ -1,4 +1,5 @@
-import { type Apiserver, Refusal } from '../../webhook/cluster/apiserver.ts'
+import type { Apiserver } from '../cluster/apiserver.ts'
+import { isMissing } from '../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
 import { redactObject } from '../recording/redact.ts'
 
@@ -31,7 +32,7 @@ export async function readNamespaceObjects(
     const [own, ...others] = await Promise.all([ask(path), ...rules])
     return [own, ...others.flat()].map((object) => redactObject(fieldsOrNone(object)))
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return []
+    if (isMissing(error)) return []
     throw error
   }
 }

@@ -1,4 +1,3 @@
-import type { KubeConfig } from '@kubernetes/client-node'
 import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
 import { type Requirement, readSelector } from '../recording/label-selector.ts'
 import { UsageError } from './errors.ts'
@@ -42,16 +41,11 @@ export function readAddress(text: string): Address {
 }
 
 /**
- * The namespaces to record in, as kubectl chooses them.
+ * The namespaces to record in.
  *
  * @throws UsageError for one that observers never ride in
  */
-export function readNamespaces(
-  given: readonly string[] | undefined,
-  config: KubeConfig,
-): readonly string[] {
-  const context = config.getContextObject(config.getCurrentContext())
-  const namespaces = given ?? [context?.namespace || 'default']
+export function readNamespaces(namespaces: readonly string[]): readonly string[] {
   const excluded = namespaces.find((name) => EXCLUDED_NAMESPACES.includes(name))
   if (excluded === undefined) return namespaces
   throw new UsageError(

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { KubeConfig } from '@kubernetes/client-node'
 import { makeAuthority } from '../../certs/make.ts'
-import { findCluster } from '../../webhook/cluster/access.ts'
-import { apiserverOf } from '../../webhook/cluster/apiserver.ts'
+import type { Apiserver } from '../cluster/apiserver.ts'
 import type { Fields } from '../core/json.ts'
 import { configurationOf } from '../recording/configuration.ts'
 import { usageError } from './errors.ts'
-import { readKubeConfig } from './kubeconfig.ts'
+import { openCluster } from './open-cluster.ts'
 import { install, remove, untilCalled } from './record-cluster.ts'
 import { type Ending, openEnding } from './record-ending.ts'
 import { openCaseFolder } from './record-files.ts'
@@ -36,15 +34,15 @@ export async function record(
 ): Promise<boolean> {
   const address = readAddress(options.url)
   const selector = readLabels(options.selector)
-  const config = readKubeConfig(options.kubeconfig)
-  const namespaces = readNamespaces(options.namespace, config)
-  const read = await namespaceReader(options.kubeconfig, namespaces)
+  const { apiserver, namespace } = await openCluster(options)
+  const namespaces = readNamespaces(options.namespace ?? [namespace])
+  const read = await namespaceReader(apiserver, namespaces)
   const folder = await openCaseFolder(dir)
   const ending = openEnding(options.timeout)
   const count = options.count ?? Number.POSITIVE_INFINITY
   const session = startSession({ folder, count, read, print, say, end: ending.end })
   try {
-    await run({ ...options, address, selector, config, namespaces, session, ending })
+    await run({ ...options, address, selector, apiserver, namespaces, session, ending })
   } finally {
     ending.end()
   }
@@ -60,18 +58,17 @@ function say(line: string): void {
 
 /** What may not be read is said now, and not when the first pod has come. */
 async function namespaceReader(
-  kubeconfig: string | undefined,
+  apiserver: Apiserver,
   namespaces: readonly string[],
 ): Promise<(name: string) => Promise<readonly Fields[]>> {
-  const api = apiserverOf(await findCluster(kubeconfig).catch(usageError))
-  for (const name of namespaces) await readNamespaceObjects(api, name).catch(usageError)
-  return (name) => readNamespaceObjects(api, name)
+  for (const name of namespaces) await readNamespaceObjects(apiserver, name).catch(usageError)
+  return (name) => readNamespaceObjects(apiserver, name)
 }
 
 interface Run extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'force'> {
   readonly address: Address
   readonly selector: ReturnType<typeof readLabels>
-  readonly config: KubeConfig
+  readonly apiserver: Apiserver
   readonly namespaces: readonly string[]
   readonly session: Session
   readonly ending: Ending
@@ -79,7 +76,7 @@ interface Run extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'force'> {
 
 /** Listens, then has itself called, until the end; and takes both back in reverse. */
 async function run(options: Run): Promise<void> {
-  const { address, config, session, ending } = options
+  const { address, apiserver, session, ending } = options
   const authority = await makeAuthority()
   const tls = await authority.issue({ names: [address.host] })
   const [secret, probe] = [randomUUID(), randomUUID()]
@@ -88,14 +85,14 @@ async function run(options: Run): Promise<void> {
   const url = `${address.url}/${secret}`
   const configuration = configurationOf({ ...options, url, ca: authority.ca, probe })
   try {
-    await install(config, configuration, options.force === true)
+    await install(apiserver, configuration, options.force === true)
     try {
       const isOver = () => server.wasProbed() || ending.isOver()
-      await untilCalled(config, address.url, probe, isOver)
+      await untilCalled(apiserver, address.url, probe, isOver)
       if (!ending.isOver()) say(`recording pods of ${options.namespaces.join(', ')}; Ctrl-C ends`)
       await ending.ended
     } finally {
-      await remove(config, configuration)
+      await remove(apiserver, configuration)
     }
   } finally {
     await server.close()

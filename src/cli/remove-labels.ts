@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  CoreV1Api,
-  type KubeConfig,
-  PatchStrategy,
-  setHeaderOptions,
-} from '@kubernetes/client-node'
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../cluster/apiserver.ts'
+import { fieldsOrNone, objectsOf } from '../core/json.ts'
 import { ARMED_LABEL } from '../core/keys.ts'
 import { UsageError } from './errors.ts'
-import { refusalOf } from './kubeconfig.ts'
-
-const AS_MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
+import { refusalOf } from './refusal.ts'
 
 /** How often a label is taken off that comes back at once, and the milliseconds between. */
 const TRIES = 10
 const PAUSE_MS = 500
+
+const NAMESPACES = '/api/v1/namespaces'
 
 /**
  * Takes the label that the webhook selects by off all namespaces, and prints a line for each.
@@ -21,17 +17,13 @@ const PAUSE_MS = 500
  * @throws UsageError naming those that keep it, after all were tried
  */
 export async function removeLabels(
-  config: KubeConfig,
+  apiserver: Apiserver,
   print: (text: string) => void,
 ): Promise<void> {
-  const api = config.makeApiClient(CoreV1Api)
-  const { items } = await api.listNamespace({ labelSelector: ARMED_LABEL }).catch((error) => {
-    throw new UsageError(`namespaces keep their label ${ARMED_LABEL}: ${refusalOf(error)}`)
-  })
   const troubles: string[] = []
-  for (const name of items.map(({ metadata }) => metadata?.name ?? '')) {
+  for (const name of await labelled(apiserver)) {
     try {
-      await removeLabel(api, name)
+      await removeLabel(apiserver, name)
       print(`Namespace ${name}: disarmed\n`)
     } catch (error) {
       troubles.push(`Namespace ${name} keeps its label: ${refusalOf(error)}`)
@@ -40,16 +32,29 @@ export async function removeLabels(
   if (troubles.length > 0) throw new UsageError(troubles.join('; '))
 }
 
+async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
+  const query = { labelSelector: ARMED_LABEL }
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+  try {
+    const { items } = await ask({ path: NAMESPACES, query, signal })
+    return objectsOf(items).map(({ metadata }) => String(fieldsOrNone(metadata).name))
+  } catch (error) {
+    throw new UsageError(`namespaces keep their label ${ARMED_LABEL}: ${refusalOf(error)}`)
+  }
+}
+
 /**
  * An apiserver goes on asking a webhook for as long as it has not heard that its configuration is gone, and
  * the webhook puts the label back in the same breath.
  */
-async function removeLabel(api: CoreV1Api, name: string): Promise<void> {
-  const body = { metadata: { labels: { [ARMED_LABEL]: null } } }
-  const request = { name, body, fieldManager: 'ridealong' }
+async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
+  const path = `${NAMESPACES}/${encodeURIComponent(name)}`
+  const query = { fieldManager: 'ridealong' }
+  const patch = { metadata: { labels: { [ARMED_LABEL]: null } } }
   for (let tries = 1; ; tries += 1) {
-    const { metadata } = await api.patchNamespace(request, AS_MERGE_PATCH)
-    if (metadata?.labels?.[ARMED_LABEL] === undefined) return
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+    const { metadata } = await ask({ path, query, patch, signal })
+    if (fieldsOrNone(fieldsOrNone(metadata).labels)[ARMED_LABEL] === undefined) return
     if (tries === TRIES) throw new Error('a webhook sets it again')
     await sleep(PAUSE_MS)
   }

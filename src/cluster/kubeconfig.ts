@@ -1,50 +1,52 @@
-import { existsSync } from 'node:fs'
+import type { RequestOptions } from 'node:https'
+import { delimiter } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { firstLineOf } from '../sentence.ts'
-
-export interface ClusterOptions {
-  readonly kubeconfig?: string
-  readonly context?: string
-  readonly namespace?: string
-}
-
-export interface Cluster {
-  readonly config: KubeConfig
-  /** The namespace that was named, or that of the context, or `default`. */
-  readonly namespace: string
-}
+import type { Cluster } from './access.ts'
 
 /**
- * Finds the cluster as kubectl does: --kubeconfig, KUBECONFIG, ~/.kube/config, the pod that this
- * runs in. client-node takes half a second to load, which verbs without a cluster must not pay.
+ * Reads a kubeconfig, or the several that KUBECONFIG can name, as kubectl does: with client
+ * certificates, tokens, plugins that bring them, and proxies. client-node takes half a second to load,
+ * and is loaded only here.
  *
- * @throws an error that names the file and what is wrong with it
+ * @param context the context to take in place of the current one
+ * @throws an error that names the file which does not hold
  */
-export async function findCluster(options: ClusterOptions): Promise<Cluster> {
+export async function readKubeconfig(
+  files: readonly string[],
+  context: string | undefined,
+): Promise<Cluster> {
   const { KubeConfig } = await import('@kubernetes/client-node')
-  const config = new KubeConfig()
-  load(config, options.kubeconfig)
-  if (options.context !== undefined) choose(config, options.context)
-  if (!config.getCurrentCluster()?.server)
-    throw new Error('the kubeconfig names no cluster: set a current context, or use --context')
-  const named = config.getContextObject(config.getCurrentContext())?.namespace
-  return { config, namespace: options.namespace ?? named ?? 'default' }
+  const source = files.join(delimiter)
+  const [found = new KubeConfig(), ...others] = files.map((file) => load(new KubeConfig(), file))
+  for (const other of others) found.mergeConfig(other)
+  if (context !== undefined) choose(found, context, source)
+  const { server, proxyUrl } = found.getCurrentCluster() ?? {}
+  if (!server) throw new Error(`${source} names no cluster as its current context`)
+  const namespace = found.getContextObject(found.getCurrentContext())?.namespace || undefined
+  const credentials = () => credentialsOf(found, proxyUrl !== undefined)
+  return { server, source, namespace, credentials }
 }
 
-function load(config: KubeConfig, file: string | undefined): void {
-  if (file !== undefined && !existsSync(file))
-    throw new Error(`cannot read ${file}: there is no such file`)
+function load(config: KubeConfig, path: string): KubeConfig {
   try {
-    if (file === undefined) config.loadFromDefault()
-    else config.loadFromFile(file)
+    config.loadFromFile(path)
+    return config
   } catch (error) {
-    throw new Error(`cannot use ${file ?? 'the kubeconfig'}: ${firstLineOf(error)}`)
+    throw new Error(`${path} holds no kubeconfig: ${firstLineOf(error)}`)
   }
 }
 
-function choose(config: KubeConfig, context: string): void {
+function choose(config: KubeConfig, context: string, source: string): void {
   const known = config.getContexts().map(({ name }) => name)
   if (!known.includes(context))
-    throw new Error(`the kubeconfig has no context ${context}; it has ${known.join(', ')}`)
+    throw new Error(`${source} has no context ${context}; it has ${known.join(', ')}`)
   config.setCurrentContext(context)
+}
+
+/** The library's own agent keeps the authority and the certificate of the first call. */
+async function credentialsOf(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
+  const options: RequestOptions = {}
+  await config.applyToHTTPSOptions(options)
+  return hasProxy ? options : { ...options, agent: false }
 }

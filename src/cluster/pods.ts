@@ -1,29 +1,37 @@
 import { podsOf } from '../collect/observers.ts'
 import type { Chosen } from '../collect/workload.ts'
 import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
-import { askJson } from './api.ts'
-import type { Cluster } from './kubeconfig.ts'
+import { type Apiserver, REQUEST_TIMEOUT_MS } from './apiserver.ts'
 
 /** As many pods as kubectl asks for at once. */
 const PAGE = '500'
 
+/** No page takes an apiserver so long, unless it has gone. */
+const SILENCE_MS = 20_000
+
 /**
- * The pods that were chosen, as the apiserver answers.
+ * The pods of a namespace that were chosen, as the apiserver answers.
  *
- * @throws ApiProblem where it refuses, does not answer, or has no pod of that name
+ * @throws Refusal, also where there is no pod of that name, or an error of the network
  */
-export async function listPods(cluster: Cluster, chosen: Chosen): Promise<readonly Fields[]> {
-  const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/pods`
-  if (chosen.by === 'name')
-    return [fieldsOrNone(await askJson(cluster.config, `${path}/${chosen.name}`, {}))]
+export async function listPods(
+  { ask }: Apiserver,
+  namespace: string,
+  chosen: Chosen,
+): Promise<readonly Fields[]> {
+  const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`
+  const get = (path: string, query = {}) => {
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+    return ask({ path, query, signal, silenceMs: SILENCE_MS })
+  }
+  if (chosen.by === 'name') return [await get(`${root}/${chosen.name}`)]
   const pods: Fields[] = []
   let next: string | undefined
   do {
     const from = next === undefined ? {} : { continue: next }
-    const query = { labelSelector: chosen.selector, limit: PAGE, ...from }
-    const list = await askJson(cluster.config, path, query)
+    const list = await get(root, { labelSelector: chosen.selector, limit: PAGE, ...from })
     pods.push(...podsOf(list))
-    next = textOf(fieldsOrNone(fieldsOrNone(list).metadata).continue) || undefined
+    next = textOf(fieldsOrNone(list.metadata).continue) || undefined
   } while (next !== undefined)
   return pods
 }

@@ -39,7 +39,7 @@ export function configurationOf({ name, url, ca, namespaces, selector, probe }: 
   const creation = (resource: string, scope: 'Namespaced' | 'Cluster') => [
     { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: [resource], scope },
   ]
-  const chosen = { key: NAMESPACE_NAME, operator: 'In', values: [...namespaces] }
+  const chosen = { key: NAMESPACE_NAME, operator: 'In', values: namespaces }
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
@@ -52,7 +52,7 @@ export function configurationOf({ name, url, ca, namespaces, selector, probe }: 
         failurePolicy: 'Ignore',
         timeoutSeconds: 1,
         namespaceSelector: { matchExpressions: [chosen] },
-        objectSelector: { matchExpressions: selector.map(mutable) },
+        objectSelector: { matchExpressions: selector },
       },
       {
         ...shared(PATHS.probe),
@@ -64,9 +64,4 @@ export function configurationOf({ name, url, ca, namespaces, selector, probe }: 
       },
     ],
   }
-}
-
-/** As the client has them. */
-function mutable({ key, operator, values }: Requirement) {
-  return values === undefined ? { key, operator } : { key, operator, values: [...values] }
 }

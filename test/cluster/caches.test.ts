@@ -2,9 +2,9 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { ARMED_LABEL, KEYS } from '../../src/core/keys.ts'
-import { findCluster } from '../../webhook/cluster/access.ts'
 import { watchCluster } from '../../webhook/cluster/cluster.ts'
 import { PACE, type Pace } from '../../webhook/cluster/pace.ts'
+import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { addedNames, capturedLog, podOf, post, reviewOf, startApp, until } from '../server.ts'
 import { startRelay } from './relay.ts'
 
@@ -50,7 +50,7 @@ async function isArmed(name: string): Promise<boolean> {
 
 /** A replica of the webhook that watches the cluster, behind a network that can fail. */
 async function startReplica(t: Test, pace: Partial<Pace> = {}, isReady = true) {
-  const access = await findCluster(undefined)
+  const access = await clusterToWatch(undefined)
   const relay = await startRelay(t, Number(new URL(access.server).port))
   const { log, lines } = capturedLog()
   const cluster = watchCluster({

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { Refusal } from '../../src/cluster/refusal.ts'
 import { eventOf, type Notice } from '../../src/core/notice.ts'
-import { type Apiserver, Refusal } from './apiserver.ts'
 import type { Pace } from './pace.ts'
 
 export interface AnnounceOptions {

@@ -1,4 +1,4 @@
-import type { Apiserver } from './apiserver.ts'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { createCollection } from './collection.ts'
 import { holderItem, imagesOf, isHeld } from './image-holder.ts'
 import type { Item } from './item.ts'

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { isConflict } from '../../src/cluster/refusal.ts'
 import { type Fields, fieldsOrNone, idOf, textOf } from '../../src/core/json.ts'
 import { sentenceOf } from '../../src/sentence.ts'
-import { type Apiserver, Refusal } from './apiserver.ts'
 import { jittered, type Pace } from './pace.ts'
 
 /** A Lease that several replicas want and one has. */
@@ -57,7 +58,7 @@ export function contend(options: LeaseOptions): Lease {
   const recover = (error: unknown) => {
     stopped.signal.throwIfAborted()
     // Another was first.
-    if (error instanceof Refusal && error.status === 409) return
+    if (isConflict(error)) return
     const trouble = sentenceOf(error)
     if (trouble !== state.trouble) options.onTrouble(trouble)
     state.trouble = trouble

@@ -1,5 +1,5 @@
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
-import type { Apiserver } from './apiserver.ts'
 import type { Item } from './item.ts'
 
 /** So many objects are parsed at once: a second's worth of pods must not wait behind ten thousand. */

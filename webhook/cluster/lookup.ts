@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
 import { NAMESPACE_NAME } from '../../src/core/namespace-name.ts'
-import type { Apiserver } from './apiserver.ts'
 import { namespaceItem, ruleItem } from './item.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Pace } from './pace.ts'

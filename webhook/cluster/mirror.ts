@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { sentenceOf } from '../../src/sentence.ts'
-import type { Apiserver } from './apiserver.ts'
 import type { Collection } from './collection.ts'
 import type { Item } from './item.ts'
 import { list } from './list.ts'

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { Refusal } from '../../src/cluster/refusal.ts'
 import { rearm } from '../../src/core/rearm.ts'
-import { type Apiserver, Refusal } from './apiserver.ts'
 import type { Collection } from './collection.ts'
 import { jittered, type Pace } from './pace.ts'
 

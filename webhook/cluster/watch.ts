@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { type Apiserver, parse } from '../../src/cluster/apiserver.ts'
+import { refusalIn } from '../../src/cluster/refusal.ts'
 import { fieldsOrNone, textOf } from '../../src/core/json.ts'
 import { sentenceOf } from '../../src/sentence.ts'
-import { type Apiserver, parse, refusalIn } from './apiserver.ts'
 import { selecting } from './list.ts'
 
 /** What a watch says: an object as it is now, or was at its end; a bookmark has no news. */

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findCluster } from '../../../webhook/cluster/access.ts'
-import { apiserverOf } from '../../../webhook/cluster/apiserver.ts'
-import { startStandIn } from '../../apiserver.ts'
+import { type Cluster, findCluster, hasCluster } from '../../src/cluster/access.ts'
+import { apiserverOf } from '../../src/cluster/apiserver.ts'
+import { startStandIn } from '../apiserver.ts'
 
 const config = (server: string) => `apiVersion: v1
 kind: Config
@@ -22,13 +22,65 @@ t.test('the file that was named is taken, else that of KUBECONFIG', async (t) =>
   const more = 'apiVersion: v1\nkind: Config\n'
   const folder = t.testdir({ one: config('https://one'), other: config('https://other'), more })
   setEnvironment(t, { KUBECONFIG: join(folder, 'other') })
-  const named = await findCluster(join(folder, 'one'))
-  t.equal(named.server, 'https://one')
-  const found = await findCluster(undefined)
-  t.equal(found.server, 'https://other')
+  t.match(await findCluster({ kubeconfig: join(folder, 'one') }), { server: 'https://one' })
+  t.match(await findCluster({}), { server: 'https://other' })
   setEnvironment(t, { KUBECONFIG: [join(folder, 'one'), join(folder, 'more')].join(delimiter) })
-  t.equal((await findCluster(undefined)).server, 'https://one', 'of several the first says which')
+  t.match(await findCluster({}), { server: 'https://one' }, 'of several the first says which')
 })
+
+t.test('the file of the home folder is for whom it may be', async (t) => {
+  const home = t.testdir({
+    '.kube': { config: config('https://home') },
+    other: config('https://a'),
+  })
+  const { HOME } = process.env
+  process.env.HOME = home
+  t.teardown(() => Object.assign(process.env, { HOME }))
+  setEnvironment(t, { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined })
+  t.match(await findCluster({ mayReadHome: true }), { server: 'https://home' })
+  t.equal(await findCluster({}), undefined)
+  t.strictSame([hasCluster({ mayReadHome: true }), hasCluster({})], [true, false])
+  setEnvironment(t, { KUBECONFIG: join(home, 'other') })
+  t.match(await findCluster({ mayReadHome: true }), { server: 'https://a' }, 'KUBECONFIG wins')
+})
+
+t.test('a context that is named is taken, with its namespace', async (t) => {
+  const context = { cluster: 'c', user: 'u' }
+  const kubeconfig = join(
+    t.testdir({
+      config: JSON.stringify({
+        clusters: [
+          { name: 'c', cluster: { server: 'https://one' } },
+          { name: 'd', cluster: { server: 'https://two' } },
+        ],
+        users: [{ name: 'u', user: { token: 't' } }],
+        contexts: [
+          { name: 'x', context },
+          { name: 'y', context: { ...context, cluster: 'd', namespace: 'hpc' } },
+        ],
+        'current-context': 'x',
+      }),
+    }),
+    'config',
+  )
+  const current = await findCluster({ kubeconfig })
+  t.match(current, { server: 'https://one', source: kubeconfig })
+  t.equal(current?.namespace, undefined)
+  t.match(await findCluster({ kubeconfig, context: 'y' }), {
+    server: 'https://two',
+    namespace: 'hpc',
+  })
+  await t.rejects(findCluster({ kubeconfig, context: 'z' }), {
+    message: `${kubeconfig} has no context z; it has x, y`,
+  })
+})
+
+/** A cluster that must be there. */
+async function found(...args: Parameters<typeof findCluster>): Promise<Cluster> {
+  const cluster = await findCluster(...args)
+  if (cluster === undefined) throw new Error('nothing names a cluster')
+  return cluster
+}
 
 const askVersion = { path: '/api/v1/namespaces', signal: new AbortController().signal }
 
@@ -45,24 +97,27 @@ t.test('a kubeconfig opens the cluster that it names', async (t) => {
       'current-context': 'x',
     }),
   })
-  const api = apiserverOf(await findCluster(join(folder, 'config')))
+  const api = apiserverOf(await found({ kubeconfig: join(folder, 'config') }))
   t.match(await api.ask(askVersion), { items: [] })
   t.strictSame(standIn.authorizations, ['Bearer a-token'])
 })
 
 t.test('a pod opens the cluster around it, with the token of the moment', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
-  const folder = t.testdir({ 'ca.crt': ca, token: 'one\n' })
+  const folder = t.testdir({ 'ca.crt': ca, token: 'one\n', namespace: 'own' })
   setEnvironment(t, {
     KUBECONFIG: undefined,
     KUBERNETES_SERVICE_HOST: '127.0.0.1',
     KUBERNETES_SERVICE_PORT: `${port}`,
   })
-  const api = apiserverOf(await findCluster(undefined, folder))
+  const cluster = await found({}, folder)
+  t.match(cluster, { source: folder, namespace: 'own' })
+  const api = apiserverOf(cluster)
   await api.ask(askVersion)
   writeFileSync(join(folder, 'token'), 'two')
   await api.ask(askVersion)
   t.strictSame(standIn.authorizations, ['Bearer one', 'Bearer two'])
+  t.equal(await findCluster({ context: 'x' }, folder), undefined, 'a pod has no contexts')
 })
 
 t.test('the address of a cluster may be of IPv6', async (t) => {
@@ -71,15 +126,8 @@ t.test('the address of a cluster may be of IPv6', async (t) => {
     KUBERNETES_SERVICE_HOST: 'fd00::1',
     KUBERNETES_SERVICE_PORT: '443',
   })
-  const { server } = await findCluster(undefined, t.testdir({ token: '' }))
-  t.equal(server, 'https://[fd00::1]:443')
-})
-
-t.test('without any there is one sentence that says what would be right', async (t) => {
-  setEnvironment(t, { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined })
-  await t.rejects(findCluster(undefined), {
-    message: /^no cluster to watch: neither --kubeconfig nor KUBECONFIG .* --namespaces FILE/,
-  })
+  const cluster = await findCluster({}, t.testdir({ token: '' }))
+  t.match(cluster, { server: 'https://[fd00::1]:443', namespace: undefined })
 })
 
 t.test('a file that does not hold is named', async (t) => {
@@ -88,7 +136,6 @@ t.test('a file that does not hold is named', async (t) => {
     list: '[]',
     bad: 'a: [',
     'no-context': 'apiVersion: v1\nkind: Config\n',
-    plain: config('http://localhost:8001'),
   })
   for (const [name, message] of [
     ['none', /none holds no kubeconfig: ENOENT/],
@@ -96,10 +143,9 @@ t.test('a file that does not hold is named', async (t) => {
     ['list', /list (holds|names) no /],
     ['bad', /bad holds no kubeconfig: /],
     ['no-context', /no-context names no cluster/],
-    ['plain', /plain: http:\/\/localhost:8001 must begin with https:\/\//],
   ] as const) {
     const path = join(folder, name)
-    const error: Error = await findCluster(path).then(
+    const error: Error = await findCluster({ kubeconfig: path }).then(
       () => new Error('it was taken'),
       (error) => error,
     )
@@ -108,5 +154,5 @@ t.test('a file that does not hold is named', async (t) => {
     t.notMatch(error.message, '\n')
   }
   writeFileSync(join(folder, 'good'), config('https://good'))
-  t.ok(await findCluster(join(folder, 'good')))
+  t.ok(await findCluster({ kubeconfig: join(folder, 'good') }))
 })

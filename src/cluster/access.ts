@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { RequestOptions } from 'node:https'
+import { isIPv6 } from 'node:net'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { readKubeconfig } from './kubeconfig.ts'
+
+/** Where an apiserver is, and what opens it. */
+export interface Access {
+  readonly server: string
+  /** What the next call carries: the authority, and a token or a certificate. They are renewed. */
+  credentials(): Promise<RequestOptions>
+}
+
+/** A cluster that was found. */
+export interface Cluster extends Access {
+  /** What names it: a kubeconfig, several with the delimiter of KUBECONFIG, or a service account's folder. */
+  readonly source: string
+  /** The namespace of the context, or that of the pod around this process, where there is one. */
+  readonly namespace: string | undefined
+}
+
+export interface ClusterOptions {
+  readonly kubeconfig?: string | undefined
+  /** Of the kubeconfig, in place of its current one. */
+  readonly context?: string | undefined
+  /** Whether ~/.kube/config counts, as for kubectl. A server takes no cluster that nobody gave it. */
+  readonly mayReadHome?: boolean
+}
+
+/** Where the kubelet mounts the token of a pod's service account, and the authority. */
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/**
+ * Finds the cluster as kubectl does (client-go tools/clientcmd/loader.go): that of `--kubeconfig`, else of
+ * KUBECONFIG, which may name several files, else of ~/.kube/config, else the one around this pod.
+ *
+ * @returns undefined where none of these is there
+ * @throws an error that names the file which does not hold
+ */
+export async function findCluster(
+  options: ClusterOptions,
+  serviceAccount = SERVICE_ACCOUNT,
+): Promise<Cluster | undefined> {
+  const files = kubeconfigsOf(options)
+  if (files.length > 0) return readKubeconfig(files, options.context)
+  const server = serverAround(options, serviceAccount)
+  if (server === undefined) return undefined
+  const namespace = await readFile(join(serviceAccount, 'namespace'), 'utf8').catch(() => undefined)
+  const credentials = () => readServiceAccount(serviceAccount)
+  return { server, source: serviceAccount, namespace, credentials }
+}
+
+/** Whether anything names a cluster, which may then still not hold. */
+export function hasCluster(options: ClusterOptions): boolean {
+  const isNamed = kubeconfigsOf(options).length > 0
+  return isNamed || serverAround(options, SERVICE_ACCOUNT) !== undefined
+}
+
+function kubeconfigsOf({ kubeconfig, mayReadHome }: ClusterOptions): readonly string[] {
+  if (kubeconfig) return [kubeconfig]
+  const { KUBECONFIG = '' } = process.env
+  const files = KUBECONFIG.split(delimiter).filter((file) => file !== '')
+  if (files.length > 0 || !mayReadHome) return files
+  const own = join(homedir(), '.kube', 'config')
+  return existsSync(own) ? [own] : []
+}
+
+/** The apiserver of the pod that this runs in. A pod has no contexts to choose from. */
+function serverAround({ context }: ClusterOptions, serviceAccount: string): string | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
+  if (context !== undefined || !host || !port) return undefined
+  if (!existsSync(join(serviceAccount, 'token'))) return undefined
+  return `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * The token and the authority as they are now: the kubelet replaces a token within its hour
+ * (kubernetes.io/docs/tasks/run-application/access-api-from-pod). Reading them takes no library;
+ * @kubernetes/client-node would cost every replica 50 MB and half a second.
+ */
+async function readServiceAccount(folder: string): Promise<RequestOptions> {
+  const read = (name: string) => readFile(join(folder, name), 'utf8')
+  const [ca, token] = await Promise.all([read('ca.crt'), read('token')])
+  return { ca, agent: false, headers: { authorization: `Bearer ${token.trim()}` } }
+}

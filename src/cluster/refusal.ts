@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { fieldsOrNone, textOf } from '../core/json.ts'
+
+/** The apiserver's own no, or the ERROR event of a watch (meta/v1 Status). */
+export class Refusal extends Error {
+  readonly status: number
+  /** In the apiserver's own words. */
+  readonly said: string
+
+  constructor(status: number, said: string) {
+    super(`the apiserver says ${status}: ${said}`)
+    this.status = status
+    this.said = said
+  }
+}
+
+/** Whether the apiserver knows no such object, or no such kind. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 404
+}
+
+/** Whether there is such an object already, or another version of it than the one that was read. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 409
+}
+
+const NO_REASON = 'no reason'
+
+/** The refusal that an answer is. The apiserver's has a Status that says why, a proxy's before it anything. */
+export async function readRefusal(response: IncomingMessage): Promise<Refusal> {
+  const body = await text(response).catch(() => '')
+  const { statusCode = 0, statusMessage = '' } = response
+  return new Refusal(statusCode, messageOf(body) ?? (statusMessage || NO_REASON))
+}
+
+function messageOf(body: string): string | undefined {
+  try {
+    return textOf(fieldsOrNone(JSON.parse(body)).message)
+  } catch {
+    return undefined
+  }
+}
+
+/** The refusal that a Status object stands for. */
+export function refusalIn(status: unknown): Refusal {
+  const { code, message } = fieldsOrNone(status)
+  return new Refusal(typeof code === 'number' ? code : 0, textOf(message) ?? NO_REASON)
+}
