@@ -38,9 +38,11 @@ function add_to(who, field, key, now) {
   A[key][field] = now
 }
 
-# A process that is gone was waited for by its parent, whose children's counters have all of it now.
+# A process that is gone was waited for by its parent, whose children's counters have all of it now; where the
+# parent is gone too, by whom that one left behind.
 function credit_parent(key,    parent) {
   parent = PARENT[key]
+  while (parent in C && SEEN[parent] != LOOK) parent = PARENT[parent]
   if (!(parent in C)) return
   CREDIT[parent]["cpu"] += C[key]["ut"] + C[key]["st"] + C[key]["cut"] + C[key]["cst"]
   CREDIT[parent]["rb"] += C[key]["whole_rb"]

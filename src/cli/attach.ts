@@ -1,4 +1,6 @@
+import { Refusal } from '../../webhook/cluster/apiserver.ts'
 import { type Attached, ephemeral } from '../attach/ephemeral.ts'
+import type { Attachment } from '../attach/show.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import { UsageError } from './errors.ts'
@@ -20,10 +22,9 @@ const START_SECONDS = 60
 /**
  * `ridealong attach POD --metric M`: observes a pod that already runs, with an ephemeral container.
  *
- * @returns what was done, and how to read the log
  * @throws UsageError when the pod, the request, the cluster or one of its policies stands in the way
  */
-export async function attach(name: string, options: AttachOptions): Promise<string> {
+export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
   const { namespace, metric } = options
   const asked = {
     metric,
@@ -33,18 +34,19 @@ export async function attach(name: string, options: AttachOptions): Promise<stri
   const { catalog } = await settingsOf(options)
   const reader = await openReader(options.kubeconfig)
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
-  const pod = await reader.get(`${path}/pods/${encodeURIComponent(name)}`)
-  if (pod === undefined) throw new UsageError(`namespace ${namespace} has no pod ${name}`)
+  const at = `${path}/pods/${encodeURIComponent(name)}`
   // Who may not read the namespace hears from the apiserver itself what it enforces.
   const found = await reader.look(path)
   const object = 'value' in found ? found.value : undefined
   const place = { catalog, namespace: readNamespace(namespace, object) }
-  const attached = ephemeral(pod, asked, place)
-  if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
-  const at = `${path}/pods/${encodeURIComponent(name)}`
-  await add(reader, at, pod, attached.container)
+  const target = await add(reader, at, (pod) => {
+    if (pod === undefined) throw new UsageError(`namespace ${namespace} has no pod ${name}`)
+    const attached = ephemeral(pod, asked, place)
+    if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
+    return attached
+  })
   await started(reader, at, metric)
-  return said(name, options, attached)
+  return { namespace, pod: name, container: metric, target }
 }
 
 function pairsOf(pairs: readonly string[] = []): ReadonlyMap<string, string> {
@@ -57,23 +59,53 @@ function pairsOf(pairs: readonly string[] = []): ReadonlyMap<string, string> {
   )
 }
 
-/** The version that was read goes along: an ephemeral container that came meanwhile must not be lost. */
+/** As often as client-go tries what was written in between (util/retry, DefaultRetry). */
+const TRIES = 5
+
+type Whole = Exclude<Attached, { readonly problem: string }>
+
+/**
+ * Adds what is made of the pod as it is, and of the pod as it is then where a kubelet or a controller wrote it in between.
+ *
+ * @returns the container that is observed
+ */
 async function add(
+  reader: Reader,
+  at: string,
+  make: (pod: Fields | undefined) => Whole,
+): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const pod = await reader.get(at)
+    const { container, target } = make(pod)
+    try {
+      await patch(reader, at, pod ?? {}, container)
+      return target
+    } catch (error) {
+      if (isConflict(error) && tries < TRIES) continue
+      throw new UsageError(`no ephemeral container can be added: ${reasonOf(error)}`)
+    }
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 409
+}
+
+/** The version that was read goes along: an ephemeral container that came meanwhile must not be lost. */
+async function patch(
   { apiserver }: Reader,
   at: string,
-  pod: Fields,
+  { metadata, spec }: Fields,
   container: Fields,
 ): Promise<void> {
-  const { resourceVersion } = fieldsOrNone(pod.metadata)
-  const before = listOrNone(fieldsOrNone(pod.spec).ephemeralContainers)
+  const { resourceVersion } = fieldsOrNone(metadata)
+  const before = listOrNone(fieldsOrNone(spec).ephemeralContainers)
   const patch = {
     metadata: { resourceVersion },
     spec: { ephemeralContainers: [...before, container] },
   }
   const signal = AbortSignal.timeout(PATIENCE_MS)
-  await apiserver.ask({ path: `${at}/ephemeralcontainers`, patch, signal }).catch((error) => {
-    throw new UsageError(`no ephemeral container can be added: ${reasonOf(error)}`)
-  })
+  await apiserver.ask({ path: `${at}/ephemeralcontainers`, patch, signal })
 }
 
 /** @throws UsageError saying why the kubelet does not start the observer */
@@ -96,16 +128,4 @@ async function started(reader: Reader, at: string, name: string): Promise<void> 
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
   throw new UsageError(`${name} was added and does not start: ${why}`)
-}
-
-function said(
-  name: string,
-  { metric, namespace }: AttachOptions,
-  { target }: Extract<Attached, { target: string }>,
-): string {
-  return [
-    `${metric} observes container ${target} of pod ${name}. Read its log with:`,
-    `  kubectl logs -n ${namespace} ${name} -c ${metric} -f`,
-    '',
-  ].join('\n')
 }

@@ -1,18 +1,32 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { FORMS } from '../form.ts'
 import { EXIT } from './errors.ts'
 import { examples, print, wholeNumber, withCluster } from './options.ts'
 
 /** Declares the verb `doctor`. */
 export function addDoctor(program: Command): void {
-  withCluster(program.command('doctor').description('check that the apiserver gets answers'))
+  withCluster(program.command('doctor'))
+    .description('check an installation, from its certificate to a pod that asks')
+    .option('-n, --namespace <name>', 'where a pod that asks is tried, and not kept', 'default')
+    .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
     .option('--status-url <url>', "the webhook's status port, to ask it too; http or tcp")
-    .addHelpText('after', examples('doctor', 'doctor --status-url http://localhost:8080'))
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .addHelpText(
+      'after',
+      examples(
+        'doctor',
+        'doctor -n hpc -o json | jq .outcome',
+        'doctor --status-url http://localhost:8080',
+      ),
+    )
     .action(async (options) => {
-      const { doctor, linesOf } = await import('./doctor.ts')
-      const findings = await doctor(options)
-      print(linesOf(findings))
-      const isGood = findings.every(({ problem }) => problem === undefined)
-      process.exitCode = isGood ? EXIT.ok : EXIT.no
+      const [{ doctor, exitOf }, { shown }] = await Promise.all([
+        import('./doctor.ts'),
+        import('../doctor/show.ts'),
+      ])
+      const checks = await doctor(options)
+      print(shown(checks, options.output))
+      process.exitCode = exitOf(checks)
     })
 }
 

@@ -1,7 +1,10 @@
+import type { Settings } from '../core/answer.ts'
 import { type Fields, objectsOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
+import { catalogOf, heldImagesOf, type Release } from '../doctor/installation.ts'
 import type { Asked, Facts } from '../explain/facts.ts'
 import type { Reader } from './reader.ts'
+import { readRelease } from './release-facts.ts'
 import { type KnownSettings, type SettingOptions, settingsOf } from './settings.ts'
 import { readWebhookFacts } from './webhook-facts.ts'
 
@@ -27,8 +30,10 @@ export async function factsFrom(
   reader: Reader | undefined,
   documents: ReadonlyMap<string, Fields> = new Map(),
 ): Promise<FactsOf> {
-  const settings = await settingsOf(options)
+  const known = await settingsOf(options)
   const webhook = reader && (await readWebhookFacts(reader, options.webhookConfiguration))
+  const release = reader && webhook && (await readRelease(reader, webhook))
+  const settings = { ...known, ...offeredBy(release, options) }
   const places = new Map<string, Promise<Place>>()
   return async (about) => {
     const { namespace: name } = about.review
@@ -39,17 +44,29 @@ export async function factsFrom(
   }
 }
 
+/** Unless another catalog is named it is the cluster's own, with the images that its nodes hold. */
+function offeredBy(
+  release: Release | undefined,
+  { catalog: folder, observerImage }: FactOptions,
+): Partial<Offered> {
+  const catalog = catalogOf(release)
+  if (catalog === undefined || folder !== undefined || observerImage !== undefined) return {}
+  return { catalog, heldImages: heldImagesOf(release) }
+}
+
+type Offered = Pick<Settings, 'catalog' | 'heldImages'>
+
 type Place = Pick<Facts, 'settings' | 'namespace' | 'unread'>
 
 async function placeOf(
-  { catalog, excludedNamespaces, namespaceOf }: KnownSettings,
+  { catalog, heldImages, excludedNamespaces, namespaceOf }: KnownSettings & Offered,
   reader: Reader | undefined,
   document: Fields | undefined,
   name: string,
 ): Promise<Place> {
   if (reader === undefined) {
     const namespace = document === undefined ? namespaceOf(name) : readNamespace(name, document)
-    const settings = { catalog, excludedNamespaces, namespace }
+    const settings = { catalog, heldImages, excludedNamespaces, namespace }
     return { settings, namespace: { value: document }, unread: [] }
   }
   const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
@@ -63,7 +80,7 @@ async function placeOf(
   }
   const namespace = readNamespace(name, object, rules)
   return {
-    settings: { catalog, excludedNamespaces, namespace },
+    settings: { catalog, heldImages, excludedNamespaces, namespace },
     namespace: found && 'problem' in found ? found : { value: object },
     unread: [found, limitRanges, resourceQuotas].flatMap((one) =>
       one !== undefined && 'problem' in one ? [one.problem] : [],

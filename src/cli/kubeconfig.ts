@@ -4,21 +4,20 @@ import { fieldsOrNone, textOf } from '../core/json.ts'
 import { firstLineOf, sentenceOf } from '../sentence.ts'
 import { messageOf } from '../status-message.ts'
 import { UsageError } from './errors.ts'
+import { kubeconfigFile, NO_CLUSTER } from './kubeconfig-file.ts'
 
 /** Where the kubelet mounts the token of a pod's service account. */
 const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /**
- * Reads the credentials for a cluster: `--kubeconfig`, else KUBECONFIG, else those that every pod has.
+ * Reads the credentials for a cluster: those of the kubeconfig that kubectl would read, else those that every pod has.
  *
  * @throws UsageError naming the file that does not hold, or saying that there is none
  */
 export function readKubeConfig(path: string | undefined): KubeConfig {
   const config = new KubeConfig()
-  const file = path ?? process.env.KUBECONFIG
-  if (!file && !existsSync(TOKEN)) {
-    throw new UsageError('no cluster: neither --kubeconfig nor KUBECONFIG names a file')
-  }
+  const file = kubeconfigFile(path)
+  if (file === undefined && !existsSync(TOKEN)) throw new UsageError(NO_CLUSTER)
   try {
     if (path !== undefined) config.loadFromFile(path)
     else if (file) config.loadFromDefault()

@@ -7,6 +7,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
 import { addAttach, addExplain } from './pod-verbs.ts'
+import { programName } from './program-name.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
 
@@ -36,7 +37,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 /** Builds the command line. Each verb is thin: it loads a function when it is called, hands it its options, and prints. */
 function buildProgram(): Command {
-  const program = new Command('ridealong')
+  const program = new Command(programName(process.argv[1]))
     .description('Observers that ride along in pods another operator owns')
     .version(manifest.version)
     .configureHelp({ showGlobalOptions: true })

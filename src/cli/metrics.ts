@@ -1,6 +1,6 @@
-import { stringify } from 'yaml'
 import { loadCatalog } from '../catalog/load.ts'
 import type { Metric } from '../core/catalog.ts'
+import { cleanYaml } from '../manifest/print.ts'
 import { UsageError, usageError } from './errors.ts'
 import type { SettingOptions } from './settings.ts'
 
@@ -24,7 +24,7 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
   }
   if (output === 'json') return `${JSON.stringify(chosen.map(plainOf), null, 2)}\n`
   if (output === 'yaml')
-    return chosen.map((metric) => `---\n${stringify(plainOf(metric))}`).join('')
+    return chosen.map((metric) => `---\n${cleanYaml(plainOf(metric))}`).join('')
   return chosen
     .map((metric) => `${name === undefined ? lineOf(metric) : pageOf(metric)}\n`)
     .join('')

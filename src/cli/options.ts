@@ -18,16 +18,21 @@ export function withNamespaces(command: Command): Command {
   )
 }
 
-/** The help's last part. */
-export function examples(...lines: readonly string[]): string {
-  return ['', 'Examples:', ...lines.map((line) => `  $ ridealong ${line}`)].join('\n')
+/** The help's last part: how the verb is called, by the name that its program was called by. */
+export function examples(...lines: readonly string[]): (context: HelpContext) => string {
+  return ({ command: { parent } }) => {
+    const name = parent?.name() ?? ''
+    return ['', 'Examples:', ...lines.map((line) => `  $ ${name} ${line}`)].join('\n')
+  }
 }
+
+type HelpContext = { readonly command: Command }
 
 /** The option of every verb that speaks to a cluster. */
 export function withCluster(command: Command): Command {
   return command.option(
     '--kubeconfig <file>',
-    'the cluster (default: KUBECONFIG, else the one around this pod)',
+    'the cluster (default: as kubectl finds it, else the one around this pod)',
   )
 }
 

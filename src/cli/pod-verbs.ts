@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander'
-import type { Form } from '../explain/show.ts'
+import { FORMS } from '../form.ts'
 import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
-
-const FORMS = ['text', 'json', 'yaml'] as const satisfies readonly Form[]
 
 /** Declares the verb `explain`. */
 export function addExplain(program: Command): void {
@@ -47,17 +45,27 @@ export function addAttach(program: Command): void {
     .option('-n, --namespace <name>', 'where the pod is', 'default')
     .option('--target-container <name>', 'the container to observe')
     .option('--option <name=value...>', 'an option of the metric, as rate=5')
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
     .addHelpText(
       'after',
       [
-        examples(
-          'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
-          'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
-        ),
         '',
         'An ephemeral container stays until its pod is gone. Where the pod shares no process namespace it is',
         "killed with its target's process 1, before it has closed its log: completions=N ends it by itself.",
       ].join('\n'),
     )
-    .action(async (pod, options) => print(await (await import('./attach.ts')).attach(pod, options)))
+    .addHelpText(
+      'after',
+      examples(
+        'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
+        'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
+      ),
+    )
+    .action(async (pod, options) => {
+      const [{ attach }, { shown }] = await Promise.all([
+        import('./attach.ts'),
+        import('../attach/show.ts'),
+      ])
+      print(shown(await attach(pod, options), options.output))
+    })
 }

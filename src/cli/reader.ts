@@ -1,9 +1,10 @@
 import { findCluster } from '../../webhook/cluster/access.ts'
 import { type Apiserver, apiserverOf, Refusal } from '../../webhook/cluster/apiserver.ts'
-import type { Fields } from '../core/json.ts'
+import { type Fields, objectsOf } from '../core/json.ts'
 import type { Asked } from '../explain/facts.ts'
 import { sentenceOf } from '../sentence.ts'
 import { UsageError, usageError } from './errors.ts'
+import { kubeconfigFile, NO_CLUSTER } from './kubeconfig-file.ts'
 
 const PATIENCE_MS = 10_000
 
@@ -16,10 +17,9 @@ export interface Reader {
   look(path: string): Promise<Asked<Fields | undefined>>
 }
 
-/** Whether anything names a cluster: an option, KUBECONFIG, or the pod around this process. */
+/** Whether anything names a cluster: a kubeconfig, or the pod around this process. */
 export function hasCluster(kubeconfig: string | undefined): boolean {
-  const { KUBECONFIG, KUBERNETES_SERVICE_HOST } = process.env
-  return Boolean(kubeconfig || KUBECONFIG || KUBERNETES_SERVICE_HOST)
+  return Boolean(kubeconfigFile(kubeconfig) || process.env.KUBERNETES_SERVICE_HOST)
 }
 
 /**
@@ -28,9 +28,8 @@ export function hasCluster(kubeconfig: string | undefined): boolean {
  * @throws UsageError when there is none, or its kubeconfig does not hold
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
-  if (!hasCluster(kubeconfig))
-    throw new UsageError('no cluster: neither --kubeconfig nor KUBECONFIG names a file')
-  const apiserver = apiserverOf(await findCluster(kubeconfig).catch(usageError))
+  if (!hasCluster(kubeconfig)) throw new UsageError(NO_CLUSTER)
+  const apiserver = apiserverOf(await findCluster(kubeconfigFile(kubeconfig)).catch(usageError))
   const ask = (path: string, query = {}) =>
     apiserver.ask({ path, query, signal: AbortSignal.timeout(PATIENCE_MS) })
   const get = async (path: string, query?: Readonly<Record<string, string>>) => {
@@ -60,4 +59,9 @@ export function reasonOf(error: unknown): string {
   return error instanceof Refusal
     ? error.message
     : `the cluster does not answer: ${sentenceOf(error)}`
+}
+
+/** The objects of a list, or why they are not known. */
+export function listed(list: Asked<Fields | undefined>): Asked<readonly Fields[]> {
+  return 'problem' in list ? list : { value: objectsOf(list.value?.items) }
 }

@@ -73,7 +73,7 @@ async function writeCase(folder: string, review: Fields): Promise<boolean> {
 }
 
 function documentOf(object: Fields): string {
-  return stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })
+  return stringify(object, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
 }
 
 /** Whoever reads it meanwhile sees all of it or what was there before. */

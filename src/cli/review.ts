@@ -1,9 +1,9 @@
 import { styleText } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
-import { stringify } from 'yaml'
 import type { PodAnswer } from '../core/answer.ts'
 import { applied, type Operation } from '../core/patch.ts'
 import type { Review } from '../core/review.ts'
+import { cleanYaml } from '../manifest/print.ts'
 import { readRecording } from './recording.ts'
 import { answererOf, type SettingOptions } from './settings.ts'
 
@@ -28,7 +28,7 @@ export async function review(
 
 const SHOW: Readonly<Record<Output, (file: string, review: Review, answer: PodAnswer) => string>> =
   {
-    decision: (file, review, answer) => `---\n${stringify(summaryOf(file, review, answer))}`,
+    decision: (file, review, answer) => `---\n${cleanYaml(summaryOf(file, review, answer))}`,
     response: (_file, _review, { response }) => `${JSON.stringify(response)}\n`,
     patch: (_file, _review, { operations }) => `${JSON.stringify(operations)}\n`,
     pod: (_file, { object }, { operations }) => `---\n${yamlOf(applied(object, operations))}`,
@@ -64,7 +64,7 @@ export function diffOf({ object }: Review, operations: readonly Operation[]): st
 
 /** YAML without anchors, which stand for what observers share; nothing for what is not there. */
 function yamlOf(object: unknown): string {
-  return object == null ? '' : stringify(object, { aliasDuplicateObjects: false })
+  return object == null ? '' : cleanYaml(object)
 }
 
 /** Colours on a terminal alone: styleText looks at standard output and at NO_COLOR. */

@@ -1,12 +1,5 @@
 import { type Command, Option } from 'commander'
-import {
-  examples,
-  namespacedName,
-  namespaceName,
-  wholeNumber,
-  withCluster,
-  withNamespaces,
-} from './options.ts'
+import { examples, namespacedName, namespaceName, wholeNumber, withNamespaces } from './options.ts'
 
 /** Declares the verb `serve`. */
 export function addServe(program: Command): void {
@@ -45,7 +38,11 @@ export function addServe(program: Command): void {
 
 /** The options that say where the server learns about namespaces and nodes. */
 function withSources(command: Command): Command {
-  return withCluster(command)
+  return command
+    .option(
+      '--kubeconfig <file>',
+      'the cluster (default: KUBECONFIG, else the one around this pod)',
+    )
     .addOption(
       new Option(
         '--namespaces <file>',

@@ -50,7 +50,7 @@ function statusFinding(out: CameOut): Finding {
 function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] {
   const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
   if (then === undefined || then === revision) return []
-  const sentence = `the pod was made with catalog ${String(then)}, this command has ${revision}; --catalog and --observer-image give it the webhook's`
+  const sentence = `the pod was made with catalog ${String(then)}, and is explained with ${revision}; --catalog and --observer-image name another`
   return [find('catalog', 'look', sentence)]
 }
 

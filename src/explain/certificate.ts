@@ -82,3 +82,9 @@ function validityProblem(
 function nameOf(issuer: string): string {
   return issuer.replaceAll('\n', ', ') || 'nobody named'
 }
+
+/** When the first of the certificates of a text of PEM ends, in milliseconds since 1970. */
+export function endOf(pem: string): number {
+  const [first] = certificatesIn(pem) ?? []
+  return first?.validToDate.getTime() ?? 0
+}

@@ -34,7 +34,7 @@ export function explain(facts: Facts): Explanation {
   const answer = answerPod(cameAs(facts), settingsFor(facts))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
-  const knowsImages = out?.outcome === 'injected' || facts.settings.heldImages !== undefined
+  const knowsImages = out?.outcome === 'injected' || settingsFor(facts).heldImages !== undefined
   const rules = ruleFindings(stopped, requestOf(facts), knowsImages)
   const created = facts.created
     ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
@@ -62,11 +62,11 @@ function cameAs({ review, created }: Facts): Review {
   return created === undefined ? review : { ...review, object: asItCame(created) }
 }
 
-/** A quota already counts the pod that is there, so it is not asked again. */
+/** Of a pod that is there, what nodes hold now says nothing, and a quota counts it already. */
 function settingsFor({ settings, created }: Facts): Facts['settings'] {
-  return created === undefined
-    ? settings
-    : { ...settings, namespace: { ...settings.namespace, quotas: [] } }
+  if (created === undefined) return settings
+  const namespace = { ...settings.namespace, quotas: [] }
+  return { ...settings, namespace, heldImages: undefined }
 }
 
 function stoppedThen(out: CameOut | undefined, { decision }: PodAnswer): Stopped | undefined {

@@ -1,13 +1,12 @@
-import { stringify } from 'yaml'
+import type { Form } from '../form.ts'
+import { cleanYaml } from '../manifest/print.ts'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
-
-export type Form = 'text' | 'json' | 'yaml'
 
 /** Explanations as they are printed: as text, as a list in JSON, or as documents of YAML. */
 export function shown(explanations: readonly Explanation[], form: Form): string {
   if (form === 'json') return `${JSON.stringify(explanations, null, 2)}\n`
-  if (form === 'yaml') return explanations.map((one) => `---\n${stringify(one)}`).join('')
+  if (form === 'yaml') return explanations.map((one) => `---\n${cleanYaml(one)}`).join('')
   return explanations.map(textOf).join('\n')
 }
 

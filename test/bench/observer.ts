@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { observer, startPod, until } from '../observers/pod.ts'
 import { timepointsIn } from '../observers/prerequisites.ts'
+import { benchLammps } from './lammps.ts'
 
 const PROCESSES = 64
 const MEBIBYTES = Number(process.env.MEBIBYTES ?? 256)
@@ -22,7 +23,7 @@ time.sleep(100000)`
  * Prints what an observer costs that takes a timepoint of 64 processes each second: the share of one core, and the
  * resident memory of all its processes. Needs Linux, root and 16 GiB; MEBIBYTES says of how many each process has.
  */
-async function bench(): Promise<void> {
+async function benchCost(): Promise<void> {
   const pod = await startPod()
   try {
     await pod.run('app', ['python3', '-c', LOAD])
@@ -70,4 +71,6 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-await bench()
+// Before the processes of the other, which are a load themselves.
+await benchLammps(print)
+await benchCost()

@@ -6,6 +6,8 @@ import { readKubeConfig, refusalOf } from '../../src/cli/kubeconfig.ts'
 import { run } from './command.ts'
 
 delete process.env.KUBECONFIG
+const NOWHERE = t.testdir({})
+process.env.HOME = NOWHERE
 
 const CONFIG = `apiVersion: v1
 kind: Config
@@ -46,6 +48,17 @@ t.test('the file that is named wins over that of the environment', (t) => {
   t.end()
 })
 
+t.test('where nothing else is named it is the one that kubectl reads', async (t) => {
+  process.env.HOME = t.testdir({ '.kube': { config: CONFIG } })
+  t.teardown(() => Object.assign(process.env, { HOME: NOWHERE }))
+  t.equal(readKubeConfig(undefined).getCurrentCluster()?.server, 'https://127.0.0.1:1')
+  t.match(await run(['explain', 'pod/a']), {
+    code: 2,
+    out: '',
+    err: /^ridealong: the cluster does not answer: .*127\.0\.0\.1:1/,
+  })
+})
+
 t.test("a refusal is the apiserver's own sentence, or the number that it answered", (t) => {
   const refused = (body: unknown) => refusalOf(new ApiException(403, 'Unsuccessful', body, {}))
   t.equal(refused({ kind: 'Status', message: 'no' }), 'no')
@@ -60,7 +73,10 @@ t.test('without a cluster a verb ends with a sentence', async (t) => {
   const { code, out, err } = await run(['doctor'])
   t.equal(code, 2)
   t.equal(out, '')
-  t.equal(err, 'ridealong: no cluster: neither --kubeconfig nor KUBECONFIG names a file\n')
+  t.equal(
+    err,
+    'ridealong: no cluster: neither --kubeconfig nor KUBECONFIG names a file, and there is no ~/.kube/config\n',
+  )
   const unplaced = await run(['disarm', '--certificate', 'a'])
   t.equal(unplaced.code, 2)
   t.equal(unplaced.err, 'ridealong: --certificate needs --namespace, where the certificates are\n')

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { run } from './command.ts'
 
-const VERBS = 'serve review test record metrics inject annotate collect report doctor disarm'.split(
-  ' ',
-)
+const VERBS =
+  'serve review test record metrics inject annotate explain attach collect report doctor disarm'.split(
+    ' ',
+  )
 
 for (const verb of VERBS) {
   t.test(`ridealong ${verb} --help says what it does, with examples`, async (t) => {

@@ -2,16 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { dataOf } from '../report/data-of.ts'
 import { run } from './command.ts'
 
 const logs = (name: string) => fileURLToPath(new URL(`../logs/${name}`, import.meta.url))
 const PERF = logs('perf-sysstat-head-format-generated.log')
-
-/** What a page shows, from its source. */
-function dataOf(html: string) {
-  const [, json = ''] = /<script type="application\/json" id="data">(.*)<\/script>/.exec(html) ?? []
-  return JSON.parse(json)
-}
 
 t.test(
   'logs of the Metrics Operator become a page, which says what their numbers are',
@@ -24,9 +19,9 @@ t.test(
     t.match(data.programs, ['python3.8', 'sh'])
     t.match(data.notices[0], /each holds averages since the node started/)
     t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
-    const total = data.columns.findIndex(({ key }: { key: string }) => key === 'cpu_seconds')
-    t.equal(data.rows[1].values[total], null, 'averages add up to nothing')
-    t.ok(data.devices.lines.some(({ program }: { program: string }) => program === 'nvme0n1'))
+    const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
+    t.equal(data.rows[1]?.values[total], null, 'averages add up to nothing')
+    t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
     t.match(out, "these numbers are the node's, not the pod's")
   },
 )

@@ -73,7 +73,7 @@ t.test('the difference has the lines that are added, and no colours in a pipe', 
       `${RANK}: injected perf-sysstat, io-sysstat\n--- pod\n+++ pod with observers\n@@ `,
     ),
   )
-  t.match(out, /\n\+ {4}- name: perf-sysstat\n/)
+  t.match(out, /\n\+ {2}- name: perf-sysstat\n/)
   t.match(out, /\n-\s+shareProcessNamespace: false\n\+\s+shareProcessNamespace: true\n/)
   t.notMatch(out, '\u001b')
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { run } from '../cli/command.ts'
+import { parse, timepointsIn } from '../observers/prerequisites.ts'
 import type { Cluster } from './cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from './images.ts'
 import { kubectl } from './kubectl.ts'
@@ -46,36 +47,44 @@ function attacher(cluster: Cluster, namespace: string) {
     ])
 }
 
+/** Pods that are observed, and what is special about them. */
+const OBSERVED = {
+  alone: {},
+  sharing: { shareProcessNamespace: true },
+  user: { securityContext: { runAsUser: 1000, runAsGroup: 1000 } },
+}
+
 t.test('a pod that runs is observed', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-attach')
   const attach = attacher(cluster, 'explain-attach')
+  const observe = async (name: string, spec: object) => {
+    await runPod(cluster, 'explain-attach', pod(name, spec))
+    const outcome = await attach(name, '--option', 'rate=1', '--option', 'completions=2')
+    const [, command = ''] = outcome.out.split('\n')
+    // The very words that it prints; the log ends as the observer does.
+    const log = await kubectl(cluster, command.trim().split(' ').slice(1))
+    return { name, ...outcome, command, log, again: await attach(name) }
+  }
+  // All at a time: a kubelet takes seconds to start a container, whatever else it does.
+  const pods = Object.entries(OBSERVED).map(([name, spec]) => observe(name, spec))
+  const started = runPod(cluster, 'explain-attach', pod('wrong'))
 
-  for (const [name, spec] of [
-    ['alone', {}],
-    ['sharing', { shareProcessNamespace: true }],
-    ['user', { securityContext: { runAsUser: 1000, runAsGroup: 1000 } }],
-  ] as const) {
+  for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
     await t.test(`one that is ${name}`, async (t) => {
-      await runPod(cluster, 'explain-attach', pod(name, spec))
-      const { code, out, err } = await attach(
-        name,
-        '--option',
-        'rate=1',
-        '--option',
-        'completions=2',
-      )
       t.equal(code, 0, err)
-      const [, command = ''] = out.split('\n')
       t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
-      // The very words that it prints; the log ends as the observer does.
-      const log = await kubectl(cluster, command.trim().split(' ').slice(1))
       t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
       t.match(log, /"container":"app","mode":"container"/)
-      t.equal(log.match(/METRICS OPERATOR TIMEPOINT/g)?.length, 2)
       t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
       t.match(log, /METRICS OPERATOR COLLECTION END/)
-      const again = await attach(name)
+      const { data, metadata } = parse('perf-sysstat', log)
+      t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
+      t.equal(timepointsIn(log), 2)
+      t.equal(data.length, 2, 'every timepoint')
+      for (const { cpu_statistics_task: rows = [] } of data) {
+        t.ok(rows.some(({ program }) => program === 'sh'))
+      }
       t.match(again, {
         code: 2,
         out: '',
@@ -98,19 +107,18 @@ t.test('a pod that runs is observed', async (t) => {
   })
 
   await t.test('what cannot be is said in a sentence', async (t) => {
-    t.match(await attach('nobody'), {
-      code: 2,
-      err: 'ridealong: namespace explain-attach has no pod nobody\n',
-    })
-    await runPod(cluster, 'explain-attach', pod('wrong'))
-    t.match(await attach('wrong', '--target-container', 'main'), {
+    await started
+    const [nobody, target, option] = await Promise.all([
+      attach('nobody'),
+      attach('wrong', '--target-container', 'main'),
+      attach('wrong', '--option', 'rate=0'),
+    ])
+    t.match(nobody, { code: 2, err: 'ridealong: namespace explain-attach has no pod nobody\n' })
+    t.match(target, {
       code: 2,
       err: /pod wrong: unknown-target-container: .* names "main"; the pod has "app"\n$/,
     })
-    t.match(await attach('wrong', '--option', 'rate=0'), {
-      code: 2,
-      err: /invalid-option: .*rate is "0"/,
-    })
+    t.match(option, { code: 2, err: /invalid-option: .*rate is "0"/ })
     t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
       code: 2,
       err: /^ridealong: perf-sysstat was added and does not start: ErrImagePull/,

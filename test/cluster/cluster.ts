@@ -83,8 +83,11 @@ export async function up(kind: Kind, say: Say): Promise<Cluster> {
   }
 }
 
-/** The convention of controller-runtime's envtest: a folder that holds the programs already. */
-async function programsOf(minor: Minor, say: Say): Promise<string> {
+/**
+ * The folder of a version's programs, built where they are not there yet. The variable is the convention of
+ * controller-runtime's envtest: a folder that holds them already.
+ */
+export async function programsOf(minor: Minor, say: Say): Promise<string> {
   const assets = process.env.KUBEBUILDER_ASSETS
   const isThere = assets !== undefined && existsSync(join(assets, 'kubelet'))
   return isThere && minor === MINORS[0] ? assets : tools(`kubernetes-${minor}`, say)

@@ -7,6 +7,7 @@ import type { Cluster } from './cluster.ts'
 import { containerdSocket, PAUSE_IMAGE } from './node.ts'
 import { CACHE, moduleFolder, run } from './tools.ts'
 
+const HERE = fileURLToPath(new URL('.', import.meta.url))
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The images that the Dockerfile makes, one for each target. */
@@ -16,6 +17,11 @@ export const IMAGES = {
 } as const
 
 export type Target = keyof typeof IMAGES
+
+/** The images of applications that tests observe, by the folder of each here. */
+export const APPLICATIONS = { lammps: 'localhost/lammps:test' } as const
+
+export type Application = keyof typeof APPLICATIONS
 
 /** The images that the Dockerfile stands on. No registry has to be reached: stand-ins carry their names. */
 export const DEBIAN_IMAGE = 'docker.io/library/debian:bookworm-slim'
@@ -38,10 +44,12 @@ export async function buildTarget(target: Target, say: (line: string) => void): 
   )
 }
 
-/** Builds an image from a Containerfile in a folder, on the same stand-ins. */
-export async function buildFolder(folder: string, tag: string): Promise<void> {
+/** Builds the image of an application, on the same stand-ins; what did not change is not built again. */
+export async function buildApplication(name: Application, say: (line: string) => void) {
+  say(`building the image ${name}`)
   await buildah(
-    ...['build', '--isolation', 'chroot', '--pull=never', '--layers', '--tag', tag, folder],
+    ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
+    ...['--tag', APPLICATIONS[name], join(HERE, name)],
   )
 }
 

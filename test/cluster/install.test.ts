@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { makeAuthority } from '../../certs/make.ts'
+import { run } from '../cli/command.ts'
 import type { Api } from './api.ts'
 import { startCertManager } from './cert-manager.ts'
 import type { Cluster } from './cluster.ts'
@@ -17,8 +19,9 @@ import {
 import { kubectl } from './kubectl.ts'
 import { miniCluster } from './mini-cluster.ts'
 import { createNamespace, runningCluster } from './running.ts'
-import { run, tools } from './tools.ts'
+import { run as runProgram, tools } from './tools.ts'
 import { until } from './until.ts'
+import { CONFIGURATIONS } from './webhook.ts'
 
 // What one command installs, in a namespace that enforces Pod Security restricted, with the real
 // cert-manager: people annotate, pods are observed, and one command takes all of it away.
@@ -66,9 +69,22 @@ t.test('what one command installs', async (t) => {
     t.match(await helm(release, 'test'), /Phase: +Succeeded/)
   })
 
+  await t.test('the doctor finds nothing wrong, and says what is when something is', async (t) => {
+    await isExamined(t, api, release)
+  })
+
   await t.test('the pods of a MiniCluster are observed in a namespace that asks', async (t) => {
     await annotate(api, 'install-annotated')
     await isObserved(t, cluster, 'install-annotated')
+  })
+
+  await t.test('explain foretells it, with the catalog and the nodes of the cluster', async (t) => {
+    const { outcome, findings } = await foretell(t, cluster)
+    t.equal(outcome, 'injected')
+    t.match(
+      findings.find(({ name }) => name === 'image'),
+      { verdict: 'ok' },
+    )
   })
 
   await t.test('a pod created right after its namespace was annotated is observed', async (t) => {
@@ -90,6 +106,7 @@ t.test('what one command installs', async (t) => {
     const asked = () => statusOf(api, 'install-annotated', {})
     await until('pods are left alone', async () => (await asked()).outcome === 'left')
     t.match(await asked(), { reason: 'observer-unavailable', message: /:absent/ })
+    t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
     await t.rejects(helm(release, 'test'), 'helm test tells')
     await helm(release, 'upgrade', [...words, OWN_OBSERVER])
     await until('observers ride again', async () => (await asked()).outcome === 'injected')
@@ -142,10 +159,107 @@ t.test('what one command installs', async (t) => {
   })
 })
 
+interface Check {
+  readonly name: string
+  readonly verdict: string
+  readonly sentence: string
+}
+
+/** What the doctor says, as a program reads it. */
+async function examine(kubeconfig: string) {
+  const { code, out, err } = await run(['doctor', '--kubeconfig', kubeconfig, '-o', 'json'])
+  const { outcome, checks } = JSON.parse(out || '{}')
+  return { code, err, outcome, checks: (checks ?? []) as readonly Check[] }
+}
+
+/** What explain says of a pod that would come, told nothing of what is installed. */
+async function foretell(t: Test, { kubeconfig }: Cluster) {
+  const file = `${t.testdir({ 'pod.json': JSON.stringify(pod(ASKS)) })}/pod.json`
+  const where = ['--kubeconfig', kubeconfig, '-n', 'install-annotated']
+  const { out } = await run(['explain', '-f', file, ...where, '-o', 'json'])
+  const [said] = JSON.parse(out)
+  return said as { readonly outcome: string; readonly findings: readonly Check[] }
+}
+
+async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promise<void> {
+  const verdicts = (checks: readonly Check[]) =>
+    Object.fromEntries(checks.map((check) => [check.name, check.verdict]))
+  const well = await examine(cluster.kubeconfig)
+  t.match(well, { code: 0, outcome: 'sound', err: '' })
+  t.strictSame(verdicts(well.checks), {
+    'webhook configuration': 'ok',
+    CA: 'ok',
+    certificate: 'ok',
+    failurePolicy: 'ok',
+    Service: 'ok',
+    Deployment: 'ok',
+    catalog: 'ok',
+    image: 'ok',
+    guard: 'ok',
+    namespaces: 'ok',
+    'a namespace that asks': 'ok',
+    'a pod that asks': 'ok',
+  })
+  t.match(well.checks[0], {
+    sentence: `${name} calls Service ${name}/${name}, of release ${name}, version 0.1.0`,
+  })
+
+  const path = `${CONFIGURATIONS}/${name}`
+  const before = (await api.get(path)).body
+  const { ca } = await makeAuthority()
+  await api.merge(path, withoutInjector(before, Buffer.from(ca).toString('base64')))
+  const asked = async () => verdicts((await examine(cluster.kubeconfig)).checks)
+  await until('the apiserver takes the other CA', async () => {
+    return (await asked())['a pod that asks'] === 'no'
+  })
+  const { code, outcome, checks } = await examine(cluster.kubeconfig)
+  t.match({ code, outcome }, { code: 1, outcome: 'faulty' })
+  t.match(
+    checks.filter(({ verdict }) => verdict === 'no'),
+    [
+      { name: 'certificate', sentence: /^caBundle does not verify .*, which CN=.* has issued$/ },
+      { name: 'a namespace that asks', sentence: /^it went on without an answer/ },
+      { name: 'a pod that asks', sentence: /^it went on without an answer/ },
+    ],
+  )
+  const { webhooks, metadata } = before
+  await api.merge(path, { metadata: { annotations: metadata.annotations }, webhooks })
+  await until('all is well again', async () => (await examine(cluster.kubeconfig)).code === 0)
+
+  // Who may do nothing hears that nothing could be found out.
+  const nobody = await examine(await kubeconfigOfNobody(t, cluster))
+  t.match(nobody, { code: 2, outcome: 'unknown' })
+  t.match(nobody.checks[0], {
+    name: 'webhook configuration',
+    verdict: 'unknown',
+    sentence: /cannot list resource/,
+  })
+  t.ok(nobody.checks.every(({ verdict }) => verdict === 'unknown'))
+}
+
+/** Another CA, which cert-manager would replace were it not kept from it. */
+// biome-ignore lint/suspicious/noExplicitAny: a MutatingWebhookConfiguration as the apiserver serves it.
+function withoutInjector({ webhooks }: any, caBundle: string): object {
+  return {
+    metadata: { annotations: { 'cert-manager.io/inject-ca-from': null } },
+    webhooks: webhooks.map((webhook: { clientConfig: object }) => {
+      return { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }
+    }),
+  }
+}
+
+async function kubeconfigOfNobody(t: Test, cluster: Cluster): Promise<string> {
+  const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
+  const config = JSON.parse(await kubectl(cluster, view))
+  const words = ['create', 'token', 'default', '-n', 'install-quiet']
+  config.users[0].user = { token: (await kubectl(cluster, words)).trim() }
+  return `${t.testdir({ kubeconfig: JSON.stringify(config) })}/kubeconfig`
+}
+
 /** The objects of the chart without its hooks, as those who install it without Helm have them. */
 async function rendered({ name }: Release): Promise<string> {
   const program = join(await tools('helm-4', () => {}), 'helm')
-  return run(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
+  return runProgram(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
 }
 
 async function annotate(api: Api, namespace: string): Promise<void> {

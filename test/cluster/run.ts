@@ -1,16 +1,23 @@
 /** Tests on a real Kubernetes: `npm run test:cluster`. */
-import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
-import { type Cluster, down, type Kind, MINORS, type Minor, up } from './cluster.ts'
-import { buildTarget, DEBIAN_IMAGE, IMAGES, load } from './images.ts'
+import { type Cluster, down, type Kind, MINORS, type Minor, programsOf, up } from './cluster.ts'
+import {
+  APPLICATIONS,
+  type Application,
+  buildApplication,
+  buildTarget,
+  DEBIAN_IMAGE,
+  IMAGES,
+  load,
+} from './images.ts'
+import { type Ended, runLane } from './lane.ts'
 import { PAUSE_IMAGE } from './node.ts'
 import { problemOfPrerequisites } from './prerequisites.ts'
 import { type Module, tools } from './tools.ts'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /** Programs that tests use beside Kubernetes and Helm, by the name of the test. */
@@ -22,10 +29,27 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   upheaval: ['cert-manager'],
 }
 
-/** Tests that need no node, and run on an older version too. */
-const WITHOUT_NODE = ['recordings', 'record', 'crds', 'caches', 'beside', 'policies', 'removal']
+/** Applications that tests observe, by the name of the test. */
+const OBSERVED: Readonly<Record<string, readonly Application[]>> = { lammps: ['lammps'] }
+
+/** Tests that need no node: in them pods are only admitted. They run on an older version too. */
+const WITHOUT_NODE = [
+  'recordings',
+  'record',
+  'crds',
+  'caches',
+  'beside',
+  'policies',
+  'removal',
+  'plugin',
+]
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
+
+function tell(what: string, seconds: number): void {
+  taken.push({ what, seconds })
+  say(`${what}: ${seconds.toFixed(0)} s`)
+}
 
 /** Does a part of the work and remembers how long it took. */
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -33,40 +57,37 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } finally {
-    taken.push({ what, seconds: (performance.now() - start) / 1000 })
+    tell(what, (performance.now() - start) / 1000)
   }
 }
 
-async function loadImages(cluster: Cluster): Promise<void> {
+async function loadImages(cluster: Cluster, applications: readonly Application[]): Promise<void> {
   await buildTarget('webhook', say)
   await buildTarget('observer', say)
+  for (const name of applications) await buildApplication(name, say)
   say('handing the images to the node')
-  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES)]) {
+  const observed = applications.map((name) => APPLICATIONS[name])
+  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES), ...observed]) {
     await load(cluster, image)
   }
 }
 
-/** The names of the tests: those of their files. */
-function everyTest(hasNode: boolean): readonly string[] {
-  if (!hasNode) return WITHOUT_NODE
+/** The names of the tests: those of their files. An older version runs without a node. */
+function everyTest(minor: Minor): readonly string[] {
+  if (minor !== MINORS[0]) return WITHOUT_NODE
   const files = readdirSync(HERE).filter((name) => name.endsWith('.test.ts'))
   return files.map((name) => name.replace('.test.ts', ''))
 }
 
-/** One file after the other: they share a cluster. */
-function tap(cluster: Cluster, names: readonly string[]): Promise<boolean> {
-  const env = {
-    ...process.env,
-    KUBECONFIG: cluster.kubeconfig,
-    RIDEALONG_TEST_KUBERNETES: /\d+\.\d+/.exec(cluster.version)?.[0],
-    RIDEALONG_TEST_NODE: cluster.hasNode ? 'yes' : 'no',
-  }
-  const files = names.map((name) => `test/cluster/${name}.test.ts`)
-  const words = ['run', '--disable-coverage', '--jobs=1', '--timeout=900', ...files]
-  const child = spawn('tap', words, { cwd: REPOSITORY, env, stdio: 'inherit' })
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(false)).once('close', (code) => resolve(code === 0))
-  })
+/** What a passed test says is long, and nobody reads it. */
+function onEnd({ name, hasPassed, seconds, output }: Ended): void {
+  tell(`${hasPassed ? 'ok' : 'not ok'} ${name}, ${checksIn(output)} checks`, seconds)
+  if (!hasPassed) process.stdout.write(output)
+}
+
+/** The lines of TAP that are no subtest's sum. */
+function checksIn(tap: string): number {
+  return tap.split('\n').filter((line) => /^ *(not )?ok \d+(?!.* \{$)/.test(line)).length
 }
 
 interface Options {
@@ -74,21 +95,46 @@ interface Options {
   readonly keep?: boolean
 }
 
-/** All of it on a node; on an older version, what needs none. */
-async function test(names: readonly string[], { kubernetes, keep }: Options): Promise<boolean> {
-  const hasNode = kubernetes === MINORS[0]
-  const kind: Kind = { minor: kubernetes, hasNode }
-  const known = everyTest(hasNode)
+/** Runs tests on a cluster of a kind, and ends it. */
+async function testOn(kind: Kind, names: readonly string[], { keep }: Options): Promise<boolean> {
+  const cluster = await timed(`start${kind.hasNode ? ', with a node' : ''}`, () => up(kind, say))
+  const applications = names.flatMap((name) => OBSERVED[name] ?? [])
+  if (kind.hasNode) await timed('images', () => loadImages(cluster, applications))
+  const hasPassed = await runLane(cluster, names, onEnd)
+  if (!keep) await timed(`end${kind.hasNode ? ', with the node' : ''}`, () => down(kind, say))
+  return hasPassed
+}
+
+/**
+ * Those that need no node have a control plane of their own, beside the node of the others: each of the two
+ * waits most of the time.
+ */
+async function test(names: readonly string[], options: Options): Promise<boolean> {
+  const { kubernetes: minor } = options
+  const known = everyTest(minor)
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new Error(`no test ${unknown}; there are ${known.join(', ')}`)
-  const cluster = await timed(`Kubernetes ${kubernetes}`, () => up(kind, say))
   const chosen = names.length === 0 ? known : names
-  const programs = new Set<Module>(['helm-4', ...chosen.flatMap((name) => PROGRAMS[name] ?? [])])
-  for (const program of programs) await timed(program, () => tools(program, say))
-  if (hasNode) await timed('images', () => loadImages(cluster))
-  const hasPassed = await timed('tests', () => tap(cluster, chosen))
-  if (!keep) await timed('end', () => down(kind, say))
-  return hasPassed
+  await timed(`Kubernetes ${minor}`, () => programsOf(minor, say))
+  for (const program of modulesOf(chosen)) await timed(program, () => tools(program, say))
+  const lanes = [true, false].map((hasNode) => ({
+    kind: { minor, hasNode },
+    names: chosen.filter((name) => needsNode(name) === hasNode),
+  }))
+  const ends = await Promise.all(
+    lanes
+      .filter((lane) => lane.names.length > 0)
+      .map((lane) => testOn(lane.kind, lane.names, options)),
+  )
+  return ends.every((hasPassed) => hasPassed)
+}
+
+function needsNode(name: string): boolean {
+  return !WITHOUT_NODE.includes(name)
+}
+
+function modulesOf(names: readonly string[]): ReadonlySet<Module> {
+  return new Set<Module>(['etcd', 'helm-4', ...names.flatMap((name) => PROGRAMS[name] ?? [])])
 }
 
 const program = new Command('test:cluster')
@@ -112,7 +158,9 @@ Examples:
   $ npm run test:cluster -- --kubernetes 1.30`,
   )
   .action(async (names: readonly string[], options: Options) => {
-    const problem = await problemOfPrerequisites(options.kubernetes === MINORS[0])
+    const withNode =
+      options.kubernetes === MINORS[0] && (names.length === 0 || names.some(needsNode))
+    const problem = await problemOfPrerequisites(withNode)
     if (problem !== undefined) {
       say(`${problem}; the tests on a real Kubernetes are skipped`)
       process.exitCode = process.env.CI === 'true' ? 2 : 0

@@ -130,6 +130,15 @@ t.test('a webhook that was down when the pod was created', async (t) => {
   t.equal(conclusion, 'The pod asked, and the webhook gave no answer when it was created.')
 })
 
+t.test('what nodes hold now is no reason of a pod that is there', async (t) => {
+  const { reason, findings } = explained(CREATED, { ...WELL, heldImages: [] }, CREATED)
+  t.equal(reason, 'webhook-away')
+  t.strictSame(
+    findings.filter(({ verdict }) => verdict === 'no'),
+    [],
+  )
+})
+
 t.test('an annotation that came after the pod', async (t) => {
   const manager = (time: string) => ({
     time,

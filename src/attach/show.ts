@@ -1,0 +1,22 @@
+import type { Form } from '../form.ts'
+import { cleanYaml } from '../manifest/print.ts'
+
+/** An observer that was attached. */
+export interface Attachment {
+  readonly namespace: string
+  readonly pod: string
+  /** The ephemeral container. */
+  readonly container: string
+  /** The container that it observes. */
+  readonly target: string
+}
+
+/** An attachment as it is printed, and the command that reads its log. */
+export function shown(attachment: Attachment, form: Form): string {
+  const { namespace, pod, container, target } = attachment
+  const logs = `kubectl logs -n ${namespace} ${pod} -c ${container} -f`
+  if (form === 'json') return `${JSON.stringify({ ...attachment, logs }, null, 2)}\n`
+  if (form === 'yaml') return cleanYaml({ ...attachment, logs })
+  const done = `${container} observes container ${target} of pod ${pod}. Read its log with:`
+  return `${done}\n  ${logs}\n`
+}

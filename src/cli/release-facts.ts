@@ -1,0 +1,72 @@
+import { holderItem, imagesOf, isHeld } from '../../webhook/cluster/image-holder.ts'
+import { type Fields, fieldsOrNone, idOf, listOrNone, textOf } from '../core/json.ts'
+import type { Holder, Release } from '../doctor/installation.ts'
+import type { Asked, WebhookFacts } from '../explain/facts.ts'
+import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
+import { listed, type Reader } from './reader.ts'
+import { readOffer } from './release-catalog.ts'
+
+const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
+
+/**
+ * Reads what the chart has installed around the Service that a configuration names: all of it has that name.
+ *
+ * @returns undefined where no configuration is known, or it names no Service
+ */
+export async function readRelease(
+  reader: Reader,
+  { configuration }: WebhookFacts,
+): Promise<Release | undefined> {
+  const found = 'value' in configuration ? configuration.value : undefined
+  const webhook = found && webhookIn(found, POD_WEBHOOK)
+  const { service } = webhook ? calledBy(webhook) : { service: undefined }
+  if (service === undefined) return undefined
+  const { name, namespace } = service
+  const of = (root: string) => `${root}/namespaces/${namespace}`
+  const [own, deployment, holders, guard] = await Promise.all([
+    reader.look(`${of('/api/v1')}/services/${name}`),
+    reader.look(`${of('/apis/apps/v1')}/deployments/${name}`),
+    reader.look(`${of('/apis/apps/v1')}/daemonsets`),
+    reader.look(`${POLICIES}/${name}-guard`),
+  ])
+  const offer = await offerOf(reader, of('/api/v1'), deployment)
+  return { service: own, deployment, offer, holders: holdersIn(holders), guard }
+}
+
+async function offerOf(
+  reader: Reader,
+  root: string,
+  deployment: Asked<Fields | undefined>,
+): Promise<Release['offer']> {
+  if ('problem' in deployment) return deployment
+  const template = fieldsOrNone(fieldsOrNone(deployment.value?.spec).template)
+  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
+  const volume = volumes.find(({ name }) => name === 'catalog')
+  const name = textOf(fieldsOrNone(volume?.configMap).name)
+  if (name === undefined) return { value: { kind: 'none' } }
+  const found = await reader.look(`${root}/configmaps/${name}`)
+  if ('problem' in found) return found
+  if (found.value !== undefined) return { value: await readOffer(name, found.value) }
+  const problem = `there is no ConfigMap ${name}, which the Deployment mounts`
+  return { value: { kind: 'broken', problem } }
+}
+
+function holdersIn(list: Asked<Fields | undefined>): Asked<readonly Holder[]> {
+  const all = listed(list)
+  if ('problem' in all) return all
+  const ours = all.value.filter(({ metadata }) => {
+    return fieldsOrNone(fieldsOrNone(metadata).labels)['ridealong.dev/image'] !== undefined
+  })
+  return { value: ours.map(holderOf) }
+}
+
+function holderOf(daemonSet: Fields): Holder {
+  const { numberReady, desiredNumberScheduled } = fieldsOrNone(daemonSet.status)
+  const item = holderItem(daemonSet)
+  return {
+    images: imagesOf(item),
+    isHeld: isHeld(item),
+    ready: idOf(numberReady) ?? 0,
+    nodes: idOf(desiredNumberScheduled) ?? 0,
+  }
+}

@@ -1,0 +1,65 @@
+import { type Fields, fieldsOrNone } from '../core/json.ts'
+import { ARMED_LABEL } from '../core/keys.ts'
+import { readStatus } from '../core/status.ts'
+import { cameOut } from '../explain/came-out.ts'
+import { remedyOf } from '../explain/causes.ts'
+import type { Asked } from '../explain/facts.ts'
+import { type Check, check, fault } from './check.ts'
+import { catalogOf, type Installation, type TriedPod } from './installation.ts'
+
+/** The checks that decide: they go the whole way. */
+export const ARMS = 'a namespace that asks'
+export const INJECTS = 'a pod that asks'
+
+const UNANSWERED = 'it went on without an answer of the webhook'
+const REACH =
+  'what is wrong above, if anything; else the apiserver has no route to the Service: let it reach port 8443 of the nodes, and see apiserver_admission_webhook_fail_open_count'
+
+/** Under failurePolicy Ignore nothing fails where the apiserver gets no answer: only what comes back from a dry run tells. */
+export function answerChecks({
+  triedNamespace,
+  triedPod,
+  release,
+}: Installation): readonly Check[] {
+  const catalog = catalogOf(release)
+  return [
+    tried(ARMS, triedNamespace, (namespace) => {
+      const labels = fieldsOrNone(fieldsOrNone(namespace.metadata).labels)
+      return labels[ARMED_LABEL] === 'true'
+        ? check(ARMS, 'ok', 'a dry run comes back armed')
+        : fault(ARMS, UNANSWERED, REACH)
+    }),
+    tried(INJECTS, triedPod.answer, (pod) => podCheck(pod, triedPod, catalog?.revision)),
+  ]
+}
+
+/** The webhook of an apiserver that refuses what gets no answer is away; any other refusal says nothing of it. */
+function tried(name: string, answer: Asked<Fields>, judge: (object: Fields) => Check): Check {
+  if ('value' in answer) return judge(answer.value)
+  return /failed calling webhook/.test(answer.problem)
+    ? fault(name, answer.problem, REACH)
+    : check(name, 'unknown', answer.problem)
+}
+
+function podCheck(
+  pod: Fields,
+  { namespace, metric }: TriedPod,
+  revision: string | undefined,
+): Check {
+  const out = cameOut(pod)
+  const what = `a dry run in namespace ${namespace} comes back`
+  if (out.outcome === 'silent') return fault(INJECTS, UNANSWERED, REACH)
+  if (out.outcome === 'left') {
+    return fault(INJECTS, `${what} left: ${out.reason}: ${out.message}`, remedyOf(out.reason))
+  }
+  if (out.outcome === 'altered') {
+    const sentence = `${what} injected, and altered: ${out.problems.join('; ')}`
+    return fault(INJECTS, sentence, remedyOf('altered'))
+  }
+  const served = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
+  if (revision === undefined || served === revision) {
+    return check(INJECTS, 'ok', `${what} with ${metric}`)
+  }
+  const later = `of catalog ${String(served)}: servers take a new one within two minutes`
+  return check(INJECTS, 'look', `${what} with ${metric}, ${later}`)
+}

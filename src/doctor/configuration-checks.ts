@@ -1,0 +1,104 @@
+import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { bundleProblem, endOf, servingProblem } from '../explain/certificate.ts'
+import type { Asked, WebhookFacts } from '../explain/facts.ts'
+import {
+  ARMED_WEBHOOK,
+  type Called,
+  caBundleOf,
+  calledBy,
+  hostOf,
+  NAMESPACE_WEBHOOK,
+  POD_WEBHOOK,
+  webhookIn,
+} from '../explain/webhook.ts'
+import { type Check, check, fault } from './check.ts'
+
+const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
+
+/** The chart's alert is as patient (charts/ridealong/templates/prometheus-rule.yaml, RidealongCertificateEnds). */
+const DAYS_TO_RENEW = 7
+const DAY_MS = 86_400_000
+
+const RESTORE = 'helm upgrade with the values of the release puts it back'
+const MEND_CA =
+  'with cert-manager, see that its cainjector runs and that the issuer writes ca.crt; else set certificates.provided.caBundle to the CA of the certificate'
+const RENEW = 'see why it was not renewed: with cert-manager, kubectl describe certificate'
+
+/** Whom the apiserver asks, whether it can trust the answer, and what it does without one. */
+export function configurationChecks({
+  now,
+  configuration,
+  serving,
+}: WebhookFacts): readonly Check[] {
+  const name = 'webhook configuration'
+  if ('problem' in configuration) return [check(name, 'unknown', configuration.problem)]
+  const found = configuration.value
+  if (found === undefined) {
+    const sentence = `no MutatingWebhookConfiguration holds ${POD_WEBHOOK}: the cluster knows no Ridealong`
+    return [fault(name, sentence, 'install the chart (docs/install.md)')]
+  }
+  const webhook = webhookIn(found, POD_WEBHOOK) ?? {}
+  return [
+    presence(name, found, calledBy(webhook)),
+    ...trustChecks(webhook, serving, now),
+    policyCheck(found),
+  ]
+}
+
+function presence(name: string, configuration: Fields, called: Called): Check {
+  const missing = WEBHOOKS.filter((word) => webhookIn(configuration, word) === undefined)
+  const metadata = fieldsOrNone(configuration.metadata)
+  const own = textOf(metadata.name) ?? ''
+  if (missing.length > 0) return fault(name, `${own} holds no ${missing.join(', ')}`, RESTORE)
+  return check(
+    name,
+    'ok',
+    `${own} calls ${calleeOf(called)}${releaseOf(fieldsOrNone(metadata.labels))}`,
+  )
+}
+
+function calleeOf({ service, url }: Called): string {
+  return service === undefined ? (url ?? 'nobody') : `Service ${service.namespace}/${service.name}`
+}
+
+function releaseOf(labels: Fields): string {
+  const release = textOf(labels['app.kubernetes.io/instance'])
+  const version = textOf(labels['app.kubernetes.io/version'])
+  return release === undefined ? '' : `, of release ${release}, version ${version ?? 'unknown'}`
+}
+
+function trustChecks(webhook: Fields, serving: Asked<string>, now: number): readonly Check[] {
+  const bundle = caBundleOf(webhook)
+  const problem = bundleProblem(bundle, now)
+  const authority =
+    problem === undefined
+      ? endCheck('CA', 'the CA in caBundle', bundle, now)
+      : fault('CA', problem, MEND_CA)
+  if ('problem' in serving) return [authority, check('certificate', 'unknown', serving.problem)]
+  const wrong = servingProblem(bundle, serving.value, hostOf(calledBy(webhook)), now)
+  if (wrong !== undefined) return [authority, fault('certificate', wrong, MEND_CA)]
+  return [authority, endCheck('certificate', 'caBundle verifies it, and it', serving.value, now)]
+}
+
+function endCheck(name: string, what: string, pem: string, now: number): Check {
+  const end = endOf(pem)
+  const sentence = `${what} holds until ${new Date(end).toISOString()}`
+  return end - now < DAYS_TO_RENEW * DAY_MS
+    ? fault(name, `${sentence}, which is soon`, RENEW)
+    : check(name, 'ok', sentence)
+}
+
+function policyCheck(configuration: Fields): Check {
+  const webhooks = listOrNone(configuration.webhooks).map(fieldsOrNone)
+  const strict = webhooks.filter(({ failurePolicy }) => failurePolicy !== 'Ignore')
+  const names = strict.map(({ name }) => String(name)).join(', ')
+  if (strict.length > 0) {
+    return fault('failurePolicy', `Fail: pods are refused while ${names} gives no answer`, RESTORE)
+  }
+  const longest = Math.max(...webhooks.map(({ timeoutSeconds }) => Number(timeoutSeconds)))
+  return check(
+    'failurePolicy',
+    'ok',
+    `Ignore: what gets no answer within ${longest} s goes on as it came`,
+  )
+}

@@ -1,0 +1,61 @@
+import type { Catalog } from '../core/catalog.ts'
+import type { Fields } from '../core/json.ts'
+import type { Asked, WebhookFacts } from '../explain/facts.ts'
+
+/** A DaemonSet that keeps an image on nodes. */
+export interface Holder {
+  readonly images: readonly string[]
+  /** Whether one of its pods, at least, runs what its template says now. */
+  readonly isHeld: boolean
+  /** Nodes on which its pod is ready, and nodes that are to have one. */
+  readonly ready: number
+  readonly nodes: number
+}
+
+/** The metrics of the ConfigMap that servers mount. `none`: they mount none, and offer the built-in ones. */
+export type Offer =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'broken'; readonly problem: string }
+  | { readonly kind: 'whole'; readonly catalog: Catalog }
+
+/** The catalog of a release, where there is one that holds. */
+export function catalogOf(release: Release | undefined): Catalog | undefined {
+  const offer = release && 'value' in release.offer ? release.offer.value : undefined
+  return offer?.kind === 'whole' ? offer.catalog : undefined
+}
+
+/** The images that nodes are known to hold; undefined where nothing keeps them there, or nobody may know. */
+export function heldImagesOf(release: Release | undefined): ReadonlySet<string> | undefined {
+  const holders = release && 'value' in release.holders ? release.holders.value : []
+  const held = holders.flatMap(({ images, isHeld }) => (isHeld ? images : []))
+  return holders.length === 0 ? undefined : new Set(held)
+}
+
+/** What the chart installs around the Service that the apiserver calls. An object that is not there is undefined. */
+export interface Release {
+  readonly service: Asked<Fields | undefined>
+  readonly deployment: Asked<Fields | undefined>
+  readonly offer: Asked<Offer>
+  readonly holders: Asked<readonly Holder[]>
+  /** The ValidatingAdmissionPolicyBinding of the guard. */
+  readonly guard: Asked<Fields | undefined>
+}
+
+/** What a pod that asks was tried with, and as what it came back. */
+export interface TriedPod {
+  readonly namespace: string
+  readonly metric: string
+  readonly answer: Asked<Fields>
+}
+
+/** All that a cluster says of an installation. */
+export interface Installation {
+  readonly webhook: WebhookFacts
+  /** Nothing where the configuration names no Service. */
+  readonly release: Release | undefined
+  /** All that there are. */
+  readonly namespaces: Asked<readonly Fields[]>
+  /** A Namespace that asks, as a dry run of its creation came back. */
+  readonly triedNamespace: Asked<Fields>
+  readonly triedPod: TriedPod
+}

@@ -1,0 +1,60 @@
+import { relabel } from '../core/arm.ts'
+import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
+import { ARMED_LABEL } from '../core/keys.ts'
+import { readNamespace } from '../core/namespace.ts'
+import { asks } from '../core/request.ts'
+import { unmetIn } from '../explain/selector.ts'
+import { ARMED_WEBHOOK, webhookIn } from '../explain/webhook.ts'
+import { type Check, check, fault } from './check.ts'
+import type { Installation } from './installation.ts'
+
+const NAME = 'namespaces'
+const REMEDY =
+  'a running server mends it within minutes, unless arming.repair is false: then annotate the namespace again'
+/** More names would hide what they are about. */
+const NAMED = 5
+
+/** Whether the label by which the apiserver selects agrees with what each namespace asks. */
+export function namespaceCheck({ namespaces, webhook }: Installation): Check {
+  if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)
+  const { configuration } = webhook
+  const found = 'value' in configuration ? configuration.value : undefined
+  const states = namespaces.value.map((namespace) => stateOf(namespace, found))
+  const asking = states.filter(({ isAsking }) => isAsking)
+  const unarmed = namesOf(asking.filter(({ isRight }) => !isRight))
+  const stale = namesOf(states.filter(({ isRight, isAsking }) => !isRight && !isAsking))
+  const problems = [
+    ...(unarmed === '' ? [] : [`${unarmed}: asks and is not armed`]),
+    ...(stale === '' ? [] : [`${stale}: armed and does not ask`]),
+  ]
+  return problems.length > 0
+    ? fault(NAME, problems.join('; '), REMEDY)
+    : check(NAME, 'ok', `${asking.length} of ${states.length} ask, and these are armed`)
+}
+
+interface State {
+  readonly name: string
+  readonly isAsking: boolean
+  /** Whether the label says so too. */
+  readonly isRight: boolean
+}
+
+function stateOf(namespace: Fields, configuration: Fields | undefined): State {
+  const name = textOf(fieldsOrNone(namespace.metadata).name) ?? ''
+  const { annotations } = readNamespace(name, namespace)
+  const isAsking = asks(annotations) && !isExcluded(namespace, configuration)
+  return { name, isAsking, isRight: relabel(namespace, isAsking).length === 0 }
+}
+
+/** The chart writes the namespaces that are excluded into the selector of the webhook for armed ones. */
+function isExcluded({ metadata }: Fields, configuration: Fields | undefined): boolean {
+  const webhook = configuration && webhookIn(configuration, ARMED_WEBHOOK)
+  const labels = { ...fieldsOrNone(fieldsOrNone(metadata).labels), [ARMED_LABEL]: 'true' }
+  return unmetIn(webhook?.namespaceSelector, labels) !== undefined
+}
+
+function namesOf(states: readonly State[]): string {
+  const names = states.map(({ name }) => name)
+  const more = names.length > NAMED ? [`${names.length - NAMED} more`] : []
+  return [...names.slice(0, NAMED), ...more].join(', ')
+}

@@ -1,0 +1,46 @@
+import { type Fields, fieldsOrNone, idOf, textOf } from '../core/json.ts'
+import type { WebhookFacts } from '../explain/facts.ts'
+import { type Check, check, fault, judged } from './check.ts'
+import type { Release } from './installation.ts'
+
+const INSTALL = 'helm upgrade with the values of the release puts it back'
+
+/** Whether somebody is there to answer: the Service, who stands behind it, and the replicas. */
+export function serverChecks(
+  { service, deployment }: Release,
+  { ready }: WebhookFacts,
+): readonly Check[] {
+  return [
+    judged('Service', service, (found) =>
+      found === undefined
+        ? fault('Service', 'the one that the configuration names is not there', INSTALL)
+        : judged('Service', ready, (count) => endpointCheck(count ?? 0)),
+    ),
+    judged('Deployment', deployment, (found) =>
+      found === undefined
+        ? fault('Deployment', "none has the Service's name", INSTALL)
+        : replicaCheck(found),
+    ),
+  ]
+}
+
+function endpointCheck(count: number): Check {
+  if (count > 0) return check('Service', 'ok', `${count} ready behind it`)
+  const remedy = "see why no replica is ready, and that the Service's selector is the chart's"
+  return fault('Service', 'nobody who is ready stands behind it', remedy)
+}
+
+/** A status that is older than the template says nothing of it (apps/v1 DeploymentStatus, observedGeneration). */
+function replicaCheck({ metadata, spec, status }: Fields): Check {
+  const { namespace, generation } = fieldsOrNone(metadata)
+  const { readyReplicas, updatedReplicas, observedGeneration } = fieldsOrNone(status)
+  const wanted = idOf(fieldsOrNone(spec).replicas) ?? 1
+  const ready = idOf(readyReplicas) ?? 0
+  const isOld = (idOf(observedGeneration) ?? 0) < (idOf(generation) ?? 0)
+  const updated = isOld ? 0 : (idOf(updatedReplicas) ?? 0)
+  const sentence = `${ready} of ${wanted} replicas ready, ${updated} of them as the template is now`
+  const remedy = `kubectl -n ${textOf(namespace)} get pods shows which are not, and /readyz on port 8080 of each says why; those in ContainerCreating wait for the Secret of the certificate`
+  return ready < wanted || updated < wanted
+    ? fault('Deployment', sentence, remedy)
+    : check('Deployment', 'ok', `${ready} of ${wanted} replicas ready`)
+}

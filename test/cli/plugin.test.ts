@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+// kubectl looks on PATH for a program named kubectl-ridealong, and npm puts a link there.
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MANIFEST = new URL('../../package.json', import.meta.url)
+
+const folder = t.testdir()
+symlinkSync(MAIN, join(folder, 'kubectl-ridealong'))
+const { FORCE_COLOR: _, ...others } = process.env
+const env = { ...others, PATH: `${folder}:${dirname(process.execPath)}:${process.env.PATH}` }
+
+const plugin = (...words: readonly string[]) =>
+  spawnSync('kubectl-ridealong', words, { env, encoding: 'utf8' })
+
+t.test('the package brings the plugin, which is the same program', async (t) => {
+  const { bin } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
+  t.equal(bin['kubectl-ridealong'], bin.ridealong)
+})
+
+t.test('help is by the name that it was called by', async (t) => {
+  const { status, stdout } = plugin('--help')
+  t.equal(status, 0)
+  t.match(stdout, /^Usage: kubectl ridealong \[options\] \[command\]\n/)
+  const { stdout: ofVerb } = plugin('attach', '--help')
+  t.match(ofVerb, /^Usage: kubectl ridealong attach /)
+  t.match(ofVerb, /\nExamples:\n( {2}\$ kubectl ridealong attach .*\n)+$/)
+})
+
+t.test('errors begin with one word, whoever calls', async (t) => {
+  const { status, stdout, stderr } = plugin('explain')
+  t.equal(status, 2)
+  t.equal(stdout, '')
+  t.equal(stderr, 'ridealong: explain takes KIND/NAME or -f FILE, one of the two\n')
+})

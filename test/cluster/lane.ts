@@ -1,0 +1,62 @@
+/** Tests that share a cluster run one after the other; those of another cluster run beside them. */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Cluster } from './cluster.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const LONGEST_SECONDS = 900
+
+/** How a test file ended. */
+export interface Ended {
+  readonly name: string
+  readonly hasPassed: boolean
+  readonly seconds: number
+  /** What it said: TAP. */
+  readonly output: string
+}
+
+/** Runs test files by name on a cluster, in order, and hands over each as it ends. */
+export async function runLane(
+  cluster: Cluster,
+  names: readonly string[],
+  onEnd: (ended: Ended) => void,
+): Promise<boolean> {
+  let hasPassed = true
+  for (const name of names) {
+    const ended = await runFile(cluster, name)
+    onEnd(ended)
+    hasPassed &&= ended.hasPassed
+  }
+  return hasPassed
+}
+
+/** A test file of tap's is a program; without tap's runner there is one TAP stream for each. */
+function runFile(cluster: Cluster, name: string): Promise<Ended> {
+  const env = {
+    ...process.env,
+    KUBECONFIG: cluster.kubeconfig,
+    RIDEALONG_TEST_KUBERNETES: /\d+\.\d+/.exec(cluster.version)?.[0],
+    RIDEALONG_TEST_NODE: cluster.hasNode ? 'yes' : 'no',
+    TAP_TIMEOUT: `${LONGEST_SECONDS}`,
+  }
+  const start = performance.now()
+  const child = spawn(process.execPath, [`test/cluster/${name}.test.ts`], {
+    cwd: REPOSITORY,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => said.push(text))
+  }
+  return new Promise((resolve) => {
+    const end = (code: number | null) =>
+      resolve({
+        name,
+        hasPassed: code === 0,
+        seconds: (performance.now() - start) / 1000,
+        output: said.join(''),
+      })
+    child.once('error', () => end(null)).once('close', end)
+  })
+}

@@ -1,0 +1,79 @@
+import t from 'tap'
+import { observer, startPod, until } from './pod.ts'
+import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
+
+const options = { ...observerTests(), timeout: 180_000 }
+const TARGET = { RIDEALONG_TARGET_CONTAINER: 'app' }
+
+const FORKS = `
+import os, time
+for _ in range(999):
+    if os.fork() == 0: time.sleep(600)
+time.sleep(600)`
+
+t.test('a thousand processes have a row each, and an end', options, async (t) => {
+  const { run, end } = await startPod()
+  t.teardown(end)
+  await run('app', ['python3', '-c', FORKS])
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    ...TARGET,
+    RIDEALONG_OPTION_RATE: '1',
+    RIDEALONG_OPTION_MAX_LOG: '16',
+  })
+  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const { data } = parse('perf-sysstat', watching.log())
+  t.equal(data.length, timepointsIn(watching.log()))
+  const last = data.at(-1) ?? {}
+  for (const [section, rows] of Object.entries(last)) {
+    t.equal(new Set(rows.map(({ pid }) => pid)).size, 1000, section)
+    t.equal(rows.length, 1000)
+  }
+  const ofProgram = summaryOf(watching.log()).find(({ program }) => program === 'python3')
+  t.equal(ofProgram?.processes, 1000)
+  t.ok(watching.message().length <= 4096)
+})
+
+const ZOMBIES = `
+import os, time
+for _ in range(20):
+    if os.fork() == 0: os._exit(0)
+time.sleep(600)`
+
+t.test('zombies have rows without memory', options, async (t) => {
+  const { run, end } = await startPod()
+  t.teardown(end)
+  await run('app', ['python3', '-c', ZOMBIES])
+  const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3' }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
+  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.pagefaults_task ?? []
+  t.equal(rows.filter(({ rss }) => rss === null).length, 20)
+  t.equal(rows.filter(({ rss }) => Number(rss) > 0).length, 1)
+})
+
+t.test('a target that ended before it was seen ends the waiting, or not', options, async (t) => {
+  const { run, end } = await startPod()
+  t.teardown(end)
+  t.equal(await (await run('app', ['sh', '-c', 'exit 7'])).ended, 7)
+  const argv = [observer('perf-sysstat')]
+  const native = await run('perf-sysstat', argv, { ...TARGET, RIDEALONG_OPTION_TIMEOUT: '1' })
+  const container = await run('perf-sysstat', argv, {
+    ...TARGET,
+    RIDEALONG_MODE: 'container',
+    RIDEALONG_RESTART_POLICY: 'Never',
+  })
+  t.equal(await container.ended, 0, 'an ordinary container keeps no Job from completing')
+  t.match(container.log(), /ended: no process of container app within 30 seconds: it ended before/)
+  t.match(native.log(), /ended: no sign of a process of container app within 1 seconds/)
+  process.kill(native.pid, 0)
+  native.signal('SIGTERM')
+  t.equal(await native.ended, 0, 'a native sidecar stays until it is told')
+  for (const { log } of [native, container]) {
+    t.strictSame(parse('perf-sysstat', log()).data, [])
+    t.match(log().trimEnd(), /SUMMARY END$/)
+  }
+})
