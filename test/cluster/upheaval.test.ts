@@ -20,7 +20,8 @@ import { startLoad, type Tally } from './steady-load.ts'
 import { until } from './until.ts'
 
 // Pods are created all the time while everything that happens to a webhook in its life happens to this one.
-// None is missed, with the deadline that the chart gives a call; and when a replica dies without a word, each pod that is missed is counted.
+// None is missed, with the deadline that the chart gives a call; and when a replica dies without a word,
+// each pod that is missed is counted.
 
 const NAME = 'ridealong-upheaval'
 const RATE = 50
