@@ -1,7 +1,7 @@
 import { alterations } from './alterations.ts'
+import { askedAtBirth } from './asked-at-birth.ts'
 import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from './json.ts'
 import { KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
-import { ownersOf } from './managed-fields.ts'
 import type { Namespace } from './namespace.ts'
 import { asks, readAnnotations } from './request.ts'
 import { hasRoom, injectedBefore, readStatus } from './status.ts'
@@ -91,18 +91,6 @@ function missed(object: Fields, namespace: Namespace): Why | undefined {
 /** Pods that were there before their namespace asked are no business of the webhook's. */
 function wasAsking({ asksSince }: Namespace, created: unknown): boolean {
   return asksSince !== undefined && (textOf(created) ?? '') > asksSince
-}
-
-/**
- * Whether the pod had its annotation from the first. Whoever created it owns its spec; `kubectl annotate`
- * owns the annotation alone. Times say less: a Job's controller writes to its pods as they end.
- */
-function askedAtBirth(object: Fields): boolean {
-  const owners = ownersOf(object, KEYS.inject)
-  return (
-    owners.length === 0 ||
-    owners.some(({ fieldsV1 }) => fieldsOrNone(fieldsV1)['f:spec'] !== undefined)
-  )
 }
 
 function identify(metadata: Fields, namespace: string) {

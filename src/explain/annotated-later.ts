@@ -14,9 +14,9 @@ export function annotatedAt(object: Fields): number | undefined {
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** Whether what asks for a pod was written only after the pod was created. */
-export function isAnnotatedLater(asker: Fields, pod: Fields): boolean {
+/** Whether a namespace was annotated only after the pod was created. */
+export function isAnnotatedLater(namespace: Fields, pod: Fields): boolean {
   const created = Date.parse(textOf(fieldsOrNone(pod.metadata).creationTimestamp) ?? '')
-  const annotated = annotatedAt(asker)
+  const annotated = annotatedAt(namespace)
   return annotated !== undefined && annotated > created
 }

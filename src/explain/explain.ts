@@ -1,4 +1,5 @@
 import { answerPod, type PodAnswer } from '../core/answer.ts'
+import { askedAtBirth } from '../core/asked-at-birth.ts'
 import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../core/json.ts'
 import { KEYS } from '../core/keys.ts'
 import type { Reason } from '../core/reasons.ts'
@@ -86,15 +87,21 @@ function webhookPart(facts: Facts, { decision }: PodAnswer): readonly Finding[] 
   const asksItself = !leavesItToNamespace(review)
   const labels = fieldsOrNone(fieldsOrNone(fieldsOrNone(review.object).metadata).labels)
   const caller = { asksItself, labels, namespace }
-  const asker = asksItself ? created : 'value' in namespace ? namespace.value : undefined
   const isAsking = !('reason' in decision && decision.reason === 'not-asked')
-  const isLater = isAsking && created && asker && isAnnotatedLater(asker, created)
+  const isLater = isAsking && created && isAskedLater(facts, created, asksItself)
   const whose = asksItself ? 'the pod' : 'the namespace'
   const later = `${whose} was given ${KEYS.inject} only after the pod was created`
   return [
     ...(isLater ? [stop('annotated', 'annotated-later', later)] : []),
     ...webhookFindings(webhook, caller),
   ]
+}
+
+/** Whether the pod, or the namespace that asks for it, was annotated only after the pod was created. */
+function isAskedLater({ namespace }: Facts, created: Fields, asksItself: boolean): boolean {
+  if (asksItself) return !askedAtBirth(created)
+  const asker = 'value' in namespace ? namespace.value : undefined
+  return asker !== undefined && isAnnotatedLater(asker, created)
 }
 
 /** What would become of a pod now that was left then. */

@@ -149,8 +149,14 @@ t.test('an annotation that came after the pod', async (t) => {
     reason: 'annotated-later',
     conclusion: /^The pod was left: the pod was given ridealong\.dev\/inject only after/,
   })
-  const early = stored(askingPod(), { managedFields: [manager('2026-01-01T12:00:00Z')] })
-  t.equal(explained(early, WELL, early).reason, 'webhook-away')
+  const { time, fieldsV1 } = manager('2026-01-01T12:00:05Z')
+  const creator = { time, fieldsV1: { ...fieldsV1, 'f:spec': {} } }
+  const early = stored(askingPod(), { managedFields: [creator] })
+  t.equal(
+    explained(early, WELL, early).reason,
+    'webhook-away',
+    'whoever created it, as a Job, has written to it since',
+  )
   const quiet = stored(podOf())
   const asking = { ...WELL, annotations: ASKS, managedFields: [manager('2026-01-02T00:00:00Z')] }
   t.match(explained(quiet, asking, quiet), {
