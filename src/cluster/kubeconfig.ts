@@ -19,7 +19,7 @@ export async function readKubeconfig(
   const { KubeConfig } = await import('@kubernetes/client-node')
   const source = files.join(delimiter)
   const [found = new KubeConfig(), ...others] = files.map((file) => load(new KubeConfig(), file))
-  for (const other of others) found.mergeConfig(other)
+  for (const other of others) merge(found, other)
   if (context !== undefined) choose(found, context, source)
   const { server, proxyUrl } = found.getCurrentCluster() ?? {}
   if (!server) throw new Error(`${source} names no cluster as its current context`)
@@ -35,6 +35,21 @@ function load(config: KubeConfig, path: string): KubeConfig {
   } catch (error) {
     throw new Error(`${path} holds no kubeconfig: ${firstLineOf(error)}`)
   }
+}
+
+/**
+ * What was said first is right (client-go tools/clientcmd/loader.go). The library itself lets the last
+ * current-context win, and throws where two files have the same name.
+ */
+function merge(found: KubeConfig, other: KubeConfig): void {
+  const isNew = (
+    { name }: { readonly name: string },
+    known: readonly { readonly name: string }[],
+  ) => known.every((one) => one.name !== name)
+  other.clusters = other.clusters.filter((cluster) => isNew(cluster, found.clusters))
+  other.users = other.users.filter((user) => isNew(user, found.users))
+  other.contexts = other.contexts.filter((context) => isNew(context, found.contexts))
+  found.mergeConfig(other, Boolean(found.getCurrentContext()))
 }
 
 function choose(config: KubeConfig, context: string, source: string): void {

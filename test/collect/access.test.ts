@@ -28,6 +28,19 @@ t.test('the file that was named is taken, else that of KUBECONFIG', async (t) =>
   t.match(await findCluster({}), { server: 'https://one' }, 'of several the first says which')
 })
 
+t.test('of several files, the first that says something is right, as for kubectl', async (t) => {
+  const other = config('https://other').replaceAll(/\bx\b/g, 'y')
+  const folder = t.testdir({ none: 'kind: Config\n', one: config('https://one'), other })
+  const files = (...names: readonly string[]) => {
+    const paths = names.map((name) => join(folder, name))
+    setEnvironment(t, { KUBECONFIG: paths.join(delimiter) })
+  }
+  files('one', 'other')
+  t.match(await findCluster({}), { server: 'https://one' }, 'though the other has one of that name')
+  files('none', 'other', 'one')
+  t.match(await findCluster({}), { server: 'https://other' })
+})
+
 t.test('the file of the home folder is for whom it may be', async (t) => {
   const home = t.testdir({
     '.kube': { config: config('https://home') },
