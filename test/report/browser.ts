@@ -1,9 +1,13 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+
+/** Milliseconds. */
+const PATIENCE_MS = 30_000
 
 const CHROMIUM = '/usr/bin/chromium'
 
@@ -73,7 +77,15 @@ export async function coloursOf(page: Page, selector: string): Promise<readonly 
   return page.evaluate(counting)
 }
 
-/** Waits until the table has so many rows: the page draws after the event. */
+/**
+ * Waits until the table has so many rows: the page draws after the event. Asked again and again from here: what
+ * would wait inside the page is kept from it by the page's own Content-Security-Policy.
+ */
 export async function rowsAre(page: Page, count: number): Promise<void> {
-  await page.waitForFunction(`document.querySelectorAll('#summary tbody tr').length === ${count}`)
+  const rows = page.locator('#summary tbody tr')
+  const end = performance.now() + PATIENCE_MS
+  while ((await rows.count()) !== count) {
+    if (performance.now() > end) throw new Error(`${await rows.count()} rows, not ${count}`)
+    await sleep(20)
+  }
 }
