@@ -44,6 +44,9 @@ const WITHOUT_NODE = [
   'plugin',
 ]
 
+/** Tests that take minutes, or need cert-manager, whose build does: they run when they are asked for. */
+const LONG = ['guard', 'install', 'lammps', 'observers', 'upheaval']
+
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
 function tell(what: string, seconds: number): void {
@@ -93,6 +96,7 @@ function checksIn(tap: string): number {
 interface Options {
   readonly kubernetes: Minor
   readonly keep?: boolean
+  readonly all?: boolean
 }
 
 /** Runs tests on a cluster of a kind, and ends it. */
@@ -114,7 +118,8 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   const known = everyTest(minor)
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new Error(`no test ${unknown}; there are ${known.join(', ')}`)
-  const chosen = names.length === 0 ? known : names
+  const usual = known.filter((name) => options.all || !LONG.includes(name))
+  const chosen = names.length === 0 ? usual : names
   await timed(`Kubernetes ${minor}`, () => programsOf(minor, say))
   for (const program of modulesOf(chosen)) await timed(program, () => tools(program, say))
   const lanes = [true, false].map((hasNode) => ({
@@ -141,8 +146,9 @@ const program = new Command('test:cluster')
   .description('tests on a real Kubernetes, which is started for them and ended')
   .argument(
     '[test...]',
-    'tests by name (recordings, workloads, ...); all of them where none is given',
+    'tests by name (recordings, workloads, ...); without a name, those that take a minute at most',
   )
+  .option('--all', `also those that take longer: ${LONG.join(', ')}`)
   .addOption(
     new Option('--kubernetes <minor>', 'the version; an older one runs the tests that need no node')
       .choices(MINORS)
@@ -154,6 +160,7 @@ const program = new Command('test:cluster')
     `
 Examples:
   $ npm run test:cluster
+  $ npm run test:cluster -- --all
   $ npm run test:cluster -- --keep recordings
   $ npm run test:cluster -- --kubernetes 1.30`,
   )
