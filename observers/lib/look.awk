@@ -41,7 +41,11 @@ function is_changed(key, s) {
 # when it executes another.
 function identify(key, pid, s,    parent) {
   IMAGE[key] = s[26]
-  if (key in C) close_chapter(key)
+  if (key in C) {
+    close_chapter(key)
+    # It may have become another user's, too.
+    C[key]["may_list"] = may_list("/proc/" pid "/fd")
+  }
   parent = s[2] in KEY ? KEY[s[2]] : ""
   if (!(key in PLACE) || s[2] == 0) PLACE[key] = parent in PLACE ? PLACE[parent] : place_of(pid)
   COMM[key] = s["comm"]

@@ -56,3 +56,23 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
     t.ok(Number(last?.pagefaults_task?.[0]?.rss) > 0)
   })
 }
+
+t.test(
+  'what can be read of a process that becomes another user',
+  { ...observerTests(), timeout: 60_000 },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, { drops: true })
+    const becoming = 'sleep 1; exec setpriv --reuid 1000 --regid 1000 --clear-groups sleep 60'
+    await run('app', ['sh', '-c', becoming])
+    const filesIn = () => [
+      ...watching.log().matchAll(/"fd_nr":([^,]+),[^}]*"program":"(sh|sleep|setpriv)"/g),
+    ]
+    await until(watching, () => filesIn().some(([, files]) => files === 'null'))
+    t.not(filesIn()[0]?.[1], 'null', 'while it was root')
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+  },
+)
