@@ -2,19 +2,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { UsageError } from '../../src/cli/errors.ts'
 import { openCluster } from '../../src/cli/open-cluster.ts'
+import { kubeconfigOf } from '../kubeconfig.ts'
 import { run } from './command.ts'
 
 delete process.env.KUBECONFIG
 const NOWHERE = t.testdir({})
 process.env.HOME = NOWHERE
 
-const CONFIG = `apiVersion: v1
-kind: Config
-clusters: [{name: here, cluster: {server: 'https://127.0.0.1:1'}}]
-users: [{name: me, user: {token: t}}]
-contexts: [{name: c, context: {cluster: here, user: me}}]
-current-context: c
-`
+const CONFIG = kubeconfigOf('https://127.0.0.1:1')
 
 t.test('credentials that cannot be had are said in a sentence that names the file', async (t) => {
   const folder = t.testdir({ broken: 'a: [', empty: '', other: 'apiVersion: v1\nkind: Config\n' })
@@ -37,7 +32,7 @@ t.test('credentials that cannot be had are said in a sentence that names the fil
 })
 
 t.test("the namespace is the context's, else the default one", async (t) => {
-  const placed = CONFIG.replace('user: me}', 'user: me, namespace: hpc}')
+  const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
   const folder = t.testdir({ placed, unplaced: CONFIG })
   t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
   t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')

@@ -6,17 +6,12 @@ import { openCaseFolder } from '../../src/cli/record-files.ts'
 import { readAddress } from '../../src/cli/record-options.ts'
 import { startSession } from '../../src/cli/record-session.ts'
 import { readRecording } from '../../src/cli/recording.ts'
+import { kubeconfigOf } from '../kubeconfig.ts'
 import { CASES, run } from './command.ts'
 
 const URL = ['--url', 'https://127.0.0.1:1']
 
-const KUBECONFIG = `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-`
+const KUBECONFIG = kubeconfigOf('https://127.0.0.1:1')
 
 const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['no folder', URL, /missing required argument 'dir'/],

@@ -4,14 +4,7 @@ import t, { type Test } from 'tap'
 import { type Cluster, findCluster, hasCluster } from '../../src/cluster/access.ts'
 import { apiserverOf } from '../../src/cluster/apiserver.ts'
 import { startStandIn } from '../apiserver.ts'
-
-const config = (server: string) => `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "${server}"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-`
+import { kubeconfigOf } from '../kubeconfig.ts'
 
 /** Sets variables of the environment for one test; undefined takes one away. */
 function setEnvironment(t: Test, variables: Readonly<Record<string, string | undefined>>): void {
@@ -20,7 +13,11 @@ function setEnvironment(t: Test, variables: Readonly<Record<string, string | und
 
 t.test('the file that was named is taken, else that of KUBECONFIG', async (t) => {
   const more = 'apiVersion: v1\nkind: Config\n'
-  const folder = t.testdir({ one: config('https://one'), other: config('https://other'), more })
+  const folder = t.testdir({
+    one: kubeconfigOf('https://one'),
+    other: kubeconfigOf('https://other'),
+    more,
+  })
   setEnvironment(t, { KUBECONFIG: join(folder, 'other') })
   t.match(await findCluster({ kubeconfig: join(folder, 'one') }), { server: 'https://one' })
   t.match(await findCluster({}), { server: 'https://other' })
@@ -29,8 +26,8 @@ t.test('the file that was named is taken, else that of KUBECONFIG', async (t) =>
 })
 
 t.test('of several files, the first that says something is right, as for kubectl', async (t) => {
-  const other = config('https://other').replaceAll(/\bx\b/g, 'y')
-  const folder = t.testdir({ none: 'kind: Config\n', one: config('https://one'), other })
+  const other = kubeconfigOf('https://other').replaceAll(/\bx\b/g, 'y')
+  const folder = t.testdir({ none: 'kind: Config\n', one: kubeconfigOf('https://one'), other })
   const files = (...names: readonly string[]) => {
     const paths = names.map((name) => join(folder, name))
     setEnvironment(t, { KUBECONFIG: paths.join(delimiter) })
@@ -43,8 +40,8 @@ t.test('of several files, the first that says something is right, as for kubectl
 
 t.test('the file of the home folder is for whom it may be', async (t) => {
   const home = t.testdir({
-    '.kube': { config: config('https://home') },
-    other: config('https://a'),
+    '.kube': { config: kubeconfigOf('https://home') },
+    other: kubeconfigOf('https://a'),
   })
   const { HOME } = process.env
   process.env.HOME = home
@@ -166,6 +163,6 @@ t.test('a file that does not hold is named', async (t) => {
     t.ok(error.message.startsWith(path), error.message)
     t.notMatch(error.message, '\n')
   }
-  writeFileSync(join(folder, 'good'), config('https://good'))
+  writeFileSync(join(folder, 'good'), kubeconfigOf('https://good'))
   t.ok(await findCluster({ kubeconfig: join(folder, 'good') }))
 })

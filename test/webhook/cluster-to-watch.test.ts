@@ -1,18 +1,11 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
-
-const config = (server: string) => `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "${server}"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-`
+import { kubeconfigOf } from '../kubeconfig.ts'
 
 t.test('without any there is one sentence that says what would be right', async (t) => {
   const { HOME } = process.env
-  process.env.HOME = t.testdir({ '.kube': { config: config('https://home') } })
+  process.env.HOME = t.testdir({ '.kube': { config: kubeconfigOf('https://home') } })
   t.teardown(() => Object.assign(process.env, { HOME }))
   const none = { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined }
   t.intercept(process, 'env', { value: { ...process.env, ...none } })
@@ -22,7 +15,10 @@ t.test('without any there is one sentence that says what would be right', async 
 })
 
 t.test('what anybody on the way could write is not watched', async (t) => {
-  const folder = t.testdir({ plain: config('http://localhost:8001'), good: config('https://good') })
+  const folder = t.testdir({
+    plain: kubeconfigOf('http://localhost:8001'),
+    good: kubeconfigOf('https://good'),
+  })
   const plain = join(folder, 'plain')
   await t.rejects(clusterToWatch(plain), {
     message: `${plain}: http://localhost:8001 must begin with https://`,

@@ -1,0 +1,10 @@
+/** A kubeconfig of one cluster, one user with a token, and the context of both. */
+export function kubeconfigOf(server: string): string {
+  return `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "${server}"}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`
+}
