@@ -1,4 +1,5 @@
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../cluster/apiserver.ts'
+import { WEBHOOK_CONFIGURATIONS } from '../cluster/paths.ts'
 import { isMissing } from '../cluster/refusal.ts'
 import { UsageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
@@ -41,14 +42,9 @@ export async function disarm(options: DisarmOptions, print: (text: string) => vo
 function callers({ webhookConfiguration, clusterRoleBinding }: DisarmOptions): readonly Named[] {
   const named = (kind: string, root: string, name: string | undefined) =>
     name === undefined ? [] : [{ kind, root, name }]
-  const admission = '/apis/admissionregistration.k8s.io/v1'
   const rights = '/apis/rbac.authorization.k8s.io/v1'
   return [
-    ...named(
-      'MutatingWebhookConfiguration',
-      `${admission}/mutatingwebhookconfigurations`,
-      webhookConfiguration,
-    ),
+    ...named('MutatingWebhookConfiguration', WEBHOOK_CONFIGURATIONS, webhookConfiguration),
     ...named('ClusterRoleBinding', `${rights}/clusterrolebindings`, clusterRoleBinding),
   ]
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver, Call } from '../cluster/apiserver.ts'
+import { WEBHOOK_CONFIGURATIONS } from '../cluster/paths.ts'
 import { isConflict, isMissing, Refusal } from '../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, objectsOf } from '../core/json.ts'
 import { type configurationOf, PROBE_LABEL } from '../recording/configuration.ts'
@@ -13,14 +14,12 @@ const CALL_MS = 10_000
 const REACH_MS = 15_000
 const REMOVE_MS = 30_000
 
-const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
-
 function ask(apiserver: Apiserver, call: Omit<Call, 'signal'>): Promise<Fields> {
   return apiserver.ask({ ...call, signal: AbortSignal.timeout(CALL_MS) })
 }
 
 function pathOf({ metadata }: Configuration): string {
-  return `${CONFIGURATIONS}/${encodeURIComponent(metadata.name)}`
+  return `${WEBHOOK_CONFIGURATIONS}/${encodeURIComponent(metadata.name)}`
 }
 
 /**
@@ -37,7 +36,7 @@ export async function install(
   const path = pathOf(configuration)
   try {
     if (isForced) await ask(apiserver, { path, delete: {} }).catch(mustBeMissing)
-    await ask(apiserver, { path: CONFIGURATIONS, create: configuration })
+    await ask(apiserver, { path: WEBHOOK_CONFIGURATIONS, create: configuration })
   } catch (error) {
     // Without an answer it may be there and it may not.
     if (!(error instanceof Refusal)) await removeOnce(apiserver, configuration).catch(() => {})

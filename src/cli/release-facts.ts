@@ -1,12 +1,11 @@
 import { holderItem, imagesOf, isHeld } from '../../webhook/cluster/image-holder.ts'
+import { POLICY_BINDINGS } from '../cluster/paths.ts'
 import { type Fields, fieldsOrNone, idOf, listOrNone, textOf } from '../core/json.ts'
 import type { Holder, Release } from '../doctor/installation.ts'
 import type { Asked, WebhookFacts } from '../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { listed, type Reader } from './reader.ts'
 import { readOffer } from './release-catalog.ts'
-
-const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
 
 /**
  * Reads what the chart has installed around the Service that a configuration names: all of it has that name.
@@ -27,7 +26,7 @@ export async function readRelease(
     reader.look(`${of('/api/v1')}/services/${name}`),
     reader.look(`${of('/apis/apps/v1')}/deployments/${name}`),
     reader.look(`${of('/apis/apps/v1')}/daemonsets`),
-    reader.look(`${POLICIES}/${name}-guard`),
+    reader.look(`${POLICY_BINDINGS}/${name}-guard`),
   ])
   const offer = await offerOf(reader, of('/api/v1'), deployment)
   return { service: own, deployment, offer, holders: holdersIn(holders), guard }

@@ -1,11 +1,11 @@
 import { connect } from 'node:tls'
+import { WEBHOOK_CONFIGURATIONS } from '../cluster/paths.ts'
 import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
 import type { Asked, WebhookFacts } from '../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { sentenceOf } from '../sentence.ts'
 import type { Reader } from './reader.ts'
 
-const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 const PATIENCE_MS = 5_000
 
 type Service = NonNullable<ReturnType<typeof calledBy>['service']>
@@ -35,8 +35,9 @@ async function readConfiguration(
   reader: Reader,
   name: string | undefined,
 ): Promise<Asked<Fields | undefined>> {
-  if (name !== undefined) return reader.look(`${CONFIGURATIONS}/${encodeURIComponent(name)}`)
-  const list = await reader.look(CONFIGURATIONS)
+  if (name !== undefined)
+    return reader.look(`${WEBHOOK_CONFIGURATIONS}/${encodeURIComponent(name)}`)
+  const list = await reader.look(WEBHOOK_CONFIGURATIONS)
   if ('problem' in list) return list
   return {
     value: objectsOf(list.value?.items).find((one) => webhookIn(one, POD_WEBHOOK) !== undefined),
