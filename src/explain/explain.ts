@@ -1,11 +1,10 @@
 import { answerPod, type PodAnswer } from '../core/answer.ts'
 import { askedAtBirth } from '../core/asked-at-birth.ts'
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../core/json.ts'
+import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { KEYS } from '../core/keys.ts'
 import type { Reason } from '../core/reasons.ts'
 import { readAnnotations, readRequest } from '../core/request.ts'
 import { leavesItToNamespace, type Review } from '../core/review.ts'
-import { isAnnotatedLater } from './annotated-later.ts'
 import { asItCame } from './as-it-came.ts'
 import { type CameOut, cameOut, createdFindings } from './came-out.ts'
 import { type Cause, remedyOf } from './causes.ts'
@@ -98,10 +97,11 @@ function webhookPart(facts: Facts, { decision }: PodAnswer): readonly Finding[] 
 }
 
 /** Whether the pod, or the namespace that asks for it, was annotated only after the pod was created. */
-function isAskedLater({ namespace }: Facts, created: Fields, asksItself: boolean): boolean {
+function isAskedLater({ settings }: Facts, created: Fields, asksItself: boolean): boolean {
   if (asksItself) return !askedAtBirth(created)
-  const asker = 'value' in namespace ? namespace.value : undefined
-  return asker !== undefined && isAnnotatedLater(asker, created)
+  const { asksSince } = settings.namespace
+  const then = textOf(fieldsOrNone(created.metadata).creationTimestamp)
+  return asksSince !== undefined && then !== undefined && asksSince > then
 }
 
 /** What would become of a pod now that was left then. */
