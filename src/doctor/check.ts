@@ -9,6 +9,9 @@ export type Check = { readonly name: string; readonly sentence: string } & (
   | { readonly verdict: 'no'; readonly remedy: string }
 )
 
+/** What to do where something of the chart is missing. */
+export const RESTORE = 'helm upgrade with the values of the release puts it back'
+
 /** A check that nothing has to be done about. */
 export function check(name: string, verdict: 'ok' | 'look' | 'unknown', sentence: string): Check {
   return { name, verdict, sentence }

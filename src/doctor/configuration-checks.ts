@@ -11,7 +11,7 @@ import {
   POD_WEBHOOK,
   webhookIn,
 } from '../explain/webhook.ts'
-import { type Check, check, fault } from './check.ts'
+import { type Check, check, fault, RESTORE } from './check.ts'
 
 const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
 
@@ -19,7 +19,6 @@ const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
 const DAYS_TO_RENEW = 7
 const DAY_MS = 86_400_000
 
-const RESTORE = 'helm upgrade with the values of the release puts it back'
 const MEND_CA =
   'with cert-manager, see that its cainjector runs and that the issuer writes ca.crt; else set certificates.provided.caBundle to the CA of the certificate'
 const RENEW = 'see why it was not renewed: with cert-manager, kubectl describe certificate'

@@ -1,9 +1,7 @@
 import { type Fields, fieldsOrNone, idOf, textOf } from '../core/json.ts'
 import type { WebhookFacts } from '../explain/facts.ts'
-import { type Check, check, fault, judged } from './check.ts'
+import { type Check, check, fault, judged, RESTORE } from './check.ts'
 import type { Release } from './installation.ts'
-
-const INSTALL = 'helm upgrade with the values of the release puts it back'
 
 /** Whether somebody is there to answer: the Service, who stands behind it, and the replicas. */
 export function serverChecks(
@@ -13,12 +11,12 @@ export function serverChecks(
   return [
     judged('Service', service, (found) =>
       found === undefined
-        ? fault('Service', 'the one that the configuration names is not there', INSTALL)
+        ? fault('Service', 'the one that the configuration names is not there', RESTORE)
         : judged('Service', ready, (count) => endpointCheck(count ?? 0)),
     ),
     judged('Deployment', deployment, (found) =>
       found === undefined
-        ? fault('Deployment', "none has the Service's name", INSTALL)
+        ? fault('Deployment', "none has the Service's name", RESTORE)
         : replicaCheck(found),
     ),
   ]
