@@ -53,8 +53,11 @@ sleep infinity &
 : >"$0/ready"
 wait`
 
-/** The mount by which the kubelet gives a container its name, seen from inside by all. */
-const CONTAINER = 'mount --bind "$0" /dev/termination-log && exec "$@"'
+/**
+ * The mount by which the kubelet gives a container its name, seen from inside by all. The program starts when
+ * its process is known outside, or one that ends at once would be gone before.
+ */
+const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
 
 /**
  * Imitates a pod whose containers share a process namespace: process 1 is the pod's, the first process
@@ -105,6 +108,7 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
     child.on('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   const pid = await childOf(child)
+  child.stdin?.end('known\n')
   return {
     pid,
     ended,
