@@ -345,12 +345,18 @@ export async function startServer(t: Test, options: StartOptions = {}): Promise<
   return { ...running, lines, status, metrics }
 }
 
+type AppParts = Partial<AppOptions> & { readonly level?: string }
+
 /** Starts the HTTPS server alone, with parts of a test's choice. */
-export async function startApp(
-  t: Test,
-  options: Partial<AppOptions> & { readonly level?: string } = {},
-) {
-  const { level, ...others } = options
+export async function startApp(t: Test, parts: AppParts = {}) {
+  const { app, ...others } = await makeApp(t, parts)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  return { app, port, ...others }
+}
+
+/** Builds the HTTPS server alone, which may still be given hooks; it does not listen. */
+export async function makeApp(t: Test, { level, ...others }: AppParts = {}) {
   const authority = await makeAuthority()
   const { log, lines } = capturedLog(level)
   const catalog: Catalog = await loadCatalog({})
@@ -366,9 +372,7 @@ export async function startApp(
     ...others,
   })
   t.teardown(() => app.close())
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  const { port } = app.server.address() as AddressInfo
-  return { app, port, ca: authority.ca, lines, metrics: () => metrics.registry.metrics() }
+  return { app, ca: authority.ca, lines, metrics: () => metrics.registry.metrics() }
 }
 
 /** The text of a recorded review. */

@@ -12,6 +12,7 @@ import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { type NamespaceSource, NotKnownYet } from './namespaces.ts'
 import { answerNotFound, answerProblem, NotAReview, problemOf } from './problem.ts'
+import { turnEnd } from './turn.ts'
 
 /**
  * A review carries at most two objects of 3 MiB each, plus its envelope
@@ -88,7 +89,9 @@ export async function buildApp(options: AppOptions) {
       answerProblem(metrics, reply, 'overloaded', 'ask again in 1 s')
     },
   })
-  app.post<{ Body?: Review }>('/mutate/pods', { schema: ANSWER }, ({ body }) => {
+  app.addHook('preHandler', turnEnd)
+  // Async, so that no answer is written before the turn's last is found.
+  app.post<{ Body?: Review }>('/mutate/pods', { schema: ANSWER }, async ({ body }) => {
     return reviewPod(bodyOf(body), options)
   })
   app.post<{ Body?: Review }>('/mutate/namespaces', { schema: ANSWER }, ({ body }) => {

@@ -31,7 +31,7 @@ export function createMetrics() {
     }),
     duration: new Histogram({
       name: 'ridealong_review_duration_seconds',
-      help: 'Time from a parsed review to its answer',
+      help: 'Time that an answer takes, without the wait for others of its turn',
       buckets: DURATION_BUCKETS,
       registers,
     }),
