@@ -6,6 +6,7 @@ import { loadCatalog } from '../src/catalog/load.ts'
 import { answerPod, type PodAnswer } from '../src/core/answer.ts'
 import { readNamespace } from '../src/core/namespace.ts'
 import { readReview } from '../src/core/review.ts'
+import { sourceOf } from '../src/core/source.ts'
 import {
   bodies,
   type Call,
@@ -62,7 +63,7 @@ interface Answered {
 }
 
 function answer({ body, namespace }: Call): Answered {
-  const review = readReview(body)
+  const review = readReview(body, sourceOf(JSON.stringify(body)))
   if ('problem' in review) throw new Error(review.problem)
   const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
   const answered = answerPod(review, settings)
@@ -143,6 +144,16 @@ t.test('whatever a pod is, it gets an answer of its own and no fault of ours', a
     assert.equal(patchType, patch && 'JSONPatch')
     assert.deepEqual(operations, JSON.parse(JSON.stringify(answered.operations)))
     assert.equal(JSON.stringify(call.body), before, 'the pod that was received is edited')
+  })
+})
+
+t.test('what a call came as spares looks and changes no answer', async () => {
+  always(calls(), 9_000, (call) => {
+    const review = readReview(call.body)
+    if ('problem' in review) throw new Error(review.problem)
+    const namespace = readNamespace('hpc', call.namespace)
+    const { response } = answerPod(review, { catalog, excludedNamespaces, namespace })
+    assert.deepEqual(answer(call).answer.response, response)
   })
 })
 

@@ -1,5 +1,6 @@
 import secureJson from 'secure-json-parse'
 import { type Review, readReview } from '../src/core/review.ts'
+import { sourceOf } from '../src/core/source.ts'
 import { NotAReview, NotJson } from './problem.ts'
 
 /** Spellings of the keys that poison a prototype; an escape (`\u005f`) could spell them too. */
@@ -11,7 +12,8 @@ const SUSPECT = ['__proto__', 'constructor', '\\u']
  * @throws NotJson, or NotAReview for JSON that is something else
  */
 export function readBody(text: string): Review {
-  const review = readReview(parse(withoutManagedFields(text)), text.length)
+  const json = withoutManagedFields(text)
+  const review = readReview(parse(json), sourceOf(json))
   if ('problem' in review) throw new NotAReview(`not an AdmissionReview: ${review.problem}`)
   return review
 }

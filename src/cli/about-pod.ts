@@ -1,5 +1,6 @@
 import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import type { Review } from '../core/review.ts'
+import { UNKNOWN_SOURCE } from '../core/source.ts'
 import type { About } from './explain-facts.ts'
 
 /** A pod that was created, from how it is now. */
@@ -10,7 +11,7 @@ export function aboutPod(pod: Fields, subject: string): About {
 function creationOf(object: Fields): Review {
   const { name, namespace, uid } = fieldsOrNone(object.metadata)
   return {
-    size: Number.POSITIVE_INFINITY,
+    source: UNKNOWN_SOURCE,
     uid: textOf(uid) ?? '',
     operation: 'CREATE',
     subResource: '',

@@ -38,7 +38,7 @@ function aboutManifest(manifest: Manifest, namespace: string): readonly About[] 
 }
 
 function aboutRecording(manifest: Manifest): About {
-  const review = readReview(manifest.value, manifest.text.length)
+  const review = readReview(manifest.value)
   if ('problem' in review)
     throw new UsageError(at(manifest, `no AdmissionReview: ${review.problem}`))
   return { subject: `pod/${review.name} of ${manifest.file}`, review, pods: 1 }

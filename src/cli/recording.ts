@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type Review, readReview } from '../core/review.ts'
+import { sourceOf } from '../core/source.ts'
 import { sentenceOf } from '../sentence.ts'
 import { UsageError } from './errors.ts'
 
@@ -14,7 +15,7 @@ export async function readRecording(path: string): Promise<Review> {
   const written = await reading.catch((error: unknown) => {
     throw new UsageError(`cannot read ${path}: ${sentenceOf(error)}`)
   })
-  const review = readReview(parse(path, written), written.length)
+  const review = readReview(parse(path, written), sourceOf(written))
   if ('problem' in review) throw new UsageError(`${path} is no AdmissionReview: ${review.problem}`)
   return review
 }

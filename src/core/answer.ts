@@ -4,7 +4,7 @@ import { check, type Operation, patch } from './patch.ts'
 import { plan } from './plan.ts'
 import { readPod } from './pod.ts'
 import { REASONS } from './reasons.ts'
-import { readAnnotations, readRequest } from './request.ts'
+import { readPodAnnotations, readRequest } from './request.ts'
 import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 
@@ -47,10 +47,11 @@ function think(
   if (!isCreate) return untouched(leave('not-create'))
   if (settings.excludedNamespaces.has(review.namespace))
     return untouched(leave('excluded-namespace'))
-  const pod = readPod(review.object, review.size)
+  const pod = readPod(review.object, review.source.size)
   if ('problem' in pod) return untouched(leave('invalid-pod', pod.problem))
   const { namespace, catalog } = settings
-  const request = readRequest(readAnnotations(pod.annotations), namespace.annotations, catalog)
+  const own = readPodAnnotations(pod.annotations, review.source, catalog)
+  const request = readRequest(own, namespace.annotations, catalog)
   const decision = decide(pod, request, settings)
   const planned = plan(pod, decision, catalog.revision, review.uid)
   const operations = patch(pod, planned)

@@ -1,3 +1,6 @@
+/** What every key of ours has before its slash, alone or behind a metric's name. */
+export const DOMAIN = 'ridealong.dev'
+
 /** The annotations that people write: the whole user interface, with `METRIC.ridealong.dev/OPTION`. */
 export const KEYS = {
   inject: 'ridealong.dev/inject',

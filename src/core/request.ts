@@ -1,11 +1,11 @@
 import { type Catalog, type Metric, readOption } from './catalog.ts'
 import { type EnvVar, plain } from './environment.ts'
 import type { Fields } from './json.ts'
-import { KEYS, STATUS_KEY } from './keys.ts'
+import { DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { quote } from './quote.ts'
 import type { Reason } from './reasons.ts'
+import type { Source } from './source.ts'
 
-const OURS = 'ridealong.dev/'
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
 const KNOWN_KEYS: ReadonlySet<string> = new Set([...Object.values(KEYS), STATUS_KEY])
 
@@ -53,14 +53,38 @@ export type Request =
 
 /** Keeps what is ours of an object's annotations: one pass over the keys, values untouched. */
 export function readAnnotations(annotations: Fields | undefined): Annotations {
-  const ours = new Map<string, string>()
-  for (const key of Object.keys(annotations ?? {})) {
-    if (!key.includes(OURS)) continue
+  return pick(annotations, Object.keys(annotations ?? {}).filter(isOurs))
+}
+
+/**
+ * The same, of a pod. Where its JSON speaks of us no more often than it has keys that mean something, none is
+ * misspelt, and the annotations of others, however many, are not passed over.
+ */
+export function readPodAnnotations(
+  annotations: Fields | undefined,
+  { mentions }: Source,
+  catalog: Catalog,
+): Annotations {
+  const known = pick(annotations, knownKeys(catalog))
+  return known.size < mentions ? readAnnotations(annotations) : known
+}
+
+function pick(annotations: Fields | undefined, keys: Iterable<string>): Annotations {
+  const picked = new Map<string, string>()
+  for (const key of keys) {
     const value = annotations?.[key]
-    const isOurs = key.startsWith(OURS) || OPTION_KEY.test(key)
-    if (isOurs && typeof value === 'string') ours.set(key, value)
+    if (typeof value === 'string') picked.set(key, value)
   }
-  return ours
+  return picked
+}
+
+function isOurs(key: string): boolean {
+  return key.includes(DOMAIN) && (key.startsWith(`${DOMAIN}/`) || OPTION_KEY.test(key))
+}
+
+function* knownKeys({ metrics }: Catalog): Iterable<string> {
+  yield* KNOWN_KEYS
+  for (const { options } of metrics.values()) yield* options.keys()
 }
 
 /**

@@ -1,13 +1,13 @@
 import { fieldsOrNone, textOf } from './json.ts'
 import { KEYS } from './keys.ts'
+import { type Source, UNKNOWN_SOURCE } from './source.ts'
 
 /** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
 export const API_VERSION = 'admission.k8s.io/v1'
 
 /** The request of an AdmissionReview: what the apiserver asks. */
 export interface Review {
-  /** The characters of JSON that it came as; Infinity where nobody knows. */
-  readonly size: number
+  readonly source: Source
   readonly uid: string
   readonly operation: string
   readonly subResource: string
@@ -22,12 +22,12 @@ export interface Review {
 /**
  * Reads an AdmissionReview.
  *
- * @param size the characters of JSON that it came as, which spares a count of the pod's annotations
+ * @param source of the body, which spares looks at the pod's annotations
  * @returns the request, or a sentence that says what an AdmissionReview would have
  */
 export function readReview(
   body: unknown,
-  size = Number.POSITIVE_INFINITY,
+  source = UNKNOWN_SOURCE,
 ): Review | { readonly problem: string } {
   const review = fieldsOrNone(body)
   if (review.kind !== 'AdmissionReview') return { problem: 'kind must be "AdmissionReview"' }
@@ -38,7 +38,7 @@ export function readReview(
   if (!uid || !operation) return { problem: 'request must have uid and operation' }
   const metadata = fieldsOrNone(fieldsOrNone(request.object).metadata)
   return {
-    size,
+    source,
     uid,
     operation,
     subResource: textOf(request.subResource) ?? '',

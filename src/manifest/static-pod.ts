@@ -1,6 +1,7 @@
 import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../core/json.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
 import type { Review } from '../core/review.ts'
+import { UNKNOWN_SOURCE } from '../core/source.ts'
 import { withDefaults } from './defaults.ts'
 import { madeOf } from './makers.ts'
 import type { Template } from './templates.ts'
@@ -13,7 +14,7 @@ import type { Template } from './templates.ts'
 export function reviewOf(template: Template, namespace: string): Review {
   const object = podOf(template)
   return {
-    size: template.resource.manifest.text.length,
+    source: UNKNOWN_SOURCE,
     uid: uidBeside(fieldsOrNone(object.spec).volumes),
     operation: 'CREATE',
     subResource: '',

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { answerPod } from '../../src/core/answer.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
-import { readReview } from '../../src/core/review.ts'
+import { readBody } from '../../webhook/body.ts'
 
 /** How much a pod holds beside what was recorded. */
 interface Size {
@@ -38,8 +38,7 @@ export async function benchHandler(path: string, print: (line: string) => void):
   const namespace = readNamespace('flux', undefined)
   const settings = { catalog, namespace, excludedNamespaces: new Set<string>() }
   const measure = (text: string): number => {
-    const review = readReview(JSON.parse(text), text.length)
-    if ('problem' in review) throw new Error(review.problem)
+    const review = readBody(text)
     const answer = () => {
       const start = performance.now()
       const { decision } = answerPod(review, settings)

@@ -4,6 +4,7 @@ import { type Catalog, catalogOf, type MetricDocument } from '../../src/core/cat
 import { type NamespaceRules, readNamespace } from '../../src/core/namespace.ts'
 import type { ReviewResponse } from '../../src/core/response.ts'
 import type { Review } from '../../src/core/review.ts'
+import { sourceOf } from '../../src/core/source.ts'
 
 /** Text by name, as Kubernetes has annotations and labels. */
 export type Texts = Readonly<Record<string, string>>
@@ -99,7 +100,7 @@ export const CATALOG: Catalog = catalogOf(
 /** The review of something that is created. */
 export function reviewOf(object: unknown, more: Partial<Review> = {}): Review {
   return {
-    size: JSON.stringify(object ?? null).length,
+    source: sourceOf(JSON.stringify(object ?? null)),
     uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
     operation: 'CREATE',
     subResource: '',

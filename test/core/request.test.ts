@@ -1,5 +1,6 @@
 import t from 'tap'
-import { readAnnotations, readRequest } from '../../src/core/request.ts'
+import { readAnnotations, readPodAnnotations, readRequest } from '../../src/core/request.ts'
+import { sourceOf } from '../../src/core/source.ts'
 import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from './build.ts'
 
 const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
@@ -369,6 +370,38 @@ t.test('of annotations, ours are kept and no others', async (t) => {
   )
   t.equal(readAnnotations(undefined).size, 0)
 })
+
+t.test(
+  'annotations of others are not passed over unless one of ours may be misspelt',
+  async (t) => {
+    let looks = 0
+    const watched = (annotations: Texts) =>
+      new Proxy(annotations, {
+        ownKeys: (target) => {
+          looks += 1
+          return Reflect.ownKeys(target)
+        },
+      })
+    const read = (annotations: Texts, more = '') => {
+      looks = 0
+      const source = sourceOf(JSON.stringify(annotations) + more)
+      return [...readPodAnnotations(watched(annotations), source, CATALOG).keys()]
+    }
+    const set = { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }
+    const others = { 'example.com/a': 'ridealong', 'example.com/b': '\u2e2e \u0026' }
+    t.strictSame(read({ ...others, ...set }).sort(), Object.keys(set).sort())
+    t.equal(looks, 0)
+    const misspelt = { ...set, 'perf-sysstat.ridealong.dev/raet': '5' }
+    t.strictSame(read({ ...others, ...misspelt }), Object.keys(misspelt))
+    t.equal(looks, 1)
+    t.strictSame(read({}), [])
+    t.equal(looks, 0)
+    for (const more of ['ridealong.dev', '\\u0072', '\\u007A', '\\u002E', '\\u006f']) {
+      t.strictSame(read({ ...others, ...set }, more), Object.keys(set))
+      t.equal(looks, 1, more)
+    }
+  },
+)
 
 t.test('a request is a value: nothing, wrong or asked', async (t) => {
   const read = (own: Texts) => readRequest(readAnnotations(own), new Map(), CATALOG)

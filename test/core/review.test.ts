@@ -22,9 +22,9 @@ t.test('the request of an AdmissionReview is read', async (t) => {
     object,
     oldObject: { old: true },
   }
-  const review = readReview(envelope(request), 300)
+  const review = readReview(envelope(request), { size: 300, mentions: 2 })
   t.strictSame(review, {
-    size: 300,
+    source: { size: 300, mentions: 2 },
     uid: 'a-b-c',
     operation: 'UPDATE',
     subResource: 'status',
@@ -39,7 +39,7 @@ t.test('the request of an AdmissionReview is read', async (t) => {
 
 t.test('what a request does not say is empty', async (t) => {
   t.strictSame(readReview(envelope(REQUEST)), {
-    size: Number.POSITIVE_INFINITY,
+    source: { size: Number.POSITIVE_INFINITY, mentions: Number.POSITIVE_INFINITY },
     uid: 'a-b-c',
     operation: 'CREATE',
     subResource: '',

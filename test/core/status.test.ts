@@ -1,5 +1,6 @@
 import t from 'tap'
 import { catalogOf } from '../../src/core/catalog.ts'
+import { UNKNOWN_SOURCE } from '../../src/core/source.ts'
 import { leftStatus } from '../../src/core/status.ts'
 import {
   askingPod,
@@ -279,7 +280,7 @@ t.test('annotations may take 256 KiB with ours, in bytes, and not one more', asy
     const room = LIMIT - sizeOf(injected({}, own).metadata.annotations ?? {}) - 'filler'.length
     const count = Math.floor(room / bytes(character))
     const filler = character.repeat(count) + 'x'.repeat(room - count * bytes(character))
-    for (const review of [{}, { size: Number.POSITIVE_INFINITY }]) {
+    for (const review of [{}, { source: UNKNOWN_SOURCE }]) {
       const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
       const fitting = at({ filler })
       t.equal(fitting.word, 'injected', `characters ${name}`)

@@ -446,6 +446,10 @@ class Broken extends Map<string, Metric> {
   override has(): never {
     throw new Error('the catalog fell over')
   }
+
+  override values(): never {
+    throw new Error('the catalog fell over')
+  }
 }
 
 const BROKEN_NAMESPACE: Namespace = {
