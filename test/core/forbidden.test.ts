@@ -33,9 +33,11 @@ t.test('nonsense for a pod, or for rules, is judged without a fault of ours', as
   const item = fc.record({ type: fc.constantFrom('Container', 'Pod', 7), min: list, max: list })
   const range = fc.oneof(odd, fc.record({ spec: fc.record({ limits: fc.array(item) }) }))
   const scopes = fc.oneof(odd, fc.array(fc.constantFrom('NotBestEffort', 'PriorityClass', 7)))
-  const quota = fc.oneof(odd, fc.record({ spec: fc.record({ hard: list, scopes }), status: odd }))
+  const hard = fc.oneof(list, fc.record({ 'limits.cpu': fc.constant('10m') }))
+  const quota = fc.oneof(odd, fc.record({ spec: fc.record({ hard, scopes }), status: odd }))
   const words = new Set<string>()
-  const every = fc.property(nonsense, fc.array(range), fc.array(quota), (call, ...rules) => {
+  const ranges = fc.oneof(fc.constant([]), fc.array(range))
+  const every = fc.property(nonsense, ranges, fc.array(quota), (call, ...rules) => {
     const [limitRanges, resourceQuotas] = rules
     const review = readReview(call.body)
     if ('problem' in review) return
