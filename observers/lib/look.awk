@@ -15,43 +15,44 @@ function look(    n, i, pids) {
   return n > 0
 }
 
-function visit(pid,    folder, s, key) {
+function visit(pid,    folder, key) {
   folder = "/proc/" pid
-  if (pid == 1 && IS_POD || !read_stat(folder, s)) return
+  if (pid == 1 && IS_POD || !read_stat(folder)) return
   # A container that is being made: the runtime's own process, before it becomes the application.
-  if (s["comm"] ~ /^runc:\[/) return
-  key = pid ":" s[20]
+  if (NAME ~ /^runc:\[/) return
+  key = pid ":" $20
   KEY[pid] = key
   SEEN[key] = LOOK
-  if (is_changed(key, s)) identify(key, pid, s)
-  if (s[1] == "Z" && s[18] < 2) ZOMBIE[key] = 1
+  if (is_changed(key)) identify(key, pid)
+  if ($1 == "Z" && $18 < 2) ZOMBIE[key] = 1
   else if (is_target_place(PLACE[key])) LIVE_TARGETS++
-  if (OBSERVED[key]) measure(key, pid, s)
+  if (OBSERVED[key]) measure(key, pid)
 }
 
 # Whether a process is new, or executed another program since the last look. Its stack is then elsewhere;
 # where the kernel hides that, its kernel name says so, but for one script of an interpreter after another.
-function is_changed(key, s) {
+function is_changed(key) {
   if (!(key in COMM)) return 1
-  if (COMM[key] != s["comm"] || IMAGE[key] != s[26]) return 1
-  return s[26] == 0 && is_interpreter(s["comm"])
+  if (COMM[key] != NAME || IMAGE[key] != $26) return 1
+  return $26 == 0 && is_interpreter(NAME)
 }
 
 # What a process is: its container, which it has from its parent, and its program, which changes
 # when it executes another.
-function identify(key, pid, s,    parent) {
-  IMAGE[key] = s[26]
+function identify(key, pid,    parent) {
+  IMAGE[key] = $26
   if (key in C) {
     close_chapter(key)
     # It may have become another user's, too.
     C[key]["may_list"] = may_list("/proc/" pid "/fd")
   }
-  parent = s[2] in KEY ? KEY[s[2]] : ""
-  if (!(key in PLACE) || s[2] == 0) PLACE[key] = parent in PLACE ? PLACE[parent] : place_of(pid)
-  COMM[key] = s["comm"]
-  if (s[1] != "Z" || !(key in PROGRAM)) PROGRAM[key] = program_of(pid, s["comm"])
+  parent = $2 in KEY ? KEY[$2] : ""
+  if (!(key in PLACE) || $2 == 0) PLACE[key] = parent in PLACE ? PLACE[parent] : place_of(pid)
+  COMM[key] = NAME
+  if ($1 != "Z" || !(key in PROGRAM)) PROGRAM[key] = program_of(pid, NAME)
   if (PROGRAM[key] ~ /^(perf|io)-sysstat$/) IS_OBSERVER[PLACE[key]] = 1
   OBSERVED[key] = is_wanted(PLACE[key], PROGRAM[key])
+  if (OBSERVED[key]) TAIL[key] = ",\"command\":" quote(COMM[key]) tail_of(key)
 }
 
 # Whether the processes of this program, in this container, are observed. With a target-command those
@@ -75,6 +76,7 @@ function bury(    key) {
     delete PLACE[key]
     delete PROGRAM[key]
     delete OBSERVED[key]
+    delete TAIL[key]
     delete ZOMBIE[key]
     if (key + 0 in KEY && KEY[key + 0] == key) delete KEY[key + 0]
   }

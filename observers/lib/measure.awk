@@ -7,24 +7,22 @@ BEGIN {
   GROWING_COUNT = split("mnf cmnf mjf cmjf ut st cut cst gt cgt vcs ics wait rb wb cwb delay", GROWING, " ")
   # All of them. Each is there from the beginning: gawk 5.2 has been seen to corrupt its memory over elements
   # that came to be by being looked at.
-  split("mnf cmnf mjf cmjf ut st cut cst gt cgt vcs ics wait rb wb cwb delay whole_rb whole_wb whole_cwb uid vsz rss stk threads cpu prio policy fds may_list is_hidden", ALL, " ")
+  split("mnf cmnf mjf cmjf ut st cut cst gt cgt vcs ics wait rb wb cwb delay whole_rb whole_wb uid vsz rss stk threads cpu prio policy fds may_list is_hidden", ALL, " ")
 }
 
-function measure(key, pid, s,    status, n, tids) {
-  status = slurp("/proc/" pid "/status")
-  if (status == "") return
-  n = s[18] > 1 ? list_numbers("/proc/" pid "/task", tids) : 0
-  if (n < 1) {
-    n = 1
-    tids[1] = pid
-  }
+# Measures a process of which the stat was read last.
+function measure(key, pid,    folder, n, tids) {
+  folder = "/proc/" pid
+  n = $18 > 1 ? list_numbers(folder "/task", tids) : 1
+  if (n < 1) n = 1
   if (!(key in C)) enter(key, pid)
-  take_stat(C[key], s)
-  take_status(C[key], status)
-  sum_threads(key, pid, status, tids, n)
-  sum_io(key, pid, s[9] + s[11] > 0, tids, n)
-  C[key]["fds"] = count_files("/proc/" pid "/fd", C[key]["may_list"])
-  PARENT[key] = s[2] in KEY ? KEY[s[2]] : ""
+  PARENT[key] = $2 in KEY ? KEY[$2] : ""
+  take_stat(C[key])
+  if (!read_status(folder)) return
+  take_status(C[key])
+  sum_threads(key, pid, tids, n)
+  sum_io(key, pid, tids, n)
+  C[key]["fds"] = count_files(folder "/fd", C[key]["may_list"])
   if (B[key]["at"] == "") rebase(key)
   SHOWN[++SHOWN_COUNT] = key
 }
@@ -55,30 +53,31 @@ function keep_counters(from, to,    i, field) {
   to["at"] = NOW
 }
 
-function take_stat(c, s) {
-  c["mnf"] = s[8]
-  c["cmnf"] = s[9]
-  c["mjf"] = s[10]
-  c["cmjf"] = s[11]
-  c["ut"] = s[12]
-  c["st"] = s[13]
-  c["cut"] = s[14]
-  c["cst"] = s[15]
-  c["threads"] = s[18]
-  c["cpu"] = s[37]
-  c["prio"] = s[38]
-  c["policy"] = s[39]
-  c["delay"] = HAS_DELAYS ? s[40] : ""
-  c["gt"] = s[41]
-  c["cgt"] = s[42]
+# Takes the stat that was read last.
+function take_stat(c) {
+  c["mnf"] = $8 + 0
+  c["cmnf"] = $9 + 0
+  c["mjf"] = $10 + 0
+  c["cmjf"] = $11 + 0
+  c["ut"] = $12 + 0
+  c["st"] = $13 + 0
+  c["cut"] = $14 + 0
+  c["cst"] = $15 + 0
+  c["threads"] = $18 + 0
+  c["cpu"] = $37 + 0
+  c["prio"] = $38 + 0
+  c["policy"] = $39 + 0
+  c["delay"] = HAS_DELAYS ? $40 + 0 : ""
+  c["gt"] = $41 + 0
+  c["cgt"] = $42 + 0
 }
 
-# A zombie has no memory any more, and its peak stays what it was.
-function take_status(c, status,    hwm) {
-  c["uid"] = number_after(status, "Uid")
-  c["vsz"] = number_after(status, "VmSize")
-  c["rss"] = number_after(status, "VmRSS")
-  c["stk"] = number_after(status, "VmStk")
-  hwm = number_after(status, "VmHWM")
+# Takes the status that was read last. A zombie has no memory any more, and its peak stays what it was.
+function take_status(c,    hwm) {
+  c["uid"] = number_after("Uid:")
+  c["vsz"] = number_after("VmSize:")
+  c["rss"] = number_after("VmRSS:")
+  c["stk"] = number_after("VmStk:")
+  hwm = number_after("VmHWM:")
   if (hwm > c["hwm"]) c["hwm"] = hwm
 }

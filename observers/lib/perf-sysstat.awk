@@ -33,7 +33,8 @@ BEGIN {
 }
 
 function read_machine() {
-  MEMORY = number_after("\n" slurp("/proc/meminfo"), "MemTotal")
+  read_fields("/proc/meminfo")
+  MEMORY = number_after("MemTotal:")
   HAS_FOLDER_SIZE = has_folder_size()
   # Delay accounting is off unless it was asked for, and then its counter is always zero.
   HAS_DELAYS = slurp("/proc/sys/kernel/task_delayacct") ~ /^(1|$)/

@@ -14,53 +14,73 @@ function slurp(path,    text) {
   return text
 }
 
+# The words of a whole file as fields; 0 where it is gone or hidden.
+function read_fields(path,    got) {
+  got = (getline < path)
+  close(path)
+  return got > 0
+}
+
 # Whether the last file was there and could not be read.
 function is_hidden() {
   return ERRNO ~ /denied|not permitted/
 }
 
 # The names in a folder that are numbers, in the kernel's order, into names[1..n]; n, or -1.
-function list_numbers(path, names,    entry, parts, n, got) {
+function list_numbers(path, names,    entry, n, got) {
   delete names
   while ((got = (getline entry < path)) > 0) {
-    split(entry, parts, "/")
-    if (parts[2] ~ /^[0-9]+$/) names[++n] = parts[2] + 0
+    if (match(entry, /\/[0-9]+\//)) names[++n] = substr(entry, RSTART + 1, RLENGTH - 2) + 0
   }
   close(path)
   return got < 0 ? -1 : n + 0
 }
 
-# The fields of /proc/PID/stat and of a thread's (proc(5)), by number from 3 on, and the name in "comm",
-# which may hold blanks and parentheses. 0 when the process is gone.
-function read_stat(folder, stat,    text, at, n, parts) {
+# Reads /proc/PID/stat, or a thread's: $1 is the third field of proc(5), and so on, and NAME is the second, which may
+# hold blanks and parentheses. 0 when the process is gone.
+function read_stat(folder,    text, at) {
   text = slurp(folder "/stat")
   if (text == "") return 0
   at = index(text, ") ")
   if (index(substr(text, at + 1), ")") > 0) at = match(text, /\)[^)]*$/)
-  n = split(substr(text, at + 2), stat, " ")
-  stat["comm"] = substr(text, index(text, "(") + 1, at - index(text, "(") - 1)
-  return n >= 40
+  NAME = substr(text, index(text, "(") + 1, at - index(text, "(") - 1)
+  $0 = substr(text, at + 2)
+  return NF >= 40
 }
 
-# A number after a name at the beginning of a line, as in /proc/PID/status; "" without that line.
-function number_after(text, name,    at) {
-  at = index(text, "\n" name ":")
-  return at == 0 ? "" : substr(text, at + length(name) + 2, 24) + 0
-}
-
-# The bytes that a process or a thread caused at the storage layer, into io; 0 gone, -1 hidden.
-function read_io(folder, io,    text) {
-  text = slurp(folder "/io")
-  if (text == "") return is_hidden() ? -1 : 0
-  io["rb"] = number_after(text, "read_bytes")
-  io["wb"] = number_after(text, "write_bytes")
-  io["cwb"] = number_after(text, "cancelled_write_bytes")
+# Reads /proc/PID/status, or a thread's: its words are the fields, without the name, which may be any words. 0 when
+# the process is gone.
+function read_status(folder,    text) {
+  text = slurp(folder "/status")
+  if (text == "") return 0
+  $0 = substr(text, index(text, "\n"))
   return 1
 }
 
+# The number after a label among the fields; "" without the label. It is looked for first where it was the last
+# time among as many fields, since one status is like another but for its groups.
+function number_after(label,    at) {
+  if (!(NF in PLACES) || !(label in PLACES[NF])) PLACES[NF][label] = 1
+  at = PLACES[NF][label]
+  if ($at == label) return $(at + 1) + 0
+  for (at = 1; at < NF; at++) {
+    if ($at == label) {
+      PLACES[NF][label] = at
+      return $(at + 1) + 0
+    }
+  }
+  return ""
+}
+
+# Reads the bytes that a process or a thread caused at the storage layer: of $10 read, $12 written and $14 cancelled
+# (fs/proc/base.c, do_io_accounting). 0 gone, -1 hidden.
+function read_io(folder) {
+  return read_fields(folder "/io") ? 1 : -is_hidden()
+}
+
 # Nanoseconds that a thread waited for a processor; "" where the kernel does not count them.
-function read_wait(folder,    parts) {
-  return split(slurp(folder "/schedstat"), parts, " ") == 3 ? parts[2] + 0 : ""
+function read_wait(folder) {
+  return read_fields(folder "/schedstat") && NF == 3 ? $2 + 0 : ""
 }
 
 # How many files a process has open; "" where its folder may not be read. Linux 6.2 and later say it

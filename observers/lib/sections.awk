@@ -49,12 +49,11 @@ function end_interval(key) {
   if (key in ZOMBIE) ZOMBIE[key] = "shown"
 }
 
-function append_rows(key, pid, comma,    head, tail) {
+function append_rows(key, pid, comma,    head) {
   head = comma "{\"time\":" TIME ",\"uid\":" C[key]["uid"] \
     (HAS_THREADS ? ",\"tgid\":\"" pid "\",\"tid\":\"-\"" : "") ",\"pid\":" pid ","
-  tail = ",\"command\":" quote(COMM[key]) tail_of(key)
-  append_shared(head, tail, C[key], B[key], NOW - B[key]["at"])
-  append_own(head, tail, C[key], B[key])
+  append_shared(head, TAIL[key], C[key], B[key], NOW - B[key]["at"])
+  append_own(head, TAIL[key], C[key], B[key])
   if (HAS_THREADS) append_thread_rows(key, pid)
 }
 

@@ -1,26 +1,31 @@
 # What the kernel shows by thread only: context switches, waiting for a processor, and own I/O. T[key][tid]
 # holds a thread's counters at the last look; what a thread did after that, before its end, is lost with it.
 
-function sum_threads(key, pid, status, tids, n,    i, tid, folder, text, now) {
+BEGIN {
+  split("rb wb cwb", STORAGE, " ")
+}
+
+# Of a process whose status was read last; tids are those of its threads where it has several.
+function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
   if (n == 1 && !(key in T)) {
-    take_thread(C[key], status, "/proc/" pid)
+    take_thread(C[key], "/proc/" pid)
     return
   }
   if (!(key in T)) begin_threads(key, pid)
   for (i = 1; i <= n; i++) {
-    tid = tids[i]
+    tid = n == 1 ? pid : tids[i]
     folder = "/proc/" pid "/task/" tid
-    text = n == 1 ? status : slurp(folder "/status")
-    if (text == "") continue
+    if (!read_status(folder)) continue
     now[tid]["vcs"] = 0
-    take_thread(now[tid], text, folder)
+    take_thread(now[tid], folder)
   }
   add_growth(key, now, T)
 }
 
-function take_thread(c, status, folder) {
-  c["vcs"] = number_after(status, "voluntary_ctxt_switches")
-  c["ics"] = number_after(status, "nonvoluntary_ctxt_switches")
+# Takes the status that was read last, and what stands beside it.
+function take_thread(c, folder) {
+  c["vcs"] = number_after("voluntary_ctxt_switches:")
+  c["ics"] = number_after("nonvoluntary_ctxt_switches:")
   c["wait"] = read_wait(folder)
 }
 
@@ -48,31 +53,42 @@ function add_growth(key, now, last,    tid, field, had) {
 # The bytes that a process itself read and wrote at the storage layer. The kernel adds those of each child
 # that a process waits for to its own (kernel/exit.c, wait_task_zombie): /proc/PID/io blames a launcher for all
 # that it launched, while a thread's own file has no children in it.
-function sum_io(key, pid, has_children, tids, n,    got, whole, field) {
-  got = read_io("/proc/" pid, whole)
+function sum_io(key, pid, tids, n,    got) {
+  got = read_io("/proc/" pid)
   C[key]["is_hidden"] = got < 0
   if (got == 0) return
   if (got < 0) {
     C[key]["rb"] = C[key]["wb"] = C[key]["cwb"] = ""
     return
   }
-  for (field in whole) C[key]["whole_" field] = whole[field]
+  C[key]["whole_rb"] = $10 + 0
+  C[key]["whole_wb"] = $12 + 0
   # Whoever waited for a child has its faults in cminflt: no program runs without one.
-  if (has_children) sum_own_io(key, pid, tids, n)
-  else for (field in whole) C[key][field] = whole[field]
+  if (C[key]["cmnf"] + C[key]["cmjf"] > 0) sum_own_io(key, pid, tids, n)
+  else take_io(C[key])
 }
 
-function sum_own_io(key, pid, tids, n,    i, io, now, field, before) {
+# Takes the io that was read last.
+function take_io(c) {
+  c["rb"] = $10 + 0
+  c["wb"] = $12 + 0
+  c["cwb"] = $14 + 0
+}
+
+function sum_own_io(key, pid, tids, n,    i, tid, now, field, before) {
   for (i = 1; i <= n; i++) {
-    if (read_io("/proc/" pid "/task/" tids[i], io) != 1) continue
-    for (field in io) now[tids[i]][field] = io[field]
+    tid = n == 1 ? pid : tids[i]
+    if (read_io("/proc/" pid "/task/" tid) != 1) continue
+    now[tid]["rb"] = 0
+    take_io(now[tid])
   }
   if (key in IO) {
     add_growth(key, now, IO)
     return
   }
   # The first time: the threads that live have all, but for what threads that are gone were seen to do.
-  for (field in io) {
+  for (i = 1; i <= 3; i++) {
+    field = STORAGE[i]
     before[field] = C[key][field] + 0
     C[key][field] = 0
   }

@@ -22,16 +22,18 @@ function append_thread_row(key, pid, tid, now, base,    head) {
   append_shared(head, ",\"command\":" quote("|__" now["comm"]) tail_of(key), now, base, NOW - base["at"])
 }
 
-function read_thread(key, pid, tid, now,    folder, s, status) {
+function read_thread(key, pid, tid, now,    folder) {
   folder = "/proc/" pid "/task/" tid
-  if (!read_stat(folder, s) || (status = slurp(folder "/status")) == "") return 0
-  now["comm"] = s["comm"]
-  now["start"] = s[20] / HERTZ
-  take_stat(now, s)
+  if (!read_stat(folder)) return 0
+  now["comm"] = NAME
+  now["start"] = $20 / HERTZ
+  take_stat(now)
   now["vsz"] = C[key]["vsz"]
   now["rss"] = C[key]["rss"]
-  take_thread(now, status, folder)
-  if (read_io(folder, now) < 1) now["rb"] = now["wb"] = now["cwb"] = ""
+  if (!read_status(folder)) return 0
+  take_thread(now, folder)
+  if (read_io(folder) > 0) take_io(now)
+  else now["rb"] = now["wb"] = now["cwb"] = ""
   return 1
 }
 

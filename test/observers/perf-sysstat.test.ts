@@ -75,6 +75,23 @@ t.test(
   },
 )
 
+t.test('whatever a process calls itself, its numbers are the kernel\u2019s', options, async (t) => {
+  const { run } = await pod(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+  const names = ['VmRSS: 7 Uid: 9', ') Z 0 (1 2 3']
+  const named = 'printf %s "$1" >/proc/self/comm; while :; do sleep 0.05; done'
+  for (const name of names) await run('app', ['sh', '-c', named, 'sh', name])
+  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const { pagefaults_task: rows = [] } = parse('perf-sysstat', watching.log()).data.at(-1) ?? {}
+  for (const name of names) {
+    const row = rows.find(({ command }) => command === name)
+    t.match(row, { uid: 0, program: 'sh' }, name)
+    t.ok(Number(row?.rss) > 100 && Number(row?.vsz) > 1000, `${name}: ${row?.rss} KiB`)
+  }
+})
+
 t.test(
   'with a target-command the programs of that name have rows, in whatever container',
   options,
