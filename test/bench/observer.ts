@@ -8,7 +8,7 @@ const PROCESSES = 64
 const MEBIBYTES = Number(process.env.MEBIBYTES ?? 256)
 const SECONDS = 60
 
-/** Processes that have touched so much memory each, and are busy a tenth of the time. */
+/** Processes that have touched so much memory each, and wake fifty times a second. */
 const LOAD = `
 import os, time
 for i in range(${PROCESSES}):
