@@ -10,7 +10,7 @@ import { type SettingOptions, settingsOf } from './settings.ts'
 
 export interface AttachOptions extends SettingOptions {
   readonly kubeconfig?: string | undefined
-  readonly namespace: string
+  readonly namespace?: string | undefined
   readonly metric: string
   readonly targetContainer?: string | undefined
   readonly option?: readonly string[] | undefined
@@ -26,7 +26,7 @@ const START_SECONDS = 60
  * @throws UsageError when the pod, the request, the cluster or one of its policies stands in the way
  */
 export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
-  const { namespace, metric } = options
+  const { metric } = options
   const asked = {
     metric,
     targetContainer: options.targetContainer,
@@ -34,6 +34,7 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   }
   const { catalog } = await settingsOf(options)
   const reader = await openReader(options.kubeconfig)
+  const { namespace = reader.namespace } = options
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const at = `${path}/pods/${encodeURIComponent(name)}`
   // Who may not read the namespace hears from the apiserver itself what it enforces.

@@ -7,7 +7,10 @@ import { examples, print, wholeNumber, withCluster } from './options.ts'
 export function addDoctor(program: Command): void {
   withCluster(program.command('doctor'))
     .description('check an installation, from its certificate to a pod that asks')
-    .option('-n, --namespace <name>', 'where a pod that asks is tried, and not kept', 'default')
+    .option(
+      '-n, --namespace <name>',
+      "where a pod that asks is tried, and not kept (default: the context's)",
+    )
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
     .option('--status-url <url>', "the webhook's status port, to ask it too; http or tcp")
     .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))

@@ -10,7 +10,7 @@ export interface DoctorOptions {
   readonly statusUrl?: string | undefined
   readonly webhookConfiguration?: string | undefined
   /** Where a pod that asks is tried. */
-  readonly namespace: string
+  readonly namespace?: string | undefined
 }
 
 /**
@@ -20,8 +20,9 @@ export interface DoctorOptions {
  * @throws UsageError when there are no credentials, or the cluster does not answer
  */
 export async function doctor(options: DoctorOptions): Promise<readonly Check[]> {
-  const { kubeconfig, statusUrl, namespace, webhookConfiguration } = options
+  const { kubeconfig, statusUrl, webhookConfiguration } = options
   const reader = await openReader(kubeconfig)
+  const { namespace = reader.namespace } = options
   // Everybody may read this: who gets no answer is told once.
   await reader.get('/version')
   const own = statusUrl === undefined ? [] : await askServer(statusUrl)

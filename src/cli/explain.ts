@@ -10,7 +10,7 @@ import { openReader } from './reader.ts'
 export interface ExplainOptions extends FactOptions {
   readonly kubeconfig?: string | undefined
   readonly filename?: readonly string[]
-  readonly namespace: string
+  readonly namespace?: string | undefined
   readonly offline?: boolean
 }
 
@@ -27,7 +27,7 @@ export async function explain(
   const { filename, kubeconfig, namespace } = options
   if (what !== undefined && filename === undefined) {
     const reader = await openReader(kubeconfig)
-    const abouts = await aboutLive(reader, what, namespace)
+    const abouts = await aboutLive(reader, what, namespace ?? reader.namespace)
     return explainAll(abouts, await factsFrom(options, reader))
   }
   if (what !== undefined || filename === undefined) {
@@ -35,8 +35,8 @@ export async function explain(
   }
   try {
     const manifests = await readInput(filename)
-    const abouts = aboutFiles(manifests, namespace)
     const reader = isOffline(options) ? undefined : await openReader(kubeconfig)
+    const abouts = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
     return await explainAll(abouts, await factsFrom(options, reader, namespacesIn(manifests)))
   } catch (error) {
     return manifestError(error)

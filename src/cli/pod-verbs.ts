@@ -11,7 +11,10 @@ export function addExplain(program: Command): void {
       '-f, --filename <file...>',
       'manifests, recorded AdmissionReviews or pods, a folder, or - for standard input',
     )
-    .option('-n, --namespace <name>', 'where it is, or what does not say goes', 'default')
+    .option(
+      '-n, --namespace <name>',
+      "where it is, or what does not say goes (default: the context's)",
+    )
     .option('--namespaces <file>', "the Namespaces, in place of a cluster's")
     .option('--offline', 'ask no cluster about a file')
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
@@ -42,7 +45,7 @@ export function addAttach(program: Command): void {
     .description('observe a pod that already runs, with an ephemeral container')
     .argument('<pod>', 'its name')
     .requiredOption('--metric <name>', 'what is to be collected')
-    .option('-n, --namespace <name>', 'where the pod is', 'default')
+    .option('-n, --namespace <name>', "where the pod is (default: the context's)")
     .option('--target-container <name>', 'the container to observe')
     .option('--option <name=value...>', 'an option of the metric, as rate=5')
     .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))

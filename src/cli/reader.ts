@@ -11,6 +11,8 @@ const PATIENCE_MS = 10_000
 /** A cluster that is read, as JSON: what the apiserver serves, with no field renamed or dropped. */
 export interface Reader {
   readonly apiserver: Apiserver
+  /** Where kubectl would look when it is given no namespace. */
+  readonly namespace: string
   /** @throws UsageError with the apiserver's own sentence, or the system's; @returns nothing where there is none */
   get(path: string, query?: Readonly<Record<string, string>>): Promise<Fields | undefined>
   /** What may be looked at, or why not. */
@@ -23,7 +25,7 @@ export interface Reader {
  * @throws UsageError when there is none, or its kubeconfig does not hold
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
-  const { apiserver } = await openCluster({ kubeconfig })
+  const { apiserver, namespace } = await openCluster({ kubeconfig })
   const ask = (path: string, query = {}) =>
     apiserver.ask({ path, query, signal: AbortSignal.timeout(PATIENCE_MS) })
   const get = async (path: string, query?: Readonly<Record<string, string>>) => {
@@ -41,7 +43,7 @@ export async function openReader(kubeconfig: string | undefined): Promise<Reader
       return isMissing(error) ? { value: undefined } : { problem: reasonOf(error) }
     }
   }
-  return { apiserver, get, look }
+  return { apiserver, namespace, get, look }
 }
 
 /** The objects of a list, or why they are not known. */

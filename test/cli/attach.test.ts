@@ -62,6 +62,7 @@ async function standIn(t: Test, conflicts: number) {
       return
     }
     const isPod = request.url?.includes('/pods/')
+    if (!request.url?.startsWith('/api/v1/namespaces/hpc')) response.writeHead(404)
     response.end(JSON.stringify(isPod ? pod.object : { metadata: {} }))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -73,12 +74,12 @@ async function standIn(t: Test, conflicts: number) {
   const config = {
     clusters: [{ name: 'c', cluster }],
     users: [{ name: 'u', user: { token: 'of-the-test' } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'hpc' } }],
     'current-context': 'x',
   }
   const folder = t.testdir({ kubeconfig: JSON.stringify(config) })
-  const attach = () =>
-    run(['attach', 'db-0', '--metric', 'perf-sysstat', '--kubeconfig', `${folder}/kubeconfig`])
+  const words = ['--metric', 'perf-sysstat', '--kubeconfig', `${folder}/kubeconfig`]
+  const attach = (...more: readonly string[]) => run(['attach', 'db-0', ...words, ...more])
   return { attach, tries: () => pod.tries }
 }
 
@@ -86,6 +87,15 @@ t.test('a pod that was written in between is read again', async (t) => {
   const { attach, tries } = await standIn(t, 2)
   t.match(await attach(), { code: 0, err: '', out: /^perf-sysstat observes container db of pod/ })
   t.equal(tries(), 3)
+})
+
+t.test('a pod is where the context of the kubeconfig says, or --namespace', async (t) => {
+  const { attach } = await standIn(t, 0)
+  t.match(await attach(), { code: 0, out: /hpc/ })
+  t.match(await attach('-n', 'lab'), {
+    code: 2,
+    err: 'ridealong: namespace lab has no pod db-0\n',
+  })
 })
 
 t.test('a pod that is written all the time is given up, in a sentence', async (t) => {

@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { copyFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -15,12 +15,16 @@ t.test('kubectl runs the command as its plugin', async (t) => {
   symlinkSync(MAIN, join(folder, 'kubectl-ridealong'))
   const { FORCE_COLOR: _, ...others } = process.env
   const PATH = `${folder}:${dirname(process.execPath)}:${process.env.PATH}`
-  const env = { ...others, PATH, KUBECONFIG: cluster.kubeconfig }
+  const KUBECONFIG = join(folder, 'config')
+  copyFileSync(cluster.kubeconfig, KUBECONFIG)
+  const env = { ...others, PATH, KUBECONFIG }
   const kubectl = (...words: readonly string[]) =>
     run(join(cluster.programs, 'kubectl'), words, { env })
 
   t.match(await kubectl('ridealong', '--help'), /^Usage: kubectl ridealong /)
   t.match(await kubectl('ridealong', 'explain', '--help'), /\n {2}\$ kubectl ridealong explain /)
-  const said = kubectl('ridealong', 'explain', 'pod/nobody', '-n', 'plugin')
-  await t.rejects(said, /ended with 2: ridealong: namespace plugin has no pod\/nobody$/)
+  const nobody = /ended with 2: ridealong: namespace plugin has no pod\/nobody$/
+  await t.rejects(kubectl('ridealong', 'explain', 'pod/nobody', '-n', 'plugin'), nobody)
+  await kubectl('config', 'set-context', '--current', '--namespace', 'plugin')
+  await t.rejects(kubectl('ridealong', 'explain', 'pod/nobody'), nobody)
 })
