@@ -105,13 +105,13 @@ t.test('pods are patched before the cluster has been listed', options, async (t)
   t.equal(await isPatched(name), true)
 })
 
-t.test('the LimitRange of a new namespace is known with it', options, async (t) => {
-  const { cluster } = await startReplica(t)
+t.test('the LimitRange of an unknown namespace is found with it', options, async (t) => {
   const namespace = await create(t, ASKING)
   // The client's own name for `default`, which the apiserver's list does not have.
   const limits = [{ type: 'Container', _default: { cpu: '1' }, max: { cpu: '2' } }]
   const body = { metadata: { name: 'limits' }, spec: { limits } }
   await client().createNamespacedLimitRange({ namespace, body })
+  const { cluster } = await startReplica(t, {}, false)
   const found = await cluster.find(namespace, true)
   t.equal(found.limitRanges.length, 1)
   await client().deleteNamespacedLimitRange({ namespace, name: 'limits' })
