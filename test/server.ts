@@ -44,15 +44,6 @@ kind: Namespace
 metadata: {name: hpc, annotations: {ridealong.dev/inject: perf-sysstat}}
 `
 
-/** Waits until something holds; it gives up, with a sentence, after a generous while. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
-    await sleep(10)
-  }
-}
-
 /** The value of a promise, or the word `late` where it does not come in a generous while. */
 export async function inTime<T>(promise: Promise<T>): Promise<T | 'late'> {
   const giveUp = new AbortController()

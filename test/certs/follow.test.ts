@@ -6,7 +6,8 @@ import t, { type Test } from 'tap'
 import { type Followed, follow, type Reading } from '../../certs/follow.ts'
 import { readKeyPair } from '../../certs/key-pair.ts'
 import { makeAuthority } from '../../certs/make.ts'
-import { mountFiles, until } from '../server.ts'
+import { mountFiles } from '../server.ts'
+import { until } from '../until.ts'
 
 interface Text extends Reading {
   readonly text: string

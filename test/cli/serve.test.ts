@@ -14,8 +14,8 @@ import {
   NAMESPACES,
   post,
   reviewOf,
-  until,
 } from '../server.ts'
+import { until } from '../until.ts'
 import { run, start } from './command.ts'
 
 const authority = await makeAuthority()

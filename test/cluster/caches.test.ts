@@ -5,7 +5,8 @@ import { ARMED_LABEL, KEYS } from '../../src/core/keys.ts'
 import { watchCluster } from '../../webhook/cluster/cluster.ts'
 import { PACE, type Pace } from '../../webhook/cluster/pace.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
-import { addedNames, capturedLog, podOf, post, reviewOf, startApp, until } from '../server.ts'
+import { addedNames, capturedLog, podOf, post, reviewOf, startApp } from '../server.ts'
+import { until } from '../until.ts'
 import { startRelay } from './relay.ts'
 
 const { KUBECONFIG, CI } = process.env

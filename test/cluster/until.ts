@@ -1,14 +1,10 @@
-const PATIENCE_MS = 60_000
+import { until as untilHolds } from '../until.ts'
 
-/** Waits until something holds, or gives up with a sentence. */
-export async function until(
+/** Waits until something holds of a cluster, which takes longer and is asked less often. */
+export function until(
   what: string,
   holds: () => Promise<boolean>,
-  patienceMs = PATIENCE_MS,
+  patienceMs = 60_000,
 ): Promise<void> {
-  const end = performance.now() + patienceMs
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  return untilHolds(what, holds, { patienceMs, pauseMs: 100 })
 }

@@ -1,13 +1,10 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
-
-/** Milliseconds. */
-const PATIENCE_MS = 30_000
+import { until } from '../until.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 
@@ -83,9 +80,5 @@ export async function coloursOf(page: Page, selector: string): Promise<readonly 
  */
 export async function rowsAre(page: Page, count: number): Promise<void> {
   const rows = page.locator('#summary tbody tr')
-  const end = performance.now() + PATIENCE_MS
-  while ((await rows.count()) !== count) {
-    if (performance.now() > end) throw new Error(`${await rows.count()} rows, not ${count}`)
-    await sleep(20)
-  }
+  await until(`the table has ${count} rows`, async () => (await rows.count()) === count)
 }

@@ -27,9 +27,9 @@ import {
   sampleOf,
   startApp,
   startServer,
-  until,
   verdictOf,
 } from '../server.ts'
+import { until } from '../until.ts'
 
 const PODS = '/mutate/pods'
 const SPACES = '/mutate/namespaces'

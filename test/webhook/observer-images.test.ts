@@ -15,8 +15,8 @@ import {
   reviewOf,
   sampleOf,
   startServer,
-  until,
 } from '../server.ts'
+import { until } from '../until.ts'
 
 // Of the file: a server has the folder of its test.
 const folder = t.testdir({})

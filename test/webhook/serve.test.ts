@@ -27,8 +27,8 @@ import {
   reviewOf,
   sampleOf,
   startServer,
-  until,
 } from '../server.ts'
+import { until } from '../until.ts'
 
 const PODS = '/mutate/pods'
 const asking = JSON.stringify(reviewOf(ASKING))

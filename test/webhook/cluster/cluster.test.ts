@@ -5,7 +5,8 @@ import { KEYS } from '../../../src/core/keys.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
 import { startStandIn } from '../../apiserver.ts'
-import { capturedLog, sampleOf, until } from '../../server.ts'
+import { capturedLog, sampleOf } from '../../server.ts'
+import { until } from '../../until.ts'
 
 /** Fast where a test waits, and never where it does not. */
 const QUICK: Pace = {

@@ -7,7 +7,8 @@ import { leftStatus } from '../../../src/core/status.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
 import { type StandIn, startStandIn } from '../../apiserver.ts'
-import { capturedLog, sampleOf, until } from '../../server.ts'
+import { capturedLog, sampleOf } from '../../server.ts'
+import { until } from '../../until.ts'
 
 const QUICK: Pace = {
   ...PACE,
