@@ -52,7 +52,7 @@ function identify(key, pid,    parent) {
   if ($1 != "Z" || !(key in PROGRAM)) PROGRAM[key] = program_of(pid, NAME)
   if (PROGRAM[key] ~ /^(perf|io)-sysstat$/) IS_OBSERVER[PLACE[key]] = 1
   OBSERVED[key] = is_wanted(PLACE[key], PROGRAM[key])
-  if (OBSERVED[key]) TAIL[key] = ",\"command\":" quote(COMM[key]) tail_of(key)
+  if (OBSERVED[key]) TAIL[key] = tail_of(key, COMM[key])
 }
 
 # Whether the processes of this program, in this container, are observed. With a target-command those

@@ -57,6 +57,7 @@ function append_rows(key, pid, comma,    head) {
   if (HAS_THREADS) append_thread_rows(key, pid)
 }
 
-function tail_of(key) {
-  return ",\"container\":" (HAS_NAMES ? quote(PLACE[key]) : "null") ",\"program\":" quote(PROGRAM[key]) "}"
+# What stands last in each row of a process, or of a thread with a name of its own.
+function tail_of(key, command) {
+  return ",\"command\":" quote(command) ",\"container\":" (HAS_NAMES ? quote(PLACE[key]) : "null") ",\"program\":" quote(PROGRAM[key]) "}"
 }

@@ -15,7 +15,7 @@ function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
   for (i = 1; i <= n; i++) {
     tid = n == 1 ? pid : tids[i]
     folder = "/proc/" pid "/task/" tid
-    if (!read_status(folder)) continue
+    if (n > 1 && !read_status(folder)) continue
     now[tid]["vcs"] = 0
     take_thread(now[tid], folder)
   }

@@ -19,7 +19,7 @@ function append_thread_rows(key, pid,    tids, n, i, tid, now) {
 
 function append_thread_row(key, pid, tid, now, base,    head) {
   head = ",{\"time\":" TIME ",\"uid\":" C[key]["uid"] ",\"tgid\":\"-\",\"tid\":\"" tid "\",\"pid\":" pid ","
-  append_shared(head, ",\"command\":" quote("|__" now["comm"]) tail_of(key), now, base, NOW - base["at"])
+  append_shared(head, tail_of(key, "|__" now["comm"]), now, base, NOW - base["at"])
 }
 
 function read_thread(key, pid, tid, now,    folder) {

@@ -17,7 +17,7 @@ export const UNKNOWN_SOURCE: Source = {
 /** The beginning of every escape that could spell a character of the domain: a small letter, or the dot. */
 const SPELLING = /\\u00(?:2e|[67])/i
 
-/** Two searches at most, however large the text is. */
+/** Three searches at most, however large the text is. */
 export function sourceOf(json: string): Source {
   return { size: json.length, mentions: mentionsIn(json) }
 }
