@@ -9,17 +9,17 @@ function account(key,    who) {
   if (!(key in A)) open_account(key)
   if (A[key]["who"] != who) SUM[who]["processes"]++
   A[key]["who"] = who
-  add_to(who, "cpu", key, C[key]["ut"] + C[key]["st"])
-  add_to(who, "rb", key, C[key]["rb"])
-  add_to(who, "wb", key, C[key]["wb"])
-  add_to(who, "cs", key, C[key]["vcs"] + C[key]["ics"])
-  if (C[key]["hwm"] > SUM[who]["hwm"]) SUM[who]["hwm"] = C[key]["hwm"]
+  add_to(who, "cpu", key, C[key][UTIME] + C[key][STIME])
+  add_to(who, "rb", key, C[key][RB])
+  add_to(who, "wb", key, C[key][WB])
+  add_to(who, "cs", key, C[key][VCS] + C[key][ICS])
+  if (C[key][HWM] > SUM[who]["hwm"]) SUM[who]["hwm"] = C[key][HWM]
 }
 
 # A process is about to be another program, with a memory of its own.
 function close_chapter(key) {
   account(key)
-  C[key]["hwm"] = 0
+  C[key][HWM] = 0
 }
 
 function open_sum(who) {
@@ -33,8 +33,9 @@ function open_account(key) {
 }
 
 function add_to(who, field, key, now) {
-  if (now == "") SUM[who]["hidden"] += C[key]["is_hidden"]
-  else SUM[who][field] += now - A[key][field]
+  if (now < 0) SUM[who]["hidden"] += C[key][IS_HIDDEN]
+  if (now <= A[key][field]) return
+  SUM[who][field] += now - A[key][field]
   A[key][field] = now
 }
 
@@ -44,18 +45,18 @@ function credit_parent(key,    parent) {
   parent = PARENT[key]
   while (parent in C && SEEN[parent] != LOOK) parent = PARENT[parent]
   if (!(parent in C)) return
-  CREDIT[parent]["cpu"] += C[key]["ut"] + C[key]["st"] + C[key]["cut"] + C[key]["cst"]
-  CREDIT[parent]["rb"] += C[key]["whole_rb"]
-  CREDIT[parent]["wb"] += C[key]["whole_wb"]
+  CREDIT[parent]["cpu"] += C[key][UTIME] + C[key][STIME] + C[key][CUTIME] + C[key][CSTIME]
+  CREDIT[parent]["rb"] += C[key][WHOLE_RB]
+  CREDIT[parent]["wb"] += C[key][WHOLE_WB]
 }
 
 # What a process's children used and no row shows: those that lived between two looks, and the last
 # moments of the others. Children that the process never waited for are in no counter of its.
 function unaccounted(key, who) {
-  add_rest(who, "rest cpu", C[key]["cut"] + C[key]["cst"] - CREDIT[key]["cpu"])
-  if (C[key]["rb"] == "") return
-  add_rest(who, "rest rb", C[key]["whole_rb"] - C[key]["rb"] - CREDIT[key]["rb"])
-  add_rest(who, "rest wb", C[key]["whole_wb"] - C[key]["wb"] - CREDIT[key]["wb"])
+  add_rest(who, "rest cpu", C[key][CUTIME] + C[key][CSTIME] - CREDIT[key]["cpu"])
+  if (C[key][RB] < 0) return
+  add_rest(who, "rest rb", C[key][WHOLE_RB] - C[key][RB] - CREDIT[key]["rb"])
+  add_rest(who, "rest wb", C[key][WHOLE_WB] - C[key][WB] - CREDIT[key]["wb"])
 }
 
 function add_rest(who, field, rest) {

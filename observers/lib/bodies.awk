@@ -2,52 +2,55 @@
 # stands last. A variable for each line, since gawk appends to one in place.
 
 function clear_lines() {
-  CPU = CPU_CHILD = IO_LINE = POLICY = FAULTS = FAULTS_CHILD = STACK = TABLES = SWITCHES = ""
+  CPU_ROWS = CHILD_CPU_ROWS = IO_ROWS = POLICY_ROWS = FAULT_ROWS = CHILD_FAULT_ROWS = STACK_ROWS = TABLE_ROWS = SWITCH_ROWS = ""
 }
 
 # What a process and a thread both have, of counters now and then, seconds apart. A counter that cannot be read
 # is null.
-function append_shared(head, tail, c, b, seconds,    percent) {
-  percent = 100 / HERTZ / seconds
-  CPU = CPU (head sprintf("\"percent_usr\":%.2f,\"percent_system\":%.2f,\"percent_guest\":%.2f,\"percent_wait\":%s,\"percent_cpu\":%.2f,\"cpu\":%d", \
-    (c["ut"] - c["gt"] - b["ut"] + b["gt"]) * percent, (c["st"] - b["st"]) * percent, \
-    (c["gt"] - b["gt"]) * percent, per_second(c["wait"], b["wait"], 1e7 * seconds), \
-    (c["ut"] + c["st"] - b["ut"] - b["st"]) * percent, c["cpu"]) tail)
-  IO_LINE = IO_LINE (head io_body(c, b, 1024 * seconds) tail)
-  POLICY = POLICY (head "\"prio\":\"" c["prio"] "\",\"policy\":\"" POLICIES[c["policy"] + 1] "\"" tail)
-  FAULTS = FAULTS (head sprintf("\"minflt_s\":%.2f,\"majflt_s\":%.2f", (c["mnf"] - b["mnf"]) / seconds, \
-    (c["mjf"] - b["mjf"]) / seconds) memory_body(c) tail)
-  SWITCHES = SWITCHES (head sprintf("\"cswch_s\":%.2f,\"nvcswch_s\":%.2f", (c["vcs"] - b["vcs"]) / seconds, \
-    (c["ics"] - b["ics"]) / seconds) tail)
+function append_shared(head, tail, c, b, seconds,    unit) {
+  # As many ticks as are a hundredth of a core.
+  unit = HERTZ * seconds / 100
+  CPU_ROWS = CPU_ROWS (head "\"percent_usr\":" decimal((c[UTIME] - c[GTIME] - b[UTIME] + b[GTIME]) / unit) \
+    ",\"percent_system\":" decimal((c[STIME] - b[STIME]) / unit) \
+    ",\"percent_guest\":" decimal((c[GTIME] - b[GTIME]) / unit) \
+    ",\"percent_wait\":" (c[WAIT] < 0 || b[WAIT] < 0 ? "null" : decimal((c[WAIT] - b[WAIT]) / 1e7 / seconds)) \
+    ",\"percent_cpu\":" decimal((c[UTIME] + c[STIME] - b[UTIME] - b[STIME]) / unit) ",\"cpu\":" c[PROCESSOR] tail)
+  IO_ROWS = IO_ROWS (head io_body(c, b, 1024 * seconds) tail)
+  POLICY_ROWS = POLICY_ROWS (head "\"prio\":\"" c[PRIO] "\",\"policy\":\"" POLICIES[c[POLICY] + 1] "\"" tail)
+  FAULT_ROWS = FAULT_ROWS (head "\"minflt_s\":" decimal((c[MINFLT] - b[MINFLT]) / seconds) \
+    ",\"majflt_s\":" decimal((c[MAJFLT] - b[MAJFLT]) / seconds) memory_body(c) tail)
+  SWITCH_ROWS = SWITCH_ROWS (head "\"cswch_s\":" decimal((c[VCS] - b[VCS]) / seconds) \
+    ",\"nvcswch_s\":" decimal((c[ICS] - b[ICS]) / seconds) tail)
 }
 
 function io_body(c, b, unit,    delay) {
-  delay = c["delay"] == "" || b["delay"] == "" ? "null" : "\"" c["delay"] - b["delay"] "\""
-  if (c["rb"] == "" || b["rb"] == "") return "\"kb_rd_s\":null,\"kb_wr_s\":null,\"kb_ccwr_s\":null,\"iodelay\":" delay
-  return sprintf("\"kb_rd_s\":%.2f,\"kb_wr_s\":%.2f,\"kb_ccwr_s\":%.2f,\"iodelay\":%s", (c["rb"] - b["rb"]) / unit, \
-    (c["wb"] - b["wb"]) / unit, (c["cwb"] - b["cwb"]) / unit, delay)
+  delay = c[DELAY] < 0 || b[DELAY] < 0 ? "null" : "\"" c[DELAY] - b[DELAY] "\""
+  if (c[RB] < 0 || b[RB] < 0) return "\"kb_rd_s\":null,\"kb_wr_s\":null,\"kb_ccwr_s\":null,\"iodelay\":" delay
+  return "\"kb_rd_s\":" decimal((c[RB] - b[RB]) / unit) ",\"kb_wr_s\":" decimal((c[WB] - b[WB]) / unit) \
+    ",\"kb_ccwr_s\":" decimal((c[CWB] - b[CWB]) / unit) ",\"iodelay\":" delay
 }
 
 # A zombie has no memory.
 function memory_body(c) {
-  if (c["rss"] == "") return ",\"vsz\":null,\"rss\":null,\"percent_mem\":null"
-  return sprintf(",\"vsz\":%d,\"rss\":%d,\"percent_mem\":%.2f", c["vsz"], c["rss"], 100 * c["rss"] / MEMORY)
+  if (c[RSS] < 0) return ",\"vsz\":null,\"rss\":null,\"percent_mem\":null"
+  return ",\"vsz\":" c[VSZ] ",\"rss\":" c[RSS] ",\"percent_mem\":" decimal(100 * c[RSS] / MEMORY)
 }
 
-function per_second(now, before, unit) {
-  return now == "" || before == "" ? "null" : sprintf("%.2f", (now - before) / unit)
+# Most counters rest, and gawk formats a number slowly.
+function decimal(number) {
+  return number == 0 ? "0.00" : sprintf("%.2f", number)
 }
 
 # What a process alone has. CHILD is of the process and all its children that it has waited for.
 function append_own(head, tail, c, b,    milliseconds) {
   milliseconds = 1000 / HERTZ
-  CPU_CHILD = CPU_CHILD (head sprintf("\"usr_ms\":%d,\"system_ms\":%d,\"guest_ms\":%d", \
-    (c["ut"] + c["cut"] - c["gt"] - c["cgt"] - b["ut"] - b["cut"] + b["gt"] + b["cgt"]) * milliseconds, \
-    (c["st"] + c["cst"] - b["st"] - b["cst"]) * milliseconds, \
-    (c["gt"] + c["cgt"] - b["gt"] - b["cgt"]) * milliseconds) tail)
-  FAULTS_CHILD = FAULTS_CHILD (head sprintf("\"minflt_nr\":\"%d\",\"majflt_nr\":\"%d\"", \
-    c["mnf"] + c["cmnf"] - b["mnf"] - b["cmnf"], c["mjf"] + c["cmjf"] - b["mjf"] - b["cmjf"]) tail)
+  CHILD_CPU_ROWS = CHILD_CPU_ROWS (head sprintf("\"usr_ms\":%d,\"system_ms\":%d,\"guest_ms\":%d", \
+    (c[UTIME] + c[CUTIME] - c[GTIME] - c[CGTIME] - b[UTIME] - b[CUTIME] + b[GTIME] + b[CGTIME]) * milliseconds, \
+    (c[STIME] + c[CSTIME] - b[STIME] - b[CSTIME]) * milliseconds, \
+    (c[GTIME] + c[CGTIME] - b[GTIME] - b[CGTIME]) * milliseconds) tail)
+  CHILD_FAULT_ROWS = CHILD_FAULT_ROWS (head sprintf("\"minflt_nr\":\"%d\",\"majflt_nr\":\"%d\"", \
+    c[MINFLT] + c[CMINFLT] - b[MINFLT] - b[CMINFLT], c[MAJFLT] + c[CMAJFLT] - b[MAJFLT] - b[CMAJFLT]) tail)
   # What of the stack is in use stands in smaps alone, which is dear to read.
-  STACK = STACK (head "\"stksize\":" (c["stk"] == "" ? "null" : c["stk"]) ",\"stkref\":null" tail)
-  TABLES = TABLES (head "\"threads\":\"" c["threads"] "\",\"fd_nr\":" (c["fds"] == "" ? "null" : "\"" c["fds"] "\"") tail)
+  STACK_ROWS = STACK_ROWS (head "\"stksize\":" (c[STK] < 0 ? "null" : c[STK]) ",\"stkref\":null" tail)
+  TABLE_ROWS = TABLE_ROWS (head "\"threads\":\"" c[THREADS] "\",\"fd_nr\":" (c[FDS] < 0 ? "null" : "\"" c[FDS] "\"") tail)
 }

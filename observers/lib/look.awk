@@ -44,7 +44,7 @@ function identify(key, pid,    parent) {
   if (key in C) {
     close_chapter(key)
     # It may have become another user's, too.
-    C[key]["may_list"] = may_list("/proc/" pid "/fd")
+    C[key][MAY_LIST] = may_list("/proc/" pid "/fd")
   }
   parent = $2 in KEY ? KEY[$2] : ""
   if (!(key in PLACE) || $2 == 0) PLACE[key] = parent in PLACE ? PLACE[parent] : place_of(pid)

@@ -38,7 +38,8 @@ is_restarted() {
 observe() {
   told=no
   trap 'told=yes; exec 4>&-' TERM INT
-  export LC_ALL=C AWKPATH="$lib"
+  # A status is read at once, not in pieces of the kilobyte that /proc proposes.
+  export LC_ALL=C AWKPATH="$lib" AWKBUFSIZE=4096
   RIDEALONG_HERTZ=$(getconf CLK_TCK) RIDEALONG_PROBLEM=$(problem_of_command)
   export RIDEALONG_HERTZ RIDEALONG_PROBLEM
   open_pipe

@@ -33,8 +33,9 @@ BEGIN {
 }
 
 function read_machine() {
+  # Its first line is MemTotal.
   read_fields("/proc/meminfo")
-  MEMORY = number_after("MemTotal:")
+  MEMORY = $2 + 0
   HAS_FOLDER_SIZE = has_folder_size()
   # Delay accounting is off unless it was asked for, and then its counter is always zero.
   HAS_DELAYS = slurp("/proc/sys/kernel/task_delayacct") ~ /^(1|$)/
@@ -77,7 +78,7 @@ function tick(    parts) {
 
 # The header, once there is a process: only then it is known which counters can be read.
 function open_log(    i, hidden) {
-  for (i = 1; i <= SHOWN_COUNT; i++) hidden += C[SHOWN[i]]["rb"] == ""
+  for (i = 1; i <= SHOWN_COUNT; i++) hidden += C[SHOWN[i]][RB] < 0
   open_sections(hidden == 0 ? "all" : hidden == SHOWN_COUNT ? "no-io" : "some-io")
   return NOW + RATE
 }

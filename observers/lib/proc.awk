@@ -48,28 +48,31 @@ function read_stat(folder,    text, at) {
   return NF >= 40
 }
 
-# Reads /proc/PID/status, or a thread's: its words are the fields, without the name, which may be any words. 0 when
-# the process is gone.
+# Reads /proc/PID/status, or a thread's: its words are the fields, without the name, which may be any words. A number
+# stands behind its label, in $(AT_RSS + 1); a zombie, of which HAS_MEMORY is 0, has none of those of Vm. 0 when the
+# process is gone.
 function read_status(folder,    text) {
   text = slurp(folder "/status")
   if (text == "") return 0
   $0 = substr(text, index(text, "\n"))
+  # One status is like another, but for its groups.
+  HAS_MEMORY = $AT_VSZ == "VmSize:" && $AT_HWM == "VmHWM:" && $AT_RSS == "VmRSS:" && $AT_STK == "VmStk:"
+  if (!HAS_MEMORY || $AT_UID != "Uid:" || $AT_VCS != "voluntary_ctxt_switches:" || \
+    $AT_ICS != "nonvoluntary_ctxt_switches:") find_labels()
   return 1
 }
 
-# The number after a label among the fields; "" without the label. It is looked for first where it was the last
-# time among as many fields, since one status is like another but for its groups.
-function number_after(label,    at) {
-  if (!(NF in PLACES) || !(label in PLACES[NF])) PLACES[NF][label] = 1
-  at = PLACES[NF][label]
-  if ($at == label) return $(at + 1) + 0
+function find_labels(    at) {
+  HAS_MEMORY = 0
   for (at = 1; at < NF; at++) {
-    if ($at == label) {
-      PLACES[NF][label] = at
-      return $(at + 1) + 0
-    }
+    if ($at == "Uid:") AT_UID = at
+    else if ($at == "VmSize:") AT_VSZ = at
+    else if ($at == "VmHWM:") AT_HWM = at
+    else if ($at == "VmRSS:") AT_RSS = at
+    else if ($at == "VmStk:") HAS_MEMORY = AT_STK = at
+    else if ($at == "voluntary_ctxt_switches:") AT_VCS = at
+    else if ($at == "nonvoluntary_ctxt_switches:") AT_ICS = at
   }
-  return ""
 }
 
 # Reads the bytes that a process or a thread caused at the storage layer: of $10 read, $12 written and $14 cancelled
@@ -78,17 +81,17 @@ function read_io(folder) {
   return read_fields(folder "/io") ? 1 : -is_hidden()
 }
 
-# Nanoseconds that a thread waited for a processor; "" where the kernel does not count them.
+# Nanoseconds that a thread waited for a processor; -1 where the kernel does not count them.
 function read_wait(folder) {
-  return read_fields(folder "/schedstat") && NF == 3 ? $2 + 0 : ""
+  return read_fields(folder "/schedstat") && NF == 3 ? $2 + 0 : -1
 }
 
-# How many files a process has open; "" where its folder may not be read. Linux 6.2 and later say it
+# How many files a process has open; -1 where its folder may not be read. Linux 6.2 and later say it
 # as the folder's size, to all: may_list is whether it may be read, and listing a thousand names is dear.
 function count_files(path, may_list,    facts, names, n) {
-  if (HAS_FOLDER_SIZE) return may_list && stat(path, facts) == 0 ? facts["size"] : ""
+  if (HAS_FOLDER_SIZE) return may_list && stat(path, facts) == 0 ? facts["size"] : -1
   n = list_numbers(path, names)
-  return n < 0 ? "" : n
+  return n
 }
 
 function may_list(path,    entry, got) {

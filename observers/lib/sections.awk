@@ -10,7 +10,7 @@ function print_timepoint(    i, n, keys, key, before) {
   clear_lines()
   for (i = 1; i <= SHOWN_COUNT; i++) {
     key = SHOWN[i]
-    if (NOW - B[key]["at"] < SHORTEST || key in ZOMBIE && ZOMBIE[key] == "shown") continue
+    if (NOW - B[key][AT] < SHORTEST || key in ZOMBIE && ZOMBIE[key] == "shown") continue
     keys[++n] = key
     append_rows(key, key + 0, n > 1 ? "," : "")
   }
@@ -26,17 +26,17 @@ function print_timepoint(    i, n, keys, key, before) {
 }
 
 function print_sections() {
-  print_section("CPU STATISTICS TASK", CPU)
-  print_section("CPU STATISTICS CHILD", CPU_CHILD)
-  print_section("IO STATISTICS", IO_LINE)
-  print_section("POLICY", POLICY)
-  print_section("PAGEFAULTS TASK", FAULTS)
-  print_section("PAGEFAULTS CHILD", FAULTS_CHILD)
-  print_section("STACK UTILIZATION", STACK)
-  print_section("THREADS TASK", CPU)
-  print_section("THREADS CHILD", CPU_CHILD)
-  print_section("KERNEL TABLES", TABLES)
-  print_section("TASK SWITCHING", SWITCHES)
+  print_section("CPU STATISTICS TASK", CPU_ROWS)
+  print_section("CPU STATISTICS CHILD", CHILD_CPU_ROWS)
+  print_section("IO STATISTICS", IO_ROWS)
+  print_section("POLICY", POLICY_ROWS)
+  print_section("PAGEFAULTS TASK", FAULT_ROWS)
+  print_section("PAGEFAULTS CHILD", CHILD_FAULT_ROWS)
+  print_section("STACK UTILIZATION", STACK_ROWS)
+  print_section("THREADS TASK", CPU_ROWS)
+  print_section("THREADS CHILD", CHILD_CPU_ROWS)
+  print_section("KERNEL TABLES", TABLE_ROWS)
+  print_section("TASK SWITCHING", SWITCH_ROWS)
 }
 
 function print_section(header, rows) {
@@ -50,9 +50,9 @@ function end_interval(key) {
 }
 
 function append_rows(key, pid, comma,    head) {
-  head = comma "{\"time\":" TIME ",\"uid\":" C[key]["uid"] \
+  head = comma "{\"time\":" TIME ",\"uid\":" C[key][UID] \
     (HAS_THREADS ? ",\"tgid\":\"" pid "\",\"tid\":\"-\"" : "") ",\"pid\":" pid ","
-  append_shared(head, TAIL[key], C[key], B[key], NOW - B[key]["at"])
+  append_shared(head, TAIL[key], C[key], B[key], NOW - B[key][AT])
   append_own(head, TAIL[key], C[key], B[key])
   if (HAS_THREADS) append_thread_rows(key, pid)
 }

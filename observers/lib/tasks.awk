@@ -1,10 +1,6 @@
 # What the kernel shows by thread only: context switches, waiting for a processor, and own I/O. T[key][tid]
 # holds a thread's counters at the last look; what a thread did after that, before its end, is lost with it.
 
-BEGIN {
-  split("rb wb cwb", STORAGE, " ")
-}
-
 # Of a process whose status was read last; tids are those of its threads where it has several.
 function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
   if (n == 1 && !(key in T)) {
@@ -16,7 +12,7 @@ function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
     tid = n == 1 ? pid : tids[i]
     folder = "/proc/" pid "/task/" tid
     if (n > 1 && !read_status(folder)) continue
-    now[tid]["vcs"] = 0
+    now[tid][VCS] = 0
     take_thread(now[tid], folder)
   }
   add_growth(key, now, T)
@@ -24,26 +20,31 @@ function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
 
 # Takes the status that was read last, and what stands beside it.
 function take_thread(c, folder) {
-  c["vcs"] = number_after("voluntary_ctxt_switches:")
-  c["ics"] = number_after("nonvoluntary_ctxt_switches:")
-  c["wait"] = read_wait(folder)
+  c[VCS] = $(AT_VCS + 1) + 0
+  c[ICS] = $(AT_ICS + 1) + 0
+  c[WAIT] = read_wait(folder)
 }
 
 # Of a process that had one thread until now, which has all that was counted.
 function begin_threads(key, pid) {
-  T[key][pid]["vcs"] = C[key]["vcs"]
-  T[key][pid]["ics"] = C[key]["ics"]
-  T[key][pid]["wait"] = C[key]["wait"]
+  T[key][pid][VCS] = C[key][VCS]
+  T[key][pid][ICS] = C[key][ICS]
+  T[key][pid][WAIT] = C[key][WAIT]
 }
 
-# Adds to C[key] what each thread's counters grew by since the last look, and keeps them in last[key].
+# Adds to C[key] what each thread's counters grew by since the last look, and keeps them in last[key]. A thread that
+# ended while it was read did what it had done by the last look.
 function add_growth(key, now, last,    tid, field, had) {
   for (tid in now) {
     for (field in now[tid]) {
       had = key in last && tid in last[key] ? last[key][tid][field] : 0
-      if (now[tid][field] == "") C[key][field] = ""
-      else if (now[tid][field] > had) C[key][field] += now[tid][field] - had
-      else C[key][field] += 0
+      if (now[tid][field] < 0) {
+        now[tid][field] = had
+        continue
+      }
+      if (had < 0) had = 0
+      if (C[key][field] < 0) C[key][field] = 0
+      if (now[tid][field] > had) C[key][field] += now[tid][field] - had
     }
   }
   delete last[key]
@@ -55,31 +56,32 @@ function add_growth(key, now, last,    tid, field, had) {
 # that it launched, while a thread's own file has no children in it.
 function sum_io(key, pid, tids, n,    got) {
   got = read_io("/proc/" pid)
-  C[key]["is_hidden"] = got < 0
+  C[key][IS_HIDDEN] = got < 0
   if (got == 0) return
   if (got < 0) {
-    C[key]["rb"] = C[key]["wb"] = C[key]["cwb"] = ""
+    C[key][RB] = C[key][WB] = C[key][CWB] = -1
+    delete IO[key]
     return
   }
-  C[key]["whole_rb"] = $10 + 0
-  C[key]["whole_wb"] = $12 + 0
+  C[key][WHOLE_RB] = $10 + 0
+  C[key][WHOLE_WB] = $12 + 0
   # Whoever waited for a child has its faults in cminflt: no program runs without one.
-  if (C[key]["cmnf"] + C[key]["cmjf"] > 0) sum_own_io(key, pid, tids, n)
+  if (C[key][CMINFLT] + C[key][CMAJFLT] > 0) sum_own_io(key, pid, tids, n)
   else take_io(C[key])
 }
 
 # Takes the io that was read last.
 function take_io(c) {
-  c["rb"] = $10 + 0
-  c["wb"] = $12 + 0
-  c["cwb"] = $14 + 0
+  c[RB] = $10 + 0
+  c[WB] = $12 + 0
+  c[CWB] = $14 + 0
 }
 
 function sum_own_io(key, pid, tids, n,    i, tid, now, field, before) {
   for (i = 1; i <= n; i++) {
     tid = n == 1 ? pid : tids[i]
     if (read_io("/proc/" pid "/task/" tid) != 1) continue
-    now[tid]["rb"] = 0
+    now[tid][RB] = 0
     take_io(now[tid])
   }
   if (key in IO) {
@@ -87,9 +89,8 @@ function sum_own_io(key, pid, tids, n,    i, tid, now, field, before) {
     return
   }
   # The first time: the threads that live have all, but for what threads that are gone were seen to do.
-  for (i = 1; i <= 3; i++) {
-    field = STORAGE[i]
-    before[field] = C[key][field] + 0
+  for (field = RB; field <= CWB; field++) {
+    before[field] = C[key][field] < 0 ? 0 : C[key][field]
     C[key][field] = 0
   }
   add_growth(key, now, IO)

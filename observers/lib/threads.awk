@@ -8,9 +8,9 @@ function append_thread_rows(key, pid,    tids, n, i, tid, now) {
     delete now
     if (!read_thread(key, pid, tid, now)) continue
     if (!(key in THREAD_BASE) || !(tid in THREAD_BASE[key])) base_thread(key, tid, now)
-    if (NOW - THREAD_BASE[key][tid]["at"] >= SHORTEST) {
+    if (NOW - THREAD_BASE[key][tid][AT] >= SHORTEST) {
       append_thread_row(key, pid, tid, now, THREAD_BASE[key][tid])
-      keep_base(key, tid, now)
+      keep_counters(now, THREAD_BASE[key][tid])
     }
     THREAD_BASE[key][tid]["mark"] = LOOK
   }
@@ -18,8 +18,8 @@ function append_thread_rows(key, pid,    tids, n, i, tid, now) {
 }
 
 function append_thread_row(key, pid, tid, now, base,    head) {
-  head = ",{\"time\":" TIME ",\"uid\":" C[key]["uid"] ",\"tgid\":\"-\",\"tid\":\"" tid "\",\"pid\":" pid ","
-  append_shared(head, tail_of(key, "|__" now["comm"]), now, base, NOW - base["at"])
+  head = ",{\"time\":" TIME ",\"uid\":" C[key][UID] ",\"tgid\":\"-\",\"tid\":\"" tid "\",\"pid\":" pid ","
+  append_shared(head, tail_of(key, "|__" now["comm"]), now, base, NOW - base[AT])
 }
 
 function read_thread(key, pid, tid, now,    folder) {
@@ -28,26 +28,18 @@ function read_thread(key, pid, tid, now,    folder) {
   now["comm"] = NAME
   now["start"] = $20 / HERTZ
   take_stat(now)
-  now["vsz"] = C[key]["vsz"]
-  now["rss"] = C[key]["rss"]
+  now[VSZ] = C[key][VSZ]
+  now[RSS] = C[key][RSS]
   if (!read_status(folder)) return 0
   take_thread(now, folder)
   if (read_io(folder) > 0) take_io(now)
-  else now["rb"] = now["wb"] = now["cwb"] = ""
+  else now[RB] = now[WB] = now[CWB] = -1
   return 1
 }
 
 # A thread that began within its process's interval counts from its beginning, another one from now.
 function base_thread(key, tid, now,    i) {
-  if (now["start"] < B[key]["at"] - 0.02) {
-    keep_base(key, tid, now)
-    return
-  }
-  for (i in GROWING) THREAD_BASE[key][tid][GROWING[i]] = 0
-  THREAD_BASE[key][tid]["at"] = now["start"] < NOW ? now["start"] : NOW
-}
-
-function keep_base(key, tid, now,    i) {
-  for (i in GROWING) THREAD_BASE[key][tid][GROWING[i]] = now[GROWING[i]]
-  THREAD_BASE[key][tid]["at"] = NOW
+  THREAD_BASE[key][tid][AT] = now["start"] < NOW ? now["start"] : NOW
+  if (now["start"] < B[key][AT] - 0.02) keep_counters(now, THREAD_BASE[key][tid])
+  else for (i = 1; i <= GROWING; i++) THREAD_BASE[key][tid][i] = 0
 }
