@@ -52,7 +52,7 @@ function wanted() {
 }
 
 # Looks at the processes until there is a reason to end, which it returns.
-function observe_all(    due, reason, wait) {
+function observe_all(    due, reason, next_look) {
   BEGAN = NOW
   while (look()) {
     TIME = time_of_day()
@@ -62,10 +62,10 @@ function observe_all(    due, reason, wait) {
       due = NOW + RATE * stretch()
     }
     if ((reason = reason_to_end()) != "") return reason
-    NEXT_LOOK = NOW + (IS_OPEN ? tick() : RATE < 1 ? RATE : 1)
-    if (IS_OPEN && NEXT_LOOK > due && due > NOW) NEXT_LOOK = due
-    wait = NEXT_LOOK - NOW
-    if (!pause(wait)) break
+    next_look = NOW + (IS_OPEN ? tick() : RATE < 1 ? RATE : 1)
+    if (IS_OPEN && next_look > due && due > NOW) next_look = due
+    # What the look took is part of the interval.
+    if (!read_clock() || !pause(next_look - NOW)) break
   }
   return IS_TOLD ? "told to end" : "/proc cannot be read"
 }

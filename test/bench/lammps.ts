@@ -1,12 +1,21 @@
 import { availableParallelism, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { observer, type Pod, startPod, until } from '../observers/pod.ts'
+import { observer, type Running, startPod, until } from '../observers/pod.ts'
 import { onPath, timepointsIn } from '../observers/prerequisites.ts'
 
-const INPUT = fileURLToPath(new URL('../cluster/lammps/in.lj', import.meta.url))
+const INPUT = fileURLToPath(new URL('in.turns', import.meta.url))
+const MELT = fileURLToPath(new URL('../cluster/lammps/in.lj', import.meta.url))
 const PAIRS = 5
 const RANKS = availableParallelism()
-const STEPS = Number(process.env.STEPS ?? 3000)
+/** Steps of a run: a few seconds, so that a timepoint or more falls into each. */
+const STEPS = Number(process.env.STEPS ?? 400)
+const WARM_UP_STEPS = 500
+
+/**
+ * Whether the observer runs, in each run of a pair. A machine that grows slower or faster meanwhile, evenly or more
+ * and more, does so for both halves alike (the sequence of Thue and Morse).
+ */
+const TURNS = [false, true, true, false, true, false, false, true]
 
 /** mpirun refuses root that does not insist; ranks of a pod may not read each other's memory. */
 const ENV = {
@@ -16,64 +25,67 @@ const ENV = {
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
 }
 const MPIRUN = ['mpirun', '--oversubscribe', '--mca', 'btl_vader_single_copy_mechanism', 'none']
-const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'steps', `${STEPS}`]
+const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
 
 /**
- * Prints by how much an observer that takes a timepoint a second lengthens LAMMPS's own loop: runs with
- * and without it, in pairs, whose order alternates. Ranks wait for one another, so that whoever else is on
- * the machine counts many times.
+ * Prints by how much an observer that takes a timepoint a second lengthens LAMMPS's own loop. One LAMMPS runs its
+ * loop again and again, and in half of these runs the observer is stopped, by SIGSTOP: two LAMMPS differ by more,
+ * in where their memory and their ranks come to lie. A pair is eight runs.
  */
 export async function benchLammps(print: (line: string) => void): Promise<void> {
-  const missing = ['mpirun', 'lmp'].filter((program) => onPath(program) === program)
+  const missing = ['mpirun', 'lmp', 'pkill'].filter((program) => onPath(program) === program)
   if (missing.length > 0) {
-    print(`LAMMPS is not here (${missing.join(', ')}): apt-get install openmpi-bin lammps`)
+    print(`not here: ${missing.join(', ')}; apt-get install openmpi-bin lammps procps`)
     return
   }
-  print(`LAMMPS on ${RANKS} ranks, ${STEPS} steps, loop time without and with the observer:`)
+  print(`LAMMPS on ${RANKS} ranks, ${STEPS} steps a run, loop time without and with the observer:`)
   const [load = 0] = loadavg()
   if (load > 1)
     print(`  others use this machine (load ${load.toFixed(1)}): it is they who are measured`)
-  const ratios: number[] = []
-  for (let pair = 0; pair < PAIRS; pair += 1) {
-    const isFirst = pair % 2 === 1
-    const one = await loopTime(isFirst)
-    const other = await loopTime(!isFirst)
-    const [without, observed] = isFirst ? [other, one] : [one, other]
-    ratios.push(observed / without)
-    print(`  ${without.toFixed(2)} s, ${observed.toFixed(2)} s, ratio ${ratioOf(ratios.at(-1))}`)
-  }
-  const median = ratios.toSorted((a, b) => a - b)[Math.floor(PAIRS / 2)] ?? 1
-  print(`median difference ${((median - 1) * 100).toFixed(2)} %, ratio ${ratioOf(median)}`)
-}
-
-/** Seconds of LAMMPS's own loop in a pod of its own. */
-async function loopTime(isObserved: boolean): Promise<number> {
   const pod = await startPod()
   try {
-    const watching = isObserved ? await watch(pod) : undefined
-    const app = await pod.run('app', [...MPIRUN, '-np', `${RANKS}`, ...LAMMPS], ENV)
-    await app.ended
-    const [, seconds] = /Loop time of ([\d.]+)/.exec(app.log()) ?? []
-    if (seconds === undefined) throw new Error(`LAMMPS says no loop time:\n${app.log()}`)
-    if (watching === undefined) return Number(seconds)
-    watching.signal('SIGTERM')
-    await watching.ended
-    if (timepointsIn(watching.log()) === 0) throw new Error('no timepoint was taken: more STEPS')
-    return Number(seconds)
+    const watching = await pod.run('perf-sysstat', [observer('perf-sysstat')], {
+      RIDEALONG_TARGET_CONTAINER: 'app',
+      RIDEALONG_OPTION_RATE: '1',
+      RIDEALONG_OPTION_MAX_LOG: '1024',
+    })
+    await until(watching, /waiting for/)
+    const signals = Array.from({ length: PAIRS }, () => TURNS.map((on) => (on ? 'CONT' : 'STOP')))
+    const steps = ['-var', 'steps', `${WARM_UP_STEPS}`, '-var', 'block', `${STEPS}`]
+    const turns = ['-var', 'turn', ...signals.flat()]
+    const argv = [...MPIRUN, '-np', `${RANKS}`, ...LAMMPS, ...steps, ...turns]
+    const ratios = await pairsOf(await pod.run('app', argv, ENV), print)
+    const median = ratios.toSorted((a, b) => a - b)[Math.floor(PAIRS / 2)] ?? 1
+    print(`median difference ${((median - 1) * 100).toFixed(2)} %, ratio ${median.toFixed(4)}`)
+    print(`  ${timepointsIn(watching.log())} timepoints were taken`)
   } finally {
     pod.end()
   }
 }
 
-async function watch(pod: Pod) {
-  const watching = await pod.run('perf-sysstat', [observer('perf-sysstat')], {
-    RIDEALONG_TARGET_CONTAINER: 'app',
-    RIDEALONG_OPTION_RATE: '1',
-  })
-  await until(watching, /waiting for/)
-  return watching
+/** The ratios of the pairs, each printed when it is there. */
+async function pairsOf(app: Running, print: (line: string) => void): Promise<readonly number[]> {
+  const ratios: number[] = []
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    const end = (pair + 1) * TURNS.length
+    await until(app, () => loopTimes(app.log()).length >= end)
+    const times = loopTimes(app.log()).slice(end - TURNS.length, end)
+    if (times.length < TURNS.length) throw new Error(`LAMMPS ended too early:\n${app.log()}`)
+    const observed = sumOf(times.filter((_, at) => TURNS[at]))
+    const without = sumOf(times.filter((_, at) => !TURNS[at]))
+    ratios.push(observed / without)
+    print(
+      `  ${without.toFixed(2)} s, ${observed.toFixed(2)} s, ratio ${(observed / without).toFixed(4)}`,
+    )
+  }
+  return ratios
 }
 
-function ratioOf(ratio = 1): string {
-  return ratio.toFixed(4)
+/** Seconds of LAMMPS's own loop in each run, without that of the warm-up. */
+function loopTimes(log: string): readonly number[] {
+  return [...log.matchAll(/Loop time of ([\d.]+)/g)].slice(1).map(([, seconds]) => Number(seconds))
+}
+
+function sumOf(seconds: readonly number[]): number {
+  return seconds.reduce((sum, one) => sum + one, 0)
 }
