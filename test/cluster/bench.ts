@@ -1,7 +1,8 @@
 /**
  * What the webhook costs those who create pods, through the real apiserver: `npm run bench:cluster`. In
  * turns of one run: without a webhook, with ours, and with one that answers the same patch without
- * looking at the pod. The absolute figures are those of the machine, on which everything runs at once.
+ * looking at the pod. Each has a namespace of its own, and all of them run all the time. The absolute figures are
+ * those of the machine, on which everything runs at once.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,9 +20,14 @@ import { CONFIGURATIONS, configure, startWebhook } from './webhook.ts'
 
 const CLIENTS = [1, 16, 64, 256] as const
 const TURNS = 3
-/** Pods that one client creates; several share a larger number. */
-const PODS_OF_ONE = 150
-const PODS = 600
+/**
+ * Whose pods are created, one batch after another in a turn: a machine that grows slower or faster meanwhile does so
+ * for all, since each is once the first of three, once the second and once the third.
+ */
+const BATCHES = ['none', 'ours', 'floor', 'floor', 'none', 'ours', 'ours', 'floor', 'none'] as const
+/** Pods of a batch that one client creates; several share a larger number. */
+const PODS_OF_ONE = 40
+const PODS = 400
 const JOB_PODS = 2000
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -33,16 +39,17 @@ const STATUS = 'ridealong.dev/status'
 const NOWHERE = { nodeSelector: { 'example.com/nowhere': 'true' } }
 const SPEC = { containers: [{ name: 'app', image: 'app' }], restartPolicy: 'Never', ...NOWHERE }
 const WEBHOOK = 'pods.ridealong.dev'
-const NAMESPACE = 'bench'
 
-/** What stands between the client and its pod. */
+type Name = (typeof BATCHES)[number]
+
+/** What stands between the client and its pod, in a namespace of its own. */
 interface Contender {
-  readonly name: 'none' | 'ours' | 'floor'
-  /** Starts it; the returned function ends it. */
-  begin(): Promise<() => Promise<void>>
+  readonly name: Name
+  readonly namespace: string
+  end(): Promise<void>
 }
 
-/** What one turn took. Milliseconds. */
+/** What the batches of a turn took. Milliseconds. */
 interface Turn {
   readonly perSecond: number
   readonly p50: number
@@ -54,55 +61,74 @@ interface Turn {
   readonly failedOpen: number
 }
 
-function contendersOf(cluster: Cluster, api: Api): readonly Contender[] {
+async function startAll(cluster: Cluster, api: Api): Promise<readonly Contender[]> {
+  const names = ['none', 'ours', 'floor'] as const
+  for (const name of names) await createNamespace(api, namespaceOf(name))
+  const webhook = await startWebhook(cluster, { built: true, namespace: namespaceOf('ours') })
   return [
-    { name: 'none', begin: async () => async () => {} },
-    {
-      name: 'ours',
-      begin: async () => {
-        const webhook = await startWebhook(cluster, { built: true })
-        return webhook.remove
-      },
-    },
-    { name: 'floor', begin: () => startFloor(cluster, api) },
+    { name: 'none', namespace: namespaceOf('none'), end: async () => {} },
+    { name: 'ours', namespace: namespaceOf('ours'), end: webhook.remove },
+    await startFloor(cluster, api),
   ]
+}
+
+function namespaceOf(name: Name): string {
+  return `bench-${name}`
 }
 
 const FLOOR = fileURLToPath(new URL('constant.ts', import.meta.url))
 
-async function startFloor(cluster: Cluster, api: Api): Promise<() => Promise<void>> {
+async function startFloor(cluster: Cluster, api: Api): Promise<Contender> {
+  const namespace = namespaceOf('floor')
   const folder = join(cluster.folder, 'floor')
   const authority = await makeAuthority()
   await writeKeyPair(folder, authority, { names: ['127.0.0.1'] })
   const patch = join(folder, 'patch.json')
-  writeFileSync(patch, JSON.stringify(await patchOfOurs(api)))
+  writeFileSync(patch, JSON.stringify(await patchOfOurs(api, namespaceOf('none'))))
   const [port = 0] = await freePorts(1)
   const files = [join(folder, 'tls.crt'), join(folder, 'tls.key'), patch]
   const daemon = start(cluster.folder, process.execPath, [FLOOR, `${port}`, ...files], 'floor')
   const name = 'floor'
-  await configure(cluster, api, { name, ca: authority.ca, url: `https://127.0.0.1:${port}` })
-  return async () => {
-    await api.delete(`${CONFIGURATIONS}/${name}`)
-    await stop(daemon)
+  const url = `https://127.0.0.1:${port}`
+  await configure(cluster, api, { name, ca: authority.ca, url, namespace })
+  return {
+    name,
+    namespace,
+    end: async () => {
+      await api.delete(`${CONFIGURATIONS}/${name}`)
+      await stop(daemon)
+    },
   }
 }
 
 /** What our webhook answers to the pods of this run, as the apiserver fills them in. */
-async function patchOfOurs(api: Api) {
+async function patchOfOurs(api: Api, namespace: string) {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'pod', annotations: PERF },
     spec: SPEC,
   }
-  const { body } = await api.post(`/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`, pod)
+  const { body } = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
   const review = readReview(reviewOf(body))
   if ('problem' in review) throw new Error(review.problem)
   return (await answererOf({}))(review).operations
 }
 
-async function createMany(api: Api, clients: number): Promise<Turn> {
-  const count = clients === 1 ? PODS_OF_ONE : PODS
+/** What a batch took: of each pod, and in all. Milliseconds. */
+interface Batch extends Account {
+  readonly times: readonly number[]
+  readonly duration: number
+  readonly unpatched: number
+}
+
+async function createMany(
+  api: Api,
+  namespace: string,
+  prefix: string,
+  clients: number,
+): Promise<Batch> {
+  const count = clients === 1 ? PODS_OF_ONE : Math.max(PODS, clients)
   const before = await measuredBy(api)
   const times: number[] = []
   let next = 0
@@ -110,21 +136,33 @@ async function createMany(api: Api, clients: number): Promise<Turn> {
   const begin = performance.now()
   const client = async () => {
     while (next < count) {
-      const metadata = { name: `pod-${next}`, annotations: PERF }
+      const metadata = { name: `${prefix}-${next}`, annotations: PERF }
       next += 1
       const at = performance.now()
       const object = { apiVersion: 'v1', kind: 'Pod', metadata, spec: SPEC }
-      const { status, body } = await api.post(`/api/v1/namespaces/${NAMESPACE}/pods`, object)
+      const { status, body } = await api.post(`/api/v1/namespaces/${namespace}/pods`, object)
       times.push(performance.now() - at)
       if (status !== 201) throw new Error(`a pod was refused: ${body.message}`)
       if (body.metadata.annotations[STATUS] === undefined) unpatched += 1
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  const seconds = (performance.now() - begin) / 1000
-  const after = await measuredBy(api)
-  await clear(api)
-  return { perSecond: count / seconds, ...percentiles(times), ...since(before, after), unpatched }
+  const duration = performance.now() - begin
+  return { times, duration, unpatched, ...since(before, await measuredBy(api)) }
+}
+
+/** Batches together. */
+function turnOf(batches: readonly Batch[]): Turn {
+  const times = batches.flatMap((batch) => batch.times)
+  const sum = (of: (batch: Batch) => number) => batches.reduce((all, one) => all + of(one), 0)
+  const calls = sum((batch) => batch.calls)
+  return {
+    perSecond: (times.length / sum((batch) => batch.duration)) * 1000,
+    ...percentiles(times),
+    admission: calls === 0 ? 0 : (sum((batch) => batch.seconds) / calls) * 1000,
+    unpatched: sum((batch) => batch.unpatched),
+    failedOpen: sum((batch) => batch.failedOpen),
+  }
 }
 
 function percentiles(times: readonly number[]) {
@@ -147,14 +185,16 @@ async function measuredBy(api: Api) {
 
 type Account = Awaited<ReturnType<typeof measuredBy>>
 
-function since(before: Account, after: Account) {
-  const calls = after.calls - before.calls
-  const admission = calls === 0 ? 0 : ((after.seconds - before.seconds) / calls) * 1000
-  return { admission, failedOpen: after.failedOpen - before.failedOpen }
+function since(before: Account, after: Account): Account {
+  return {
+    seconds: after.seconds - before.seconds,
+    calls: after.calls - before.calls,
+    failedOpen: after.failedOpen - before.failedOpen,
+  }
 }
 
-async function clear(api: Api): Promise<void> {
-  const pods = `/api/v1/namespaces/${NAMESPACE}/pods`
+async function clear(api: Api, namespace: string): Promise<void> {
+  const pods = `/api/v1/namespaces/${namespace}/pods`
   await api.delete(`${pods}?gracePeriodSeconds=0`)
   await until('the pods are gone', async () => {
     return (await api.get(`${pods}?limit=1`)).body.items.length === 0
@@ -162,15 +202,15 @@ async function clear(api: Api): Promise<void> {
 }
 
 /** One Job: its controller creates the pods, as fast as it may. */
-async function runJob(api: Api) {
-  const jobs = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`
+async function runJob(api: Api, namespace: string) {
+  const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`
   const before = await measuredBy(api)
   const template = { metadata: { annotations: PERF }, spec: SPEC }
   const spec = { completions: JOB_PODS, parallelism: JOB_PODS, completionMode: 'Indexed', template }
   const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'job' }, spec }
   const begin = performance.now()
   await api.post(jobs, job)
-  const pods = `/api/v1/namespaces/${NAMESPACE}/pods`
+  const pods = `/api/v1/namespaces/${namespace}/pods`
   await until(
     `${JOB_PODS} pods are there`,
     async () => {
@@ -184,13 +224,14 @@ async function runJob(api: Api) {
   const unpatched = body.items.filter((pod: { metadata: { annotations?: object } }) => {
     return !(STATUS in (pod.metadata.annotations ?? {}))
   })
-  const after = await measuredBy(api)
+  const account = since(before, await measuredBy(api))
   await api.delete(`${jobs}/job?propagationPolicy=Background`)
-  await clear(api)
+  await clear(api, namespace)
   return {
     perSecond: JOB_PODS / seconds,
     patched: body.items.length - unpatched.length,
-    ...since(before, after),
+    admission: account.calls === 0 ? 0 : (account.seconds / account.calls) * 1000,
+    failedOpen: account.failedOpen,
   }
 }
 
@@ -205,29 +246,32 @@ const cells = (values: readonly (string | number)[]) =>
 
 async function bench(cluster: Cluster): Promise<void> {
   const api = await openApi(cluster)
-  await createNamespace(api)
-  const contenders = contendersOf(cluster, api)
+  const contenders = await startAll(cluster, api)
   print('Pods created by clients at the same time, milliseconds as a client sees them:')
   print(cells(['turn', 'clients', 'webhook', ...COLUMNS]))
-  const turns: (readonly Row[])[] = []
-  for (let turn = 1; turn <= TURNS; turn += 1) turns.push(await takeTurn(api, contenders, turn))
-  for (const clients of CLIENTS) print(ratioAt(turns.flat(), clients))
+  const rows: Row[] = []
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    for (const clients of CLIENTS) rows.push(...(await takeTurn(api, contenders, turn, clients)))
+  }
+  for (const clients of CLIENTS) print(ratioAt(rows, clients))
   print(`\nOne Job of ${JOB_PODS} pods:`)
   print(cells(['webhook', 'pods/s', 'admission', 'patched', 'fail-open']))
   for (const contender of contenders) {
-    const end = await contender.begin()
-    const { perSecond, admission, patched, failedOpen } = await runJob(api)
+    const { perSecond, admission, patched, failedOpen } = await runJob(api, contender.namespace)
     print(cells([contender.name, perSecond, admission, `${patched}`, `${failedOpen}`]))
-    await end()
   }
+  for (const { end } of contenders) await end()
   api.close()
 }
 
-async function createNamespace(api: Api): Promise<void> {
-  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }
-  await api.post('/api/v1/namespaces', namespace)
+async function createNamespace(api: Api, name: string): Promise<void> {
+  await api.post('/api/v1/namespaces', {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name },
+  })
   await until('the namespace is ready', async () => {
-    const account = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`
+    const account = `/api/v1/namespaces/${name}/serviceaccounts/default`
     return (await api.get(account)).status === 200
   })
 }
@@ -236,31 +280,39 @@ const COLUMNS = ['pods/s', 'p50', 'p95', 'p99', 'admission', 'unpatched', 'fail-
 
 /** What one contender took with so many clients. */
 interface Row extends Turn {
-  readonly name: Contender['name']
+  readonly name: Name
   readonly clients: number
 }
 
-async function takeTurn(api: Api, contenders: readonly Contender[], turn: number): Promise<Row[]> {
-  const rows: Row[] = []
-  for (const { name, begin } of contenders) {
-    const end = await begin()
-    // The first pods warm up what runs for the first time.
-    await createMany(api, 16)
-    for (const clients of CLIENTS) {
-      const row = { name, clients, ...(await createMany(api, clients)) }
-      rows.push(row)
-      const { perSecond, p50, p95, p99, admission, unpatched, failedOpen } = row
-      const counts = [unpatched, failedOpen].map(String)
-      print(cells([`${turn}`, `${clients}`, name, perSecond, p50, p95, p99, admission, ...counts]))
-    }
-    await end()
+async function takeTurn(
+  api: Api,
+  contenders: readonly Contender[],
+  turn: number,
+  clients: number,
+): Promise<readonly Row[]> {
+  const batches: { readonly name: Name; readonly batch: Batch }[] = []
+  // So many clients at once are new to all: their connections are, too.
+  for (const { namespace } of contenders) await createMany(api, namespace, 'first', clients)
+  for (const name of BATCHES) {
+    const chosen = contenders.find((contender) => contender.name === name)
+    if (chosen === undefined) throw new Error(`nobody is called ${name}`)
+    const batch = await createMany(api, chosen.namespace, `batch-${batches.length}`, clients)
+    batches.push({ name, batch })
   }
-  return rows
+  for (const { namespace } of contenders) await clear(api, namespace)
+  return contenders.map(({ name }) => {
+    const own = batches.filter((one) => one.name === name).map(({ batch }) => batch)
+    const row = { name, clients, ...turnOf(own) }
+    const { perSecond, p50, p95, p99, admission, unpatched, failedOpen } = row
+    const counts = [unpatched, failedOpen].map(String)
+    print(cells([`${turn}`, `${clients}`, name, perSecond, p50, p95, p99, admission, ...counts]))
+    return row
+  })
 }
 
 /** The p95 of ours against the floor's, turn by turn. */
 function ratioAt(rows: readonly Row[], clients: number): string {
-  const p95Of = (wanted: Contender['name']) =>
+  const p95Of = (wanted: Name) =>
     rows.filter((row) => row.name === wanted && row.clients === clients).map(({ p95 }) => p95)
   const floor = p95Of('floor')
   const ratios = p95Of('ours').map((p95, turn) => p95 / (floor[turn] ?? Number.NaN))
