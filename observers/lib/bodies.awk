@@ -7,14 +7,16 @@ function clear_lines() {
 
 # What a process and a thread both have, of counters now and then, seconds apart. A counter that cannot be read
 # is null.
-function append_shared(head, tail, c, b, seconds,    unit) {
+function append_shared(head, tail, c, b, seconds,    unit, usr, sys, guest) {
   # As many ticks as are a hundredth of a core.
   unit = HERTZ * seconds / 100
-  CPU_ROWS = CPU_ROWS (head "\"percent_usr\":" decimal((c[UTIME] - c[GTIME] - b[UTIME] + b[GTIME]) / unit) \
-    ",\"percent_system\":" decimal((c[STIME] - b[STIME]) / unit) \
-    ",\"percent_guest\":" decimal((c[GTIME] - b[GTIME]) / unit) \
+  usr = c[UTIME] - b[UTIME]
+  sys = c[STIME] - b[STIME]
+  guest = c[GTIME] - b[GTIME]
+  CPU_ROWS = CPU_ROWS (head "\"percent_usr\":" decimal((usr - guest) / unit) ",\"percent_system\":" decimal(sys / unit) \
+    ",\"percent_guest\":" decimal(guest / unit) \
     ",\"percent_wait\":" (c[WAIT] < 0 || b[WAIT] < 0 ? "null" : decimal((c[WAIT] - b[WAIT]) / 1e7 / seconds)) \
-    ",\"percent_cpu\":" decimal((c[UTIME] + c[STIME] - b[UTIME] - b[STIME]) / unit) ",\"cpu\":" c[PROCESSOR] tail)
+    ",\"percent_cpu\":" decimal((usr + sys) / unit) ",\"cpu\":" c[PROCESSOR] tail)
   IO_ROWS = IO_ROWS (head io_body(c, b, 1024 * seconds) tail)
   POLICY_ROWS = POLICY_ROWS (head "\"prio\":\"" c[PRIO] "\",\"policy\":\"" POLICIES[c[POLICY] + 1] "\"" tail)
   FAULT_ROWS = FAULT_ROWS (head "\"minflt_s\":" decimal((c[MINFLT] - b[MINFLT]) / seconds) \
@@ -42,14 +44,16 @@ function decimal(number) {
 }
 
 # What a process alone has. CHILD is of the process and all its children that it has waited for.
-function append_own(head, tail, c, b,    milliseconds) {
+function append_own(head, tail, c, b,    milliseconds, guest) {
   milliseconds = 1000 / HERTZ
-  CHILD_CPU_ROWS = CHILD_CPU_ROWS (head sprintf("\"usr_ms\":%d,\"system_ms\":%d,\"guest_ms\":%d", \
-    (c[UTIME] + c[CUTIME] - c[GTIME] - c[CGTIME] - b[UTIME] - b[CUTIME] + b[GTIME] + b[CGTIME]) * milliseconds, \
-    (c[STIME] + c[CSTIME] - b[STIME] - b[CSTIME]) * milliseconds, \
-    (c[GTIME] + c[CGTIME] - b[GTIME] - b[CGTIME]) * milliseconds) tail)
-  CHILD_FAULT_ROWS = CHILD_FAULT_ROWS (head sprintf("\"minflt_nr\":\"%d\",\"majflt_nr\":\"%d\"", \
-    c[MINFLT] + c[CMINFLT] - b[MINFLT] - b[CMINFLT], c[MAJFLT] + c[CMAJFLT] - b[MAJFLT] - b[CMAJFLT]) tail)
+  guest = c[GTIME] + c[CGTIME] - b[GTIME] - b[CGTIME]
+  CHILD_CPU_ROWS = CHILD_CPU_ROWS (head \
+    "\"usr_ms\":" int((c[UTIME] + c[CUTIME] - b[UTIME] - b[CUTIME] - guest) * milliseconds) \
+    ",\"system_ms\":" int((c[STIME] + c[CSTIME] - b[STIME] - b[CSTIME]) * milliseconds) \
+    ",\"guest_ms\":" int(guest * milliseconds) tail)
+  CHILD_FAULT_ROWS = CHILD_FAULT_ROWS (head \
+    "\"minflt_nr\":\"" (c[MINFLT] + c[CMINFLT] - b[MINFLT] - b[CMINFLT]) \
+    "\",\"majflt_nr\":\"" (c[MAJFLT] + c[CMAJFLT] - b[MAJFLT] - b[CMAJFLT]) "\"" tail)
   # What of the stack is in use stands in smaps alone, which is dear to read.
   STACK_ROWS = STACK_ROWS (head "\"stksize\":" (c[STK] < 0 ? "null" : c[STK]) ",\"stkref\":null" tail)
   TABLE_ROWS = TABLE_ROWS (head "\"threads\":\"" c[THREADS] "\",\"fd_nr\":" (c[FDS] < 0 ? "null" : "\"" c[FDS] "\"") tail)

@@ -49,17 +49,25 @@ function read_stat(folder,    text, at) {
 }
 
 # Reads /proc/PID/status, or a thread's: its words are the fields, without the name, which may be any words. A number
-# stands behind its label, in $(AT_RSS + 1); a zombie, of which HAS_MEMORY is 0, has none of those of Vm. 0 when the
-# process is gone.
+# stands behind its label, in $(AT_RSS + 1); a zombie, of which HAS_MEMORY is 0, has none of those of Vm. SWITCHES[2] and
+# SWITCHES[4] are the voluntary context switches and the others. 0 when the process is gone.
 function read_status(folder,    text) {
   text = slurp(folder "/status")
   if (text == "") return 0
+  split(end_of_status(text), SWITCHES, " ")
+  # gawk makes fields of no more words than it is asked for, and what is asked for stands in the first half.
   $0 = substr(text, index(text, "\n"))
   # One status is like another, but for its groups.
   HAS_MEMORY = $AT_VSZ == "VmSize:" && $AT_HWM == "VmHWM:" && $AT_RSS == "VmRSS:" && $AT_STK == "VmStk:"
-  if (!HAS_MEMORY || $AT_UID != "Uid:" || $AT_VCS != "voluntary_ctxt_switches:" || \
-    $AT_ICS != "nonvoluntary_ctxt_switches:") find_labels()
+  if (!HAS_MEMORY || $AT_UID != "Uid:") find_labels()
   return 1
+}
+
+# The last lines, from the one of voluntary switches on.
+function end_of_status(text,    tail, at) {
+  tail = substr(text, length(text) - 255)
+  at = index(tail, "\nvoluntary_ctxt_switches:")
+  return at ? substr(tail, at) : substr(text, index(text, "\nvoluntary_ctxt_switches:"))
 }
 
 function find_labels(    at) {
@@ -70,8 +78,6 @@ function find_labels(    at) {
     else if ($at == "VmHWM:") AT_HWM = at
     else if ($at == "VmRSS:") AT_RSS = at
     else if ($at == "VmStk:") HAS_MEMORY = AT_STK = at
-    else if ($at == "voluntary_ctxt_switches:") AT_VCS = at
-    else if ($at == "nonvoluntary_ctxt_switches:") AT_ICS = at
   }
 }
 

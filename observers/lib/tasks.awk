@@ -20,8 +20,8 @@ function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
 
 # Takes the status that was read last, and what stands beside it.
 function take_thread(c, folder) {
-  c[VCS] = $(AT_VCS + 1) + 0
-  c[ICS] = $(AT_ICS + 1) + 0
+  c[VCS] = SWITCHES[2] + 0
+  c[ICS] = SWITCHES[4] + 0
   c[WAIT] = read_wait(folder)
 }
 
