@@ -38,13 +38,16 @@ function list_numbers(path, names,    entry, n, got) {
 
 # Reads /proc/PID/stat, or a thread's: $1 is the third field of proc(5), and so on, and NAME is the second, which may
 # hold blanks and parentheses. 0 when the process is gone.
-function read_stat(folder,    text, at) {
+function read_stat(folder,    text, parts, at) {
   text = slurp(folder "/stat")
   if (text == "") return 0
-  at = index(text, ") ")
-  if (index(substr(text, at + 1), ")") > 0) at = match(text, /\)[^)]*$/)
-  NAME = substr(text, index(text, "(") + 1, at - index(text, "(") - 1)
-  $0 = substr(text, at + 2)
+  if (split(text, parts, ")") > 2) {
+    at = match(text, /\)[^)]*$/)
+    parts[1] = substr(text, 1, at - 1)
+    parts[2] = substr(text, at + 1)
+  }
+  NAME = substr(parts[1], index(parts[1], "(") + 1)
+  $0 = parts[2]
   return NF >= 40
 }
 
