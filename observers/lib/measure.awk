@@ -46,8 +46,13 @@ function enter(key, pid,    started, i) {
   C[key][MAY_LIST] = may_list("/proc/" pid "/fd")
   B[key][AT] = -1
   if (!LAST_LOOK || started < LAST_LOOK - 0.02) return
-  for (i = 1; i <= GROWING; i++) B[key][i] = 0
-  B[key][AT] = started < NOW ? started : NOW
+  count_from_start(B[key], started)
+}
+
+# Where all that a process or a thread has used belongs to its first interval.
+function count_from_start(base, started,    i) {
+  for (i = 1; i <= GROWING; i++) base[i] = 0
+  base[AT] = started < NOW ? started : NOW
 }
 
 # The next interval of a process begins now.

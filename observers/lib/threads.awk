@@ -38,8 +38,8 @@ function read_thread(key, pid, tid, now,    folder) {
 }
 
 # A thread that began within its process's interval counts from its beginning, another one from now.
-function base_thread(key, tid, now,    i) {
-  THREAD_BASE[key][tid][AT] = now["start"] < NOW ? now["start"] : NOW
+function base_thread(key, tid, now) {
+  THREAD_BASE[key][tid][AT] = NOW
   if (now["start"] < B[key][AT] - 0.02) keep_counters(now, THREAD_BASE[key][tid])
-  else for (i = 1; i <= GROWING; i++) THREAD_BASE[key][tid][i] = 0
+  else count_from_start(THREAD_BASE[key][tid], now["start"])
 }

@@ -155,11 +155,11 @@ async function createMany(
 function turnOf(batches: readonly Batch[]): Turn {
   const times = batches.flatMap((batch) => batch.times)
   const sum = (of: (batch: Batch) => number) => batches.reduce((all, one) => all + of(one), 0)
-  const calls = sum((batch) => batch.calls)
+  const seconds = sum((batch) => batch.seconds)
   return {
     perSecond: (times.length / sum((batch) => batch.duration)) * 1000,
     ...percentiles(times),
-    admission: calls === 0 ? 0 : (sum((batch) => batch.seconds) / calls) * 1000,
+    admission: admissionOf({ seconds, calls: sum((batch) => batch.calls) }),
     unpatched: sum((batch) => batch.unpatched),
     failedOpen: sum((batch) => batch.failedOpen),
   }
@@ -191,6 +191,11 @@ function since(before: Account, after: Account): Account {
     calls: after.calls - before.calls,
     failedOpen: after.failedOpen - before.failedOpen,
   }
+}
+
+/** Milliseconds of a call on average; 0 where there was none. */
+function admissionOf({ seconds, calls }: Pick<Account, 'seconds' | 'calls'>): number {
+  return calls === 0 ? 0 : (seconds / calls) * 1000
 }
 
 async function clear(api: Api, namespace: string): Promise<void> {
@@ -230,7 +235,7 @@ async function runJob(api: Api, namespace: string) {
   return {
     perSecond: JOB_PODS / seconds,
     patched: body.items.length - unpatched.length,
-    admission: account.calls === 0 ? 0 : (account.seconds / account.calls) * 1000,
+    admission: admissionOf(account),
     failedOpen: account.failedOpen,
   }
 }
