@@ -7,8 +7,9 @@ function account(key,    who) {
   who = PLACE[key] SUBSEP PROGRAM[key]
   if (!(who in SUM)) open_sum(who)
   if (!(key in A)) open_account(key)
-  if (A[key]["who"] != who) SUM[who]["processes"]++
-  A[key]["who"] = who
+  if (A[key]["who"] != who) begin_account(key, who)
+  SUM[who]["hidden"] += C[key][IS_HIDDEN] - A[key]["hidden"]
+  A[key]["hidden"] = C[key][IS_HIDDEN]
   add_to(who, "cpu", key, C[key][UTIME] + C[key][STIME])
   add_to(who, "rb", key, C[key][RB])
   add_to(who, "wb", key, C[key][WB])
@@ -20,6 +21,7 @@ function account(key,    who) {
 function close_chapter(key) {
   account(key)
   C[key][HWM] = 0
+  STATUS_TEXT[key] = UNREAD
 }
 
 function open_sum(who) {
@@ -27,13 +29,20 @@ function open_sum(who) {
   SUM[who]["hwm"] = SUM[who]["rest cpu"] = SUM[who]["rest rb"] = SUM[who]["rest wb"] = 0
 }
 
+# Of what was hidden of one program it is not known what the next one did.
+function begin_account(key, who) {
+  SUM[who]["processes"]++
+  SUM[who]["hidden"] += A[key]["hidden"]
+  A[key]["hidden"] = 0
+  A[key]["who"] = who
+}
+
 function open_account(key) {
   A[key]["who"] = ""
-  A[key]["cpu"] = A[key]["rb"] = A[key]["wb"] = A[key]["cs"] = 0
+  A[key]["hidden"] = A[key]["cpu"] = A[key]["rb"] = A[key]["wb"] = A[key]["cs"] = 0
 }
 
 function add_to(who, field, key, now) {
-  if (now < 0) SUM[who]["hidden"] += C[key][IS_HIDDEN]
   if (now <= A[key][field]) return
   SUM[who][field] += now - A[key][field]
   A[key][field] = now
@@ -75,4 +84,6 @@ function settle(key) {
   delete CREDIT[key]
   delete PARENT[key]
   delete THREAD_BASE[key]
+  delete STATUS_TEXT[key]
+  delete IO_TEXT[key]
 }

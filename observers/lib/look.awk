@@ -1,5 +1,5 @@
 # One look at all the processes of the pod: who is there, and which of them are observed.
-# A process is known by its id and start time together, since ids are used again.
+# A process is known by a number of ours, its key, since the kernel uses an id again for one that started later.
 
 function look(    n, i, pids) {
   if (!read_clock()) return 0
@@ -15,23 +15,58 @@ function look(    n, i, pids) {
   return n > 0
 }
 
-function visit(pid,    folder, key) {
-  folder = "/proc/" pid
-  if (pid == 1 && IS_POD || !read_stat(folder)) return
-  # A container that is being made: the runtime's own process, before it becomes the application.
-  if (NAME ~ /^runc:\[/) return
-  key = pid ":" $20
-  KEY[pid] = key
+function visit(pid,    text, key) {
+  if (pid == 1 && IS_POD) return
+  text = slurp("/proc/" pid "/stat")
+  if (!(pid in KEY && is_unchanged(KEY[pid], text)) && !take(pid, text)) return
+  key = KEY[pid]
   SEEN[key] = LOOK
-  if (is_changed(key)) identify(key, pid)
-  if ($1 == "Z" && $18 < 2) ZOMBIE[key] = 1
-  else if (is_target_place(PLACE[key])) LIVE_TARGETS++
+  if (!(key in ZOMBIE) && is_target_place(PLACE[key])) LIVE_TARGETS++
   if (OBSERVED[key]) measure(key, pid)
 }
 
-# Whether a process is new, or executed another program since the last look. Its stack is then elsewhere;
+# Whether a process's stat is the one that was taken last, on whatever processor. Then so is all that was taken of it:
+# no program begins without page faults, which are counted there.
+function is_unchanged(key, text,    rest, at) {
+  if (!(key in STAT_BEFORE) || index(text, STAT_BEFORE[key]) != 1) return 0
+  rest = substr(text, length(STAT_BEFORE[key]) + 1)
+  at = index(rest, " ")
+  if (substr(rest, at) != STAT_AFTER[key]) return 0
+  if (OBSERVED[key]) C[key][PROCESSOR] = substr(rest, 1, at - 1)
+  return 1
+}
+
+# Takes a process's stat; 0 where there is none.
+function take(pid, text,    key) {
+  # A container that is being made: the runtime's own process, before it becomes the application.
+  if (!parse_stat(text) || NAME ~ /^runc:\[/) return 0
+  if (!(pid in KEY && START[KEY[pid]] == $20)) meet(pid)
+  key = KEY[pid]
+  if (is_replaced(key)) identify(key, pid)
+  if ($1 == "Z" && $18 < 2) ZOMBIE[key] = 1
+  if (OBSERVED[key]) count(key, pid)
+  keep_text(key, text)
+  return 1
+}
+
+# Gives a process its key.
+function meet(pid) {
+  KEY[pid] = ++LAST_KEY
+  PID[LAST_KEY] = pid
+  START[LAST_KEY] = $20
+}
+
+# Keeps the text of the stat that was taken, before and after the processor.
+function keep_text(key, text,    i, at) {
+  at = length(text) - length($0) + 1
+  for (i = 1; i < 37; i++) at += length($i) + 1
+  STAT_BEFORE[key] = substr(text, 1, at)
+  STAT_AFTER[key] = substr(text, at + length($37) + 1)
+}
+
+# Whether a process is new, or executed another program since its stat was taken. Its stack is then elsewhere;
 # where the kernel hides that, its kernel name says so, but for one script of an interpreter after another.
-function is_changed(key) {
+function is_replaced(key) {
   if (!(key in COMM)) return 1
   if (COMM[key] != NAME || IMAGE[key] != $26) return 1
   return $26 == 0 && is_interpreter(NAME)
@@ -77,13 +112,11 @@ function bury(    key) {
     delete PROGRAM[key]
     delete OBSERVED[key]
     delete TAIL[key]
+    delete STAT_BEFORE[key]
+    delete STAT_AFTER[key]
     delete ZOMBIE[key]
-    if (key + 0 in KEY && KEY[key + 0] == key) delete KEY[key + 0]
+    if (PID[key] in KEY && KEY[PID[key]] == key) delete KEY[PID[key]]
+    delete PID[key]
+    delete START[key]
   }
-}
-
-# The seconds since boot at which a process started.
-function start_of(key,    parts) {
-  split(key, parts, ":")
-  return parts[2] / HERTZ
 }

@@ -34,8 +34,8 @@ BEGIN {
 
 function read_machine() {
   # Its first line is MemTotal.
-  read_fields("/proc/meminfo")
-  MEMORY = $2 + 0
+  $0 = slurp("/proc/meminfo")
+  TOTAL_MEMORY = $2 + 0
   HAS_FOLDER_SIZE = has_folder_size()
   # Delay accounting is off unless it was asked for, and then its counter is always zero.
   HAS_DELAYS = slurp("/proc/sys/kernel/task_delayacct") ~ /^(1|$)/

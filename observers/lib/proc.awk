@@ -7,39 +7,36 @@ BEGIN {
   RS = "\0"
 }
 
-# A whole file, or nothing, where it is gone or hidden: ERRNO has the reason.
+# A whole file, or nothing, where it is gone or hidden: FAILURE has the reason, which closing a file that could not be
+# opened makes ERRNO forget.
 function slurp(path,    text) {
-  if ((getline text < path) <= 0) text = ""
+  if ((getline text < path) <= 0) {
+    FAILURE = ERRNO
+    text = ""
+  }
   close(path)
   return text
 }
 
-# The words of a whole file as fields; 0 where it is gone or hidden.
-function read_fields(path,    got) {
-  got = (getline < path)
-  close(path)
-  return got > 0
-}
-
-# Whether the last file was there and could not be read.
+# Whether the last file that could not be read was there.
 function is_hidden() {
-  return ERRNO ~ /denied|not permitted/
+  return FAILURE ~ /denied|not permitted/
 }
 
 # The names in a folder that are numbers, in the kernel's order, into names[1..n]; n, or -1.
-function list_numbers(path, names,    entry, n, got) {
+function list_numbers(path, names,    entry, name, n, got) {
   delete names
   while ((got = (getline entry < path)) > 0) {
-    if (match(entry, /\/[0-9]+\//)) names[++n] = substr(entry, RSTART + 1, RLENGTH - 2) + 0
+    name = substr(entry, index(entry, "/") + 1)
+    if (name ~ /^[0-9]/) names[++n] = substr(name, 1, index(name, "/") - 1)
   }
   close(path)
   return got < 0 ? -1 : n + 0
 }
 
-# Reads /proc/PID/stat, or a thread's: $1 is the third field of proc(5), and so on, and NAME is the second, which may
-# hold blanks and parentheses. 0 when the process is gone.
-function read_stat(folder,    text, parts, at) {
-  text = slurp(folder "/stat")
+# Makes fields of the text of /proc/PID/stat, or of a thread's: $1 is the third field of proc(5), and so on, and NAME is
+# the second, which may hold blanks and parentheses. 0 where there is none.
+function parse_stat(text,    parts, at) {
   if (text == "") return 0
   if (split(text, parts, ")") > 2) {
     at = match(text, /\)[^)]*$/)
@@ -51,26 +48,32 @@ function read_stat(folder,    text, parts, at) {
   return NF >= 40
 }
 
-# Reads /proc/PID/status, or a thread's: its words are the fields, without the name, which may be any words. A number
-# stands behind its label, in $(AT_RSS + 1); a zombie, of which HAS_MEMORY is 0, has none of those of Vm. SWITCHES[2] and
-# SWITCHES[4] are the voluntary context switches and the others. 0 when the process is gone.
-function read_status(folder,    text) {
-  text = slurp(folder "/status")
-  if (text == "") return 0
-  split(end_of_status(text), SWITCHES, " ")
+# Makes fields of the text of /proc/PID/status, without the name, which may be any words. A number stands behind its
+# label, in $(AT_RSS + 1); a zombie, of which HAS_MEMORY is 0, has none of those of Vm.
+function parse_status(text) {
   # gawk makes fields of no more words than it is asked for, and what is asked for stands in the first half.
   $0 = substr(text, index(text, "\n"))
   # One status is like another, but for its groups.
   HAS_MEMORY = $AT_VSZ == "VmSize:" && $AT_HWM == "VmHWM:" && $AT_RSS == "VmRSS:" && $AT_STK == "VmStk:"
   if (!HAS_MEMORY || $AT_UID != "Uid:") find_labels()
-  return 1
 }
 
-# The last lines, from the one of voluntary switches on.
-function end_of_status(text,    tail, at) {
-  tail = substr(text, length(text) - 255)
-  at = index(tail, "\nvoluntary_ctxt_switches:")
-  return at ? substr(tail, at) : substr(text, index(text, "\nvoluntary_ctxt_switches:"))
+# Whether a process has memory still, as one that ends has not.
+function has_memory(pid) {
+  return index(slurp("/proc/" pid "/status"), "\nVmRSS:") > 0
+}
+
+# Where the lines of the context switches begin, which are the last but for some of the processor's.
+function end_of_status(text,    from, at) {
+  from = length(text) > 256 ? length(text) - 255 : 1
+  at = index(substr(text, from), "\nvoluntary_ctxt_switches:")
+  return at ? from + at : index(text, "\nvoluntary_ctxt_switches:") + 1
+}
+
+# The last lines of the status of a thread; nothing when it is gone.
+function read_switches(folder,    text) {
+  text = slurp(folder "/status")
+  return text == "" ? "" : substr(text, end_of_status(text))
 }
 
 function find_labels(    at) {
@@ -84,15 +87,18 @@ function find_labels(    at) {
   }
 }
 
-# Reads the bytes that a process or a thread caused at the storage layer: of $10 read, $12 written and $14 cancelled
-# (fs/proc/base.c, do_io_accounting). 0 gone, -1 hidden.
-function read_io(folder) {
-  return read_fields(folder "/io") ? 1 : -is_hidden()
+# Makes fields of the text of /proc/PID/io, or of a thread's, the bytes that it caused at the storage layer: $10 were
+# read, $12 written and $14 cancelled (fs/proc/base.c, do_io_accounting). 0 where there is none.
+function parse_io(text) {
+  $0 = text
+  return NF >= 14
 }
 
 # Nanoseconds that a thread waited for a processor; -1 where the kernel does not count them.
-function read_wait(folder) {
-  return read_fields(folder "/schedstat") && NF == 3 ? $2 + 0 : -1
+function read_wait(folder,    text, at) {
+  text = slurp(folder "/schedstat")
+  at = index(text, " ")
+  return at ? substr(text, at) + 0 : -1
 }
 
 # How many files a process has open; -1 where its folder may not be read. Linux 6.2 and later say it

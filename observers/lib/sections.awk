@@ -10,9 +10,9 @@ function print_timepoint(    i, n, keys, key, before) {
   clear_lines()
   for (i = 1; i <= SHOWN_COUNT; i++) {
     key = SHOWN[i]
-    if (NOW - B[key][AT] < SHORTEST || key in ZOMBIE && ZOMBIE[key] == "shown") continue
+    if (NOW - B[key][AT] < SHORTEST) continue
     keys[++n] = key
-    append_rows(key, key + 0, n > 1 ? "," : "")
+    append_rows(key, n > 1 ? "," : "")
   }
   if (n == 0) return 0
   before = USED
@@ -20,7 +20,7 @@ function print_timepoint(    i, n, keys, key, before) {
   print_sections()
   flush_log()
   clear_lines()
-  for (i = 1; i <= n; i++) end_interval(keys[i])
+  for (i = 1; i <= n; i++) rebase(keys[i])
   ROW_BYTES = (USED - before) / n
   return n
 }
@@ -44,17 +44,11 @@ function print_section(header, rows) {
   emit("[" rows "]")
 }
 
-function end_interval(key) {
-  rebase(key)
-  if (key in ZOMBIE) ZOMBIE[key] = "shown"
-}
-
-function append_rows(key, pid, comma,    head) {
-  head = comma "{\"time\":" TIME ",\"uid\":" C[key][UID] \
-    (HAS_THREADS ? ",\"tgid\":\"" pid "\",\"tid\":\"-\"" : "") ",\"pid\":" pid ","
+function append_rows(key, comma,    head) {
+  head = comma "{\"time\":" TIME C[key][IDS]
   append_shared(head, TAIL[key], C[key], B[key], NOW - B[key][AT])
   append_own(head, TAIL[key], C[key], B[key])
-  if (HAS_THREADS) append_thread_rows(key, pid)
+  if (HAS_THREADS) append_thread_rows(key, PID[key])
 }
 
 # What stands last in each row of a process, or of a thread with a name of its own.

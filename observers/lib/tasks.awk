@@ -1,27 +1,28 @@
 # What the kernel shows by thread only: context switches, waiting for a processor, and own I/O. T[key][tid]
 # holds a thread's counters at the last look; what a thread did after that, before its end, is lost with it.
 
-# Of a process whose status was read last; tids are those of its threads where it has several.
-function sum_threads(key, pid, tids, n,    i, tid, folder, now) {
+# Of a process with the last lines of its status; tids are those of its threads where it has several.
+function sum_threads(key, pid, switches, tids, n,    i, tid, folder, now) {
   if (n == 1 && !(key in T)) {
-    take_thread(C[key], "/proc/" pid)
+    take_thread(C[key], switches, "/proc/" pid)
     return
   }
   if (!(key in T)) begin_threads(key, pid)
   for (i = 1; i <= n; i++) {
     tid = n == 1 ? pid : tids[i]
     folder = "/proc/" pid "/task/" tid
-    if (n > 1 && !read_status(folder)) continue
+    if (n > 1 && (switches = read_switches(folder)) == "") continue
     now[tid][VCS] = 0
-    take_thread(now[tid], folder)
+    take_thread(now[tid], switches, folder)
   }
   add_growth(key, now, T)
 }
 
-# Takes the status that was read last, and what stands beside it.
-function take_thread(c, folder) {
-  c[VCS] = SWITCHES[2] + 0
-  c[ICS] = SWITCHES[4] + 0
+# Takes a thread's context switches, each a number behind a colon, and what stands beside its status.
+function take_thread(c, switches, folder) {
+  switches = substr(switches, index(switches, ":") + 1)
+  c[VCS] = switches + 0
+  c[ICS] = substr(switches, index(switches, ":") + 1) + 0
   c[WAIT] = read_wait(folder)
 }
 
@@ -54,23 +55,35 @@ function add_growth(key, now, last,    tid, field, had) {
 # The bytes that a process itself read and wrote at the storage layer. The kernel adds those of each child
 # that a process waits for to its own (kernel/exit.c, wait_task_zombie): /proc/PID/io blames a launcher for all
 # that it launched, while a thread's own file has no children in it.
-function sum_io(key, pid, tids, n,    got) {
-  got = read_io("/proc/" pid)
-  C[key][IS_HIDDEN] = got < 0
-  if (got == 0) return
-  if (got < 0) {
-    C[key][RB] = C[key][WB] = C[key][CWB] = -1
-    delete IO[key]
+function sum_io(key, pid, tids, n,    text, has_waited) {
+  text = slurp("/proc/" pid "/io")
+  if (text == "") {
+    # That of a process that ends, and has no memory any more, is root's: what was read before stays.
+    if (!C[key][IS_HIDDEN] && is_hidden() && has_memory(pid)) hide_io(key)
     return
   }
+  # Whoever waited for a child has its faults in cminflt: no program runs without one.
+  has_waited = C[key][CMINFLT] + C[key][CMAJFLT] > 0
+  # Among several threads one may be gone, and its id another's, while the sum is the same.
+  if (text == IO_TEXT[key] && !(has_waited && n > 1)) return
+  IO_TEXT[key] = text
+  C[key][MOVED] = 1
+  C[key][IS_HIDDEN] = 0
+  parse_io(text)
   C[key][WHOLE_RB] = $10 + 0
   C[key][WHOLE_WB] = $12 + 0
-  # Whoever waited for a child has its faults in cminflt: no program runs without one.
-  if (C[key][CMINFLT] + C[key][CMAJFLT] > 0) sum_own_io(key, pid, tids, n)
+  if (has_waited) sum_own_io(key, pid, tids, n)
   else take_io(C[key])
 }
 
-# Takes the io that was read last.
+function hide_io(key) {
+  C[key][IS_HIDDEN] = C[key][MOVED] = 1
+  C[key][RB] = C[key][WB] = C[key][CWB] = -1
+  IO_TEXT[key] = UNREAD
+  delete IO[key]
+}
+
+# Takes the io that was parsed last.
 function take_io(c) {
   c[RB] = $10 + 0
   c[WB] = $12 + 0
@@ -80,7 +93,7 @@ function take_io(c) {
 function sum_own_io(key, pid, tids, n,    i, tid, now, field, before) {
   for (i = 1; i <= n; i++) {
     tid = n == 1 ? pid : tids[i]
-    if (read_io("/proc/" pid "/task/" tid) != 1) continue
+    if (!parse_io(slurp("/proc/" pid "/task/" tid "/io"))) continue
     now[tid][RB] = 0
     take_io(now[tid])
   }

@@ -22,17 +22,17 @@ function append_thread_row(key, pid, tid, now, base,    head) {
   append_shared(head, tail_of(key, "|__" now["comm"]), now, base, NOW - base[AT])
 }
 
-function read_thread(key, pid, tid, now,    folder) {
+function read_thread(key, pid, tid, now,    folder, switches) {
   folder = "/proc/" pid "/task/" tid
-  if (!read_stat(folder)) return 0
+  if (!parse_stat(slurp(folder "/stat"))) return 0
   now["comm"] = NAME
   now["start"] = $20 / HERTZ
   take_stat(now)
-  now[VSZ] = C[key][VSZ]
-  now[RSS] = C[key][RSS]
-  if (!read_status(folder)) return 0
-  take_thread(now, folder)
-  if (read_io(folder) > 0) take_io(now)
+  now[MEMORY] = C[key][MEMORY]
+  switches = read_switches(folder)
+  if (switches == "") return 0
+  take_thread(now, switches, folder)
+  if (parse_io(slurp(folder "/io"))) take_io(now)
   else now[RB] = now[WB] = now[CWB] = -1
   return 1
 }

@@ -55,6 +55,35 @@ t.test('zombies have rows without memory', options, async (t) => {
   t.equal(rows.filter(({ rss }) => Number(rss) > 0).length, 1)
 })
 
+/** Ends a program, and starts another under the id that it had. */
+const SUCCESSION = `
+cp /bin/sleep /dev/shm/first; cp /bin/sleep /dev/shm/second
+echo 4000 >/proc/sys/kernel/ns_last_pid
+/dev/shm/first 60 & sleep 1.5
+kill $!; wait $!
+echo 4000 >/proc/sys/kernel/ns_last_pid
+/dev/shm/second 60 & wait`
+
+t.test('an id that another process has now is another process', options, async (t) => {
+  const { run, end } = await startPod()
+  t.teardown(end)
+  const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
+  await run('app', ['dash', '-c', SUCCESSION])
+  await until(watching, /"pid":4001,[^}]*"program":"second"/)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  for (const timepoint of parse('perf-sysstat', watching.log()).data) {
+    t.match(timepoint.policy, [{ pid: 4001, program: /^(first|second)$/ }])
+  }
+  const lines = summaryOf(watching.log())
+  t.strictSame(lines.map(({ program = 'all', processes }) => `${program} ${processes}`).sort(), [
+    'all 2',
+    'first 1',
+    'second 1',
+  ])
+})
+
 t.test('a target that ended before it was seen ends the waiting, or not', options, async (t) => {
   const { run, end } = await startPod()
   t.teardown(end)

@@ -1,6 +1,10 @@
-import t from 'tap'
-import { type Identity, observer, startPod, until } from './pod.ts'
-import { observerTests, parse, timepointsIn } from './prerequisites.ts'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Identity, observer, type Running, startPod, until } from './pod.ts'
+import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
 // What the kernel lets an observer read, by who it is and who its target is (kernel/ptrace.c,
 // __ptrace_may_access). The table of docs/observers.md.
@@ -36,8 +40,17 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
   t.test(`what can be read by ${title}`, { ...observerTests(), timeout: 60_000 }, async (t) => {
     const { run, end } = await startPod()
     t.teardown(end)
-    const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, watcher)
+    const watching = await run(
+      'perf-sysstat',
+      [observer('perf-sysstat')],
+      {
+        RIDEALONG_TARGET_CONTAINER: 'app',
+        // What comes before, in this imitation of a container, is root's.
+        RIDEALONG_TARGET_COMMAND: '^sleep$',
+        RIDEALONG_OPTION_RATE: '0.3',
+      },
+      watcher,
+    )
     await run('app', ['sleep', '60'], {}, target)
     await until(watching, () => timepointsIn(watching.log()) >= 2)
     watching.signal('SIGTERM')
@@ -50,6 +63,10 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
       counters === 'no-io',
       'hidden bytes are null',
     )
+    for (const sum of summaryOf(watching.log())) {
+      t.equal(sum.bytes_read === null, counters === 'no-io', 'and so are their sums')
+      t.equal(sum.unaccounted_bytes_written === null, counters === 'no-io')
+    }
     t.equal(last?.kernel_tables?.[0]?.fd_nr !== null, hasFiles, 'open files')
     t.type(last?.cpu_statistics_task?.[0]?.percent_cpu, 'number')
     t.type(last?.task_switching?.[0]?.cswch_s, 'number')
@@ -76,3 +93,117 @@ t.test(
     t.equal(await watching.ended, 0)
   },
 )
+
+t.test(
+  'the peak of an interpreter whose stack is hidden stays while its memory does',
+  { ...observerTests(), timeout: 60_000 },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+    const other = { user: 1001, group: 1001 }
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, other)
+    const script = 'grown=$(head -c 60000000 /dev/zero | tr "\\0" x); while :; do :; done'
+    await run('app', ['bash', '-c', script], {}, { user: 1000, group: 1000 })
+    await until(watching, /"rss":[0-9]{5,}[^}]*"program":"bash"/)
+    const before = timepointsIn(watching.log())
+    await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const { peak_rss_kib: peak } =
+      summaryOf(watching.log()).find(({ program }) => program === 'bash') ?? {}
+    t.ok(Number(peak) > 60_000, `${peak} KiB`)
+  },
+)
+
+/** A program of C that the user of these tests may execute. */
+function compile(t: Test, name: string, source: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-readable-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o755)
+  const program = join(folder, name)
+  execFileSync('gcc', ['-x', 'c', '-o', program, '-'], { input: source })
+  return program
+}
+
+/** Writes a mebibyte to storage. */
+const WRITING = `
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+static void write_one(void) {
+  static char data[1 << 20];
+  int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+  if (file < 0 || write(file, data, sizeof data) != sizeof data || fsync(file) != 0) exit(1);
+}`
+
+/** Writes where its io can be read, where it cannot, and where it can again; and then hides it and writes nothing. */
+const HIDING = `${WRITING}
+int main(void) {
+  int dumpable[] = { 1, 0, 1, 0, 1 }, writes[] = { 1, 1, 1, 0, 0 };
+  for (int i = 0; i < 5; i++) {
+    prctl(PR_SET_DUMPABLE, dumpable[i]);
+    if (writes[i]) write_one();
+    usleep(1200000);
+  }
+  return 0;
+}`
+
+const SAME = { user: 1000, group: 1000 }
+const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+
+t.test(
+  'what a process wrote while its io was hidden counts once when it can be read again',
+  { ...observerTests(), timeout: 60_000 },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const program = compile(t, 'hiding', HIDING)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, SAME)
+    t.equal(await (await run('app', [program], {}, SAME)).ended, 0)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const rows = parse('perf-sysstat', watching.log()).data.flatMap(
+      ({ io_statistics: rows = [] }) => rows,
+    )
+    const seen = rows.map(({ kb_wr_s: written }) => (written === null ? '?' : '0')).join('')
+    t.match(seen, /^0+\?+0+\?+0+$/)
+    t.equal(mebibytesBy('hiding', watching), 3)
+  },
+)
+
+/** Has a child that writes and ends, and does not wait for it: its io is then root's. */
+const LEAVING = `${WRITING}
+int main(void) {
+  if (fork() == 0) {
+    write_one();
+    usleep(1500000);
+    return 0;
+  }
+  usleep(3500000);
+  return 0;
+}`
+
+t.test(
+  'what a process wrote stays known when it is a zombie',
+  { ...observerTests(), timeout: 60_000 },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const program = compile(t, 'leaving', LEAVING)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, SAME)
+    t.equal(await (await run('app', [program], {}, SAME)).ended, 0)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
+    t.equal(mebibytesBy('leaving', watching), 1)
+  },
+)
+
+/** The mebibytes that the summary says a program wrote; the file system's own are less than half of one. */
+function mebibytesBy(name: string, watching: Running): number {
+  const row = summaryOf(watching.log()).find(({ program }) => program === name)
+  return Math.round(Number(row?.bytes_written) / 2 ** 20)
+}

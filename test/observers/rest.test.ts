@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { observer, startPod, until } from './pod.ts'
+import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
+
+// A process that rests is not taken again. Whatever moves in it, and only that, has to be seen nevertheless.
+
+const RATE = 0.3
+const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
+
+/** Computes, grows, opens files, starts a thread and writes a little, with four intervals of rest in between. */
+const IN_TURNS = `
+import os, sys, threading, time
+def rest(): time.sleep(4 * ${RATE})
+rest()
+begun = time.process_time()
+while time.process_time() < begun + 0.3: pass
+rest()
+memory = bytearray(64 << 20)
+for at in range(0, len(memory), 4096): memory[at] = 1
+rest()
+files = [open('/dev/null') for _ in range(10)]
+rest()
+threading.Thread(target=rest).start()
+rest()
+rest()
+with open(sys.argv[1], 'wb') as file:
+    for _ in range(20):
+        os.write(file.fileno(), bytes(65536))
+        os.fsync(file.fileno())
+        time.sleep(${RATE})
+print('ran', time.process_time() - begun, flush=True)
+rest()`
+
+t.test('what moves between rests is in its rows', observerTests(), async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-rest-'))
+  const { run, end } = await startPod()
+  t.teardown(() => {
+    end()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    ...ENV,
+    RIDEALONG_MODE: 'container',
+    RIDEALONG_RESTART_POLICY: 'Never',
+  })
+  const app = await run('app', ['python3', '-c', IN_TURNS, join(folder, 'data')])
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  const { data } = parse('perf-sysstat', watching.log())
+  const program = summaryOf(watching.log()).find(({ program }) => program === 'python3') ?? {}
+  const column = (section: string, key: string) =>
+    data
+      .flatMap((timepoint) => timepoint[section] ?? [])
+      .filter((row) => row.program === 'python3')
+      .map((row) => Number(row[key]))
+
+  // The first two rows have what the program needed to start.
+  const ran = ['usr_ms', 'system_ms'].map((key) => column('cpu_statistics_child', key).slice(2))
+  const said = Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000
+  t.ok(Math.abs(sum(...ran) - said) <= 30, `${sum(...ran)} ms, the program ${said}`)
+  const shares = column('cpu_statistics_task', 'percent_cpu')
+  t.ok(shares.filter((share) => share === 0).length > shares.length / 2, `rested: ${shares}`)
+
+  const resident = column('pagefaults_task', 'rss')
+  const growth = resident.findIndex((kibibytes) => kibibytes >= Number(resident[0]) + 60_000)
+  t.ok(growth > 0, `${resident}`)
+  t.ok(
+    shares.slice(2, growth - 2).some((share) => share > 0),
+    'it computed before',
+  )
+  t.ok(Number(program.peak_rss_kib) >= Math.max(...resident))
+  const faults = column('pagefaults_child', 'minflt_nr')
+  t.ok(Number(faults[growth]) > 0 && faults.at(-1) === 0, `${faults}`)
+
+  const files = column('kernel_tables', 'fd_nr')
+  t.ok(files.includes(Number(files[1]) + 10), `${files}`)
+  t.match(column('kernel_tables', 'threads').join(''), /^1+2+1+$/)
+
+  const written = column('io_statistics', 'kb_wr_s')
+  t.ok(written.filter((rate) => rate > 0).length >= 15, `${written}`)
+  t.equal(written.at(-1), 0)
+  t.ok(Math.abs(sum(written) * RATE * 1024 - Number(program.bytes_written)) <= 200_000)
+  t.ok(Number(program.bytes_written) >= 20 * 65_536)
+})
+
+t.test(
+  'a process that does nothing but change its processor is on the other one',
+  { skip: availableParallelism() < 2 ? 'there is one processor' : observerTests().skip },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
+    const app = await run('app', ['python3', '-c', 'import time\nwhile True: time.sleep(0.05)'])
+    for (const processor of [0, 1, 0]) {
+      execFileSync('taskset', ['-cp', String(processor), String(app.pid)])
+      const before = timepointsIn(watching.log())
+      await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+      t.equal(lastRow(watching.log()).cpu, processor)
+    }
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+  },
+)
+
+/** The row of processor time of the only process in the last whole timepoint. */
+function lastRow(log: string): Row {
+  const lines = [...log.matchAll(/^CPU STATISTICS TASK\n\[(.*)\]\n/gm)]
+  return JSON.parse(lines.at(-1)?.[1] ?? '{}')
+}
+
+function sum(...columns: readonly (readonly number[])[]): number {
+  return columns.flat().reduce((total, number) => total + number, 0)
+}
