@@ -49,14 +49,19 @@ function add_to(who, field, key, now) {
 }
 
 # A process that is gone was waited for by its parent, whose children's counters have all of it now; where the
-# parent is gone too, by whom that one left behind.
+# parent is gone too, by whom that one left behind. Of one that is not observed, others' rows have what it was credited.
 function credit_parent(key,    parent) {
   parent = PARENT[key]
-  while (parent in C && SEEN[parent] != LOOK) parent = PARENT[parent]
-  if (!(parent in C)) return
-  CREDIT[parent]["cpu"] += C[key][UTIME] + C[key][STIME] + C[key][CUTIME] + C[key][CSTIME]
-  CREDIT[parent]["rb"] += C[key][WHOLE_RB]
-  CREDIT[parent]["wb"] += C[key][WHOLE_WB]
+  while (parent in SEEN && SEEN[parent] != LOOK) parent = PARENT[parent]
+  if (!(parent in SEEN)) return
+  if (!(parent in CREDIT)) open_credit(parent)
+  CREDIT[parent]["cpu"] += key in C ? C[key][UTIME] + C[key][STIME] + C[key][CUTIME] + C[key][CSTIME] : CREDIT[key]["cpu"]
+  CREDIT[parent]["rb"] += key in C ? C[key][WHOLE_RB] : CREDIT[key]["rb"]
+  CREDIT[parent]["wb"] += key in C ? C[key][WHOLE_WB] : CREDIT[key]["wb"]
+}
+
+function open_credit(key) {
+  CREDIT[key]["cpu"] = CREDIT[key]["rb"] = CREDIT[key]["wb"] = 0
 }
 
 # What a process's children used and no row shows: those that lived between two looks, and the last
@@ -81,8 +86,6 @@ function settle(key) {
   delete A[key]
   delete T[key]
   delete IO[key]
-  delete CREDIT[key]
-  delete PARENT[key]
   delete THREAD_BASE[key]
   delete STATUS_TEXT[key]
   delete IO_TEXT[key]

@@ -21,6 +21,7 @@ function visit(pid,    text, key) {
   if (!(pid in KEY && is_unchanged(KEY[pid], text)) && !take(pid, text)) return
   key = KEY[pid]
   SEEN[key] = LOOK
+  PARENT[key] = PARENT_PID[key] in KEY ? KEY[PARENT_PID[key]] : ""
   if (!(key in ZOMBIE) && is_target_place(PLACE[key])) LIVE_TARGETS++
   if (OBSERVED[key]) measure(key, pid)
 }
@@ -42,6 +43,7 @@ function take(pid, text,    key) {
   if (!parse_stat(text) || NAME ~ /^runc:\[/) return 0
   if (!(pid in KEY && START[KEY[pid]] == $20)) meet(pid)
   key = KEY[pid]
+  PARENT_PID[key] = $2
   if (is_replaced(key)) identify(key, pid)
   if ($1 == "Z" && $18 < 2) ZOMBIE[key] = 1
   if (OBSERVED[key]) count(key, pid)
@@ -101,7 +103,7 @@ function is_wanted(place, program) {
 
 # Forgets the processes that are gone; what is known of them goes to their parents' account first.
 function bury(    key) {
-  for (key in SEEN) if (SEEN[key] != LOOK && key in C) credit_parent(key)
+  for (key in SEEN) if (SEEN[key] != LOOK && (key in C || key in CREDIT)) credit_parent(key)
   for (key in SEEN) {
     if (SEEN[key] == LOOK) continue
     if (key in C) settle(key)
@@ -118,5 +120,8 @@ function bury(    key) {
     if (PID[key] in KEY && KEY[PID[key]] == key) delete KEY[PID[key]]
     delete PID[key]
     delete START[key]
+    delete PARENT[key]
+    delete PARENT_PID[key]
+    delete CREDIT[key]
   }
 }

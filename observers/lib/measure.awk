@@ -13,11 +13,11 @@ BEGIN {
   RB = 14; WB = 15; CWB = 16; DELAY = 17
   GROWING = 17
   WHOLE_RB = 18; WHOLE_WB = 19
-  HWM = 20; UID = 21; PARENT_PID = 22; THREADS = 23; PROCESSOR = 24; FDS = 25
-  IDS = 26; MEMORY = 27; STACK = 28; POLICY = 29
-  MAY_LIST = 30; IS_HIDDEN = 31; MOVED = 32
-  ALL = 32
-  AT = 33
+  HWM = 20; UID = 21; THREADS = 22; PROCESSOR = 23; FDS = 24
+  IDS = 25; MEMORY = 26; STACK = 27; POLICY = 28
+  MAY_LIST = 29; IS_HIDDEN = 30; MOVED = 31
+  ALL = 31
+  AT = 32
   # What no text of a file begins with.
   UNREAD = "\n"
 }
@@ -27,7 +27,6 @@ function measure(key, pid,    folder, n, tids, text) {
   folder = "/proc/" pid
   n = C[key][THREADS] > 1 ? list_numbers(folder "/task", tids) : 1
   if (n < 1) n = 1
-  PARENT[key] = C[key][PARENT_PID] in KEY ? KEY[C[key][PARENT_PID]] : ""
   text = slurp(folder "/status")
   if (text == "") return
   if (index(text, STATUS_TEXT[key]) != 1) take_status(key, pid, text)
@@ -53,7 +52,7 @@ function enter(key, pid,    started, i) {
   for (i = 1; i <= ALL; i++) C[key][i] = 0
   C[key][WAIT] = C[key][RB] = C[key][WB] = C[key][CWB] = C[key][DELAY] = C[key][FDS] = -1
   STATUS_TEXT[key] = IO_TEXT[key] = UNREAD
-  CREDIT[key]["cpu"] = CREDIT[key]["rb"] = CREDIT[key]["wb"] = 0
+  if (!(key in CREDIT)) open_credit(key)
   C[key][MAY_LIST] = may_list("/proc/" pid "/fd")
   B[key][AT] = -1
   if (!LAST_LOOK || started < LAST_LOOK - 0.02) return
@@ -103,7 +102,6 @@ function keep_restless(from, to) {
 # Takes the stat that was parsed last.
 function take_stat(c) {
   c[MOVED] = 1
-  c[PARENT_PID] = $2
   c[MINFLT] = $8 + 0
   c[CMINFLT] = $9 + 0
   c[MAJFLT] = $10 + 0
