@@ -4,6 +4,8 @@
 # Adds what a process used since the last time to its program's account: before it executes another, and
 # at its end.
 function account(key,    who) {
+  # What it did as a program that is observed was accounted when it became another.
+  if (!OBSERVED[key]) return
   who = PLACE[key] SUBSEP PROGRAM[key]
   if (!(who in SUM)) open_sum(who)
   if (!(key in A)) open_account(key)
@@ -49,15 +51,23 @@ function add_to(who, field, key, now) {
 }
 
 # A process that is gone was waited for by its parent, whose children's counters have all of it now; where the
-# parent is gone too, by whom that one left behind. Of one that is not observed, others' rows have what it was credited.
-function credit_parent(key,    parent) {
+# parent is gone too, by whom that one left behind.
+function credit_parent(key,    parent, own) {
   parent = PARENT[key]
   while (parent in SEEN && SEEN[parent] != LOOK) parent = PARENT[parent]
   if (!(parent in SEEN)) return
   if (!(parent in CREDIT)) open_credit(parent)
-  CREDIT[parent]["cpu"] += key in C ? C[key][UTIME] + C[key][STIME] + C[key][CUTIME] + C[key][CSTIME] : CREDIT[key]["cpu"]
-  CREDIT[parent]["rb"] += key in C ? C[key][WHOLE_RB] : CREDIT[key]["rb"]
-  CREDIT[parent]["wb"] += key in C ? C[key][WHOLE_WB] : CREDIT[key]["wb"]
+  own = key in C ? C[key][UTIME] + C[key][STIME] : 0
+  credit(key, parent, "cpu", own, key in C ? own + C[key][CUTIME] + C[key][CSTIME] : 0)
+  credit(key, parent, "rb", key in C ? C[key][RB] : 0, key in C ? C[key][WHOLE_RB] : 0)
+  credit(key, parent, "wb", key in C ? C[key][WB] : 0, key in C ? C[key][WHOLE_WB] : 0)
+}
+
+# What it was credited itself may be more than its counters have, which nobody read when it was not observed, or could not.
+function credit(key, parent, field, own, whole) {
+  if (own < 0) own = 0
+  if (key in CREDIT) own += CREDIT[key][field]
+  CREDIT[parent][field] += own > whole ? own : whole
 }
 
 function open_credit(key) {

@@ -76,7 +76,7 @@ function is_replaced(key) {
 
 # What a process is: its container, which it has from its parent, and its program, which changes
 # when it executes another.
-function identify(key, pid,    parent) {
+function identify(key, pid,    parent, place) {
   IMAGE[key] = $26
   if (key in C) {
     close_chapter(key)
@@ -84,7 +84,9 @@ function identify(key, pid,    parent) {
     C[key][MAY_LIST] = may_list("/proc/" pid "/fd")
   }
   parent = $2 in KEY ? KEY[$2] : ""
-  if (!(key in PLACE) || $2 == 0) PLACE[key] = parent in PLACE ? PLACE[parent] : place_of(pid)
+  place = parent in PLACE ? PLACE[parent] : !(key in PLACE) || $2 == 0 ? place_of(pid) : ""
+  # The mounts of a process cannot be read any more when its first thread has ended.
+  if (!(key in PLACE) || $2 == 0 && place != "") PLACE[key] = place
   COMM[key] = NAME
   if ($1 != "Z" || !(key in PROGRAM)) PROGRAM[key] = program_of(pid, NAME)
   if (PROGRAM[key] ~ /^(perf|io)-sysstat$/) IS_OBSERVER[PLACE[key]] = 1

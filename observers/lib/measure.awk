@@ -15,9 +15,9 @@ BEGIN {
   WHOLE_RB = 18; WHOLE_WB = 19
   HWM = 20; UID = 21; THREADS = 22; PROCESSOR = 23; FDS = 24
   IDS = 25; MEMORY = 26; STACK = 27; POLICY = 28
-  MAY_LIST = 29; IS_HIDDEN = 30; MOVED = 31
-  ALL = 31
-  AT = 32
+  MAY_LIST = 29; IS_HIDDEN = 30; MISSED = 31; MOVED = 32
+  ALL = 32
+  AT = 33
   # What no text of a file begins with.
   UNREAD = "\n"
 }

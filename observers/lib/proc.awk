@@ -58,7 +58,7 @@ function parse_status(text) {
   if (!HAS_MEMORY || $AT_UID != "Uid:") find_labels()
 }
 
-# Whether a process has memory still, as one that ends has not.
+# Whether a process has memory still, as one whose first thread has ended has not.
 function has_memory(pid) {
   return index(slurp("/proc/" pid "/status"), "\nVmRSS:") > 0
 }

@@ -58,8 +58,7 @@ function add_growth(key, now, last,    tid, field, had) {
 function sum_io(key, pid, tids, n,    text, has_waited) {
   text = slurp("/proc/" pid "/io")
   if (text == "") {
-    # That of a process that ends, and has no memory any more, is root's: what was read before stays.
-    if (!C[key][IS_HIDDEN] && is_hidden() && has_memory(pid)) hide_io(key)
+    if (is_hidden() && !C[key][IS_HIDDEN] && !(key in ZOMBIE)) miss_io(key, pid)
     return
   }
   # Whoever waited for a child has its faults in cminflt: no program runs without one.
@@ -68,12 +67,18 @@ function sum_io(key, pid, tids, n,    text, has_waited) {
   if (text == IO_TEXT[key] && !(has_waited && n > 1)) return
   IO_TEXT[key] = text
   C[key][MOVED] = 1
-  C[key][IS_HIDDEN] = 0
+  C[key][IS_HIDDEN] = C[key][MISSED] = 0
   parse_io(text)
   C[key][WHOLE_RB] = $10 + 0
   C[key][WHOLE_WB] = $12 + 0
   if (has_waited) sum_own_io(key, pid, tids, n)
   else take_io(C[key])
+}
+
+# The io of a process without memory is root's. When it ends, what was read before stays; where only its first thread has
+# ended, it is there at the next look, too.
+function miss_io(key, pid) {
+  if (C[key][MISSED]++ > 0 || has_memory(pid)) hide_io(key)
 }
 
 function hide_io(key) {

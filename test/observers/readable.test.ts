@@ -122,7 +122,7 @@ function compile(t: Test, name: string, source: string): string {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
   const program = join(folder, name)
-  execFileSync('gcc', ['-x', 'c', '-o', program, '-'], { input: source })
+  execFileSync('gcc', ['-x', 'c', '-pthread', '-o', program, '-'], { input: source })
   return program
 }
 
@@ -199,6 +199,39 @@ t.test(
     t.equal(await watching.ended, 0)
     t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
     t.equal(mebibytesBy('leaving', watching), 1)
+  },
+)
+
+/** Ends its first thread, and writes in another: the process has no memory then, and its io is root's. */
+const HEADLESS = `${WRITING}
+#include <pthread.h>
+static void *work(void *unused) {
+  usleep(1000000);
+  write_one();
+  usleep(2000000);
+  exit(0);
+  return unused;
+}
+int main(void) {
+  pthread_t thread;
+  usleep(1000000);
+  pthread_create(&thread, 0, work, 0);
+  pthread_exit(0);
+}`
+
+t.test(
+  'what a process writes whose first thread has ended is not known, and not zero',
+  { ...observerTests(), timeout: 60_000 },
+  async (t) => {
+    const { run, end } = await startPod()
+    t.teardown(end)
+    const program = compile(t, 'headless', HEADLESS)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, SAME)
+    t.equal(await (await run('app', [program], {}, SAME)).ended, 0)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const row = summaryOf(watching.log()).find(({ program }) => program === 'headless')
+    t.match(row, { bytes_written: null, bytes_read: null })
   },
 )
 

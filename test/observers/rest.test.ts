@@ -33,7 +33,7 @@ with open(sys.argv[1], 'wb') as file:
         os.fsync(file.fileno())
         time.sleep(${RATE})
 print('ran', time.process_time() - begun, flush=True)
-rest()`
+time.sleep(600)`
 
 t.test('what moves between rests is in its rows', observerTests(), async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-rest-'))
@@ -42,13 +42,12 @@ t.test('what moves between rests is in its rows', observerTests(), async (t) => 
     end()
     rmSync(folder, { recursive: true, force: true })
   })
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...ENV,
-    RIDEALONG_MODE: 'container',
-    RIDEALONG_RESTART_POLICY: 'Never',
-  })
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
   const app = await run('app', ['python3', '-c', IN_TURNS, join(folder, 'data')])
-  t.equal(await app.ended, 0)
+  await until(app, /^ran /m)
+  const last = timepointsIn(watching.log()) + 3
+  await until(watching, () => timepointsIn(watching.log()) >= last)
+  watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
   const program = summaryOf(watching.log()).find(({ program }) => program === 'python3') ?? {}
