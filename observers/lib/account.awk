@@ -52,21 +52,24 @@ function add_to(who, field, key, now) {
 
 # A process that is gone was waited for by its parent, whose children's counters have all of it now; where the
 # parent is gone too, by whom that one left behind.
-function credit_parent(key,    parent, own) {
+function credit_parent(key,    parent, own, field) {
   parent = PARENT[key]
   while (parent in SEEN && SEEN[parent] != LOOK) parent = PARENT[parent]
   if (!(parent in SEEN)) return
   if (!(parent in CREDIT)) open_credit(parent)
-  own = key in C ? C[key][UTIME] + C[key][STIME] : 0
-  credit(key, parent, "cpu", own, key in C ? own + C[key][CUTIME] + C[key][CSTIME] : 0)
-  credit(key, parent, "rb", key in C ? C[key][RB] : 0, key in C ? C[key][WHOLE_RB] : 0)
-  credit(key, parent, "wb", key in C ? C[key][WB] : 0, key in C ? C[key][WHOLE_WB] : 0)
+  if (!(key in C)) {
+    for (field in CREDIT[key]) CREDIT[parent][field] += CREDIT[key][field]
+    return
+  }
+  own = C[key][UTIME] + C[key][STIME]
+  credit(key, parent, "cpu", own, own + C[key][CUTIME] + C[key][CSTIME])
+  credit(key, parent, "rb", C[key][RB], C[key][WHOLE_RB])
+  credit(key, parent, "wb", C[key][WB], C[key][WHOLE_WB])
 }
 
 # What it was credited itself may be more than its counters have, which nobody read when it was not observed, or could not.
 function credit(key, parent, field, own, whole) {
-  if (own < 0) own = 0
-  if (key in CREDIT) own += CREDIT[key][field]
+  own = (own < 0 ? 0 : own) + CREDIT[key][field]
   CREDIT[parent][field] += own > whole ? own : whole
 }
 

@@ -26,8 +26,8 @@ function visit(pid,    text, key) {
   if (OBSERVED[key]) measure(key, pid)
 }
 
-# Whether a process's stat is the one that was taken last, on whatever processor. Then so is all that was taken of it:
-# no program begins without page faults, which are counted there.
+# Whether a process's stat is the one that was taken last but for the processor, which is taken here. Then so is all that
+# was taken of it: no program begins without page faults, which are counted there.
 function is_unchanged(key, text,    rest, at) {
   if (!(key in STAT_BEFORE) || index(text, STAT_BEFORE[key]) != 1) return 0
   rest = substr(text, length(STAT_BEFORE[key]) + 1)
@@ -105,7 +105,7 @@ function is_wanted(place, program) {
 
 # Forgets the processes that are gone; what is known of them goes to their parents' account first.
 function bury(    key) {
-  for (key in SEEN) if (SEEN[key] != LOOK && (key in C || key in CREDIT)) credit_parent(key)
+  for (key in SEEN) if (SEEN[key] != LOOK && key in CREDIT) credit_parent(key)
   for (key in SEEN) {
     if (SEEN[key] == LOOK) continue
     if (key in C) settle(key)

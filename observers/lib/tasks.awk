@@ -76,7 +76,7 @@ function sum_io(key, pid, tids, n,    text, has_waited) {
 }
 
 # The io of a process without memory is root's. When it ends, what was read before stays; where only its first thread has
-# ended, it is there at the next look, too.
+# ended, it is there at the next look, too. Its status is read anew, since it may have ended after that was read.
 function miss_io(key, pid) {
   if (C[key][MISSED]++ > 0 || has_memory(pid)) hide_io(key)
 }

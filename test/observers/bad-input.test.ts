@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, startPod } from './pod.ts'
+import { observer, podOf } from './pod.ts'
 import { observerTests, parse } from './prerequisites.ts'
 
 const ENDING = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
@@ -52,8 +52,7 @@ for (const [title, argv, env, line] of CASES) {
     `${title}: a clear line, the closing marker, and the application untouched`,
     { ...observerTests(), timeout: 60_000 },
     async (t) => {
-      const { run, end } = await startPod()
-      t.teardown(end)
+      const { run } = await podOf(t)
       const app = await run('app', ['sh', '-c', 'sleep 4; exit 7'])
       const watching = await run('perf-sysstat', argv, { ...env, ...ENDING })
       t.equal(await watching.ended, 0)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, startPod } from './pod.ts'
+import { observer, podOf } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
 // Two hours at the default rate are 720 intervals; here a timepoint of 64 processes is wanted every 0.1 s for a
@@ -12,8 +12,7 @@ t.test(
   'a run that is too long for its log gets a longer interval, and its log is whole',
   { ...observerTests(), timeout: 120_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
+    const { run } = await podOf(t)
     await run('app', [
       'sh',
       '-c',

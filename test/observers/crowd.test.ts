@@ -1,5 +1,5 @@
 import t from 'tap'
-import { observer, startPod, until } from './pod.ts'
+import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
 const options = { ...observerTests(), timeout: 180_000 }
@@ -12,8 +12,7 @@ for _ in range(999):
 time.sleep(600)`
 
 t.test('a thousand processes have a row each, and an end', options, async (t) => {
-  const { run, end } = await startPod()
-  t.teardown(end)
+  const { run } = await podOf(t)
   await run('app', ['python3', '-c', FORKS])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...TARGET,
@@ -42,8 +41,7 @@ for _ in range(20):
 time.sleep(600)`
 
 t.test('zombies have rows without memory', options, async (t) => {
-  const { run, end } = await startPod()
-  t.teardown(end)
+  const { run } = await podOf(t)
   await run('app', ['python3', '-c', ZOMBIES])
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
@@ -65,8 +63,7 @@ echo 4000 >/proc/sys/kernel/ns_last_pid
 /dev/shm/second 60 & wait`
 
 t.test('an id that another process has now is another process', options, async (t) => {
-  const { run, end } = await startPod()
-  t.teardown(end)
+  const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
   await run('app', ['dash', '-c', SUCCESSION])
@@ -85,8 +82,7 @@ t.test('an id that another process has now is another process', options, async (
 })
 
 t.test('a target that ended before it was seen ends the waiting, or not', options, async (t) => {
-  const { run, end } = await startPod()
-  t.teardown(end)
+  const { run } = await podOf(t)
   t.equal(await (await run('app', ['sh', '-c', 'exit 7'])).ended, 7)
   const argv = [observer('perf-sysstat')]
   const native = await run('perf-sysstat', argv, { ...TARGET, RIDEALONG_OPTION_TIMEOUT: '1' })

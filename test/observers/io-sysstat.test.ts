@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, startPod } from './pod.ts'
+import { observer, podOf } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
 const options = { ...observerTests(), timeout: 60_000 }
@@ -10,8 +10,7 @@ t.test(
   'whole documents over true intervals, marked as the node\u2019s, in mode container',
   options,
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
+    const { run } = await podOf(t)
     const app = await run('app', ['sleep', '4.5'])
     const watching = await run('io-sysstat', [observer('io-sysstat')], {
       ...NATIVE,
@@ -36,8 +35,7 @@ t.test(
   'SIGTERM in the middle of an interval leaves the documents before it',
   options,
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
+    const { run } = await podOf(t)
     for (const milliseconds of [200, 1400, 2600]) {
       const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
       await sleep(milliseconds)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
-import { observer, type Pod, startPod, until } from './pod.ts'
+import t from 'tap'
+import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
 const options = observerTests()
@@ -22,18 +22,12 @@ const SECTIONS = {
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
 
-async function pod(t: Test): Promise<Pod> {
-  const pod = await startPod()
-  t.teardown(() => pod.end())
-  return pod
-}
-
 function programs(rows: readonly Row[] = []): readonly unknown[] {
   return [...new Set(rows.map((row) => row.program))].sort()
 }
 
 t.test('the parser gets every timepoint, section and key that pidstat has', options, async (t) => {
-  const { run } = await pod(t)
+  const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...CONTAINER,
     RIDEALONG_OPTION_COMPLETIONS: '3',
@@ -60,7 +54,7 @@ t.test(
   'without a target-command every process of the target container has rows, and nobody else',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     await run('other', ['sleep', '60'])
     await run('io-sysstat', [observer('io-sysstat')], NATIVE)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
@@ -76,7 +70,7 @@ t.test(
 )
 
 t.test('whatever a process calls itself, its numbers are the kernel\u2019s', options, async (t) => {
-  const { run } = await pod(t)
+  const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names = ['VmRSS: 7 Uid: 9', ') Z 0 (1 2 3']
   const named = 'printf %s "$1" >/proc/self/comm; while :; do sleep 0.05; done'
@@ -96,7 +90,7 @@ t.test(
   'with a target-command the programs of that name have rows, in whatever container',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
       ...NATIVE,
       RIDEALONG_TARGET_COMMAND: '^(lmp|sh|sleep|gawk)$',
@@ -128,7 +122,7 @@ t.test(
   'a script has its own name, a shell that executes becomes what it executes',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
     const script =
       'printf "import time\\ntime.sleep(60)\\n" >/dev/shm/train.py; sleep 1; exec python3 -u -W ignore /dev/shm/train.py'
@@ -144,7 +138,7 @@ t.test(
   'in mode native a gap, and the end of the application, end nothing before SIGTERM',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
     const step = () => run('app', ['sh', '-c', 'sleep 1.2'])
     await (await step()).ended
@@ -164,7 +158,7 @@ t.test(
   'in mode native an observer that is done prints the marker and stays',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
       ...NATIVE,
       RIDEALONG_OPTION_COMPLETIONS: '1',
@@ -183,7 +177,7 @@ t.test(
   'in mode container it ends with the target container, not with its command',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     const app = await run('app', ['sh', '-c', 'sleep 1; sleep 1.5 & wait'])
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
       ...CONTAINER,
@@ -205,7 +199,7 @@ t.test(
 )
 
 t.test('the summary is the termination message too, by program, and small', options, async (t) => {
-  const { run } = await pod(t)
+  const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], CONTAINER)
   const many =
     'i=0; while [ $i -lt 60 ]; do cp /bin/sleep /dev/shm/a-program-of-a-long-name-$i; /dev/shm/a-program-of-a-long-name-$i 2 & i=$((i+1)); done; wait'
@@ -224,7 +218,7 @@ t.test('the summary is the termination message too, by program, and small', opti
 })
 
 t.test('with threads each has a row after its process', options, async (t) => {
-  const { run } = await pod(t)
+  const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
     RIDEALONG_OPTION_THREADS: 'true',
@@ -255,7 +249,7 @@ t.test(
   'a program with a name of the parser\u2019s own words, or of no words at all, is only a name',
   options,
   async (t) => {
-    const { run } = await pod(t)
+    const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
     const names = ['POLICY', 'METRICS OPERATOR COLLECTION END', 'say "no"', 'a\\b', 'caf\u00e9']
     const script = `${names.map((name) => `cp /bin/sleep '/dev/shm/${name}'; '/dev/shm/${name}' 60 &`).join(' ')} wait`

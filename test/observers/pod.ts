@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
 import { onPath } from './prerequisites.ts'
 
 /** The program of a metric's observer. */
@@ -90,6 +91,13 @@ export async function startPod(): Promise<Pod> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A pod that ends with its test. */
+export async function podOf(t: Test): Promise<Pod> {
+  const pod = await startPod()
+  t.teardown(pod.end)
+  return pod
 }
 
 function identify({ user, group, drops }: Identity): readonly string[] {

@@ -3,8 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Identity, observer, type Running, startPod, until } from './pod.ts'
+import { type Identity, observer, podOf, type Running, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
+
+const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 
 // What the kernel lets an observer read, by who it is and who its target is (kernel/ptrace.c,
 // __ptrace_may_access). The table of docs/observers.md.
@@ -38,16 +40,14 @@ const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', bo
 
 for (const [title, watcher, target, counters, hasFiles] of CASES) {
   t.test(`what can be read by ${title}`, { ...observerTests(), timeout: 60_000 }, async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
+    const { run } = await podOf(t)
     const watching = await run(
       'perf-sysstat',
       [observer('perf-sysstat')],
       {
-        RIDEALONG_TARGET_CONTAINER: 'app',
+        ...ENV,
         // What comes before, in this imitation of a container, is root's.
         RIDEALONG_TARGET_COMMAND: '^sleep$',
-        RIDEALONG_OPTION_RATE: '0.3',
       },
       watcher,
     )
@@ -78,10 +78,8 @@ t.test(
   'what can be read of a process that becomes another user',
   { ...observerTests(), timeout: 60_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
-    const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, { drops: true })
+    const { run } = await podOf(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
     const becoming = 'sleep 1; exec setpriv --reuid 1000 --regid 1000 --clear-groups sleep 60'
     await run('app', ['sh', '-c', becoming])
     const filesIn = () => [
@@ -98,11 +96,9 @@ t.test(
   'the peak of an interpreter whose stack is hidden stays while its memory does',
   { ...observerTests(), timeout: 60_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
-    const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+    const { run } = await podOf(t)
     const other = { user: 1001, group: 1001 }
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, other)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, other)
     const script = 'grown=$(head -c 60000000 /dev/zero | tr "\\0" x); while :; do :; done'
     await run('app', ['bash', '-c', script], {}, { user: 1000, group: 1000 })
     await until(watching, /"rss":[0-9]{5,}[^}]*"program":"bash"/)
@@ -116,14 +112,20 @@ t.test(
   },
 )
 
-/** A program of C that the user of these tests may execute. */
-function compile(t: Test, name: string, source: string): string {
+/** Compiles a program of C, and runs it to its end beside an observer that is the same user. */
+async function watchedByItsUser(t: Test, name: string, source: string): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-readable-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
   const program = join(folder, name)
   execFileSync('gcc', ['-x', 'c', '-pthread', '-o', program, '-'], { input: source })
-  return program
+  const { run } = await podOf(t)
+  const user = { user: 1000, group: 1000 }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, user)
+  t.equal(await (await run('app', [program], {}, user)).ended, 0)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  return watching
 }
 
 /** Writes a mebibyte to storage. */
@@ -151,20 +153,11 @@ int main(void) {
   return 0;
 }`
 
-const SAME = { user: 1000, group: 1000 }
-const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
-
 t.test(
   'what a process wrote while its io was hidden counts once when it can be read again',
   { ...observerTests(), timeout: 60_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
-    const program = compile(t, 'hiding', HIDING)
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, SAME)
-    t.equal(await (await run('app', [program], {}, SAME)).ended, 0)
-    watching.signal('SIGTERM')
-    t.equal(await watching.ended, 0)
+    const watching = await watchedByItsUser(t, 'hiding', HIDING)
     const rows = parse('perf-sysstat', watching.log()).data.flatMap(
       ({ io_statistics: rows = [] }) => rows,
     )
@@ -190,13 +183,7 @@ t.test(
   'what a process wrote stays known when it is a zombie',
   { ...observerTests(), timeout: 60_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
-    const program = compile(t, 'leaving', LEAVING)
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, SAME)
-    t.equal(await (await run('app', [program], {}, SAME)).ended, 0)
-    watching.signal('SIGTERM')
-    t.equal(await watching.ended, 0)
+    const watching = await watchedByItsUser(t, 'leaving', LEAVING)
     t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
     t.equal(mebibytesBy('leaving', watching), 1)
   },
@@ -223,13 +210,7 @@ t.test(
   'what a process writes whose first thread has ended is not known, and not zero',
   { ...observerTests(), timeout: 60_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
-    const program = compile(t, 'headless', HEADLESS)
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, SAME)
-    t.equal(await (await run('app', [program], {}, SAME)).ended, 0)
-    watching.signal('SIGTERM')
-    t.equal(await watching.ended, 0)
+    const watching = await watchedByItsUser(t, 'headless', HEADLESS)
     const row = summaryOf(watching.log()).find(({ program }) => program === 'headless')
     t.match(row, { bytes_written: null, bytes_read: null })
   },

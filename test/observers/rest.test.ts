@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { observer, startPod, until } from './pod.ts'
+import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
 // A process that rests is not taken again. Whatever moves in it, and only that, has to be seen nevertheless.
@@ -37,11 +37,8 @@ time.sleep(600)`
 
 t.test('what moves between rests is in its rows', observerTests(), async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-rest-'))
-  const { run, end } = await startPod()
-  t.teardown(() => {
-    end()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
   const app = await run('app', ['python3', '-c', IN_TURNS, join(folder, 'data')])
   await until(app, /^ran /m)
@@ -90,8 +87,7 @@ t.test(
   'a process that does nothing but change its processor is on the other one',
   { skip: availableParallelism() < 2 ? 'there is one processor' : observerTests().skip },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
+    const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
     const app = await run('app', ['python3', '-c', 'import time\nwhile True: time.sleep(0.05)'])
     for (const processor of [0, 1, 0]) {

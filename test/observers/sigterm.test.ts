@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, startPod } from './pod.ts'
+import { observer, podOf } from './pod.ts'
 import { observerTests, parseAll, timepointsIn } from './prerequisites.ts'
 
 const RUNS = 100
@@ -10,8 +10,7 @@ t.test(
   'a hundred SIGTERMs at random moments leave a hundred whole logs',
   { ...observerTests(), timeout: 280_000 },
   async (t) => {
-    const { run, end } = await startPod()
-    t.teardown(end)
+    const { run } = await podOf(t)
     await run('app', ['sh', '-c', 'sleep 600 & sleep 600 & while :; do sleep 0.05; done'])
     const logs: string[] = []
     const takeOne = async () => {

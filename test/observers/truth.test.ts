@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { observer, startPod } from './pod.ts'
+import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
 // What the observer says of a process, against what the kernel says at its end (getrusage): a load of
@@ -24,11 +24,8 @@ interface Usage {
 
 t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
-  const { run, end } = await startPod()
-  t.teardown(() => {
-    end()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const { run } = await podOf(t)
   const kinds = ['burn', 'write', 'read', 'switch', 'grow', 'threads', 'launch'] as const
   for (const kind of kinds) {
     execFileSync('gcc', ['-O1', '-pthread', '-o', join(folder, kind), LOAD])
@@ -114,8 +111,7 @@ for (const [where, env, script] of LAUNCHERS) {
     `what a launcher launched counts once where ${where}`,
     { ...observerTests(), timeout: 60_000 },
     async (t) => {
-      const { run, end } = await startPod()
-      t.teardown(end)
+      const { run } = await podOf(t)
       const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
         RIDEALONG_TARGET_CONTAINER: 'app',
         RIDEALONG_OPTION_RATE: '1',
