@@ -1,11 +1,13 @@
+import { ascii } from './printable.ts'
+
 const LONGEST = 64
 
 /**
- * Quotes text of a user's for a message: at most 64 characters, and printable ASCII alone, since
+ * Quotes text of a user's for a message: at most 64 characters, all of them printable ASCII, since
  * messages travel in warnings, logs and annotations, where control characters are refused
  * (apiserver/pkg/warning) or act on the reader's terminal.
  */
 export function quote(text: string): string {
-  const printable = text.slice(0, LONGEST).replace(/[^\x20-\x7e]/g, '?')
-  return JSON.stringify(text.length > LONGEST ? `${printable}...` : printable)
+  const shown = ascii(text.slice(0, LONGEST))
+  return JSON.stringify(text.length > LONGEST ? `${shown}...` : shown)
 }
