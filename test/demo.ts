@@ -1,7 +1,7 @@
 /**
- * The main job, once: starts the real webhook with throw-away certificates, sends it every recorded
- * AdmissionReview over HTTPS as the apiserver would, and prints what was decided and what the pod
- * gains. Exits 0 when every pod was answered.
+ * The demonstration: starts the real webhook with throw-away certificates, sends it every recorded
+ * AdmissionReview over HTTPS as the apiserver would, and prints the decisions. The change to one
+ * pod is shown in full; `--all` shows all of them. Exits 0 when every review was answered.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { styleText } from 'node:util'
+import { parseArgs, styleText } from 'node:util'
 import type { Operation } from 'fast-json-patch'
 import { pino } from 'pino'
 import { makeAuthority, writeKeyPair } from '../certs/make.ts'
@@ -18,12 +18,18 @@ import { EXCLUDED_NAMESPACES } from '../src/core/namespace-name.ts'
 import type { ReviewResponse } from '../src/core/response.ts'
 import { readReview } from '../src/core/review.ts'
 import { serve } from '../webhook/serve.ts'
+import { type Answered, creatorOf, type Metadata, renderSummary } from './demo/summary.ts'
 
 const CASES = fileURLToPath(new URL('./cases/', import.meta.url))
 
+/** The pod whose change is shown: rank 0 of LAMMPS, made by the Flux Operator. */
+const SHOWN = 'flux-minicluster-rank0'
+
+const all = readFlags()
+
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-/** What the server logs: one line per decision. */
+/** The server's log: one line for each decision. */
 const logged: Line[] = []
 
 const folder = await mkdtemp(join(tmpdir(), 'ridealong-'))
@@ -45,19 +51,44 @@ try {
   print(`The webhook answers on https://127.0.0.1:${server.port}/mutate/pods\n`)
   const entries = await readdir(CASES, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  for (const name of names.sort()) await replay(name)
-  print(styleText('bold', `${names.length} reviews answered; see npm run ridealong -- --help`))
+  const answered: Answered[] = []
+  for (const name of names.sort()) answered.push(await replay(name))
+  print(`${renderSummary(answered)}\n`)
+  print(styleText('bold', `The webhook answered ${answered.length} recorded reviews.`))
+  if (!all) print('Every change: npm run demo -- --all')
+  print('The command:  npm run ridealong -- --help')
 } finally {
   await server.close()
   await rm(folder, { recursive: true })
 }
 
-async function replay(name: string): Promise<void> {
+/** Reads `--all`; ends the program with exit code 2 where the arguments are anything else. */
+function readFlags(): boolean {
+  try {
+    return parseArgs({ options: { all: { type: 'boolean', default: false } } }).values.all
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\nUsage: npm run demo [-- --all]\n`)
+    process.exit(2)
+  }
+}
+
+/** Sends a recorded review, and shows the change to its pod where that is asked for. */
+async function replay(name: string): Promise<Answered> {
   const body = await readFile(join(CASES, name, 'review.json'), 'utf8')
   const review = readReview(JSON.parse(body))
   if ('problem' in review) throw new Error(`${name}: ${review.problem}`)
   const difference = diffOf(review, operationsOf(await post(body)))
-  print(styleText('bold', `${name}: ${decisionOn(review.uid)}`))
+  const decision = decisionOn(review.uid)
+  if (all || name === SHOWN) show(name, decision, difference)
+  const { object, oldObject } = JSON.parse(body).request
+  const { metadata }: { metadata: Metadata } = object ?? oldObject
+  const { operator, kind } = creatorOf(metadata)
+  const { outcome = '', metrics: observers = [], reason = '' } = decision
+  return { operator, kind, outcome, observers, reason }
+}
+
+function show(name: string, { outcome, metrics, reason, detail }: Line, difference: string): void {
+  print(styleText('bold', `${name}: ${outcome} ${metrics?.join(', ') ?? `${reason}: ${detail}`}`))
   print(difference === '' ? '  the pod stays as it is\n' : `${difference}\n`)
 }
 
@@ -90,9 +121,9 @@ interface Line {
   readonly metrics?: readonly string[]
 }
 
-function decisionOn(uid: string): string {
+/** Finds the decision on a review, by its uid, in the server's log. */
+function decisionOn(uid: string): Line {
   const line = logged.find((one) => one.uid === uid)
   if (line === undefined) throw new Error(`the server logged no decision on ${uid}`)
-  const what = line.metrics?.join(', ') ?? `${line.reason}: ${line.detail}`
-  return `${line.outcome} ${what}`
+  return line
 }
