@@ -12,6 +12,10 @@ export function addDoctor(program: Command): void {
       "where a pod that asks is tried, and not kept (default: the context's)",
     )
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
+    .option(
+      '--certificate <file>',
+      "the server's certificate, PEM (default: read from its Secret, which also has the key)",
+    )
     .option('--status-url <url>', "the webhook's status port, to ask it too; http or tcp")
     .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
     .addHelpText(

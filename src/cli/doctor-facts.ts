@@ -6,18 +6,21 @@ import { listed, type Reader } from './reader.ts'
 import { readRelease } from './release-facts.ts'
 import { readWebhookFacts } from './webhook-facts.ts'
 
-/**
- * Reads what a cluster says of an installation, as far as whoever asks may know.
- *
- * @param namespace where a pod is tried
- * @param configuration the name of the MutatingWebhookConfiguration; without it the first that holds a webhook of ours
- */
+export interface InstallationOptions {
+  /** The namespace where a pod is tried. */
+  readonly namespace: string
+  /** The name of the MutatingWebhookConfiguration; default: the first that has a webhook of ours. */
+  readonly webhookConfiguration?: string | undefined
+  /** A file with the server's certificate, PEM; default: the Secret that the Deployment mounts. */
+  readonly certificate?: string | undefined
+}
+
+/** Reads what a cluster says of an installation, as far as the caller's rights reach. */
 export async function readInstallation(
   reader: Reader,
-  namespace: string,
-  configuration: string | undefined,
+  { namespace, webhookConfiguration, certificate }: InstallationOptions,
 ): Promise<Installation> {
-  const webhook = await readWebhookFacts(reader, configuration)
+  const webhook = await readWebhookFacts(reader, webhookConfiguration, certificate)
   const release = await readRelease(reader, webhook)
   const metric = metricToAsk(catalogOf(release) ?? (await loadCatalog({})))
   const [namespaces, triedNamespace, answer] = await Promise.all([

@@ -9,6 +9,8 @@ export interface DoctorOptions {
   readonly kubeconfig?: string | undefined
   readonly statusUrl?: string | undefined
   readonly webhookConfiguration?: string | undefined
+  /** A file with the server's certificate, for a caller that may not read its Secret. */
+  readonly certificate?: string | undefined
   /** Where a pod that asks is tried. */
   readonly namespace?: string | undefined
 }
@@ -20,13 +22,13 @@ export interface DoctorOptions {
  * @throws UsageError when there are no credentials, or the cluster does not answer
  */
 export async function doctor(options: DoctorOptions): Promise<readonly Check[]> {
-  const { kubeconfig, statusUrl, webhookConfiguration } = options
+  const { kubeconfig, statusUrl } = options
   const reader = await openReader(kubeconfig)
   const { namespace = reader.namespace } = options
   // Everybody may read this: who gets no answer is told once.
   await reader.get('/version')
   const own = statusUrl === undefined ? [] : await askServer(statusUrl)
-  const installation = await readInstallation(reader, namespace, webhookConfiguration)
+  const installation = await readInstallation(reader, { ...options, namespace })
   return [...own, ...examine(installation)]
 }
 

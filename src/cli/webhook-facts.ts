@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:tls'
 import { WEBHOOK_CONFIGURATIONS } from '../cluster/paths.ts'
 import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
@@ -14,21 +15,45 @@ type Service = NonNullable<ReturnType<typeof calledBy>['service']>
  * What a cluster says of the webhook, as far as whoever asks may know.
  *
  * @param name of the MutatingWebhookConfiguration; without it the first that holds a webhook of ours
+ * @param certificate a file with the server's certificate, PEM; without it the certificate is read
+ * from the Secret, or from the server where the webhook is called by URL
  */
 export async function readWebhookFacts(
   reader: Reader,
   name: string | undefined,
+  certificate?: string,
 ): Promise<WebhookFacts> {
   const now = Date.now()
   const configuration = await readConfiguration(reader, name)
   const found = 'value' in configuration ? configuration.value : undefined
   const webhook = found && webhookIn(found, POD_WEBHOOK)
   const { service, url } = webhook ? calledBy(webhook) : { service: undefined, url: undefined }
-  const serving = service
-    ? await readSecret(reader, service)
-    : await shownAt(url ?? '').catch((error) => ({ problem: sentenceOf(error) }))
+  const serving = await readServing(reader, { service, url, certificate })
   const ready = service ? await countReady(reader, service) : { value: undefined }
   return { now, configuration, serving, ready }
+}
+
+interface Serving {
+  readonly service: Service | undefined
+  readonly url: string | undefined
+  readonly certificate: string | undefined
+}
+
+async function readServing(
+  reader: Reader,
+  { service, url, certificate }: Serving,
+): Promise<Asked<string>> {
+  if (certificate !== undefined) return readCertificate(certificate)
+  if (service !== undefined) return readSecret(reader, service)
+  return shownAt(url ?? '').catch((error) => ({ problem: sentenceOf(error) }))
+}
+
+async function readCertificate(file: string): Promise<Asked<string>> {
+  try {
+    return { value: await readFile(file, 'utf8') }
+  } catch (error) {
+    return { problem: sentenceOf(error) }
+  }
 }
 
 async function readConfiguration(

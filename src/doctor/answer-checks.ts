@@ -4,6 +4,8 @@ import { readStatus } from '../core/status.ts'
 import { cameOut } from '../explain/came-out.ts'
 import { remedyOf } from '../explain/causes.ts'
 import type { Asked } from '../explain/facts.ts'
+import { unmetIn } from '../explain/selector.ts'
+import { POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { type Check, check, fault } from './check.ts'
 import { catalogOf, type Installation, type TriedPod } from './installation.ts'
 
@@ -20,8 +22,11 @@ export function answerChecks({
   triedNamespace,
   triedPod,
   release,
+  webhook,
+  namespaces,
 }: Installation): readonly Check[] {
   const catalog = catalogOf(release)
+  const unmet = unmetByNamespace(triedPod.namespace, webhook, namespaces)
   return [
     tried(ARMS, triedNamespace, (namespace) => {
       const labels = fieldsOrNone(fieldsOrNone(namespace.metadata).labels)
@@ -29,8 +34,34 @@ export function answerChecks({
         ? check(ARMS, 'ok', 'a dry run comes back armed')
         : fault(ARMS, UNANSWERED, REACH)
     }),
-    tried(INJECTS, triedPod.answer, (pod) => podCheck(pod, triedPod, catalog?.revision)),
+    tried(INJECTS, triedPod.answer, (pod) =>
+      unmet === undefined || cameOut(pod).outcome !== 'silent'
+        ? podCheck(pod, triedPod, catalog?.revision)
+        : check(
+            INJECTS,
+            'look',
+            `not tried: the configuration excludes namespace ${triedPod.namespace} (${unmet}); name another with --namespace`,
+          ),
+    ),
   ]
+}
+
+/**
+ * The requirement of the webhook for pods that a namespace does not meet; undefined where the
+ * namespace is selected, or where that is not known.
+ */
+function unmetByNamespace(
+  name: string,
+  { configuration }: Installation['webhook'],
+  namespaces: Installation['namespaces'],
+): string | undefined {
+  const found = 'value' in configuration ? configuration.value : undefined
+  const webhook = found && webhookIn(found, POD_WEBHOOK)
+  const listed = 'value' in namespaces ? namespaces.value : []
+  const metadata = listed.map((one) => fieldsOrNone(one.metadata)).find((one) => one.name === name)
+  // The apiserver sets this label on every namespace.
+  const labels = { ...fieldsOrNone(metadata?.labels), 'kubernetes.io/metadata.name': name }
+  return unmetIn(webhook?.namespaceSelector, labels)?.text
 }
 
 /** The webhook of an apiserver that refuses what gets no answer is away; any other refusal says nothing of it. */

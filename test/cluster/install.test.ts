@@ -6,6 +6,7 @@ import { run } from '../cli/command.ts'
 import type { Api } from './api.ts'
 import { startCertManager } from './cert-manager.ts'
 import type { Cluster } from './cluster.ts'
+import { checkDoctorRights, kubeconfigOf } from './doctor-rights.ts'
 import {
   CHART,
   helm,
@@ -66,7 +67,14 @@ t.test('what one command installs', async (t) => {
   })
 
   await t.test('helm test passes', async (t) => {
-    t.match(await helm(release, 'test'), /Phase: +Succeeded/)
+    const said = await helm(release, 'test', ['--logs'])
+    t.match(said, /Phase: +Succeeded/)
+    t.match(said, /^ok +a pod that asks/m)
+    t.notMatch(said, /^unknown /m)
+  })
+
+  await t.test('the test has exactly the rights that its checks take, and creates nothing', (t) => {
+    return checkDoctorRights(t, release)
   })
 
   await t.test('the doctor finds nothing wrong, and says what is when something is', async (t) => {
@@ -227,7 +235,8 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   await until('all is well again', async () => (await examine(cluster.kubeconfig)).code === 0)
 
   // Who may do nothing hears that nothing could be found out.
-  const nobody = await examine(await kubeconfigOfNobody(t, cluster))
+  const powerless = await kubeconfigOf(cluster, 'install-quiet', 'default')
+  const nobody = await examine(`${t.testdir({ kubeconfig: powerless })}/kubeconfig`)
   t.match(nobody, { code: 2, outcome: 'unknown' })
   t.match(nobody.checks[0], {
     name: 'webhook configuration',
@@ -246,14 +255,6 @@ function withoutInjector({ webhooks }: any, caBundle: string): object {
       return { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }
     }),
   }
-}
-
-async function kubeconfigOfNobody(t: Test, cluster: Cluster): Promise<string> {
-  const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
-  const config = JSON.parse(await kubectl(cluster, view))
-  const words = ['create', 'token', 'default', '-n', 'install-quiet']
-  config.users[0].user = { token: (await kubectl(cluster, words)).trim() }
-  return `${t.testdir({ kubeconfig: JSON.stringify(config) })}/kubeconfig`
 }
 
 /** The objects of the chart without its hooks, as those who install it without Helm have them. */

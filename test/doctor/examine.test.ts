@@ -360,6 +360,20 @@ t.test('what nobody may read is unknown, and no fault', async (t) => {
 const unknownOf = (checks: readonly Check[]) =>
   checks.flatMap(({ name, verdict }) => (verdict === 'unknown' ? [name] : []))
 
+t.test('a pod that is tried in an excluded namespace says nothing of the webhook', async (t) => {
+  const silent = { value: askingPod('perf-sysstat') }
+  const tried = (namespace: string) => {
+    const installation = { ...WELL, triedPod: { ...WELL.triedPod, namespace, answer: silent } }
+    return examine(installation).at(-1)
+  }
+  t.match(tried('apart'), {
+    name: 'a pod that asks',
+    verdict: 'look',
+    sentence: /^not tried: the configuration excludes namespace apart \(.* NotIn \(.*apart/,
+  })
+  t.match(tried('default'), { name: 'a pod that asks', verdict: 'no' })
+})
+
 t.test('what an administrator may choose is only said', async (t) => {
   const looks = (installation: Installation) =>
     examine(installation).flatMap(({ name, verdict }) => (verdict === 'look' ? [name] : []))
