@@ -3,7 +3,7 @@ import Fastify, { type FastifyError } from 'fastify'
 import type { Logger } from 'pino'
 import { answerFault, answerPod, type PodAnswer } from '../src/core/answer.ts'
 import { answerNamespace } from '../src/core/arm.ts'
-import type { Catalog } from '../src/core/catalog.ts'
+import type { Catalog, Privilege } from '../src/core/catalog.ts'
 import type { Namespace } from '../src/core/namespace.ts'
 import { leavesItToNamespace, type Review } from '../src/core/review.ts'
 import { ANSWER } from './answer-schema.ts'
@@ -37,6 +37,8 @@ export interface AppOptions {
   readonly catalog: () => Catalog
   readonly namespaces: NamespaceSource
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The Pod Security level of namespaces whose label names none. */
+  readonly podSecurityDefault?: Privilege | undefined
   /** The images that at least one node is known to hold now; there is none where nobody watches. */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
   readonly metrics: Metrics
@@ -123,10 +125,10 @@ function reviewPod(review: Review, options: AppOptions) {
 }
 
 function answerIn(namespace: Namespace, review: Review, start: number, options: AppOptions) {
-  const { catalog, excludedNamespaces } = options
+  const { catalog, excludedNamespaces, podSecurityDefault } = options
   const heldImages = options.heldImages?.()
-  const settings = { catalog: catalog(), namespace, excludedNamespaces, heldImages }
-  const answer = answerPod(review, settings)
+  const place = { namespace, excludedNamespaces, podSecurityDefault }
+  const answer = answerPod(review, { ...place, catalog: catalog(), heldImages })
   return record(review, answer, (performance.now() - start) / 1000, options)
 }
 

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import type { Privilege } from '../src/core/catalog.ts'
 import { type App, buildApp, secureContextOf } from './app.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
 import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
@@ -8,6 +9,8 @@ import { buildStatusApp, type Check } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
 export interface ServeOptions extends FileOptions, NamespaceOptions {
+  /** The Pod Security level of namespaces whose label names none. */
+  readonly podSecurityDefault?: Privilege | undefined
   /** Ports to listen on; 0 takes one that is free. */
   readonly port: number
   readonly statusPort: number
@@ -55,6 +58,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     ...{ catalog, namespaces, heldImages, metrics, log },
     tls: files.keyPair.current,
     excludedNamespaces: new Set(options.excludedNamespaces),
+    podSecurityDefault: options.podSecurityDefault,
     maxEventLoopDelayMs: options.maxEventLoopDelayMs,
   })
   const traffic = watchTraffic(app)

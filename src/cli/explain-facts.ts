@@ -1,7 +1,8 @@
 import type { Settings } from '../core/answer.ts'
+import { PRIVILEGES } from '../core/catalog.ts'
 import { type Fields, objectsOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
-import { catalogOf, heldImagesOf, type Release } from '../doctor/installation.ts'
+import { catalogOf, heldImagesOf, type Release, servedOption } from '../doctor/installation.ts'
 import type { Asked, Facts } from '../explain/facts.ts'
 import type { Reader } from './reader.ts'
 import { readRelease } from './release-facts.ts'
@@ -33,7 +34,10 @@ export async function factsFrom(
   const known = await settingsOf(options)
   const webhook = reader && (await readWebhookFacts(reader, options.webhookConfiguration))
   const release = reader && webhook && (await readRelease(reader, webhook))
-  const settings = { ...known, ...offeredBy(release, options) }
+  const served = servedOption(release, '--pod-security-default')
+  const podSecurityDefault =
+    known.podSecurityDefault ?? PRIVILEGES.find((level) => level === served)
+  const settings = { ...known, ...offeredBy(release, options), podSecurityDefault }
   const places = new Map<string, Promise<Place>>()
   return async (about) => {
     const { namespace: name } = about.review
@@ -59,14 +63,14 @@ type Offered = Pick<Settings, 'catalog' | 'heldImages'>
 type Place = Pick<Facts, 'settings' | 'namespace' | 'unread'>
 
 async function placeOf(
-  { catalog, heldImages, excludedNamespaces, namespaceOf }: KnownSettings & Offered,
+  { namespaceOf, ...known }: KnownSettings & Offered,
   reader: Reader | undefined,
   document: Fields | undefined,
   name: string,
 ): Promise<Place> {
   if (reader === undefined) {
     const namespace = document === undefined ? namespaceOf(name) : readNamespace(name, document)
-    const settings = { catalog, heldImages, excludedNamespaces, namespace }
+    const settings = { ...known, namespace }
     return { settings, namespace: { value: document }, unread: [] }
   }
   const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
@@ -80,7 +84,7 @@ async function placeOf(
   }
   const namespace = readNamespace(name, object, rules)
   return {
-    settings: { catalog, heldImages, excludedNamespaces, namespace },
+    settings: { ...known, namespace },
     namespace: found && 'problem' in found ? found : { value: object },
     unread: [found, limitRanges, resourceQuotas].flatMap((one) =>
       one !== undefined && 'problem' in one ? [one.problem] : [],

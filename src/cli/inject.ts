@@ -93,8 +93,8 @@ async function answererFor(
   manifests: readonly Manifest[],
   options: InjectOptions,
 ): Promise<Answer> {
-  const { catalog, excludedNamespaces, namespaceOf } = await settingsOf(options)
-  const given = asked(options.metrics, options.annotation, catalog)
+  const { namespaceOf, ...settings } = await settingsOf(options)
+  const given = asked(options.metrics, options.annotation, settings.catalog)
   const documents = new Map(
     manifests
       .flatMap(resourcesOf)
@@ -103,7 +103,7 @@ async function answererFor(
   )
   return (review) => {
     const namespace = documents.get(review.namespace) ?? namespaceOf(review.namespace)
-    return answerPod(review, { catalog, namespace: asking(namespace, given), excludedNamespaces })
+    return answerPod(review, { ...settings, namespace: asking(namespace, given) })
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { PRIVILEGES } from '../core/catalog.ts'
 import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../core/namespace-name.ts'
 
 /** The options of every verb that answers as the webhook would. */
@@ -10,12 +11,19 @@ export function withSettings(command: Command): Command {
 
 /** And those that say where pods are to run. */
 export function withNamespaces(command: Command): Command {
-  return withSettings(command).addOption(
-    new Option(
-      '--exclude-namespace <name...>',
-      'namespaces that observers are kept out of',
-    ).default(EXCLUDED_NAMESPACES),
-  )
+  return withSettings(command)
+    .addOption(
+      new Option(
+        '--exclude-namespace <name...>',
+        'namespaces that observers are kept out of',
+      ).default(EXCLUDED_NAMESPACES),
+    )
+    .addOption(
+      new Option(
+        '--pod-security-default <level>',
+        "what the cluster enforces in namespaces without a Pod Security label: the apiserver's defaults.enforce (default: privileged)",
+      ).choices(PRIVILEGES),
+    )
 }
 
 /** The help's last part: how the verb is called, by the name that its program was called by. */

@@ -1,7 +1,7 @@
 import { readNamespaceFile } from '../../webhook/namespaces.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import { answerPod, type PodAnswer } from '../core/answer.ts'
-import type { Catalog } from '../core/catalog.ts'
+import type { Catalog, Privilege } from '../core/catalog.ts'
 import { type Namespace, readNamespace } from '../core/namespace.ts'
 import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
 import type { Review } from '../core/review.ts'
@@ -13,12 +13,15 @@ export interface SettingOptions {
   readonly observerImage?: string | undefined
   readonly namespaces?: string | undefined
   readonly excludeNamespace?: readonly string[] | undefined
+  /** The Pod Security level of namespaces whose label names none. */
+  readonly podSecurityDefault?: Privilege | undefined
 }
 
 /** What is offered, and where; the Namespace of a name, without anything where none is known. */
 export interface KnownSettings {
   readonly catalog: Catalog
   readonly excludedNamespaces: ReadonlySet<string>
+  readonly podSecurityDefault: Privilege | undefined
   readonly namespaceOf: (name: string) => Namespace
 }
 
@@ -35,6 +38,7 @@ export async function settingsOf(options: SettingOptions): Promise<KnownSettings
   return {
     catalog,
     excludedNamespaces: new Set(options.excludeNamespace ?? EXCLUDED_NAMESPACES),
+    podSecurityDefault: options.podSecurityDefault,
     namespaceOf: (name) => namespaces?.find(name) ?? readNamespace(name, undefined),
   }
 }
@@ -45,9 +49,6 @@ export async function settingsOf(options: SettingOptions): Promise<KnownSettings
  * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
  */
 export async function answererOf(options: SettingOptions): Promise<(review: Review) => PodAnswer> {
-  const { catalog, excludedNamespaces, namespaceOf } = await settingsOf(options)
-  return (review) => {
-    const namespace = namespaceOf(review.namespace)
-    return answerPod(review, { catalog, namespace, excludedNamespaces })
-  }
+  const { namespaceOf, ...settings } = await settingsOf(options)
+  return (review) => answerPod(review, { ...settings, namespace: namespaceOf(review.namespace) })
 }

@@ -8,10 +8,9 @@ import {
   refuse,
   type Stripped,
 } from './decision.ts'
-import { forbiddenIn } from './forbidden.ts'
+import { forbiddenIn, type RuleSource } from './forbidden.ts'
 import type { Fields } from './json.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
-import type { Namespace } from './namespace.ts'
 import { operatorConflict } from './operators.ts'
 import type { Container, Pod } from './pod.ts'
 import { isGuaranteed } from './qos.ts'
@@ -24,9 +23,8 @@ import { unavailable } from './unavailable.ts'
 type Asked = Extract<Request, { kind: 'asked' }>
 
 /** Where a pod is to run, and what is offered there. */
-export interface Circumstances {
+export interface Circumstances extends RuleSource {
   readonly catalog: Catalog
-  readonly namespace: Namespace
   /** The images that at least one node is known to hold; undefined where nobody watches. */
   readonly heldImages?: ReadonlySet<string> | undefined
 }
@@ -101,7 +99,7 @@ function add(ride: Ride): Decision {
   const guaranteed = isGuaranteed(pod)
   const observers = request.metrics.map((asked) => observe(asked, derived, pod, guaranteed))
   return (
-    forbiddenIn(ride.namespace, pod, request, observers) ??
+    forbiddenIn(ride, pod, request, observers) ??
     unavailable(ride.heldImages, request.onError, observers) ??
     inject(ride, observers, target)
   )

@@ -1,4 +1,4 @@
-import { covers } from './catalog.ts'
+import { covers, type Privilege } from './catalog.ts'
 import { type Denied, type Left, type Observer, refuse } from './decision.ts'
 import { PRIVILEGE_LABEL } from './keys.ts'
 import { filledProblem, limitRangeProblem } from './limit-range-problem.ts'
@@ -22,18 +22,30 @@ interface Wish {
   readonly onError: OnError
 }
 
+/** The rules that a pod meets where it is created. */
+export interface RuleSource {
+  readonly namespace: Namespace
+  /**
+   * The Pod Security level of namespaces whose label names none: `defaults.enforce` in the
+   * apiserver's PodSecurityConfiguration, which no API shows. Kubernetes' own default is `privileged`
+   * (pod-security-admission admission/api/v1/defaults.go).
+   */
+  readonly podSecurityDefault?: Privilege | undefined
+}
+
 /** What becomes of a pod whose namespace, or Kubernetes there, would refuse it for its observers. */
 export function forbiddenIn(
-  namespace: Namespace,
+  rules: RuleSource,
   pod: Pod,
   { mode, onError }: Wish,
   observers: readonly Observer[],
 ): Left | Denied | undefined {
+  const { namespace } = rules
   const problem =
     observers
       .map(
         (observer) =>
-          privilegeProblem(namespace, observer) ?? standardProblem(namespace, pod, observer),
+          privilegeProblem(namespace, observer) ?? standardProblem(rules, pod, observer),
       )
       .find((found) => found !== undefined) ?? resourceProblem(namespace, pod, mode, observers)
   return problem && refuse(onError, problem.reason, problem.message)
@@ -47,13 +59,15 @@ function privilegeProblem(namespace: Namespace, { metric }: Observer): Problem |
 }
 
 function standardProblem(
-  namespace: Namespace,
+  { namespace, podSecurityDefault = 'privileged' }: RuleSource,
   pod: Pod,
   { metric, securityContext }: Observer,
 ): Problem | undefined {
-  const problem = podSecurityProblem(namespace.enforce, securityContext, pod)
+  const level = namespace.enforce ?? podSecurityDefault
+  const problem = podSecurityProblem(level, securityContext, pod)
   if (problem === undefined) return undefined
-  const rule = `namespace ${quote(namespace.name)} enforces ${namespace.enforce}`
+  const source = namespace.enforce === undefined ? ' by the default of the cluster' : ''
+  const rule = `namespace ${quote(namespace.name)} enforces ${level}${source}`
   return { reason: 'pod-security', message: `${rule}, which refuses ${metric.name}: ${problem}` }
 }
 

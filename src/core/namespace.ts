@@ -15,8 +15,8 @@ export interface Namespace {
    * RFC 3339 in UTC and whole seconds, as Kubernetes writes every time: they compare as text.
    */
   readonly asksSince: string | undefined
-  /** The Pod Security level that is enforced. */
-  readonly enforce: Privilege
+  /** The Pod Security level that its label enforces; undefined: the default of the cluster. */
+  readonly enforce: Privilege | undefined
   /** The privilege that the administrator grants to observers here. */
   readonly privilege: Privilege
   readonly limitRanges: readonly LimitRange[]
@@ -47,8 +47,8 @@ export function readNamespace(
     name,
     annotations: readAnnotations(fieldsOf(metadata.annotations)),
     asksSince: readSince(fieldsOrNone(object)),
-    enforce: readLevel(labels[ENFORCE_LABEL], 'privileged'),
-    privilege: readLevel(labels[PRIVILEGE_LABEL], 'restricted'),
+    enforce: readLevel(labels[ENFORCE_LABEL]),
+    privilege: readLevel(labels[PRIVILEGE_LABEL]) ?? 'restricted',
     limitRanges: limitRanges.map(readLimitRange),
     quotas: resourceQuotas.map(readQuota),
   }
@@ -60,7 +60,7 @@ function readSince(object: Fields): string | undefined {
   return times.sort()[0]
 }
 
-function readLevel(label: unknown, absent: Privilege): Privilege {
-  if (label === undefined) return absent
+function readLevel(label: unknown): Privilege | undefined {
+  if (label === undefined) return undefined
   return PRIVILEGES.find((level) => level === label) ?? 'restricted'
 }

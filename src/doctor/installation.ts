@@ -1,5 +1,5 @@
 import type { Catalog } from '../core/catalog.ts'
-import type { Fields } from '../core/json.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
 import type { Asked, WebhookFacts } from '../explain/facts.ts'
 
 /** A DaemonSet that keeps an image on nodes. */
@@ -22,6 +22,19 @@ export type Offer =
 export function catalogOf(release: Release | undefined): Catalog | undefined {
   const offer = release && 'value' in release.offer ? release.offer.value : undefined
   return offer?.kind === 'whole' ? offer.catalog : undefined
+}
+
+/**
+ * The value of an option that the Deployment gives to `serve`, written as `--name=value`.
+ *
+ * @returns undefined where the option is absent, or where the Deployment is not known
+ */
+export function servedOption(release: Release | undefined, name: string): string | undefined {
+  const deployment = release && 'value' in release.deployment ? release.deployment.value : undefined
+  const template = fieldsOrNone(fieldsOrNone(deployment?.spec).template)
+  const containers = listOrNone(fieldsOrNone(template.spec).containers).map(fieldsOrNone)
+  const words = containers.flatMap(({ args }) => listOrNone(args)).map(String)
+  return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
 /** The images that nodes are known to hold; undefined where nothing keeps them there, or nobody may know. */

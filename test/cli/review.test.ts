@@ -131,6 +131,25 @@ t.test('namespaces can be excluded, and some are from the start', async (t) => {
   t.equal(await reason('lab'), undefined)
 })
 
+t.test(
+  'the Pod Security default of the cluster decides where a namespace has no label',
+  async (t) => {
+    const review = JSON.stringify(reviewOf(ASKING))
+    const answer = async (...options: string[]) => {
+      return parse((await run(['review', '-', ...options], review)).out)
+    }
+    t.match(await answer('--pod-security-default', 'baseline'), { outcome: 'injected' })
+    t.match(await answer('--pod-security-default', 'restricted'), {
+      outcome: 'left',
+      reason: 'pod-security',
+      message: /enforces restricted by the default of the cluster/,
+    })
+    const { code, err } = await run(['review', '-', '--pod-security-default', 'strict'], review)
+    t.equal(code, 2)
+    t.match(err, /Allowed choices are restricted, baseline, privileged/)
+  },
+)
+
 const WRONG: readonly (readonly [string, string | undefined, RegExp])[] = [
   ['is not there', undefined, /^ridealong: cannot read .*x\.json: ENOENT/],
   ['is not JSON', 'kind: Pod', /^ridealong: .*x\.json is not JSON: /],

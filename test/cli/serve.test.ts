@@ -12,6 +12,7 @@ import {
   keepAliveAgent,
   NAMES,
   NAMESPACES,
+  podOf,
   post,
   reviewOf,
 } from '../server.ts'
@@ -88,7 +89,7 @@ async function freePort(): Promise<number> {
 t.test('the options of the command reach the server', async (t) => {
   const image = 'example.com/mirror/observer:2'
   const options = ['--drain-quiet', '0', '--exclude-namespace', 'lab', '--log-level', 'error']
-  const catalog = ['--observer-image', image]
+  const catalog = ['--observer-image', image, '--pod-security-default', 'restricted']
   const port = await freePort()
   const child = start([...(await optionsOf(t)), ...options, ...catalog, '--port', `${port}`])
   t.teardown(() => child.kill('SIGKILL'))
@@ -103,10 +104,14 @@ t.test('the options of the command reach the server', async (t) => {
       () => false,
     ),
   )
-  const answer = await post(target, '/mutate/pods', reviewOf(ASKING))
+  const user = { spec: { securityContext: { runAsNonRoot: true }, containers: [{ name: 'app' }] } }
+  const asking = podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, user)
+  const answer = await post(target, '/mutate/pods', reviewOf(asking))
   t.match(Buffer.from(JSON.parse(answer.body).response.patch, 'base64').toString(), image)
   const excluded = await post(target, '/mutate/pods', reviewOf(ASKING, { namespace: 'lab' }))
   t.strictSame(addedNames(excluded), [])
+  const left = await post(target, '/mutate/pods', reviewOf(ASKING))
+  t.match(left.body, /pod-security/, 'the default refuses an observer that may be root')
   child.kill('SIGTERM')
   const [code] = await once(child, 'close')
   t.equal(code, 0)

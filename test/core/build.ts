@@ -1,6 +1,11 @@
 import jsonpatch from 'fast-json-patch'
 import { answerPod, type PodAnswer } from '../../src/core/answer.ts'
-import { type Catalog, catalogOf, type MetricDocument } from '../../src/core/catalog.ts'
+import {
+  type Catalog,
+  catalogOf,
+  type MetricDocument,
+  type Privilege,
+} from '../../src/core/catalog.ts'
 import { type NamespaceRules, readNamespace } from '../../src/core/namespace.ts'
 import type { ReviewResponse } from '../../src/core/response.ts'
 import type { Review } from '../../src/core/review.ts'
@@ -134,6 +139,7 @@ export interface Place {
   readonly annotations?: Texts
   readonly labels?: Texts
   readonly excluded?: readonly string[]
+  readonly podSecurityDefault?: Privilege
   /** Where nobody watches, none is given. */
   readonly heldImages?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
@@ -147,6 +153,7 @@ export function answerIn(place: Place, pod: unknown): PodAnswer {
     catalog,
     namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }, rules),
     excludedNamespaces: new Set(excluded),
+    podSecurityDefault: place.podSecurityDefault,
     heldImages: place.heldImages && new Set(place.heldImages),
   })
 }

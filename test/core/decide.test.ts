@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Catalog } from '../../src/core/catalog.ts'
+import type { Catalog, Privilege } from '../../src/core/catalog.ts'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
 import {
   askingPod,
@@ -364,6 +364,29 @@ t.test('the enforced Pod Security level decides about the observer', async (t) =
     'injected',
     'what is not enforced is no matter',
   )
+})
+
+t.test("the cluster's Pod Security default decides where no label does", async (t) => {
+  const spec = { containers: [container('app', { securityContext: { runAsUser: 0 } })] }
+  const rows: [string, Texts, Privilege | undefined][] = [
+    ['injected', {}, undefined],
+    ['injected', {}, 'privileged'],
+    ['injected', {}, 'baseline'],
+    ['pod-security', {}, 'restricted'],
+    ['injected', { 'pod-security.kubernetes.io/enforce': 'privileged' }, 'restricted'],
+    ['pod-security', RESTRICTED, 'privileged'],
+  ]
+  for (const [word, labels, podSecurityDefault] of rows) {
+    const place = podSecurityDefault === undefined ? { labels } : { labels, podSecurityDefault }
+    const { word: found } = rideOf({ spec, place })
+    t.equal(found, word, JSON.stringify(place))
+  }
+  const { message } = rideOf({ spec, place: { podSecurityDefault: 'restricted' } })
+  t.match(message, /^namespace "hpc" enforces restricted by the default of the cluster, which/)
+  const metrics = { 'ridealong.dev/inject': 'root-stat' }
+  const labels = { 'ridealong.dev/privilege': 'privileged' }
+  const place = { labels, podSecurityDefault: 'baseline' } as const
+  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline refuses too')
 })
 
 t.test("the namespace's label grants the privilege that a metric needs", async (t) => {

@@ -5,7 +5,7 @@ const STRICT = {
   name: 'hpc',
   annotations: new Map(),
   asksSince: undefined,
-  enforce: 'privileged',
+  enforce: undefined,
   privilege: 'restricted',
   limitRanges: [],
   quotas: [],
