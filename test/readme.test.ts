@@ -33,6 +33,24 @@ t.test('the README lists every annotation that people write, and options besides
   )
 })
 
+t.test('the README builds and pushes the images of this version before it installs them', (t) => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const places = [
+    'docker build',
+    `/$target:${version} .`,
+    'docker push',
+    'helm install',
+    'helm test',
+  ]
+  const found = places.map((words) => README.indexOf(words))
+  t.notOk(found.includes(-1), found.join(', '))
+  t.strictSame(
+    found.toSorted((a, b) => a - b),
+    found,
+  )
+  t.end()
+})
+
 t.test('troubleshooting says of every reason what to do, and of each in its place', async (t) => {
   const path = new URL('../docs/troubleshooting.md', import.meta.url)
   const [, written = '', silent = ''] = readFileSync(path, 'utf8').split(
