@@ -6,9 +6,11 @@ import { REMEDIES } from '../src/explain/causes.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
+const REASONS_PAGE = readFileSync(new URL('../docs/reasons.md', import.meta.url), 'utf8')
+
 /** The rows of the table that begins with a header, cell by cell. */
-function rowsUnder(header: string): string[][] {
-  const [, table = ''] = README.split(`${header}\n`)
+function rowsUnder(header: string, page = README): string[][] {
+  const [, table = ''] = page.split(`${header}\n`)
   const [rows = ''] = table.split('\n\n')
   return rows
     .split('\n')
@@ -16,11 +18,17 @@ function rowsUnder(header: string): string[][] {
     .map((row) => row.split('|').map((cell) => cell.trim()))
 }
 
-t.test('the README lists every reason with its sentence, and no other', async (t) => {
-  const listed = rowsUnder('| reason | the pod is left because |')
+t.test('the page of reasons lists every reason with its sentence and its facts', async (t) => {
+  const listed = rowsUnder('| reason | meaning | in the status | can refuse |', REASONS_PAGE)
+  const yesOrNo = (fact: boolean) => (fact ? 'yes' : 'no')
   t.strictSame(
-    listed.map(([, reason, sentence]) => [reason, sentence]),
-    Object.entries(REASONS).map(([reason, { sentence }]) => [`\`${reason}\``, sentence]),
+    listed.map((row) => row.slice(1, -1)),
+    Object.entries(REASONS).map(([reason, { sentence, written, deniable }]) => [
+      `\`${reason}\``,
+      sentence,
+      yesOrNo(written),
+      yesOrNo(deniable),
+    ]),
   )
 })
 

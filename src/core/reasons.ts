@@ -2,7 +2,7 @@
  * Why a pod is left alone: a word for metrics and annotations, a sentence for people, and two facts.
  * `written`: the pod asked, so its status annotation says why it was left.
  * `deniable`: the request is wrong or cannot be met, so `ridealong.dev/on-error: deny` refuses the pod.
- * The table of docs and the README is tested against this one.
+ * A test compares docs/reasons.md with this table.
  */
 export const REASONS = {
   'not-asked': {
