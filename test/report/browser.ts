@@ -34,8 +34,8 @@ export interface Opened {
   readonly requests: string[]
 }
 
-/** Opens pages in one browser with a profile of its own. */
-export async function browserOf(t: Test, options: object = {}) {
+/** Starts a browser with a profile of its own; `close` ends it and removes the profile. */
+export async function launchBrowser(options: object = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'ridealong-browser-'))
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM,
@@ -43,11 +43,18 @@ export async function browserOf(t: Test, options: object = {}) {
     viewport: { width: 1280, height: 900 },
     ...options,
   })
-  t.teardown(async () => {
+  const close = async () => {
     await context.close()
     rmSync(profile, { recursive: true, force: true })
-  })
-  return (path: string) => open(context, path)
+  }
+  return { open: (path: string) => open(context, path), close }
+}
+
+/** Opens pages in one browser, which ends with the test. */
+export async function browserOf(t: Test, options: object = {}) {
+  const { open, close } = await launchBrowser(options)
+  t.teardown(close)
+  return open
 }
 
 async function open(context: BrowserContext, path: string): Promise<Opened> {

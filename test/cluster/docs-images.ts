@@ -1,0 +1,89 @@
+/**
+ * Runs LAMMPS with its observer on a real Kubernetes and writes from that one run what the README
+ * shows: `npm run docs:images`. The pictures and samples of the docs are made here and nowhere else.
+ *
+ * docs/examples/lammps.yaml is the input. Written are docs/examples/lammps-pod.yaml, the first pod
+ * as the apiserver has it; docs/examples/perf-sysstat.log, the log of its observer; and
+ * docs/images/report.png, the report of both pods.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from '../cli/command.ts'
+import { launchBrowser } from '../report/browser.ts'
+import { type Cluster, down, find, type Kind, MINORS, up } from './cluster.ts'
+import { APPLICATIONS, buildApplication, buildTarget, IMAGES, load } from './images.ts'
+import { kubectl } from './kubectl.ts'
+import { PAUSE_IMAGE } from './node.ts'
+import { startWebhook } from './webhook.ts'
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+const MANIFEST = join(DOCS, 'examples', 'lammps.yaml')
+const KIND: Kind = { minor: MINORS[0], hasNode: true }
+const NAMESPACE = ['-n', 'hpc']
+
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+async function loadImages(cluster: Cluster): Promise<void> {
+  await buildTarget('observer', say)
+  await buildApplication('lammps', say)
+  for (const image of [PAUSE_IMAGE, IMAGES.observer, APPLICATIONS.lammps]) {
+    await load(cluster, image)
+  }
+}
+
+/** Runs the Job to its end and writes its first pod and the log of that pod's observer. */
+async function runJob(cluster: Cluster): Promise<void> {
+  await kubectl(cluster, ['create', 'namespace', 'hpc'])
+  const account = ['wait', '--for=create', 'serviceaccount/default', ...NAMESPACE]
+  await kubectl(cluster, [...account, '--timeout=60s'])
+  await kubectl(cluster, ['apply', ...NAMESPACE, '-f', MANIFEST])
+  say('LAMMPS computes for a minute')
+  const complete = ['wait', '--for=condition=Complete', 'job/lammps', ...NAMESPACE]
+  await kubectl(cluster, [...complete, '--timeout=300s'])
+  const first = ['-l', 'batch.kubernetes.io/job-completion-index=0', '-o', 'name']
+  const pod = (await kubectl(cluster, ['get', 'pods', ...first, ...NAMESPACE])).trim()
+  const write = async (name: string, words: readonly string[]) =>
+    writeFile(join(DOCS, 'examples', name), await kubectl(cluster, [...words, ...NAMESPACE]))
+  await write('lammps-pod.yaml', ['get', pod, '-o', 'yaml'])
+  await write('perf-sysstat.log', ['logs', pod, '-c', 'perf-sysstat'])
+}
+
+/** Runs a verb of the command; throws where it fails. */
+async function ridealong(...words: readonly string[]): Promise<void> {
+  const { code, err } = await run(words)
+  if (code !== 0) throw new Error(`ridealong ${words.join(' ')}: ${err}`)
+}
+
+/** Collects the Job's logs, makes the report, and takes its picture. */
+async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<void> {
+  const [rows, report] = [join(folder, 'lammps.jsonl'), join(folder, 'lammps.html')]
+  await ridealong('collect', 'job/lammps', ...NAMESPACE, '--kubeconfig', kubeconfig, '--to', rows)
+  await ridealong('report', rows, '--to', report)
+  const browser = await launchBrowser({ viewport: { width: 1200, height: 1000 } })
+  try {
+    const { page } = await browser.open(report)
+    await page.screenshot({ path: join(DOCS, 'images', 'report.png') })
+  } finally {
+    await browser.close()
+  }
+}
+
+const found = await find(KIND)
+const cluster = found ?? (await up(KIND, say))
+const folder = await mkdtemp(join(tmpdir(), 'ridealong-docs-'))
+try {
+  await loadImages(cluster)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  try {
+    await runJob(cluster)
+    await takePicture(cluster, folder)
+  } finally {
+    await kubectl(cluster, ['delete', 'namespace', 'hpc', '--wait=false', '--ignore-not-found'])
+    await webhook.remove()
+  }
+} finally {
+  await rm(folder, { recursive: true })
+  if (found === undefined) await down(KIND, say)
+}
