@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -40,8 +40,18 @@ export async function buildTarget(target: Target, say: (line: string) => void): 
   say(`building the image ${target}`)
   await buildah(
     ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
+    ...(await standIns()),
     ...['--target', target, '--tag', IMAGES[target], '.'],
   )
+}
+
+/** Puts the stand-ins, which have no digest of the real images, in place of what the Dockerfile pins. */
+async function standIns(): Promise<readonly string[]> {
+  const dockerfile = await readFile(join(REPOSITORY, 'Dockerfile'), 'utf8')
+  const pinned = [...dockerfile.matchAll(/^FROM ((\S+)@sha256:[0-9a-f]{64})/gm)]
+  return pinned.flatMap(([, image, tag]) => {
+    return ['--build-context', `${image}=docker-image://docker.io/library/${tag}`]
+  })
 }
 
 /** Builds the image of an application, on the same stand-ins; what did not change is not built again. */

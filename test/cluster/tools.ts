@@ -20,6 +20,7 @@ export type Module =
   | 'helm-3'
   | 'helm-unittest'
   | 'kubeconform'
+  | 'actionlint'
   | 'training-operator'
   | 'cert-manager'
 

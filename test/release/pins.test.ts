@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const WORKFLOWS = `${ROOT}.github/workflows`
+
+const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
+
+/** The base images of a Dockerfile that are not pinned by digest; its own stages need no pin. */
+function unpinnedBases(dockerfile: string): readonly string[] {
+  const froms = [...dockerfile.matchAll(/^FROM (?:--\S+ )*(\S+)(?: AS (\S+))?$/gim)]
+  const stages = froms.flatMap(([, , name]) => name ?? [])
+  return froms
+    .map(([, base = '']) => base)
+    .filter((base) => !stages.includes(base) && !/@sha256:[0-9a-f]{64}$/.test(base))
+}
+
+t.test('base images are pinned by digest', async (t) => {
+  const dockerfile = read('Dockerfile')
+  t.match(dockerfile, /^FROM \S+@sha256:/m)
+  t.strictSame(unpinnedBases(dockerfile), [])
+  const floating = dockerfile.replace(/@sha256:[0-9a-f]{64}/, '')
+  t.equal(unpinnedBases(floating).length, 1, 'a floating tag is found')
+})
+
+/** Actions of a workflow that are not pinned by a full commit with its version beside it. */
+function unpinnedActions(workflow: string): readonly string[] {
+  const uses = [...workflow.matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(([, text = '']) => text)
+  return uses.filter((text) => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(text))
+}
+
+for (const file of readdirSync(WORKFLOWS)) {
+  t.test(`${file} pins its actions by commit, and one commit for each`, async (t) => {
+    const workflow = read(`.github/workflows/${file}`)
+    t.match(workflow, /uses: /)
+    t.strictSame(unpinnedActions(workflow), [])
+    const floating = workflow.replace(/@[0-9a-f]{40} # (v\d+)\S*/, '@$1')
+    t.equal(unpinnedActions(floating).length, 1, 'a floating tag is found')
+    const uses = new Set([...workflow.matchAll(/uses: (\S+@\S+)/g)].map(([, text]) => text))
+    const names = [...uses].map((text) => text?.split('@')[0])
+    t.equal(new Set(names).size, names.length, names.join(', '))
+  })
+}
+
+t.test('Dependabot renews every pin', async (t) => {
+  const { updates } = parse(read('.github/dependabot.yml'))
+  const folders = (ecosystem: string): readonly string[] =>
+    updates
+      .filter((update: Update) => update['package-ecosystem'] === ecosystem)
+      .flatMap(({ directory, directories = [directory ?? ''] }: Update) => directories)
+  t.strictSame(folders('docker'), ['/'])
+  t.strictSame(folders('npm'), ['/'])
+  t.strictSame(folders('github-actions'), ['/'])
+  const modules = readdirSync(`${ROOT}test`, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('go.mod'))
+    .map((path) => `/test/${path.slice(0, -'/go.mod'.length)}`)
+  t.ok(modules.length > 5)
+  for (const module of modules) {
+    const parent = `${module.slice(0, module.lastIndexOf('/'))}/*`
+    t.ok(folders('gomod').includes(module) || folders('gomod').includes(parent), module)
+  }
+  for (const folder of updates.flatMap(({ directory }: Update) => directory ?? []))
+    t.ok(existsSync(`${ROOT}${folder}`), folder)
+})
+
+interface Update {
+  readonly 'package-ecosystem': string
+  readonly directory?: string
+  readonly directories?: readonly string[]
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+const { version } = JSON.parse(read('package.json'))
+const chart = parse(read('charts/ridealong/Chart.yaml'))
+const values = parse(read('charts/ridealong/values.yaml'))
+
+t.test('the package, its lock and the chart have one version', async (t) => {
+  const lock = JSON.parse(read('package-lock.json'))
+  t.match(version, /^\d+\.\d+\.\d+$/)
+  t.equal(lock.version, version)
+  t.equal(lock.packages[''].version, version)
+  t.equal(chart.appVersion, version)
+  t.equal(chart.version, version)
+})
+
+t.test('the chart lists the images that it installs', async (t) => {
+  const names = [values.image, values.observer.image].map(
+    ({ registry, repository }) => `${registry}/${repository}:${version}`,
+  )
+  const listed: readonly { image: string }[] = parse(chart.annotations['artifacthub.io/images'])
+  t.strictSame(
+    listed.map(({ image }) => image),
+    names,
+  )
+})
+
+t.test('the built-in metrics and the documents name the images of this version', async (t) => {
+  const { registry, repository } = values.observer.image
+  for (const name of ['perf-sysstat', 'io-sysstat']) {
+    const { spec } = parse(read(`src/catalog/${name}.yaml`))
+    t.equal(spec.container.image, `${registry}/${repository}:${version}`, name)
+  }
+  for (const document of ['README.md', 'docs/install.md']) {
+    const tags = [...read(document).matchAll(/ridealong\/\$target:([\w.]+)/g)]
+    t.ok(tags.length >= 2, document)
+    for (const [, tag] of tags) t.equal(tag, version, document)
+  }
+})
+
+t.test('the release workflow pushes the images that the chart installs', async (t) => {
+  const { env, jobs } = parse(read('.github/workflows/release.yml'))
+  const targets: readonly string[] = jobs.images.strategy.matrix.target
+  const pushed = targets.map((target) => `${env.IMAGES}/${target}`)
+  const installed = [values.image, values.observer.image].map(
+    ({ registry, repository }) => `${registry}/${repository}`,
+  )
+  t.strictSame(pushed, installed)
+})
