@@ -12,17 +12,38 @@ open_pipe() {
   [ "$told" = no ] || exec 4>&-
 }
 
-# What is wrong with the regular expression that the user wrote, in awk's own words; nothing when it holds.
+# Prints the error message of gawk about the user's regular expression; nothing when it is valid.
 problem_of_command() {
-  printf %s "${RIDEALONG_TARGET_COMMAND-}" | gawk '{ "" ~ $0 }' 2>&1 |
+  printf %s "${RIDEALONG_TARGET_COMMAND-}" | (limit_memory 16384 && gawk '{ "" ~ $0 }') 2>&1 |
     sed -n 's/.*fatal: \(invalid regexp: \)*//p'
 }
 
-# Waits for a process and says how it ended. A signal interrupts the waiting with a number above 128; so
-# does a process that was killed, of which the next wait knows nothing any more, and says 127.
+# Lets this shell and its children use this many KiB each. An allocation beyond that ends gawk with a
+# message, where the kernel would kill it, and with cgroup v2 the whole container.
+limit_memory() {
+  [ -z "$1" ] || ulimit -d "$1"
+}
+
+# Prints how many KiB the container's memory limit leaves to gawk, beside this shell and the programs'
+# code; nothing where no limit is known. The files are those of cgroup v2 and v1.
+memory_for_gawk() {
+  for file in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do
+    bytes=
+    [ ! -r "$file" ] || read -r bytes <"$file"
+    case $bytes in
+      '' | *[!0-9]*) ;;
+      *) echo $((bytes > 8388608 ? bytes / 1024 - 4096 : 4096)) && return ;;
+    esac
+  done
+}
+
+# Waits until a process ends, and returns its exit code. `wait` returns a number above 128 when this shell
+# takes a signal, and also when the process was killed; dash 0.5.12 returns that number of a killed
+# process again and again. So each further wait needs a signal that this shell took.
 await() {
-  code=128
-  while [ $code -ge 128 ]; do
+  code=129 signals_before=
+  while [ $code -gt 128 ] && [ "$signals" != "$signals_before" ]; do
+    signals_before=$signals
     wait "$1"
     code=$?
   done
@@ -36,8 +57,8 @@ is_restarted() {
 
 # Runs lib/$1.awk and exits 0: a failure of an observer must not become one of its pod.
 observe() {
-  told=no
-  trap 'told=yes; exec 4>&-' TERM INT
+  told=no signals=0
+  trap 'told=yes signals=$((signals + 1)); exec 4>&-' TERM INT
   # A status is read at once, not in pieces of the kilobyte that /proc proposes.
   export LC_ALL=C AWKPATH="$lib" AWKBUFSIZE=4096
   RIDEALONG_HERTZ=$(getconf CLK_TCK) RIDEALONG_PROBLEM=$(problem_of_command)
@@ -45,6 +66,7 @@ observe() {
   open_pipe
   (
     trap '' TERM INT
+    limit_memory "$(memory_for_gawk)"
     exec gawk -f "$1.awk"
   ) <&3 3<&- 4>&- &
   program=$!
@@ -60,10 +82,13 @@ say_failed() {
   printf '\nMETRICS OPERATOR COLLECTION END\n'
 }
 
+# Waits for SIGTERM without using the processor.
 stay() {
-  while [ "$told" = no ]; do
+  trap 'kill $sleeping; exit 0' TERM INT
+  [ "$told" = no ] || exit 0
+  while :; do
     sleep infinity &
-    wait $!
-    kill $!
+    sleeping=$!
+    wait $sleeping
   done
 }

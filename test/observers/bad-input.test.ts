@@ -16,6 +16,12 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
     /ended: target-command is no regular expression: Unmatched \( /,
   ],
   [
+    'a regular expression that takes gigabytes to compile',
+    [PERF],
+    { ...SOON, RIDEALONG_TARGET_COMMAND: '((((a{1,255}){1,255}){1,255}){1,255})' },
+    /ended: target-command is no regular expression: .*memory exhausted/i,
+  ],
+  [
     'a rate that is no number',
     [PERF],
     { ...SOON, RIDEALONG_OPTION_RATE: 'often' },
