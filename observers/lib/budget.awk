@@ -18,8 +18,7 @@ function emit(line) {
 # A sentence to people. Between a timepoint's lines there is none, and none of it is a parser's word.
 function say(text) {
   gsub(marks(), "...", text)
-  gsub(/[\x01-\x1f\x7f]/, "?", text)
-  emit("ridealong: " text)
+  emit("ridealong: " printable(text))
 }
 
 # Writes out what was emitted: a timepoint whole, or none of it on a disk that is full.

@@ -28,9 +28,17 @@ function read_own_place(    names, i) {
   # In the process namespace of one container, its process 1 is the application; in a shared one, the pod's own.
   IS_POD = HAS_NAMES && container_of(1) == ""
   OWN_PLACE = place_of("self")
+  # Observers are told apart by their containers, whose names no process can change. The built-in ones may have
+  # been attached later.
+  for (i = split("perf-sysstat io-sysstat " ENVIRON["RIDEALONG_OBSERVERS"], names, " "); i > 0; i--) IS_OBSERVER[names[i]] = 1
+  delete IS_OBSERVER[TARGET_CONTAINER]
   IS_OBSERVER[OWN_PLACE] = 1
-  for (i = split(ENVIRON["RIDEALONG_OBSERVERS"], names, " "); i > 0; i--) IS_OBSERVER[names[i]] = 1
   if (!HAS_NAMES) IS_OBSERVER[cgroup_of(1)] = 1
+}
+
+# Marks the container of an observer where names are missing: its first process has no parent in the pod.
+function mark_observer(place, program, parent) {
+  if (!HAS_NAMES && parent == 0 && program ~ /^(perf|io)-sysstat$/) IS_OBSERVER[place] = 1
 }
 
 # Whether this place is the one whose end is the observer's: the target container, or, where names

@@ -6,20 +6,29 @@ function marks() {
 }
 
 # A JSON string, quotes included. A parser's word in it is written with an escape, which JSON undoes
-# and a search in the line does not see; what is not UTF-8 becomes question marks.
-function quote(text,    word, rest, out) {
-  if (text in QUOTED) return QUOTED[text]
-  if (!is_utf8(text)) gsub(/[\x80-\xff]/, "?", text)
+# and a search in the line does not see.
+function quote(original,    text, word, rest, out) {
+  if (original in QUOTED) return QUOTED[original]
+  text = printable(original)
   gsub(/\\/, "\\\\", text)
   gsub(/"/, "\\\"", text)
-  gsub(/[\x01-\x1f\x7f]/, "?", text)
   rest = text
   while (match(rest, marks())) {
     word = substr(rest, RSTART, RLENGTH)
     out = out substr(rest, 1, RSTART - 1) sprintf("\\u%04x", CODE[substr(word, 1, 1)]) substr(word, 2)
     rest = substr(rest, RSTART + RLENGTH)
   }
-  return QUOTED[text] = "\"" out rest "\""
+  return QUOTED[original] = "\"" out rest "\""
+}
+
+# Replaces with question marks each byte that is not UTF-8, and each character that acts on a terminal or a line:
+# U+0001 to U+001F, U+007F to U+009F, the line separators, and Unicode's Bidi_Control.
+function printable(text) {
+  gsub(/[\x01-\x1f\x7f]/, "?", text)
+  if (text !~ /[\x80-\xff]/) return text
+  if (!is_utf8(text)) gsub(/[\x80-\xff]/, "?", text)
+  gsub(/\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]/, "?", text)
+  return text
 }
 
 function is_utf8(text) {

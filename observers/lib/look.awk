@@ -89,7 +89,7 @@ function identify(key, pid,    parent, place) {
   if (!(key in PLACE) || $2 == 0 && place != "") PLACE[key] = place
   COMM[key] = NAME
   if ($1 != "Z" || !(key in PROGRAM)) PROGRAM[key] = program_of(pid, NAME)
-  if (PROGRAM[key] ~ /^(perf|io)-sysstat$/) IS_OBSERVER[PLACE[key]] = 1
+  mark_observer(PLACE[key], PROGRAM[key], $2)
   OBSERVED[key] = is_wanted(PLACE[key], PROGRAM[key])
   if (OBSERVED[key]) TAIL[key] = tail_of(key, COMM[key])
 }

@@ -1,14 +1,49 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { until as untilTrue } from '../until.ts'
 import { onPath } from './prerequisites.ts'
 
-/** The program of a metric's observer. */
+let copied: string | undefined
+
+/** The program of a metric's observer, in a copy that every user can run, wherever the clone is. */
 export function observer(metric: 'perf-sysstat' | 'io-sysstat'): string {
-  return new URL(`../../observers/${metric}`, import.meta.url).pathname
+  copied ??= copyObservers()
+  return join(copied, metric)
+}
+
+function copyObservers(): string {
+  const folder = openFolder('ridealong-observers-')
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  cpSync(new URL('../../observers', import.meta.url), folder, { recursive: true })
+  return folder
+}
+
+/**
+ * Makes a temporary folder that every user can enter.
+ *
+ * @throws where other users cannot enter the system's temporary folder
+ */
+export function openFolder(prefix: string): string {
+  for (let path = tmpdir(); path !== dirname(path); path = dirname(path)) {
+    if ((statSync(path).mode & 0o001) !== 0) continue
+    throw new Error(`other users cannot enter ${path}; set TMPDIR to a folder that they can enter`)
+  }
+  const folder = mkdtempSync(join(tmpdir(), prefix))
+  chmodSync(folder, 0o755)
+  return folder
 }
 
 /** Whose process it is, and what it may; root with all that root has where nothing is said. */
@@ -81,7 +116,7 @@ export async function startPod(): Promise<Pod> {
       writeFileSync(file, '', { mode: 0o666 })
       const words = [CONTAINER, file, ...identify(as), ...argv]
       const enter = ['-t', String(pause), '-p', '-m', 'unshare', '--mount', 'sh', '-c', ...words]
-      const child = spawn('nsenter', enter, { env: { PATH: process.env.PATH, ...env } })
+      const child = spawn('nsenter', enter, { cwd: '/', env: { PATH: process.env.PATH, ...env } })
       children.push(child)
       return running(child, file)
     },
@@ -139,12 +174,17 @@ function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Waits until a process's log has this in it, or the process has ended. */
+/**
+ * Waits until a process's log matches, or the process has ended.
+ *
+ * @throws after five minutes
+ */
 export async function until(running: Running, pattern: RegExp | (() => boolean)): Promise<void> {
-  const holds = typeof pattern === 'function' ? pattern : () => pattern.test(running.log())
+  const matches = typeof pattern === 'function' ? pattern : () => pattern.test(running.log())
   let isOver = false
   running.ended.then(() => {
     isOver = true
   })
-  while (!isOver && !holds()) await sleep(20)
+  const waiting = { patienceMs: 300_000, pauseMs: 20 }
+  await untilTrue(`the log matches ${pattern}`, () => isOver || matches(), waiting)
 }

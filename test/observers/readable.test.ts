@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Identity, observer, podOf, type Running, until } from './pod.ts'
+import { type Identity, observer, openFolder, podOf, type Running, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
@@ -114,9 +113,8 @@ t.test(
 
 /** Compiles a program of C, and runs it to its end beside an observer that is the same user. */
 async function watchedByItsUser(t: Test, name: string, source: string): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'ridealong-readable-'))
+  const folder = openFolder('ridealong-readable-')
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  chmodSync(folder, 0o755)
   const program = join(folder, name)
   execFileSync('gcc', ['-x', 'c', '-pthread', '-o', program, '-'], { input: source })
   const { run } = await podOf(t)

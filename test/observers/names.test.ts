@@ -1,0 +1,66 @@
+import t from 'tap'
+import { observer, podOf, until } from './pod.ts'
+import { observerTests, parse, type Row, timepointsIn } from './prerequisites.ts'
+
+// Names that a process gave itself.
+
+const options = observerTests()
+const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+
+t.test('a process named as an observer is observed', options, async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+  await run('app', ['bash', '-c', 'sleep 60 & exec -a perf-sysstat sleep 61'])
+  await until(watching, /"program":"perf-sysstat"/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 2)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.policy
+  t.strictSame(programs(rows), ['perf-sysstat', 'sleep'])
+})
+
+/** Runs programs with names of these bytes, in hexadecimal. */
+const NAMED = `
+import os, shutil, sys, time
+for name in sys.argv[1:]:
+    path = b'/dev/shm/' + bytes.fromhex(name)
+    shutil.copy(b'/bin/sleep', path)
+    if os.fork() == 0: os.execv(path, [path, b'600'])
+time.sleep(600)`
+
+t.test('control characters and broken UTF-8 in names are question marks', options, async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+  const names: readonly (readonly [string, string])[] = [
+    ['csi\u009b2Jx', 'csi?2Jx'],
+    ['nel\u0085x', 'nel?x'],
+    ['pad\u0080x\u009f', 'pad?x?'],
+    ['esc\u001b[2J\u007f', 'esc?[2J?'],
+    ['bidi\u202e\u2066x', 'bidi??x'],
+    ['mark\u200e\u200f\u061cx', 'mark???x'],
+    ['line\u2028\u2029x', 'line??x'],
+    ['caf\u00e9\u00a0\u2030', 'caf\u00e9\u00a0\u2030'],
+  ]
+  const hex = [...names.map(([name]) => Buffer.from(name).toString('hex')), '63c328', '64ffc29b']
+  await run('app', ['python3', '-c', NAMED, ...hex])
+  const expected = [...names.map(([, shown]) => shown), 'c?(', 'd???']
+  await until(watching, () => {
+    const rows = [
+      ...watching.log().matchAll(/"command":"([^"]*)","container":"app","program":"([^"]*)"/g),
+    ]
+    return expected.every((name) =>
+      rows.some(([, command, program]) => command === name && program === name),
+    )
+  })
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const log = watching.log()
+  t.notMatch(log, /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\ufffd]/u)
+  const rows = parse('perf-sysstat', log).data.at(-1)?.policy ?? []
+  t.ok(expected.every((name) => rows.some((row) => row.command === name && row.program === name)))
+})
+
+function programs(rows: readonly Row[] = []): readonly unknown[] {
+  return [...new Set(rows.map((row) => row.program))].sort()
+}
