@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { run } from './cli/command.ts'
+
+// The commands that the documents show. Those that need no cluster run, as they stand, in a folder
+// with the files that they name. Those that need one must be accepted and fail only for want of it.
+
+const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
+const MAIN = join(REPOSITORY, 'src/cli/main.ts')
+const EXAMPLES = join(REPOSITORY, 'docs/examples')
+
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'charts/ridealong/README.md',
+  ...readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+]
+
+const textOf = (page: string) => readFileSync(join(REPOSITORY, page), 'utf8')
+
+/** The commands in the console blocks of a page: a line after `$ `, and those that a `\` continues. */
+function commandsIn(page: string): string[] {
+  const blocks = [...textOf(page).matchAll(/^```console\n(.*?)^```$/gms)].map(([, text]) => text)
+  return blocks.flatMap((block = '') =>
+    [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = '']) => command),
+  )
+}
+
+/** The commands in a page's code spans. */
+function spansIn(page: string): string[] {
+  const prose = textOf(page).replaceAll(/^```.*?^```$/gms, '')
+  const spans = [...prose.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span.replaceAll('\n', ' '))
+  return spans.filter((span) => /^(ridealong|npm) /.test(span))
+}
+
+/** Commands of npm's own. */
+const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install']
+
+const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
+
+/** The verbs that call the apiserver; `explain` does not where it is given a file. */
+function needsCluster(command: string): boolean {
+  const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
+  if (verb === 'explain') return !command.includes(' -f ')
+  return ['collect', 'attach', 'doctor', 'disarm', 'record', 'top'].includes(verb)
+}
+
+/** A folder with the files that the documents name, and programs named `ridealong` and `kubectl`. */
+function workplace(t: Test): string {
+  const folder = t.testdir({ bin: {}, cases: {}, 'my-metrics': {} })
+  cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
+  cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, 'lammps.jsonl'))
+  writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
+  for (const name of ['job-indexed', 'namespaces.yaml']) {
+    cpSync(join(REPOSITORY, 'test/cases', name), join(folder, 'cases', name), { recursive: true })
+  }
+  const metric = readFileSync(join(REPOSITORY, 'src/catalog/io-sysstat.yaml'), 'utf8')
+  writeFileSync(join(folder, 'my-metrics/own.yaml'), metric.replaceAll('io-sysstat', 'own-io'))
+  const program = (name: string, script: string) =>
+    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  program('ridealong', `exec '${process.execPath}' '${MAIN}' "$@"`)
+  program('kubectl', 'cat > applied.yaml && test -s applied.yaml')
+  return folder
+}
+
+const MINI_CLUSTER = `apiVersion: flux-framework.org/v1alpha2
+kind: MiniCluster
+metadata:
+  name: lammps
+spec:
+  size: 2
+  containers:
+  - image: ghcr.io/converged-computing/metric-lammps:latest
+    command: lmp -in in.reaxc.hns
+`
+
+/** Runs a command line in a shell, as a reader would; no cluster is to be found. */
+function shell(folder: string, command: string) {
+  const { FORCE_COLOR: _, ...env } = process.env
+  const variables = {
+    ...env,
+    PATH: `${join(folder, 'bin')}:${env.PATH}`,
+    KUBECONFIG: join(folder, 'no-kubeconfig'),
+  }
+  const options = { cwd: folder, env: variables, encoding: 'utf8' } as const
+  const { status, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', command], options)
+  return { status, stderr }
+}
+
+for (const page of pages) {
+  const commands = commandsIn(page).filter(isOurs)
+  if (commands.length === 0) continue
+  t.test(`the commands of ${page} do what they say`, async (t) => {
+    const folder = workplace(t)
+    for (const command of commands) {
+      const { status, stderr } = shell(folder, command)
+      if (needsCluster(command)) {
+        t.match(stderr, /no-kubeconfig/, `${command}: accepted, and looks for a cluster`)
+        t.equal(status, 2)
+      } else {
+        t.equal(status, 0, `${command}\n${stderr}`)
+      }
+    }
+    const job = readFileSync(join(folder, 'job.yaml'), 'utf8')
+    t.equal(job, readFileSync(join(EXAMPLES, 'lammps.yaml'), 'utf8'), 'an undone file is the same')
+  })
+}
+
+t.test('the npm scripts that the documents name exist', async (t) => {
+  const { scripts } = JSON.parse(textOf('package.json'))
+  const lines = pages.flatMap((page) => [...commandsIn(page), ...spansIn(page)])
+  const named = lines.flatMap((line) => [...line.matchAll(/npm (?:run )?([\w:-]+)/g)])
+  const names = named.map(([, name = '']) => name).filter((name) => !NPM_ITSELF.includes(name))
+  t.ok(names.length > 10, `${names.length} are named`)
+  for (const name of names) t.type(scripts[name], 'string', name)
+})
+
+t.test('the verbs and options in the sentences of the documents exist', async (t) => {
+  const help = new Map<string, string>()
+  for (const span of pages.flatMap(spansIn).filter(isOurs)) {
+    const [, verb = '', ...words] = span.split(' ')
+    if (verb === 'VERB') continue
+    if (!help.has(verb)) help.set(verb, (await run([verb, '--help'])).out)
+    const text = help.get(verb) ?? ''
+    t.match(text, `Usage: ridealong ${verb}`, span)
+    for (const option of words.filter((word) => word.startsWith('-'))) {
+      t.match(text, new RegExp(`(^|[ ,])${option}[ ,]`, 'm'), span)
+    }
+  }
+})

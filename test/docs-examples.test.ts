@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parse } from 'yaml'
+import { REASONS, type Reason } from '../src/core/reasons.ts'
+import { readLog } from '../src/log/read.ts'
+import { run } from './cli/command.ts'
+import { observer, podOf } from './observers/pod.ts'
+import { observerTests } from './observers/prerequisites.ts'
+
+// The samples in the README are parts of one real run, docs/examples, and look like what the
+// program prints today. `npm run docs:images` makes them anew.
+
+const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
+const textOf = (path: string) => readFileSync(join(REPOSITORY, path), 'utf8')
+const README = textOf('README.md')
+const LOG = textOf('docs/examples/perf-sysstat.log')
+
+/** The blocks of a language in the README. */
+function blocks(language: string): string[] {
+  const found = README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))
+  return [...found].map(([, text = '']) => text)
+}
+
+const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) ?? '')
+
+/** The observer's lines in the README: below the command that prints them. */
+const SHOWN_LINES = blocks('console')
+  .filter((text) => text.includes('-c perf-sysstat\n...'))
+  .flatMap((text) => text.trimEnd().split('\n').slice(1))
+  .filter((line) => line !== '...')
+
+t.test('the pod in the README is one of the run', async (t) => {
+  t.has(parse(textOf('docs/examples/lammps-pod.yaml')), SHOWN_POD)
+})
+
+t.test('the observer in the README is the one that is added today', async (t) => {
+  const { out } = await run(['inject', '-f', join(REPOSITORY, 'docs/examples/lammps.yaml')])
+  t.has(parse(out).spec.template, SHOWN_POD)
+})
+
+t.test('the output in the README is of the run', async (t) => {
+  t.ok(SHOWN_LINES.length >= 3)
+  t.ok(LOG.includes(`${SHOWN_LINES.join('\n')}\n`), 'one line after another')
+  const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
+  t.match(README, `kubectl logs ${name} -n hpc`)
+})
+
+t.test('the log of the run is whole', async (t) => {
+  const entries = readLog(LOG, { source: 'perf-sysstat.log' })
+  const samples = entries.filter(({ kind }) => kind === 'process')
+  const [log] = entries.filter((entry) => entry.kind === 'log')
+  t.match(log, { cuts: [], isAverage: false })
+  t.equal(samples.length, 2 * (log?.timepoints ?? 0), 'two ranks at each timepoint')
+})
+
+t.test('an observer prints the same lines today', observerTests(), async (t) => {
+  const { run } = await podOf(t)
+  const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 5'])
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    RIDEALONG_TARGET_CONTAINER: 'lammps',
+    RIDEALONG_TARGET_COMMAND: 'lmp',
+    RIDEALONG_OPTION_RATE: '1',
+    RIDEALONG_MODE: 'container',
+    RIDEALONG_RESTART_POLICY: 'Never',
+  })
+  await rank.ended
+  await watching.ended
+  t.strictSame(shapeOf(watching.log()), shapeOf(LOG))
+})
+
+/** The first timepoint of a log: its headers, and the columns of each row in their order. */
+function shapeOf(log: string): unknown[] {
+  const [, timepoint = ''] = log.split('METRICS OPERATOR TIMEPOINT\n')
+  return timepoint
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !line.startsWith('METRICS OPERATOR'))
+    .map((line) => (line.startsWith('[') ? Object.keys(JSON.parse(line)[0]) : line))
+}
+
+t.test('a status in the documents has the message of its reason', async (t) => {
+  for (const page of ['docs/reasons.md', 'docs/troubleshooting.md']) {
+    const lines = textOf(page).match(/^\{"outcome":"left".*\}$/gm) ?? []
+    t.ok(lines.length > 0, page)
+    for (const line of lines) {
+      const { reason, message }: { reason: Reason; message: string } = JSON.parse(line)
+      t.equal(message, REASONS[reason].sentence, page)
+    }
+  }
+})
