@@ -1,5 +1,6 @@
+import type { Server } from 'node:https'
 import underPressure from '@fastify/under-pressure'
-import Fastify, { type FastifyError } from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { answerFault, answerPod, type PodAnswer } from '../src/core/answer.ts'
 import { answerNamespace } from '../src/core/arm.ts'
@@ -8,23 +9,18 @@ import type { Namespace } from '../src/core/namespace.ts'
 import { leavesItToNamespace, type Review } from '../src/core/review.ts'
 import { ANSWER } from './answer-schema.ts'
 import { readBody } from './body.ts'
+import {
+  type ConnectionLimits,
+  limitConnections,
+  timeoutsOf,
+  WEBHOOK_CONNECTIONS,
+} from './connections.ts'
+import { INTAKE, type IntakeLimits, limitIntake, type ReceiveBody } from './intake.ts'
 import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { type NamespaceSource, NotKnownYet } from './namespaces.ts'
-import { answerNotFound, answerProblem, NotAReview, problemOf } from './problem.ts'
+import { answerNotFound, answerProblem, NotAReview, Overloaded, problemOf } from './problem.ts'
 import { turnEnd } from './turn.ts'
-
-/**
- * A review carries at most two objects of 3 MiB each, plus its envelope
- * (controller-runtime pkg/webhook/admission/http.go).
- */
-export const BODY_LIMIT = 7 * 1024 * 1024
-
-/** The apiserver keeps idle connections for 90 s and never repeats a call that one of them broke. */
-const KEEP_ALIVE_MS = 120_000
-
-/** The longest that the apiserver waits for a webhook is 30 s; ours is asked to answer within 3. */
-const REQUEST_TIMEOUT_MS = 10_000
 
 /** When callbacks wait this long, others can answer sooner: one second of the three. */
 const MAX_EVENT_LOOP_DELAY_MS = 1000
@@ -44,6 +40,8 @@ export interface AppOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly maxEventLoopDelayMs?: number | undefined
+  readonly connections?: ConnectionLimits | undefined
+  readonly intake?: IntakeLimits | undefined
 }
 
 export type App = Awaited<ReturnType<typeof buildApp>>
@@ -55,30 +53,26 @@ export function secureContextOf({ cert, key }: AppOptions['tls']) {
 
 /** Builds the HTTPS server with its two routes; it does not listen. */
 export async function buildApp(options: AppOptions) {
-  const { metrics, tls, log } = options
+  const { metrics, tls, log, connections = WEBHOOK_CONNECTIONS, intake = INTAKE } = options
+  const timeouts = timeoutsOf(connections)
   const app = Fastify({
     logger: false,
-    https: { ...secureContextOf(tls), handshakeTimeout: REQUEST_TIMEOUT_MS },
-    bodyLimit: BODY_LIMIT,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    https: { ...secureContextOf(tls), ...timeouts.tls, ...timeouts.server },
+    ...timeouts.fastify,
     // While closing, calls on connections that are still open are answered like any other.
     return503OnClosing: false,
     // By then it has drained; a client that never sends its call must not keep it from ending.
     forceCloseConnections: true,
   })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
-    try {
-      done(null, readBody(`${body}`))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
+  const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
+  limitConnections(app, connections, countRefusal)
+  acceptReviews(app, limitIntake(app, intake))
   app.setNotFoundHandler((request, reply) => answerNotFound(metrics, PATHS, request, reply))
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const problem = problemOf(error)
     if (problem === 'internal-error') log.error({ err: error }, 'a call failed')
+    // Fastify ends the connection after any error of a parser: see stopReading in intake.ts.
+    if (error instanceof Overloaded) reply.removeHeader('connection')
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)
   })
@@ -100,6 +94,21 @@ export async function buildApp(options: AppOptions) {
     return reviewNamespace(bodyOf(body), options)
   })
   return app
+}
+
+/** Makes JSON the only type of content, and reads it as an AdmissionReview. */
+function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', ({ raw }, payload, done) => {
+    receive(raw, payload, (error, text = '') => {
+      if (error) return done(error)
+      try {
+        done(null, readBody(text))
+      } catch (problem) {
+        done(problem as Error)
+      }
+    })
+  })
 }
 
 /** A call without body and content type meets no parser. */

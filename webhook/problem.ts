@@ -26,6 +26,17 @@ const BY_CODE: Readonly<Record<string, Problem>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'not-application-json',
   NOT_A_REVIEW: 'not-a-review',
   NOT_KNOWN_YET: 'not-known-yet',
+  OVERLOADED: 'overloaded',
+}
+
+/** Thrown for a request that would take more memory than the server has for requests. */
+export class Overloaded extends Error {
+  readonly code = 'OVERLOADED'
+  readonly statusCode = 503
+
+  constructor() {
+    super('too many bytes of other requests are in memory: call again in 1 s')
+  }
 }
 
 /** Thrown for a body that is not JSON. */

@@ -1,5 +1,11 @@
 import Fastify from 'fastify'
 import type { Registry } from 'prom-client'
+import {
+  type ConnectionLimits,
+  limitConnections,
+  STATUS_CONNECTIONS,
+  timeoutsOf,
+} from './connections.ts'
 
 /** A condition of being ready: a word, and what stands in its way, if anything does. */
 export interface Check {
@@ -10,8 +16,16 @@ export interface Check {
 }
 
 /** Builds the plain HTTP server that kubelets and Prometheus ask. It does not listen. */
-export function buildStatusApp(registry: Registry, checks: () => readonly Check[]) {
-  const app = Fastify({ logger: false })
+export function buildStatusApp(
+  registry: Registry,
+  checks: () => readonly Check[],
+  connections: ConnectionLimits = STATUS_CONNECTIONS,
+) {
+  const timeouts = timeoutsOf(connections)
+  const app = Fastify({ logger: false, http: timeouts.server, ...timeouts.fastify })
+  limitConnections(app, connections)
+  // No path takes a body, so none is read into memory.
+  app.removeAllContentTypeParsers()
   app.get('/healthz', async () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     const results = checks()

@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import { BODY_LIMIT } from '../../webhook/app.ts'
+import { BODY_LIMIT } from '../../webhook/intake.ts'
 import { type Fields, fieldsOrNone } from '../core/json.ts'
 import { allow } from '../core/response.ts'
 import { type Review, readReview } from '../core/review.ts'

@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import type { TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { INTAKE, type IntakeLimits } from '../../webhook/intake.ts'
+import {
+  type Answer,
+  ASKING,
+  addedNames,
+  call,
+  JSON_TYPE,
+  openSocket,
+  podOf,
+  post,
+  reviewOf,
+  sampleOf,
+  startApp,
+} from '../server.ts'
+import { until } from '../until.ts'
+
+const PODS = '/mutate/pods'
+const KIB = 1024
+
+/** Small enough to be filled by a few requests. */
+const LIMITS: IntakeLimits = {
+  body: 512 * KIB,
+  all: 256 * KIB,
+  allWithLarge: 192 * KIB,
+  small: 32 * KIB,
+}
+
+const HEAD = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
+const SMALL = JSON.stringify(reviewOf(ASKING))
+
+/** A review of an asking pod, as long as this. */
+function reviewOfLength(bytes: number): string {
+  const text = (padding: string) => JSON.stringify(reviewOf({ ...ASKING, padding }))
+  return text('x'.repeat(bytes - text('').length))
+}
+
+type App = Awaited<ReturnType<typeof startApp>>
+
+/** Sends all of a body but its last byte. */
+async function hold(t: Test, app: App, bytes: number): Promise<TLSSocket> {
+  const socket = await openSocket(app.port, app.ca)
+  t.teardown(() => socket.destroy())
+  socket.write(`${HEAD}Content-Length: ${bytes}\r\n\r\n`)
+  socket.write(reviewOfLength(bytes).slice(0, -1))
+  return socket
+}
+
+function send(app: App, body: string | readonly Buffer[]): Promise<Answer> {
+  const { port, ca } = app
+  return call({ port, ca, path: PODS, method: 'POST', headers: JSON_TYPE, body })
+}
+
+function closed(socket: TLSSocket): Promise<unknown> {
+  return new Promise((resolve) => socket.resume().once('close', resolve))
+}
+
+async function refusals({ metrics }: App): Promise<number> {
+  const labels = { outcome: 'invalid', reason: 'overloaded' }
+  return sampleOf(await metrics(), 'ridealong_reviews_total', labels) ?? 0
+}
+
+/** Waits until the server counts the bytes that were sent to it. */
+async function untilFull(app: App, bytes: number): Promise<void> {
+  await until('the bytes have come', async () => {
+    return (await send(app, reviewOfLength(bytes))).status === 503
+  })
+}
+
+t.test('while large bodies are held, others are refused and small ones answered', async (t) => {
+  const app = await startApp(t, { intake: LIMITS })
+  const held = await hold(t, app, 185 * KIB)
+  await untilFull(app, 64 * KIB)
+  const before = await refusals(app)
+  const refused = await send(app, reviewOfLength(64 * KIB))
+  t.equal(refused.status, 503)
+  t.equal(refused.headers['retry-after'], '1', 'a whole number: the apiserver then calls again')
+  const { error, message } = JSON.parse(refused.body)
+  t.equal(error, 'overloaded')
+  t.match(message, /too many bytes/)
+  t.equal(await refusals(app), before + 1)
+  t.strictSame(addedNames(await post(app, PODS, SMALL)), ['perf-sysstat'])
+  t.strictSame(addedNames(await send(app, reviewOfLength(31 * KIB))), ['perf-sysstat'])
+  held.destroy()
+  await until(
+    'room is back',
+    async () => (await send(app, reviewOfLength(64 * KIB))).status === 200,
+  )
+})
+
+t.test('a body that does not say its length counts as it comes', async (t) => {
+  const app = await startApp(t, { intake: LIMITS })
+  await hold(t, app, 160 * KIB)
+  await untilFull(app, 64 * KIB)
+  const text = Buffer.from(reviewOfLength(64 * KIB))
+  const pieces = [text.subarray(0, 30 * KIB), text.subarray(30 * KIB)]
+  const refused = await send(app, pieces)
+  t.equal(refused.status, 503)
+  t.equal(refused.headers['retry-after'], '1')
+  t.strictSame(addedNames(await send(app, [Buffer.from(SMALL)])), ['perf-sysstat'])
+})
+
+t.test('a body that began while there was room is refused when there is none', async (t) => {
+  const app = await startApp(t, { intake: LIMITS })
+  const early = await openSocket(app.port, app.ca)
+  t.teardown(() => early.destroy())
+  const body = reviewOfLength(100 * KIB)
+  const answer = (socket: TLSSocket) => once(socket, 'data').then((data) => `${data}`.slice(0, 12))
+  const first = answer(early)
+  early.write(`${HEAD}Content-Length: ${body.length}\r\n\r\n{`)
+  const other = await hold(t, app, body.length)
+  await untilFull(app, body.length)
+  early.write(body.slice(1))
+  t.equal(await first, 'HTTP/1.1 503')
+  const second = answer(other)
+  other.write(body.slice(-1))
+  t.equal(await second, 'HTTP/1.1 200')
+})
+
+t.test('a declared length occupies nothing until its bytes come', async (t) => {
+  const app = await startApp(t, { intake: LIMITS })
+  for (let i = 0; i < 5; i += 1) {
+    const socket = await openSocket(app.port, app.ca)
+    t.teardown(() => socket.destroy())
+    socket.write(`${HEAD}Content-Length: ${160 * KIB}\r\n\r\n{"a":`)
+  }
+  t.equal((await send(app, reviewOfLength(128 * KIB))).status, 200)
+})
+
+t.test('a body in tiny pieces counts as the memory that they take', async (t) => {
+  const app = await startApp(t, { intake: LIMITS })
+  const body = Array.from(SMALL.padEnd(KIB), (letter) => Buffer.from(letter))
+  t.equal((await send(app, body)).status, 503)
+  t.equal((await send(app, [Buffer.from(SMALL.padEnd(KIB))])).status, 200)
+})
+
+const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
+  ['answered', (app) => send(app, reviewOfLength(128 * KIB))],
+  ['answered, sent in pieces', (app) => send(app, [Buffer.from(reviewOfLength(128 * KIB))])],
+  ['not JSON', (app) => send(app, 'x'.repeat(128 * KIB))],
+  ['too large', (app) => send(app, ' '.repeat(600 * KIB))],
+  ['too large, sent in pieces', (app) => send(app, [Buffer.alloc(600 * KIB, ' ')]).catch(() => {})],
+  ['refused in the middle', (app) => send(app, [Buffer.alloc(250 * KIB, ' ')])],
+  [
+    'broken off',
+    async (app) => {
+      const socket = await openSocket(app.port, app.ca)
+      socket.write(`${HEAD}Content-Length: ${180 * KIB}\r\n\r\n${' '.repeat(170 * KIB)}`)
+      socket.end()
+      await closed(socket)
+    },
+  ],
+  [
+    'broken off before its answer',
+    async (app) => {
+      const socket = await openSocket(app.port, app.ca)
+      const body = reviewOfLength(128 * KIB)
+      socket.write(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+      socket.destroy()
+      await closed(socket)
+    },
+  ],
+]
+
+for (const [what, end] of ENDS) {
+  t.test(`a body that is ${what} leaves nothing behind`, async (t) => {
+    const app = await startApp(t, { intake: LIMITS })
+    for (let i = 0; i < 4; i += 1) await end(app)
+    await until('there is room', async () => {
+      return (await send(app, reviewOfLength(180 * KIB))).status === 200
+    })
+    // Without it, what the rounds left would add up to less than the limit.
+    for (let i = 0; i < 4; i += 1) await end(app)
+    await until('there is still room', async () => {
+      return (await send(app, reviewOfLength(180 * KIB))).status === 200
+    })
+  })
+}
+
+t.test('the longest body fits, and 500 small ones at once', async (t) => {
+  t.ok(INTAKE.allWithLarge >= INTAKE.body)
+  t.ok(INTAKE.all >= 500 * INTAKE.small)
+  const app = await startApp(t)
+  const text = JSON.stringify(reviewOf(podOf({}, { metadata: { padding: '' } })))
+  const body = text.replace('"padding":""', `"padding":"${'x'.repeat(INTAKE.body - text.length)}"`)
+  t.equal(Buffer.byteLength(body), INTAKE.body)
+  t.equal((await send(app, body)).status, 200)
+})
