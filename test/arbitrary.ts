@@ -342,10 +342,22 @@ function initContainersOf(dice: Dice, leaning: Leaning): unknown {
   return [ordinary, { ...containerOf(dice, leaning, name), restartPolicy }]
 }
 
+const OBSERVER_IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
+
+/** What a container with the name of a built-in metric runs: mostly the observer, also from a mirror. */
+const OBSERVERS: ReadonlyMap<string, readonly Json[]> = new Map(
+  ['perf-sysstat', 'io-sysstat'].map((name) => {
+    const observer = { image: OBSERVER_IMAGE, command: [name] }
+    const mirrored = { image: `mirror.example/${OBSERVER_IMAGE}`, command: [name] }
+    return [name, [observer, observer, observer, mirrored, {}]]
+  }),
+)
+
 function containerOf(dice: Dice, leaning: Leaning, name: string): Json {
   return {
     name,
     image: 'lammps',
+    ...dice.pick(...(OBSERVERS.get(name) ?? [{}])),
     resources: resourcesOf(dice, leaning),
     securityContext: contextOf(dice, leaning, CONTEXTS),
     volumeMounts: dice.seldom(6, [{ name: 'v', mountPath: '/v' }], null),

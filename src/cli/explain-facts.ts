@@ -1,8 +1,9 @@
 import type { Settings } from '../core/answer.ts'
-import { PRIVILEGES } from '../core/catalog.ts'
+import { type Catalog, PRIVILEGES } from '../core/catalog.ts'
 import { type Fields, objectsOf } from '../core/json.ts'
 import { readNamespace } from '../core/namespace.ts'
 import { catalogOf, heldImagesOf, type Release, servedOption } from '../doctor/installation.ts'
+import { comparable } from '../explain/came-out.ts'
 import type { Asked, Facts } from '../explain/facts.ts'
 import type { Reader } from './reader.ts'
 import { readRelease } from './release-facts.ts'
@@ -16,8 +17,13 @@ export interface FactOptions extends SettingOptions {
 /** What is explained: the rest of the facts is of where it is. */
 export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
 
-/** Puts the facts about a pod together. */
-export type FactsOf = (about: About) => Promise<Facts>
+/** What all pods that are explained have in common. */
+export interface Common {
+  /** Puts the facts about a pod together. */
+  readonly factsOf: (about: About) => Promise<Facts>
+  /** The catalog to compare the containers of a pod with, if it is known. */
+  readonly catalogFor: (pod: Fields) => Catalog | undefined
+}
 
 /**
  * Reads what all pods have in common: the catalog, and of a cluster the webhook. Of a namespace it is read once.
@@ -30,7 +36,7 @@ export async function factsFrom(
   options: FactOptions,
   reader: Reader | undefined,
   documents: ReadonlyMap<string, Fields> = new Map(),
-): Promise<FactsOf> {
+): Promise<Common> {
   const known = await settingsOf(options)
   const webhook = reader && (await readWebhookFacts(reader, options.webhookConfiguration))
   const release = reader && webhook && (await readRelease(reader, webhook))
@@ -38,14 +44,23 @@ export async function factsFrom(
   const podSecurityDefault =
     known.podSecurityDefault ?? PRIVILEGES.find((level) => level === served)
   const settings = { ...known, ...offeredBy(release, options), podSecurityDefault }
+  const isCatalogGuessed = isGuessed(release, options)
   const places = new Map<string, Promise<Place>>()
-  return async (about) => {
+  const factsOf = async (about: About) => {
     const { namespace: name } = about.review
     const document = documents.get(name)
     const place = places.get(name) ?? placeOf(settings, reader, document, name)
     places.set(name, place)
-    return { ...about, ...(await place), webhook }
+    return { ...about, ...(await place), isCatalogGuessed, webhook }
   }
+  const catalogFor = (pod: Fields) => comparable(settings.catalog, isCatalogGuessed, pod)
+  return { factsOf, catalogFor }
+}
+
+/** Whether neither the cluster's catalog is known nor another one is named. */
+function isGuessed(release: Release | undefined, options: FactOptions): boolean {
+  const isNamed = options.catalog !== undefined || options.observerImage !== undefined
+  return !isNamed && catalogOf(release) === undefined
 }
 
 /** Unless another catalog is named it is the cluster's own, with the images that its nodes hold. */

@@ -5,7 +5,7 @@ import { resourcesOf } from '../manifest/resources.ts'
 import { templatesOf } from '../manifest/templates.ts'
 import { aboutPod } from './about-pod.ts'
 import { UsageError } from './errors.ts'
-import type { About } from './explain-facts.ts'
+import type { About, Common } from './explain-facts.ts'
 import { aboutTemplate } from './explain-files.ts'
 import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
 import type { Reader } from './reader.ts'
@@ -20,6 +20,7 @@ export async function aboutLive(
   reader: Reader,
   what: string,
   namespace: string,
+  catalogFor: Common['catalogFor'],
 ): Promise<readonly About[]> {
   const [word = '', name = '', ...more] = what.split('/')
   if (name === '' || more.length > 0) {
@@ -33,11 +34,15 @@ export async function aboutLive(
   if (object === undefined) throw new UsageError(`namespace ${namespace} has no ${subject}`)
   if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
   const pods = await podsFrom(reader, kinds, object, namespace)
-  return pods.length > 0 ? aboutPods(pods, subject) : aboutTemplates(object, subject)
+  return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutTemplates(object, subject)
 }
 
-function aboutPods(pods: readonly Fields[], subject: string): readonly About[] {
-  const groups = alike(pods)
+function aboutPods(
+  pods: readonly Fields[],
+  subject: string,
+  catalogFor: Common['catalogFor'],
+): readonly About[] {
+  const groups = alike(pods, catalogFor)
   const said = groups.map(({ which, word }) => `${which}: ${word}`).join('; ')
   const differences = groups.length > 1 ? `came out differently: ${said}` : undefined
   return groups.map(({ pods, which }) => {

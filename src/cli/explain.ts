@@ -1,7 +1,7 @@
 import { hasCluster } from '../cluster/access.ts'
 import { type Explanation, explain as explainOne } from '../explain/explain.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { type About, type FactOptions, factsFrom } from './explain-facts.ts'
+import { type About, type Common, type FactOptions, factsFrom } from './explain-facts.ts'
 import { aboutFiles, namespacesIn } from './explain-files.ts'
 import { aboutLive } from './explain-live.ts'
 import { manifestError, readInput } from './input.ts'
@@ -27,8 +27,9 @@ export async function explain(
   const { filename, kubeconfig, namespace } = options
   if (what !== undefined && filename === undefined) {
     const reader = await openReader(kubeconfig)
-    const abouts = await aboutLive(reader, what, namespace ?? reader.namespace)
-    return explainAll(abouts, await factsFrom(options, reader))
+    const { factsOf, catalogFor } = await factsFrom(options, reader)
+    const abouts = await aboutLive(reader, what, namespace ?? reader.namespace, catalogFor)
+    return explainAll(abouts, factsOf)
   }
   if (what !== undefined || filename === undefined) {
     throw new UsageError('explain takes KIND/NAME or -f FILE, one of the two')
@@ -37,7 +38,8 @@ export async function explain(
     const manifests = await readInput(filename)
     const reader = isOffline(options) ? undefined : await openReader(kubeconfig)
     const abouts = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
-    return await explainAll(abouts, await factsFrom(options, reader, namespacesIn(manifests)))
+    const { factsOf } = await factsFrom(options, reader, namespacesIn(manifests))
+    return await explainAll(abouts, factsOf)
   } catch (error) {
     return manifestError(error)
   }
@@ -51,7 +53,7 @@ function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean
 
 async function explainAll(
   abouts: readonly About[],
-  factsOf: Awaited<ReturnType<typeof factsFrom>>,
+  factsOf: Common['factsOf'],
 ): Promise<readonly Explanation[]> {
   return Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
 }

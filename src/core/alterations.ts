@@ -1,4 +1,5 @@
 import { type Fields, fieldsOrNone, listOrNone } from './json.ts'
+import { nameOf } from './observer-difference.ts'
 
 /**
  * What is no longer as it was added to a pod, each as a sentence. The same that the chart's guard looks
@@ -13,8 +14,8 @@ export function alterations(spec: Fields, metrics: readonly string[]): readonly 
   const problems = metrics.flatMap((name) => {
     if (ordinary.includes(name) || lasting.includes(name)) return []
     return namesIn(init).includes(name)
-      ? [`${name} has lost its restartPolicy, so the pod waits for it for ever`]
-      : [`${name} is not there any more`]
+      ? [`${nameOf(name)} has lost its restartPolicy, so the pod waits for it for ever`]
+      : [`${nameOf(name)} is not there any more`]
   })
   const isShared = spec.shareProcessNamespace === true
   return isShared ? problems : [...problems, 'shareProcessNamespace is not true']

@@ -3,7 +3,7 @@ import { type Decision, leave } from './decision.ts'
 import { check, type Operation, patch } from './patch.ts'
 import { plan } from './plan.ts'
 import { readPod } from './pod.ts'
-import { REASONS } from './reasons.ts'
+import { REASONS, type Reason } from './reasons.ts'
 import { readPodAnnotations, readRequest } from './request.ts'
 import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
@@ -71,6 +71,9 @@ function respond(
   if (decision.outcome === 'denied') return deny(review, decision.message)
   const { reason, message = '' } = decision.outcome === 'left' ? decision : {}
   // Whoever asked and did not get is told; whoever did not ask hears nothing.
-  const concerns = reason !== undefined && (REASONS[reason].deniable || reason === 'internal-error')
+  const concerns = reason !== undefined && (REASONS[reason].deniable || UNDENIABLE.has(reason))
   return allowPatched(review, operations, concerns ? [`${reason}: ${message}`] : [])
 }
+
+/** Reasons that concern the author of a pod that asked, though the pod is never refused for them. */
+const UNDENIABLE: ReadonlySet<Reason> = new Set<Reason>(['internal-error', 'observer-differs'])

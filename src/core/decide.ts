@@ -11,6 +11,7 @@ import {
 import { forbiddenIn, type RuleSource } from './forbidden.ts'
 import type { Fields } from './json.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
+import { type Difference, differenceFrom, findContainer } from './observer-difference.ts'
 import { operatorConflict } from './operators.ts'
 import type { Container, Pod } from './pod.ts'
 import { isGuaranteed } from './qos.ts'
@@ -40,37 +41,79 @@ export function decide(pod: Pod, request: Request, circumstances: Circumstances)
   if (request.kind === 'nothing') return leave(request.reason)
   if (pod.hostPID) return refuse(request.onError, 'host-pid')
   if (pod.os === 'windows') return refuse(request.onError, 'windows')
-  const present = presentObservers(pod, circumstances.catalog)
-  const decision = decideMissing(pod, request, present, circumstances)
-  // What rides already stays, and is not forgotten for what cannot be added to it.
-  return decision.outcome === 'left' && present.length > 0 ? keep(pod, present) : decision
+  const earlier = observersBefore(pod, circumstances.catalog)
+  const decision = decideMissing(pod, request, earlier, circumstances)
+  return decision.outcome === 'left' ? (keepObservers(pod, earlier) ?? decision) : decision
 }
 
 function decideMissing(
   pod: Pod,
   request: Exclude<Request, { kind: 'nothing' }>,
-  present: readonly string[],
+  { present, different }: Earlier,
   circumstances: Circumstances,
 ): Decision {
   if (request.kind === 'wrong') return refuse(request.onError, request.reason, request.message)
   const metrics = request.metrics.filter(({ metric }) => !present.includes(metric.name))
   if (metrics.length === 0) return leave('already-injected')
+  const other = metrics.flatMap(
+    ({ metric }) => different.find(({ name }) => name === metric.name) ?? [],
+  )
+  if (other.length > 0) return leaveDifferent(other)
   return add({ ...circumstances, pod, request: { ...request, metrics }, present })
 }
 
-/**
- * The names of the observers that an earlier round of admission added and that are still there. A
- * status can be copied or made up, so it is believed of metrics alone, never of a pod's own containers.
- */
-function presentObservers(pod: Pod, catalog: Catalog): readonly string[] {
-  const names = injectedBefore(pod.annotations)
-  return names.filter((name) => catalog.metrics.has(name) && hasContainer(pod, name))
+/** The observers that the pod's status names, its containers of those names compared with the catalog. */
+interface Earlier {
+  /** The names of those that are the catalog's. */
+  readonly present: readonly string[]
+  readonly different: readonly Difference[]
+  /**
+   * The names of those that run an observer's command, also from another image: without a restartPolicy
+   * that another webhook took away, they would hold the pod back for ever.
+   */
+  readonly repairable: readonly string[]
 }
 
-function keep(pod: Pod, present: readonly string[]): Decision {
-  const stripped = strippedOf(pod, present)
+/**
+ * Looks for the observers that an earlier round of admission added, or `ridealong inject`. Anybody who
+ * writes a pod can write a status, so a status only says which containers to compare with the catalog.
+ */
+function observersBefore(pod: Pod, catalog: Catalog): Earlier {
+  const names = new Set(injectedBefore(pod.annotations).filter((name) => catalog.metrics.has(name)))
+  const found = [...names].flatMap((name) => findContainer(pod.spec, name) ?? [])
+  const compared = found.map(({ container, list }) => ({
+    name: String(container.name),
+    difference: differenceFrom(catalog, container, list),
+  }))
+  return {
+    present: compared.flatMap(({ name, difference }) => (difference === undefined ? [name] : [])),
+    different: compared.flatMap(({ difference }) => difference ?? []),
+    repairable: compared.flatMap(({ name, difference }) =>
+      difference === undefined || difference.isImageOnly ? [name] : [],
+    ),
+  }
+}
+
+/**
+ * Keeps the observers that a pod has, whatever stands in the way of others; nothing where it has none.
+ * What another webhook took away from them is given back.
+ */
+function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
+  const { present, different, repairable } = earlier
+  const stripped = strippedOf(pod, repairable)
   const isWhole = stripped.length === 0 && pod.shareProcessNamespace === 'true'
-  return isWhole ? leave('already-injected') : { outcome: 'restored', stripped }
+  if (repairable.length > 0 && !isWhole) return { outcome: 'restored', stripped }
+  if (different.length > 0) return leaveDifferent(different)
+  return present.length > 0 ? leave('already-injected') : undefined
+}
+
+/**
+ * Leaves a pod whose status names an observer that is not the catalog's. It may come from another version
+ * of the catalog, another webhook may have rewritten its image, or the status may be forged. These cannot
+ * be told apart, so nothing is changed, and the pod is never refused.
+ */
+function leaveDifferent(different: readonly Difference[]): Left {
+  return leave('observer-differs', different.map(({ sentence }) => sentence).join('; '))
 }
 
 function strippedOf(pod: Pod, present: readonly string[]): Stripped {

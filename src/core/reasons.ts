@@ -25,6 +25,11 @@ export const REASONS = {
     written: false,
     deniable: false,
   },
+  'observer-differs': {
+    sentence: "the pod's status names an observer that is not the catalog's",
+    written: false,
+    deniable: false,
+  },
   'mirror-pod': {
     sentence: 'the pod mirrors a static pod, which the kubelet runs from a file',
     written: false,

@@ -1,7 +1,8 @@
+import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone } from '../core/json.ts'
 import { ARMED_LABEL } from '../core/keys.ts'
 import { readStatus } from '../core/status.ts'
-import { cameOut } from '../explain/came-out.ts'
+import { cameOut, comparable } from '../explain/came-out.ts'
 import { remedyOf } from '../explain/causes.ts'
 import type { Asked } from '../explain/facts.ts'
 import { unmetIn } from '../explain/selector.ts'
@@ -35,8 +36,8 @@ export function answerChecks({
         : fault(ARMS, UNANSWERED, REACH)
     }),
     tried(INJECTS, triedPod.answer, (pod) =>
-      unmet === undefined || cameOut(pod).outcome !== 'silent'
-        ? podCheck(pod, triedPod, catalog?.revision)
+      unmet === undefined || cameOut(pod, undefined).outcome !== 'silent'
+        ? podCheck(pod, triedPod, catalog)
         : check(
             INJECTS,
             'look',
@@ -75,9 +76,9 @@ function tried(name: string, answer: Asked<Fields>, judge: (object: Fields) => C
 function podCheck(
   pod: Fields,
   { namespace, metric }: TriedPod,
-  revision: string | undefined,
+  catalog: Catalog | undefined,
 ): Check {
-  const out = cameOut(pod)
+  const out = cameOut(pod, catalog && comparable(catalog, true, pod))
   const what = `a dry run in namespace ${namespace} comes back`
   if (out.outcome === 'silent') return fault(INJECTS, UNANSWERED, REACH)
   if (out.outcome === 'left') {
@@ -87,8 +88,12 @@ function podCheck(
     const sentence = `${what} injected, and altered: ${out.problems.join('; ')}`
     return fault(INJECTS, sentence, remedyOf('altered'))
   }
+  if (out.outcome === 'unverified') {
+    const sentence = `${what} with another container than the catalog's: ${out.differences.join('; ')}`
+    return check(INJECTS, 'look', sentence)
+  }
   const served = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
-  if (revision === undefined || served === revision) {
+  if (catalog === undefined || served === catalog.revision) {
     return check(INJECTS, 'ok', `${what} with ${metric}`)
   }
   const later = `of catalog ${String(served)}: servers take a new one within two minutes`

@@ -1,8 +1,11 @@
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../core/json.ts'
+import { type Fields, fieldsOf, fieldsOrNone, listOrNone, objectsOf } from '../core/json.ts'
 import { STATUS_KEY } from '../core/keys.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 
-/** A pod without what Ridealong has added to it, as far as a decision depends on that. */
+/**
+ * A pod without what Ridealong has added to it, as far as a decision depends on that. A status can be copied or
+ * made up: a container is taken out where it has what every observer is told.
+ */
 export function asItCame(pod: Fields): Fields {
   const metadata = fieldsOrNone(pod.metadata)
   const { [STATUS_KEY]: _, ...annotations } = fieldsOrNone(metadata.annotations)
@@ -10,7 +13,7 @@ export function asItCame(pod: Fields): Fields {
   const before = readStatus(fieldsOf(metadata.annotations))?.shareProcessNamespace
   const spec = fieldsOrNone(pod.spec)
   const without = (containers: unknown) =>
-    listOrNone(containers).filter((one) => !isNamed(one, names))
+    listOrNone(containers).filter((one) => !isObserver(fieldsOrNone(one), names))
   return {
     ...pod,
     metadata: { ...metadata, annotations },
@@ -23,6 +26,10 @@ export function asItCame(pod: Fields): Fields {
   }
 }
 
-function isNamed(container: unknown, names: readonly string[]): boolean {
-  return names.some((name) => name === fieldsOrNone(container).name)
+function isObserver({ name, env }: Fields, names: readonly string[]): boolean {
+  return names.some((one) => one === name) && isToldCatalog(env)
+}
+
+function isToldCatalog(env: unknown): boolean {
+  return objectsOf(env).some(({ name }) => name === 'RIDEALONG_CATALOG')
 }

@@ -1,51 +1,107 @@
 import { alterations } from '../core/alterations.ts'
 import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { differencesFrom } from '../core/observer-difference.ts'
 import { REASONS, type Reason } from '../core/reasons.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
 
 /** What became of a pod that is there: what its status says, and whether its observers still are as they were. */
 export type CameOut =
-  | { readonly outcome: 'injected'; readonly metrics: readonly string[]; readonly counters: string }
+  | {
+      readonly outcome: 'injected'
+      readonly metrics: readonly string[]
+      readonly counters: string
+      /** Whether its containers were compared with a catalog. */
+      readonly isCompared: boolean
+    }
+  | {
+      readonly outcome: 'unverified'
+      readonly metrics: readonly string[]
+      /** How containers that the status names differ from the catalog's observers. */
+      readonly differences: readonly string[]
+    }
   | { readonly outcome: 'altered'; readonly problems: readonly string[] }
   | { readonly outcome: 'left'; readonly reason: Reason; readonly message: string }
   | { readonly outcome: 'silent' }
 
-/** Reads what became of a pod. */
-export function cameOut(pod: Fields): CameOut {
+/**
+ * Reads what became of a pod. Its status is text that anybody may have written: an observer counts as
+ * injected where its container is there and is the catalog's.
+ *
+ * @param catalog to compare containers with; without one the status is all that is known
+ */
+export function cameOut(pod: Fields, catalog: Catalog | undefined): CameOut {
   const annotations = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
-  const status = readStatus(annotations)
   const metrics = injectedBefore(annotations)
-  if (metrics.length > 0) {
-    const problems = alterations(fieldsOrNone(pod.spec), metrics)
-    const counters = textOf(status?.counters) ?? 'unknown'
-    return problems.length > 0
-      ? { outcome: 'altered', problems }
-      : { outcome: 'injected', metrics, counters }
+  return metrics.length > 0 ? claimed(pod, metrics, catalog) : unclaimed(readStatus(annotations))
+}
+
+function claimed(pod: Fields, metrics: readonly string[], catalog: Catalog | undefined): CameOut {
+  const problems = alterations(fieldsOrNone(pod.spec), metrics)
+  if (problems.length > 0) return { outcome: 'altered', problems }
+  const differences = catalog ? differencesFrom(catalog, fieldsOrNone(pod.spec), metrics) : []
+  if (differences.length > 0) {
+    const sentences = differences.map(({ sentence }) => sentence)
+    return { outcome: 'unverified', metrics, differences: sentences }
   }
+  const status = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))
+  const counters = textOf(status?.counters) ?? 'unknown'
+  return { outcome: 'injected', metrics, counters, isCompared: catalog !== undefined }
+}
+
+function unclaimed(status: Fields | undefined): CameOut {
   const reason = Object.keys(REASONS).find((word): word is Reason => word === status?.reason)
   if (status?.outcome !== 'left' || reason === undefined) return { outcome: 'silent' }
   return { outcome: 'left', reason, message: textOf(status.message) ?? REASONS[reason].sentence }
 }
 
-/** What was really created, as findings. */
-export function createdFindings(pod: Fields, out: CameOut, catalog: Catalog): readonly Finding[] {
-  return [statusFinding(out), ...catalogFinding(pod, catalog), ...containerFindings(pod)]
+/**
+ * The catalog to compare a pod's containers with: none where it is a guess, unless the pod's status names its
+ * revision.
+ *
+ * @param isGuessed whether the catalog may be another than the cluster's
+ */
+export function comparable(catalog: Catalog, isGuessed: boolean, pod: Fields): Catalog | undefined {
+  if (!isGuessed) return catalog
+  const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
+  return then === catalog.revision ? catalog : undefined
 }
 
-function statusFinding(out: CameOut): Finding {
+/** What was really created, as findings. */
+export function createdFindings(pod: Fields, out: CameOut, catalog: Catalog): readonly Finding[] {
+  return [...statusFindings(out), ...catalogFinding(pod, catalog), ...containerFindings(pod)]
+}
+
+function statusFindings(out: CameOut): readonly Finding[] {
   switch (out.outcome) {
-    case 'injected':
-      return find('status', 'ok', `injected ${out.metrics.join(', ')}; counters: ${out.counters}`)
+    case 'injected': {
+      const said = `injected ${out.metrics.join(', ')}; counters: ${out.counters}`
+      return [find('status', 'ok', said), observersFinding(out.isCompared)]
+    }
+    case 'unverified':
+      return [
+        find('status', 'look', `says injected ${out.metrics.join(', ')}`),
+        ...out.differences.map((sentence) => stop('observers', 'observer-differs', sentence)),
+      ]
     case 'altered':
-      return stop('status', 'altered', `injected, and altered since: ${out.problems.join('; ')}`)
+      return [stop('status', 'altered', `injected, and altered since: ${out.problems.join('; ')}`)]
     case 'left':
-      return stop('status', out.reason, `left: ${out.message}`)
+      return [stop('status', out.reason, `left: ${out.message}`)]
     case 'silent':
-      return find('status', 'look', 'the pod carries none')
+      return [find('status', 'look', 'the pod carries none')]
   }
 }
+
+function observersFinding(isCompared: boolean): Finding {
+  return isCompared
+    ? find('observers', 'ok', "their image and command are the catalog's")
+    : find('observers', 'unknown', `not compared with a catalog: ${NO_CATALOG}`)
+}
+
+/** Why containers were not compared, and what helps. */
+export const NO_CATALOG =
+  "the cluster's own could not be read; --catalog and --observer-image name one"
 
 function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] {
   const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog

@@ -41,6 +41,8 @@ export const REMEDIES = {
   'opted-out': 'the pod says ridealong.dev/inject: "false"',
   'not-create': 'the pod was there before; create it again',
   'already-injected': 'the observers are there',
+  'observer-differs':
+    'the message says what runs: the image of another version, an image that another webhook rewrote, or a container that is not an observer. Create the pod again from a template without observers, or name the rewritten image in the catalog',
   'mirror-pod': 'nothing: a static pod is not created through the apiserver',
   'excluded-namespace': 'ask the administrator: excludedNamespaces of the chart',
   'invalid-pod': 'the apiserver refuses the pod too, and says why',

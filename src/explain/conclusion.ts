@@ -1,7 +1,7 @@
 import type { PodAnswer } from '../core/answer.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Reason } from '../core/reasons.ts'
-import type { CameOut } from './came-out.ts'
+import { type CameOut, NO_CATALOG } from './came-out.ts'
 import type { Cause } from './causes.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
@@ -10,6 +10,8 @@ import type { Finding } from './finding.ts'
 export interface Known {
   readonly facts: Facts
   readonly out: CameOut | undefined
+  /** What the manifest of a pod that is still to come has of observers. */
+  readonly carried: CameOut | undefined
   readonly answer: PodAnswer
   readonly asked: readonly Finding[]
   readonly rules: readonly Finding[]
@@ -17,7 +19,8 @@ export interface Known {
 
 /** The end of an explanation: what came out, and the one sentence. */
 export interface Conclusion {
-  readonly outcome: 'injected' | 'left' | 'refused'
+  /** `unverified`: the pod's status says injected, and its containers are not the catalog's. */
+  readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
   readonly reason?: Reason | Cause
   readonly conclusion: string
 }
@@ -36,16 +39,30 @@ const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
 export function conclusionOf(known: Known): Conclusion {
   const { out } = known
   if (out?.outcome === 'injected') {
-    return {
-      outcome: 'injected',
-      conclusion: `The pod was injected with ${out.metrics.join(', ')}.`,
-    }
+    return { outcome: 'injected', conclusion: wasInjected(out) }
   }
+  if (out?.outcome === 'unverified') return unverified(out)
   if (out?.outcome === 'altered') {
     return left('altered', `The pod was injected, and altered since: ${out.problems.join('; ')}.`)
   }
   if (out?.outcome === 'left') return left(out.reason, `The pod was left: ${out.message}.`)
   return out === undefined ? foretold(known) : silent(known)
+}
+
+function wasInjected({ metrics, isCompared }: Extract<CameOut, { outcome: 'injected' }>): string {
+  const names = metrics.join(', ')
+  return isCompared
+    ? `The pod was injected with ${names}.`
+    : `The pod's status says that it was injected with ${names}, which was not compared with a catalog: ${NO_CATALOG}.`
+}
+
+function unverified({
+  metrics,
+  differences,
+}: Extract<CameOut, { outcome: 'unverified' }>): Conclusion {
+  const names = metrics.join(', ')
+  const conclusion = `The pod's status says injected with ${names}, which is not verified: ${differences.join('; ')}.`
+  return { outcome: 'unverified', reason: 'observer-differs', conclusion }
 }
 
 function left(reason: Reason | Cause, conclusion: string): Conclusion {
@@ -67,7 +84,42 @@ function silent({ answer: { decision }, asked }: Known): Conclusion {
 }
 
 /** The pod is still to come. */
-function foretold({ facts, answer: { decision }, asked }: Known): Conclusion {
+function foretold(known: Known): Conclusion {
+  return carriedConclusion(known) ?? answered(known)
+}
+
+/** Reasons for which the webhook leaves a pod that brings its observers with it. */
+const LEFT_ALONE: ReadonlySet<string> = new Set<Reason>([
+  'not-asked',
+  'opted-out',
+  'excluded-namespace',
+])
+
+/** Whether a pod brings its observers with it, from `ridealong inject`, and the webhook adds none. */
+export function isCarrying({ carried, answer: { decision } }: Pick<Known, 'carried' | 'answer'>) {
+  const isLeft = 'reason' in decision && LEFT_ALONE.has(decision.reason)
+  return (
+    carried !== undefined && carried.outcome !== 'silent' && carried.outcome !== 'left' && isLeft
+  )
+}
+
+function carriedConclusion(known: Known): Conclusion | undefined {
+  const { carried, answer } = known
+  if ('reason' in answer.decision && answer.decision.reason === 'observer-differs') {
+    const conclusion = `The pod would be left as it is: ${answer.decision.message}.`
+    return { outcome: 'unverified', reason: 'observer-differs', conclusion }
+  }
+  if (carried === undefined || !isCarrying(known)) return undefined
+  if (carried.outcome === 'unverified') return unverified(carried)
+  if (carried.outcome === 'altered')
+    return left('altered', `The manifest's observers are altered: ${carried.problems.join('; ')}.`)
+  if (carried.outcome !== 'injected') return undefined
+  const names = carried.metrics.join(', ')
+  const conclusion = `The pod carries ${names} already, from its manifest, and the webhook adds nothing.`
+  return { outcome: 'injected', conclusion }
+}
+
+function answered({ facts, answer: { decision }, asked }: Known): Conclusion {
   const regardless = 'reason' in decision && REGARDLESS.has(decision.reason)
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {

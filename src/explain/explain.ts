@@ -6,9 +6,9 @@ import type { Reason } from '../core/reasons.ts'
 import { readAnnotations, readRequest } from '../core/request.ts'
 import { leavesItToNamespace, type Review } from '../core/review.ts'
 import { asItCame } from './as-it-came.ts'
-import { type CameOut, cameOut, createdFindings } from './came-out.ts'
+import { type CameOut, cameOut, comparable, createdFindings } from './came-out.ts'
 import { type Cause, remedyOf } from './causes.ts'
-import { conclusionOf } from './conclusion.ts'
+import { type Conclusion, conclusionOf, isCarrying } from './conclusion.ts'
 import { type Cost, costOf } from './cost.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
@@ -19,7 +19,7 @@ import { webhookFindings } from './webhook-findings.ts'
 export interface Explanation {
   readonly subject: string
   readonly namespace: string
-  readonly outcome: 'injected' | 'left' | 'refused'
+  readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
   readonly reason?: Reason | Cause
   readonly findings: readonly Finding[]
   readonly cost?: Cost
@@ -30,24 +30,36 @@ export interface Explanation {
 
 /** Explains a pod from what is known: every rule in order, and what came of it. The same facts give the same answer. */
 export function explain(facts: Facts): Explanation {
-  const out = facts.created && cameOut(facts.created)
+  const out = facts.created && cameOutOf(facts, facts.created)
+  const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
   const answer = answerPod(cameAs(facts), settingsFor(facts))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
   const knowsImages = out?.outcome === 'injected' || settingsFor(facts).heldImages !== undefined
-  const rules = ruleFindings(stopped, requestOf(facts), knowsImages)
+  const rules = ruleFindings(
+    stopped,
+    requestOf(facts),
+    knowsImages,
+    isCarrying({ carried, answer }),
+  )
   const created = facts.created
     ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
     : []
-  const verdict = conclusionOf({ facts, out, answer, asked, rules })
-  const cost = verdict.outcome === 'injected' ? costIn(facts, out, answer) : undefined
+  const conclusion = conclusionOf({ facts, out, carried, answer, asked, rules })
   return {
     subject: facts.subject,
     namespace: facts.review.namespace,
-    ...verdict,
+    ...conclusion,
     findings: [...aside(facts), ...asked, ...rules, ...created, ...nowFinding(out, answer)],
-    ...(cost && { cost }),
-    ...(verdict.reason && { remedy: remedyOf(verdict.reason) }),
+    ...ending(conclusion, costIn(facts, out ?? carried, answer)),
+  }
+}
+
+/** What observers cost where there are any, and what to do where there are none. */
+function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
+  return {
+    ...(outcome === 'injected' && cost && { cost }),
+    ...(reason && { remedy: remedyOf(reason) }),
   }
 }
 
@@ -113,9 +125,19 @@ function nowFinding(out: CameOut | undefined, { decision }: PodAnswer): readonly
   return [find('created again now', 'look', `it would be ${word}`)]
 }
 
-function costIn({ created, pods }: Facts, out: CameOut | undefined, { decision }: PodAnswer) {
-  if (created !== undefined && out?.outcome === 'injected') {
-    const { initContainers, containers } = fieldsOrNone(created.spec)
+/** What became of a pod that is there, or what one that is still to come brings along of observers. */
+function cameOutOf({ settings, isCatalogGuessed }: Facts, pod: Fields): CameOut {
+  return cameOut(pod, comparable(settings.catalog, isCatalogGuessed === true, pod))
+}
+
+function costIn(
+  { created, review, pods }: Facts,
+  out: CameOut | undefined,
+  { decision }: PodAnswer,
+) {
+  const carrier = created ?? (decision.outcome === 'injected' ? undefined : review.object)
+  if (carrier !== undefined && out?.outcome === 'injected') {
+    const { initContainers, containers } = fieldsOrNone(fieldsOrNone(carrier).spec)
     const all = [...listOrNone(initContainers), ...listOrNone(containers)].map(fieldsOrNone)
     const ours = all.filter(({ name }) => out.metrics.some((metric) => metric === name))
     return costOf(

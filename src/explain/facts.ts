@@ -34,6 +34,11 @@ export interface Facts {
   readonly namespace: Asked<Fields | undefined>
   /** What rules in the namespace and could not be read, a sentence each. */
   readonly unread: readonly string[]
+  /**
+   * Whether the catalog may be another than the one that the pod was made with: neither the cluster's was
+   * read nor another one named.
+   */
+  readonly isCatalogGuessed?: boolean
   /** Nothing where no cluster was asked. */
   readonly webhook: WebhookFacts | undefined
 }

@@ -1,3 +1,4 @@
+import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
 import { type CameOut, cameOut } from './came-out.ts'
@@ -11,11 +12,18 @@ export interface Likes {
   readonly which: string
 }
 
-/** Puts pods that came out alike together, in the order of the first of each. */
-export function alike(pods: readonly Fields[]): readonly Likes[] {
+/**
+ * Puts pods that came out alike together, in the order of the first of each.
+ *
+ * @param catalogFor the catalog to compare a pod's containers with, if one is known
+ */
+export function alike(
+  pods: readonly Fields[],
+  catalogFor: (pod: Fields) => Catalog | undefined,
+): readonly Likes[] {
   const groups = new Map<string, [Fields, ...Fields[]]>()
   for (const pod of pods) {
-    const word = wordOf(cameOut(pod))
+    const word = wordOf(cameOut(pod, catalogFor(pod)))
     const group = groups.get(word)
     if (group === undefined) groups.set(word, [pod])
     else group.push(pod)
@@ -27,6 +35,8 @@ function wordOf(out: CameOut): string {
   switch (out.outcome) {
     case 'injected':
       return `injected ${out.metrics.join(', ')}, counters ${out.counters}`
+    case 'unverified':
+      return `not verified: ${out.differences.join('; ')}`
     case 'altered':
       return `altered: ${out.problems.join('; ')}`
     case 'left':

@@ -15,16 +15,21 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
   return 'reason' in decision ? decision : undefined
 }
 
-/** Every rule of the decision in order: those before the one that stopped the pod let it pass, those after were not reached. */
+/**
+ * Every rule of the decision in order: those before the one that stopped the pod let it pass, those after were not reached.
+ *
+ * @param isCarrying whether the pod has its observers in its manifest, and the webhook leaves it
+ */
 export function ruleFindings(
   stopped: Stopped | undefined,
   request: Request,
   knowsImages: boolean,
+  isCarrying: boolean,
 ): readonly Finding[] {
   if (stopped?.reason === 'internal-error') return [defect(stopped)]
   const last = RULES.findIndex(({ reasons }) => stopped && reasons.includes(stopped.reason))
   return RULES.map((rule, index) => {
-    if (stopped !== undefined && index === last) return stopFinding(rule.name, stopped)
+    if (stopped !== undefined && index === last) return stopFinding(rule.name, stopped, isCarrying)
     const isReached = last < 0 || index < last
     return isReached ? passed(rule, request, knowsImages) : find(rule.name, 'open', 'not reached')
   })
@@ -37,8 +42,9 @@ function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
 
-/** Observers that ride already are no obstacle. */
-function stopFinding(name: string, { reason, message }: Stopped): Finding {
+/** Observers that are in the pod already are no obstacle, and need nothing from the webhook. */
+function stopFinding(name: string, { reason, message }: Stopped, isCarrying: boolean): Finding {
+  if (isCarrying) return find(name, 'look', message)
   return reason === 'already-injected' ? find(name, 'ok', message) : stop(name, reason, message)
 }
 

@@ -20,7 +20,11 @@ export const RULES: readonly Rule[] = [
   { name: 'hostPID', reasons: ['host-pid'], passed: 'not set' },
   { name: 'system', reasons: ['windows'], passed: 'not Windows' },
   { name: 'request', reasons: ['unknown-metric', 'invalid-option'], passed: 'holds' },
-  { name: 'observers before', reasons: ['already-injected'], passed: 'none rides yet' },
+  {
+    name: 'observers before',
+    reasons: ['already-injected', 'observer-differs'],
+    passed: 'none rides yet',
+  },
   { name: 'creator', reasons: ['operator-conflict'], passed: 'none that breaks' },
   { name: 'target', reasons: ['unknown-target-container'], passed: 'is there' },
   { name: 'names', reasons: ['name-taken'], passed: 'no container has the name of a metric' },

@@ -16,6 +16,14 @@ const container = (name: string, more: Json = {}): Json => ({ name, image: 'app'
 const sidecar = (name: string, more: Json = {}): Json =>
   container(name, { restartPolicy: 'Always', ...more })
 
+/** The observer of the test's catalog, as an earlier round of admission added it. */
+const observer = (more: Json = {}): Json =>
+  sidecar('perf-sysstat', {
+    image: 'registry.example/observer:1',
+    command: ['perf-sysstat'],
+    ...more,
+  })
+
 const DENY = { 'ridealong.dev/on-error': 'deny' }
 const INJECTED = {
   'ridealong.dev/status': JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'] }),
@@ -41,7 +49,11 @@ const CASES: Readonly<Record<Reason, Case>> = {
   'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
   'not-create': { place: { review: { operation: 'UPDATE' } } },
   'already-injected': {
-    spec: { shareProcessNamespace: true, initContainers: [sidecar('perf-sysstat')] },
+    spec: { shareProcessNamespace: true, initContainers: [observer()] },
+    annotations: INJECTED,
+  },
+  'observer-differs': {
+    spec: { shareProcessNamespace: true, initContainers: [observer({ image: 'other:1' })] },
     annotations: INJECTED,
   },
   'mirror-pod': { annotations: { 'kubernetes.io/config.mirror': 'c0ffee' } },
@@ -89,6 +101,9 @@ const WRITTEN: readonly Reason[] = [
 /** The request is wrong or cannot be met. */
 const DENIABLE: readonly Reason[] = [...WRITTEN, 'too-large']
 
+/** The author of the pod is told, and the pod is never refused. */
+const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']
+
 t.test('a pod that asks, and nothing is in the way, is injected', async (t) => {
   const { word, allowed, status, warnings } = rideOf({})
   t.equal(word, 'injected')
@@ -115,7 +130,7 @@ for (const reason of reasons) {
     if (WRITTEN.includes(reason)) {
       t.match(status, { outcome: 'left', reason, message }, 'the status says why')
     }
-    const isTold = DENIABLE.includes(reason) || reason === 'internal-error'
+    const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
     t.equal(warnings.length, isTold ? 1 : 0)
     if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
   })
@@ -513,4 +528,106 @@ t.test('the usual container may be a native sidecar, as kubectl has it', async (
     ({ name }) => name === 'RIDEALONG_TARGET_CONTAINER',
   )
   t.equal(target?.value, 'proxy')
+})
+
+const SHARED = { shareProcessNamespace: true }
+
+t.test('an observer is recognised by its image, its command and its place', async (t) => {
+  const ending = { restartPolicy: undefined, env: [{ name: 'RIDEALONG_MODE', value: 'container' }] }
+  const rows: [string, Json, string][] = [
+    ['as it was added', { initContainers: [observer()] }, 'already-injected'],
+    [
+      'with what other webhooks add and change',
+      {
+        initContainers: [
+          observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
+        ],
+      },
+      'already-injected',
+    ],
+    [
+      'an ordinary container that ends by itself',
+      { containers: [container('app'), observer(ending)] },
+      'already-injected',
+    ],
+    [
+      'an ordinary container that would never end',
+      { containers: [container('app'), observer({ restartPolicy: undefined })] },
+      'observer-differs',
+    ],
+    ['another image', { initContainers: [observer({ image: 'other:1' })] }, 'observer-differs'],
+    ['no image', { initContainers: [observer({ image: undefined })] }, 'observer-differs'],
+    [
+      'another command',
+      { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
+      'observer-differs',
+    ],
+    ['no command', { initContainers: [observer({ command: undefined })] }, 'observer-differs'],
+    ['other args', { initContainers: [observer({ args: ['-x'] })] }, 'observer-differs'],
+  ]
+  for (const [name, spec, word] of rows) {
+    const { word: reason, isPatched } = ride(askingPod({ ...SHARED, ...spec }, INJECTED))
+    t.equal(reason, word, name)
+    t.equal(isPatched, false, `${name}: left as it is`)
+  }
+})
+
+t.test('what is no observer of the catalog is called what it is', async (t) => {
+  const said = (more: Json) =>
+    ride(askingPod({ ...SHARED, initContainers: [observer(more)] }, INJECTED)).message
+  t.equal(
+    said({ image: 'evil.example/x:1' }),
+    'container perf-sysstat runs image "evil.example/x:1", and the catalog\'s image is "registry.example/observer:1"',
+  )
+  t.equal(
+    said({ command: ['sh', '-c', 'echo \u001b[2J'] }),
+    'container perf-sysstat has command "sh -c echo ?[2J", and the catalog\'s is "perf-sysstat"',
+  )
+  t.match(
+    said({ image: 'x'.repeat(1000), command: Array(1e5).fill('x') }),
+    /^.{0,300}$/,
+    'in short',
+  )
+})
+
+t.test('an observer whose image was rewritten gets back what keeps the pod going', async (t) => {
+  const rewritten = observer({ image: 'mirror.example/observer:1', restartPolicy: undefined })
+  const { outcome, pod } = ride(askingPod({ ...SHARED, initContainers: [rewritten] }, INJECTED))
+  t.equal(outcome, 'restored')
+  t.strictSame(pod.spec.initContainers, [{ ...rewritten, restartPolicy: 'Always' }])
+  t.same(
+    JSON.parse(pod.metadata.annotations?.['ridealong.dev/status'] ?? ''),
+    JSON.parse(INJECTED['ridealong.dev/status']),
+  )
+  const setup = observer({ command: ['setup'], restartPolicy: undefined })
+  t.equal(
+    ride(askingPod({ ...SHARED, initContainers: [setup] }, INJECTED)).isPatched,
+    false,
+    'an init container with another command still ends',
+  )
+})
+
+t.test('an observer of another version stays, also where the request is wrong', async (t) => {
+  const spec = { ...SHARED, initContainers: [observer({ image: 'registry.example/observer:0' })] }
+  for (const more of [{ 'ridealong.dev/inject': 'nobody' }, DENY]) {
+    const { word, allowed, isPatched } = ride(askingPod(spec, { ...INJECTED, ...more }))
+    const isWrong = 'ridealong.dev/inject' in more
+    t.equal(word, 'observer-differs', isWrong ? 'wrong' : 'to be refused')
+    t.equal(allowed, true)
+    t.equal(isPatched, false)
+  }
+})
+
+t.test('a status that names an observer which is not there hides nothing', async (t) => {
+  const { word, status } = ride(askingPod({}, INJECTED))
+  t.equal(word, 'injected')
+  t.match(status, { metrics: ['perf-sysstat'], catalog: '3f2a91c0' })
+  const other = ride(
+    askingPod(
+      { initContainers: [sidecar('io-sysstat')] },
+      { 'ridealong.dev/status': JSON.stringify({ outcome: 'injected', metrics: ['io-sysstat'] }) },
+    ),
+  )
+  t.equal(other.word, 'injected')
+  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'only what was verified is named')
 })

@@ -178,7 +178,12 @@ t.test('a status that is forged or broken counts as none', async (t) => {
 
 t.test('what rides already stays when the rest cannot be added', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['io-sysstat'] })
-  const initContainers = ['io-sysstat', 'perf-sysstat'].map((name) => ({ name, image: 'a' }))
+  const image = 'registry.example/observer:1'
+  const initContainers = ['io-sysstat', 'perf-sysstat'].map((name) => ({
+    name,
+    image,
+    command: [name],
+  }))
   const { word, pod } = ride(podOf({ ...BOTH, [KEY]: status }, { initContainers }))
   t.equal(word, 'restored')
   const [ours, theirs] = pod.spec.initContainers ?? []

@@ -47,6 +47,7 @@ export interface Situation extends Place {
   readonly name?: string
   readonly managedFields?: readonly Json[]
   readonly pods?: number
+  readonly isCatalogGuessed?: boolean
 }
 
 /** Explains a pod that would come, or with `created` one that is there. */
@@ -69,6 +70,7 @@ export function explained(pod: unknown, situation: Situation = {}, created?: Jso
     pods: situation.pods ?? 1,
     namespace: { value: namespace },
     unread: [],
+    isCatalogGuessed: situation.isCatalogGuessed === true,
     webhook: situation.webhook && {
       now: NOW,
       configuration: { value: configuration() },

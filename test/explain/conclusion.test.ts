@@ -1,6 +1,6 @@
 import t from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
-import { askingPod, type Json, podOf, ride } from '../core/build.ts'
+import { askingPod, CATALOG, type Json, podOf, ride } from '../core/build.ts'
 import { configuration, explained, type Situation } from './build.ts'
 
 // What keeps the webhook from answering at all, for a pod that is to come and for one that is there.
@@ -245,5 +245,64 @@ t.test("expressions that are not the chart's are not judged", async (t) => {
   t.match(
     findings.find(({ name }) => name === 'matchConditions'),
     { verdict: 'unknown' },
+  )
+})
+
+t.test('a status is compared with the containers that it names', async (t) => {
+  const injected = stored(ride(askingPod()).pod as unknown as Json)
+  const spec = injected.spec as { initContainers: Json[] }
+  const [observer] = spec.initContainers
+  const forged = (change: Json): Json => ({
+    ...injected,
+    spec: { ...spec, initContainers: [{ ...observer, ...change }] },
+  })
+  const evil = forged({ image: 'evil:1', command: ['sh'], env: [] })
+  const told = explained(evil, WELL, evil)
+  t.match(told, {
+    outcome: 'unverified',
+    reason: 'observer-differs',
+    conclusion:
+      /^The pod's status says injected with perf-sysstat, which is not verified: container perf-sysstat runs image "evil:1", and the catalog's image is "registry.example\/observer:1"; has command "sh", and the catalog's is "perf-sysstat"\.$/,
+  })
+  t.equal(told.cost, undefined, 'nothing is said to be an observer')
+  const older = forged({ image: 'registry.example/observer:0' })
+  t.notMatch(JSON.stringify(explained(older, WELL, older)), /forge/, 'nobody is accused')
+  const names = explained(injected, WELL, injected)
+  t.match(
+    names.findings.find(({ name }) => name === 'observers'),
+    { verdict: 'ok' },
+  )
+})
+
+t.test("a status that names the pod's own container does not take it out", async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['app'] })
+  const pod = stored(askingPod({ shareProcessNamespace: true }, { 'ridealong.dev/status': status }))
+  const { outcome, conclusion, findings } = explained(pod, WELL, pod)
+  t.equal(outcome, 'unverified')
+  t.match(conclusion, /container app has the name of no metric of the catalog/)
+  t.notMatch(JSON.stringify(findings), /no list of containers/, 'the pod is explained with it')
+})
+
+t.test('without a catalog that is known, nothing is said to be verified', async (t) => {
+  const injected = stored(ride(askingPod()).pod as unknown as Json)
+  const catalog = { ...CATALOG, revision: '00000000' }
+  const { outcome, conclusion, findings } = explained(
+    injected,
+    { ...WELL, catalog, isCatalogGuessed: true },
+    injected,
+  )
+  t.equal(outcome, 'injected')
+  t.match(
+    conclusion,
+    /^The pod's status says that it was injected with perf-sysstat, which was not/,
+  )
+  t.match(
+    findings.find(({ name }) => name === 'observers'),
+    { verdict: 'unknown' },
+  )
+  t.match(
+    explained(injected, { ...WELL, isCatalogGuessed: true }, injected).conclusion,
+    'The pod was injected with perf-sysstat.',
+    'the revision shows that it is the catalog',
   )
 })

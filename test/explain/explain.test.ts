@@ -3,7 +3,16 @@ import type { Catalog, Metric } from '../../src/core/catalog.ts'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
 import { REMEDIES } from '../../src/explain/causes.ts'
 import { RULES } from '../../src/explain/rules.ts'
-import { askingPod, CATALOG, limitRange, podOf, resourceQuota, ride } from '../core/build.ts'
+import {
+  askingPod,
+  CATALOG,
+  type Json,
+  limitRange,
+  type PodObject,
+  podOf,
+  resourceQuota,
+  ride,
+} from '../core/build.ts'
 import { explained, type Situation } from './build.ts'
 
 interface Case {
@@ -26,6 +35,12 @@ const broken = {
 } as unknown as Metric
 const BROKEN: Catalog = { ...CATALOG, metrics: new Map([['perf-sysstat', broken]]) }
 
+/** The pod with another image in the place of its observer's. */
+function foreign(pod: PodObject): Json {
+  const initContainers = pod.spec.initContainers?.map((one) => ({ ...one, image: 'foreign:1' }))
+  return { ...pod, spec: { ...pod.spec, initContainers } }
+}
+
 /** A pod for every reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { pod: podOf(), sentence: /left: neither the pod nor its namespace asks/ },
@@ -39,6 +54,10 @@ const CASES: Readonly<Record<Reason, Case>> = {
     sentence: /left: only the creation of a pod/,
   },
   'already-injected': { pod: ride(askingPod()).pod, sentence: /carries its observers already/ },
+  'observer-differs': {
+    pod: foreign(ride(askingPod()).pod),
+    sentence: /would be left as it is: container perf-sysstat runs image "foreign:1", and the cat/,
+  },
   'mirror-pod': {
     pod: askingPod({}, { 'kubernetes.io/config.mirror': 'x' }),
     sentence: /left: the pod mirrors a static pod/,
@@ -121,7 +140,8 @@ for (const [reason, { pod, where, sentence }] of Object.entries(CASES)) {
       t.equal(outcome, 'injected')
       return
     }
-    t.match(explanation, { outcome: 'left', reason, remedy: REMEDIES[reason as Reason] })
+    const word = reason === 'observer-differs' ? 'unverified' : 'left'
+    t.match(explanation, { outcome: word, reason, remedy: REMEDIES[reason as Reason] })
     const stops = findings.flatMap((one) => (one.verdict === 'no' ? [one.reason] : []))
     t.strictSame(stops, [reason])
   })
@@ -209,5 +229,51 @@ t.test('a request that its author wants refused is', async (t) => {
     outcome: 'refused',
     reason: 'host-pid',
     conclusion: /would be refused/,
+  })
+})
+
+/** A pod as `inject --metrics` makes it: with its observers, and without the annotation that asks. */
+function carrying(pod: PodObject): Json & { readonly metadata: Json } {
+  const { 'ridealong.dev/inject': _, ...annotations } = pod.metadata.annotations ?? {}
+  return { ...pod, metadata: { ...pod.metadata, annotations } }
+}
+
+t.test('a manifest that brings its observers along is not said to be left', async (t) => {
+  const pod = carrying(ride(askingPod()).pod)
+  const { outcome, conclusion, cost, reason, findings } = explained(pod)
+  t.equal(outcome, 'injected')
+  t.equal(reason, undefined)
+  t.equal(
+    conclusion,
+    'The pod carries perf-sysstat already, from its manifest, and the webhook adds nothing.',
+  )
+  t.match(cost, { pods: 1, limits: { cpu: '100m', memory: '32Mi' } })
+  t.strictSame(
+    findings.filter(({ verdict }) => verdict === 'no'),
+    [],
+  )
+  t.match(
+    findings.find(({ name }) => name === 'asks'),
+    { verdict: 'look', sentence: /neither the pod nor its namespace asks/ },
+  )
+  const absent = { webhook: { configuration: { value: undefined } } }
+  t.equal(explained(pod, absent).outcome, 'injected', 'whether a webhook is there or not')
+  t.equal(explained(pod, { excluded: ['hpc'] }).outcome, 'injected')
+  const more = explained(pod, { annotations: { 'ridealong.dev/inject': 'io-sysstat' } })
+  t.match(more.conclusion, /would be injected with io-sysstat/, 'the webhook may still add others')
+})
+
+t.test('a manifest whose observers are not as inject made them', async (t) => {
+  const pod = ride(askingPod()).pod
+  t.match(explained(carrying(foreign(pod) as unknown as PodObject)), {
+    outcome: 'unverified',
+    reason: 'observer-differs',
+    conclusion: /^The pod's status says injected with perf-sysstat, which is not verified: cont/,
+  })
+  const spec = { ...pod.spec, shareProcessNamespace: undefined }
+  t.match(explained(carrying({ ...pod, spec } as unknown as PodObject)), {
+    outcome: 'left',
+    reason: 'altered',
+    conclusion: /^The manifest's observers are altered: shareProcessNamespace is not true/,
   })
 })

@@ -4,7 +4,7 @@ import { alike } from '../../src/explain/ranks.ts'
 import { readManifests } from '../../src/manifest/read.ts'
 import { resourcesOf } from '../../src/manifest/resources.ts'
 import { templatesOf } from '../../src/manifest/templates.ts'
-import { askingPod, type Json, ride } from '../core/build.ts'
+import { askingPod, CATALOG, type Json, ride } from '../core/build.ts'
 
 const INJECTED = ride(askingPod()).pod as unknown as { metadata: { annotations: Json } } & Json
 const LEFT = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
@@ -29,7 +29,7 @@ t.test('ranks that came out differently are told apart', async (t) => {
     ranked(10),
     ranked(4, ''),
   ]
-  const groups = alike(pods).map(({ which, word }) => `${which}: ${word}`)
+  const groups = alike(pods, () => CATALOG).map(({ which, word }) => `${which}: ${word}`)
   t.strictSame(groups, [
     'ranks 0-2, 5, 10: injected perf-sysstat, counters unknown',
     'rank 3: left: quota',
@@ -39,8 +39,19 @@ t.test('ranks that came out differently are told apart', async (t) => {
 
 t.test('pods without ranks have their names', async (t) => {
   t.strictSame(
-    alike([ranked(undefined), ranked(1)]).map(({ which }) => which),
+    alike([ranked(undefined), ranked(1)], () => CATALOG).map(({ which }) => which),
     ['pod-undefined, pod-1'],
+  )
+})
+
+t.test("a rank whose container is not the catalog's is not hidden among the others", async (t) => {
+  const { spec } = INJECTED as unknown as { spec: { initContainers: readonly Json[] } }
+  const initContainers = spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
+  const forged = { ...ranked(1), spec: { ...spec, initContainers } }
+  const groups = alike([ranked(0), forged, ranked(2)], () => CATALOG)
+  t.match(
+    groups.map(({ which, word }) => `${which}: ${word}`),
+    [/^ranks 0, 2: injected/, /^rank 1: not verified: container perf-sysstat runs image "evil:1"/],
   )
 })
 
