@@ -398,7 +398,7 @@ t.test("the cluster's Pod Security default decides where no label does", async (
   }
   const { message } = rideOf({ spec, place: { podSecurityDefault: 'restricted' } })
   t.match(message, /^namespace "hpc" enforces restricted by the default of the cluster, which/)
-  const metrics = { 'ridealong.dev/inject': 'root-stat' }
+  const metrics = { 'ridealong.dev/inject': 'trace-stat' }
   const labels = { 'ridealong.dev/privilege': 'privileged' }
   const place = { labels, podSecurityDefault: 'baseline' } as const
   t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline refuses too')
