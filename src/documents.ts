@@ -7,8 +7,17 @@ import { readManifests } from './manifest/read.ts'
  * @throws an error that names the file, the document and the line of what is wrong with it
  */
 export async function readDocuments(path: string): Promise<readonly unknown[]> {
-  const manifests = readManifests(path, await readText(path))
-  return manifests.flatMap(({ value }) => (value === null ? [] : [value]))
+  return parseDocuments(path, await readText(path))
+}
+
+/**
+ * Parses the documents of a YAML or JSON text; empty ones are left out.
+ *
+ * @param path names the text in errors
+ * @throws an error that names the path, the document and the line of what is wrong with it
+ */
+export function parseDocuments(path: string, text: string): readonly unknown[] {
+  return readManifests(path, text).flatMap(({ value }) => (value === null ? [] : [value]))
 }
 
 /**

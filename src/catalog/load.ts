@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv, type ErrorObject } from 'ajv'
 import { type Catalog, catalogOf, type MetricDocument, readOption } from '../core/catalog.ts'
 import { fieldsOrNone } from '../core/json.ts'
 import { readSecurityContext } from '../core/pod.ts'
 import { podSecurityProblem } from '../core/pod-security.ts'
-import { readDocuments } from '../documents.ts'
+import { parseDocuments, readText } from '../documents.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 
 /** A catalog document that does not hold: its file, its name where it has one, the place and why. */
@@ -26,6 +26,8 @@ const isMetric = new Ajv({ strict: true, strictRequired: false, strictTypes: fal
 export interface CatalogSources {
   /** A folder of YAML or JSON files with more metrics; a built-in of the same name gives way. */
   readonly folder?: string | undefined
+  /** The same as a folder, of files that were read already: their texts by path. */
+  readonly files?: ReadonlyMap<string, string> | undefined
   /** The image of the built-in metrics' observers, where it is not the published one. */
   readonly observerImage?: string | undefined
 }
@@ -36,22 +38,36 @@ export interface CatalogSources {
  * @throws CatalogError naming the document, the place in it and what is wrong; nothing is taken from
  * a catalog one document of which does not hold
  */
-export async function loadCatalog({ folder, observerImage }: CatalogSources): Promise<Catalog> {
-  const builtIn = await readFolder(BUILT_IN)
+export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
+  const { folder, files, observerImage } = sources
+  const builtIn = readMetrics(await readFolder(BUILT_IN))
   const documents = [
     ...builtIn.map((document) => withImage(document, observerImage)),
-    ...(folder === undefined ? [] : await readFolder(folder)),
+    ...(folder === undefined ? [] : readMetrics(await readFolder(folder))),
+    ...(files === undefined ? [] : readMetrics(files)),
   ]
   const revision = createHash('sha256').update(JSON.stringify(documents)).digest('hex').slice(0, 8)
   return catalogOf(documents, revision)
 }
 
-async function readFolder(folder: string): Promise<MetricDocument[]> {
-  const names = (await readdir(folder)).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort()
+/** The texts of the documents in a folder, by path. */
+async function readFolder(folder: string): Promise<ReadonlyMap<string, string>> {
+  const paths = (await readdir(folder)).map((name) => join(folder, name)).filter(isDocument)
+  const read = async (path: string) => [path, await readText(path).catch(catalogError)] as const
+  return new Map(await Promise.all(paths.map(read)))
+}
+
+/** A mounted ConfigMap has folders beside its documents, whose names begin with dots. */
+function isDocument(path: string): boolean {
+  return /^[^.].*\.ya?ml$/.test(basename(path))
+}
+
+/** @param files texts by path; they are read in the order of their paths */
+function readMetrics(files: ReadonlyMap<string, string>): readonly MetricDocument[] {
   const documents: MetricDocument[] = []
-  for (const name of names) {
-    const path = join(folder, name)
-    for (const value of await readDocuments(path).catch(catalogError)) {
+  const paths = [...files.keys()].filter(isDocument).sort()
+  for (const path of paths) {
+    for (const value of parse(path, files.get(path) ?? '')) {
       const document = readDocument(path, value)
       const twin = documents.find(({ metadata }) => metadata.name === document.metadata.name)
       if (twin !== undefined)
@@ -60,6 +76,14 @@ async function readFolder(folder: string): Promise<MetricDocument[]> {
     }
   }
   return documents
+}
+
+function parse(path: string, text: string): readonly unknown[] {
+  try {
+    return parseDocuments(path, text)
+  } catch (error) {
+    return catalogError(error as Error)
+  }
 }
 
 function catalogError(error: Error): never {
