@@ -39,7 +39,7 @@ function spansIn(page: string): string[] {
 }
 
 /** Commands of npm's own. */
-const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install']
+const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install', 'audit', 'version']
 
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 

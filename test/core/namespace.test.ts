@@ -69,7 +69,7 @@ t.test('each level has its own label', async (t) => {
   }
   t.match(
     readNamespace('hpc', { metadata: { annotations } }),
-    { enforce: 'privileged', privilege: 'restricted' },
+    { enforce: undefined, privilege: 'restricted' },
     'and an annotation is none',
   )
 })
