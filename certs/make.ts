@@ -1,3 +1,4 @@
+// @peculiar/x509 is built on tsyringe, which throws on import unless this is imported before it.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
