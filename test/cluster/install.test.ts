@@ -19,6 +19,7 @@ import {
 } from './helm.ts'
 import { kubectl } from './kubectl.ts'
 import { miniCluster } from './mini-cluster.ts'
+import { replaceAuthority } from './replace-authority.ts'
 import { createNamespace, runningCluster } from './running.ts'
 import { run as runProgram, tools } from './tools.ts'
 import { until } from './until.ts'
@@ -77,6 +78,21 @@ t.test('what one command installs', async (t) => {
     return checkDoctorRights(t, release)
   })
 
+  await t.test('a CA whose key is lost is replaced as the threat model says', async (t) => {
+    const bundle = async () => {
+      const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
+      const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')
+      return Buffer.from(texts[0], 'base64').toString()
+    }
+    const before = await bundle()
+    await replaceAuthority(release)
+    await until('cert-manager writes the new CA', async () => (await bundle()) !== '')
+    const after = await bundle()
+    t.not(after, before)
+    t.equal(after.match(/BEGIN CERTIFICATE/g)?.length, 1, 'the CA before is trusted no more')
+    await until('helm test passes', () => passes(release))
+  })
+
   await t.test('the doctor finds nothing wrong, and says what is when something is', async (t) => {
     await isExamined(t, api, release)
   })
@@ -119,12 +135,7 @@ t.test('what one command installs', async (t) => {
     await helm(release, 'upgrade', [...words, OWN_OBSERVER])
     await until('observers ride again', async () => (await asked()).outcome === 'injected')
     // Each replica hears of it for itself, and helm test asks any of them. It takes away what it left.
-    await until('helm test passes again', () => {
-      return helm(release, 'test').then(
-        (said) => /Phase: +Succeeded/.test(said),
-        () => false,
-      )
-    })
+    await until('helm test passes again', () => passes(release))
   })
 
   await t.test('helm uninstall leaves nothing but the namespace', async (t) => {
@@ -166,6 +177,18 @@ t.test('what one command installs', async (t) => {
     await isGone(t, release)
   })
 })
+
+interface Webhook {
+  readonly clientConfig: { readonly caBundle?: string }
+}
+
+/** Whether `helm test` passes. */
+function passes(release: Release): Promise<boolean> {
+  return helm(release, 'test').then(
+    (said) => /Phase: +Succeeded/.test(said),
+    () => false,
+  )
+}
 
 interface Check {
   readonly name: string
