@@ -5,15 +5,10 @@ import { DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { quote } from './quote.ts'
 import type { Reason } from './reasons.ts'
 import type { Source } from './source.ts'
+import { problemOfTargetCommand } from './target-command.ts'
 
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
 const KNOWN_KEYS: ReadonlySet<string> = new Set([...Object.values(KEYS), STATUS_KEY])
-
-/**
- * Printable text of a sane length: it becomes an environment value of the observer, and a container
- * runtime refuses one that holds a NUL, which would hold the application back.
- */
-const COMMAND_PATTERN = /^[^\p{Cc}\p{Cs}]{1,256}$/u
 
 export const MODES = ['native', 'container'] as const
 export type Mode = (typeof MODES)[number]
@@ -184,8 +179,8 @@ function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] 
 
 function problemOfCommand(annotations: Annotations): Wrong | undefined {
   const pattern = annotations.get(KEYS.targetCommand)
-  if (pattern === undefined || COMMAND_PATTERN.test(pattern)) return undefined
-  return invalid(`${KEYS.targetCommand} must be 1 to 256 printable characters, as "lmp" or "^py.*"`)
+  const problem = pattern === undefined ? undefined : problemOfTargetCommand(pattern)
+  return problem === undefined ? undefined : invalid(`${KEYS.targetCommand} is wrong: ${problem}`)
 }
 
 function readOptions(metric: Metric, annotations: Annotations): AskedMetric | Wrong {

@@ -279,7 +279,7 @@ t.test('mode is native or container', async (t) => {
   }
 })
 
-t.test('a target command is 1 to 256 printable characters', async (t) => {
+t.test('a target command is a regular expression of 1 to 256 printable characters', async (t) => {
   const command = (written: string) =>
     asking({ ...ASKING, 'ridealong.dev/target-command': written })
   const right = ['lmp', '^(lmp|mdrun)$', ' ', 'a b', '\\.x$', 'größe', '🚀', 'x'.repeat(256)]
@@ -304,6 +304,8 @@ t.test('a target command is 1 to 256 printable characters', async (t) => {
     'l\u007fmp',
     'l\u0085mp',
     'l\ud800mp',
+    'lmp(',
+    '((((a{1,255}){1,255}){1,255}){1,255})',
   ]
   for (const written of wrong) {
     const { word, message } = command(written)

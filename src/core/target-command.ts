@@ -1,0 +1,163 @@
+/** Printable text, counted in characters. A container runtime refuses a variable whose value has a NUL. */
+const PRINTABLE = /^[^\p{Cc}\p{Cs}]{1,256}$/u
+
+/** How many characters and brackets a pattern may have when its repetitions are written out. */
+const LARGEST = 256
+/** How deep its parentheses may be nested. */
+const DEEPEST = 32
+/** RE_DUP_MAX of POSIX: the largest number in an interval. */
+const MOST = 255
+
+const ESCAPE = String.raw`\\[\\^$.[\]|()*+?{}]`
+const INTERVAL = String.raw`\{\d{1,3}(?:,\d{0,3})?\}`
+const CLASS = `\\[:(?:${'alpha digit alnum upper lower space blank punct print graph cntrl xdigit'.replaceAll(' ', '|')}):\\]`
+/** Printable ASCII but `-`, `[`, `\` and `]`. */
+const IN_BRACKET = '[ -,.-Z^-~]'
+const ITEM = `(?:${CLASS}|${IN_BRACKET}-${IN_BRACKET}|${IN_BRACKET})`
+const BRACKET = `\\[\\^?(?:[\\]-]${ITEM}*|${ITEM}+)-?\\]`
+const TOKEN = new RegExp(`${ESCAPE}|${INTERVAL}|${BRACKET}|[^]`, 'uy')
+const RANGE = new RegExp(`(${IN_BRACKET})-(${IN_BRACKET})`, 'g')
+
+const WRONG_ESCAPE = 'a \\ must stand before one of \\ ^ $ . [ ] | ( ) * + ? { }'
+const WRONG_BRACKET =
+  'a bracket must be like [a-z_], [^0-9] or [[:alnum:].-], in ASCII and without \\ or an inner [; the character is written \\['
+const WRONG_INTERVAL = `an interval must be {n}, {n,} or {n,m} with numbers up to ${MOST}; the character is written \\{`
+const NOTHING_TO_REPEAT =
+  'a quantifier must follow an ASCII character, a bracket or a group, and no other quantifier; put what it repeats in parentheses'
+const NO_ALTERNATIVE = 'an alternative or group is empty; write ( )? around what may be missing'
+const TOO_LARGE = `with its repetitions written out it has more than ${LARGEST} characters`
+
+/** What was read of a group. A size counts characters and brackets, repetitions written out. */
+interface Group {
+  /** The size of its alternatives but the last. */
+  readonly before: number
+  /** The size of its last alternative but the last item; undefined where the alternative is empty. */
+  readonly alternative: number | undefined
+  /** The size of the last item; undefined where no quantifier may follow. */
+  readonly item: number | undefined
+}
+
+interface Problem {
+  readonly problem: string
+}
+
+const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
+
+/**
+ * Checks the regular expression of `ridealong.dev/target-command`, in time linear in its length.
+ *
+ * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the same
+ * bytes in gawk, with LC_ALL=C, and in Rust's `regex::bytes`, without Unicode and with `.` for every
+ * byte: characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges
+ * and POSIX classes, `( )`, `|`, `^`, `$`, and one of `* + ? {n} {n,} {n,m}` after an ASCII character, a
+ * bracket or a group. A pattern that POSIX leaves undefined is invalid.
+ *
+ * Written out, it has at most 256 characters and brackets. glibc's regcomp copies what is repeated
+ * (posix/regcomp.c, parse_dup_op: `x+` is `xx*`, `x{2,4}` is `xx(x(x)?)?`), so that nested repetitions
+ * would take exponential memory.
+ *
+ * @returns what is wrong and what would be right, or undefined for a valid pattern
+ */
+export function problemOfTargetCommand(pattern: string): string | undefined {
+  if (!PRINTABLE.test(pattern))
+    return 'it must be 1 to 256 printable characters, as "lmp" or "^py.*"'
+  const outer: Group[] = []
+  let group = EMPTY
+  for (let at = 0; at < pattern.length; ) {
+    TOKEN.lastIndex = at
+    const token = TOKEN.exec(pattern)?.[0] ?? pattern.charAt(at)
+    const read = readToken(token, group, outer)
+    if ('problem' in read) {
+      return `${read.problem}, at character ${[...pattern.slice(0, at)].length + 1}`
+    }
+    group = read
+    at += token.length
+  }
+  if (outer.length > 0) return 'a ( has no ); the character is written \\('
+  const whole = endAlternative(group)
+  return 'problem' in whole ? `${whole.problem}, at its end` : undefined
+}
+
+/** Reads a token. `outer` has the groups around this one, the innermost last, and is changed. */
+function readToken(token: string, group: Group, outer: Group[]): Group | Problem {
+  switch (token.charAt(0)) {
+    case '(':
+      outer.push(group)
+      return outer.length > DEEPEST ? { problem: `( is nested more than ${DEEPEST} deep` } : EMPTY
+    case ')':
+      return endGroup(group, outer.pop())
+    case '|':
+      return endAlternative(group)
+    case '^':
+    case '$':
+      return { ...group, alternative: sizeOf(group), item: undefined }
+    case '*':
+    case '+':
+    case '?':
+    case '{':
+      return repeat(group, token)
+    case '[':
+      return isBracket(token) ? addItem(group, 1) : { problem: WRONG_BRACKET }
+    case '\\':
+      return token.length > 1 ? addItem(group, 1) : { problem: WRONG_ESCAPE }
+    default:
+      return addCharacter(group, token)
+  }
+}
+
+function sizeOf({ alternative = 0, item = 0 }: Group): number {
+  return alternative + item
+}
+
+function addItem(group: Group, item: number): Group | Problem {
+  const added = { ...group, alternative: sizeOf(group), item }
+  return added.before + sizeOf(added) > LARGEST ? { problem: TOO_LARGE } : added
+}
+
+/** Adds a character. One of several bytes is no item: a quantifier would repeat the last byte in gawk. */
+function addCharacter(group: Group, character: string): Group | Problem {
+  const added = addItem(group, 1)
+  if ('problem' in added || character <= '~') return added
+  return { ...added, alternative: sizeOf(added), item: undefined }
+}
+
+function repeat(group: Group, quantifier: string): Group | Problem {
+  if (group.item === undefined) return { problem: NOTHING_TO_REPEAT }
+  const copies = copiesOf(quantifier)
+  if (copies === undefined) return { problem: WRONG_INTERVAL }
+  const repeated = addItem({ ...group, item: undefined }, group.item * copies)
+  return 'problem' in repeated
+    ? repeated
+    : { ...repeated, alternative: sizeOf(repeated), item: undefined }
+}
+
+/** How often a quantifier writes an item; undefined for an interval that is wrong. */
+function copiesOf(quantifier: string): number | undefined {
+  if (quantifier.startsWith('{')) return copiesOfInterval(quantifier)
+  return quantifier === '+' ? 2 : 1
+}
+
+function copiesOfInterval(interval: string): number | undefined {
+  const [, least = '', most = least] = /^\{(\d+)(?:,(\d+)?)?\}$/.exec(interval) ?? []
+  const isAscending = least !== '' && Number(least) <= Number(most)
+  if (!isAscending || Number(most) > MOST) return undefined
+  return interval.endsWith(',}') ? Number(least) + 1 : Math.max(Number(most), 1)
+}
+
+/** Whether a token is a bracket whose ranges ascend. Rust reads `&&`, `--` and `~~` as operators. */
+function isBracket(token: string): boolean {
+  if (token.length === 1 || /&&|--|~~/.test(token)) return false
+  const ranges = token.replaceAll(/\[:[a-z]+:\]/g, '').matchAll(RANGE)
+  return [...ranges].every(([, from = '', to = '']) => from <= to)
+}
+
+function endAlternative(group: Group): Group | Problem {
+  if (group.alternative === undefined) return { problem: NO_ALTERNATIVE }
+  return { before: group.before + sizeOf(group), alternative: undefined, item: undefined }
+}
+
+function endGroup(group: Group, outer: Group | undefined): Group | Problem {
+  if (outer === undefined) return { problem: 'a ) has no (; the character is written \\)' }
+  const whole = endAlternative(group)
+  return 'problem' in whole ? whole : addItem(outer, whole.before)
+}
