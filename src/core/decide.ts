@@ -116,9 +116,11 @@ function leaveDifferent(different: readonly Difference[]): Left {
   return leave('observer-differs', different.map(({ sentence }) => sentence).join('; '))
 }
 
+/** The first container of each name: Kubernetes refuses a pod that has a second one. */
 function strippedOf(pod: Pod, present: readonly string[]): Stripped {
+  const missing = new Set(present)
   return pod.initContainers.flatMap(({ name, restartsAlways }, place) =>
-    present.includes(name) && !restartsAlways ? [place] : [],
+    missing.delete(name) && !restartsAlways ? [place] : [],
   )
 }
 
@@ -159,10 +161,15 @@ function findTarget({ targetContainer }: Asked, pod: Pod): Container | undefined
   return targetContainer === undefined ? (found ?? pod.containers[0]) : found
 }
 
+/** How many containers a message names. */
+const MOST_NAMED = 8
+
 function unknownTarget({ onError, targetContainer = '' }: Asked, pod: Pod): Left | Denied {
-  const known = lastingContainers(pod).map(({ name }) => quote(name))
+  const names = lastingContainers(pod).map(({ name }) => name)
+  const known = names.slice(0, MOST_NAMED).map(quote).join(', ')
+  const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : ''
   const wanted = `${KEYS.targetContainer} names ${quote(targetContainer)}`
-  const message = `${wanted}; the pod has ${known.join(', ')}`
+  const message = `${wanted}; the pod has ${known}${others}`
   return refuse(onError, 'unknown-target-container', message)
 }
 

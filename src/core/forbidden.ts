@@ -10,6 +10,7 @@ import { quotaProblem } from './quota-problem.ts'
 import { quote } from './quote.ts'
 import type { Reason } from './reasons.ts'
 import type { Mode, OnError } from './request.ts'
+import { ruledResources } from './ruled-resources.ts'
 
 interface Problem {
   readonly reason: Reason
@@ -80,7 +81,7 @@ function resourceProblem(
 ): Problem | undefined {
   if (limitRanges.length === 0 && quotas.length === 0) return undefined
   const defaults = limitRanges.map((limitRange) => limitRange.defaults)
-  const before = loadOf(pod, defaults)
+  const before = loadOf(pod, defaults, ruledResources(limitRanges, quotas))
   const ours = observerLoads(observers, mode, defaults)
   const after = { ...before, containers: [...before.containers, ...ours] }
   const outside = limitRangeProblem(limitRanges, after, ours) ?? filledProblem(after, ours)

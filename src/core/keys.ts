@@ -24,3 +24,9 @@ export const ENFORCE_LABEL = 'pod-security.kubernetes.io/enforce'
 export const MIRROR_KEY = 'kubernetes.io/config.mirror'
 export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container'
 export const COMPLETION_INDEX_KEY = 'batch.kubernetes.io/job-completion-index'
+
+/**
+ * The bytes of UTF-8 that all annotations of an object take at most, keys and values together
+ * (kubernetes v1.36 apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB).
+ */
+export const ANNOTATIONS_LIMIT = 256 * 1024

@@ -20,13 +20,17 @@ export function limitRangeProblem(
   load: Load,
   observers: readonly ContainerLoad[],
 ): string | undefined {
-  const pod = podTotal(load)
+  const isOfPods = limitRanges.some(({ bounds }) => bounds.some(({ type }) => type === 'Pod'))
+  const pod = isOfPods ? podTotal(load) : NOTHING
   for (const limitRange of limitRanges) {
     const problem = scarceGift(limitRange, observers) ?? refusal(limitRange, pod, observers)
     if (problem !== undefined) return `LimitRange ${quote(limitRange.name)}: ${problem}`
   }
   return undefined
 }
+
+/** Where no bound is of the sum over a pod. */
+const NOTHING: Resources = { requests: NO_AMOUNTS, limits: NO_AMOUNTS }
 
 /**
  * What LimitRanger sums up over a pod: overhead is no part of it, and of `spec.resources` processor
@@ -79,17 +83,15 @@ function scarceGift(
  * and validatePodResourceConsistency.
  */
 export function filledProblem(load: Load, observers: readonly ContainerLoad[]): string | undefined {
-  const { requests, limits } = load.podLevel ?? NOTHING
+  const { podLevel } = load
   for (const observer of observers) {
-    const problem = aboveLimits(observer, limits)
+    const problem = aboveLimits(observer, podLevel?.limits ?? NO_AMOUNTS)
     if (problem !== undefined) return `a LimitRange gives ${observer.name} ${problem}`
   }
-  const above = firstAbove(sumOf(load, 'requests'), requests)
+  const above = podLevel && firstAbove(sumOf(load, 'requests'), podLevel.requests)
   if (above === undefined) return undefined
   return `with what a LimitRange gives the observers, requests of ${above} pass the pod's`
 }
-
-const NOTHING: Resources = { requests: NO_AMOUNTS, limits: NO_AMOUNTS }
 
 function aboveLimits(
   { requests, limits, isInit }: ContainerLoad,

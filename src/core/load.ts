@@ -1,7 +1,8 @@
-import { type Amounts, filled, greater, NO_AMOUNTS, plus, readAmounts } from './amounts.ts'
+import { type Amounts, filled, greatest, readAmounts, sum } from './amounts.ts'
 import type { Observer } from './decision.ts'
 import { type Fields, fieldsOf, fieldsOrNone } from './json.ts'
 import type { Container, Pod } from './pod.ts'
+import { readQuantity } from './quantity.ts'
 import type { Mode } from './request.ts'
 
 /** Requests and limits, of a container or of a pod. */
@@ -24,24 +25,51 @@ export interface Load {
   readonly containers: readonly ContainerLoad[]
   /** The pod-level `spec.resources`, where the pod has any. */
   readonly podLevel: Resources | undefined
+  /** Whether `spec.resources` sets anything that pods can set (helpers.go, IsPodLevelResourcesSet). */
+  readonly isSetByPod: boolean
   /** What the RuntimeClass adds. */
   readonly overhead: Amounts
 }
 
-/** What a pod asks for as it came. */
-export function loadOf(pod: Pod, defaults: readonly Resources[]): Load {
-  const resources = fieldsOf(pod.spec.resources)
-  return {
-    containers: [
-      ...pod.containers.map((container) => containerLoad(container, false, defaults)),
-      ...pod.initContainers.map((container) => containerLoad(container, true, defaults)),
-    ],
-    podLevel: resources && {
-      requests: readAmounts(fieldsOrNone(resources.requests)),
-      limits: readAmounts(fieldsOrNone(resources.limits)),
-    },
-    overhead: readAmounts(fieldsOrNone(pod.spec.overhead)),
+/**
+ * Reads the resources of a pod as it came.
+ *
+ * @param defaults of the LimitRanges
+ * @param names the resources to read: a pod may name any number of others, which no rule is about
+ */
+export function loadOf(
+  pod: Pod,
+  defaults: readonly Resources[],
+  names?: ReadonlySet<string>,
+): Load {
+  const read = (list: unknown) => readAmounts(fieldsOrNone(list), names)
+  const load = (isInit: boolean) => (container: Container) => {
+    const { requests, limits } = container
+    const own = { requests: read(requests), limits: read(limits) }
+    return containerLoad(container, isInit, own, defaults)
   }
+  const { resources, overhead } = pod.spec
+  const { requests, limits } = fieldsOrNone(resources)
+  return {
+    containers: [...pod.containers.map(load(false)), ...pod.initContainers.map(load(true))],
+    podLevel: fieldsOf(resources) && { requests: read(requests), limits: read(limits) },
+    isSetByPod: [requests, limits].map(fieldsOrNone).some(setsPodResource),
+    overhead: read(overhead),
+  }
+}
+
+function setsPodResource(list: Fields): boolean {
+  return Object.keys(list).some((name) => {
+    return isPodResource(name) && readQuantity(list[name]) !== undefined
+  })
+}
+
+/**
+ * Whether a pod can set a resource for all its containers together: k8s.io/component-helpers v0.36
+ * resource/helpers.go, IsSupportedPodLevelResource.
+ */
+export function isPodResource(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')
 }
 
 /** What the observers ask for, as the last containers of a pod. */
@@ -53,13 +81,12 @@ export function observerLoads(
   return observers.map(({ metric: { name }, resources }) => {
     const { requests, limits } = fieldsOrNone(resources)
     const restartsAlways = mode === 'native'
-    const container = { name, restartsAlways, requests: listOf(requests), limits: listOf(limits) }
-    return containerLoad(container, restartsAlways, defaults)
+    const own = {
+      requests: readAmounts(fieldsOrNone(requests)),
+      limits: readAmounts(fieldsOrNone(limits)),
+    }
+    return containerLoad({ name, restartsAlways }, restartsAlways, own, defaults)
   })
-}
-
-function listOf(list: unknown): Fields {
-  return fieldsOrNone(list)
 }
 
 /**
@@ -68,19 +95,18 @@ function listOf(list: unknown): Fields {
  * after them (plugin/pkg/admission/limitranger/admission.go, mergeContainerResources).
  */
 function containerLoad(
-  container: Pick<Container, 'name' | 'restartsAlways' | 'requests' | 'limits'>,
+  { name, restartsAlways }: Pick<Container, 'name' | 'restartsAlways'>,
   isInit: boolean,
+  own: Resources,
   defaults: readonly Resources[],
 ): ContainerLoad {
-  const { name, restartsAlways } = container
-  const own = readAmounts(container.limits)
-  const requested = filled(readAmounts(container.requests), own)
+  const requested = filled(own.requests, own.limits)
   return {
     name,
     isInit,
     isSidecar: isInit && restartsAlways,
     requests: defaults.reduce((list, { requests }) => filled(list, requests), requested),
-    limits: defaults.reduce((list, { limits }) => filled(list, limits), own),
+    limits: defaults.reduce((list, { limits }) => filled(list, limits), own.limits),
   }
 }
 
@@ -93,20 +119,25 @@ function containerLoad(
  */
 export function sumOf({ containers }: Load, kind: keyof Resources): Amounts {
   const running = containers.filter(({ isInit, isSidecar }) => !isInit || isSidecar)
-  const together = running.map((container) => container[kind]).reduce(plus, NO_AMOUNTS)
-  return greater(together, mostAtStart(containers, kind))
+  const together = sum(running.map((container) => container[kind]))
+  return greatest([together, mostAtStart(containers, kind)])
 }
 
-/** The most that an init container asks for with the sidecars that have started before it. */
+/**
+ * The most that an init container asks for with the sidecars that have started before it. Of the
+ * resources that a container does not ask for, the sidecars' sum was compared when it last grew.
+ */
 function mostAtStart(containers: readonly ContainerLoad[], kind: keyof Resources): Amounts {
-  let sidecars = NO_AMOUNTS
-  let most = NO_AMOUNTS
-  for (const container of containers.filter(({ isInit }) => isInit)) {
-    const amounts = plus(sidecars, container[kind])
-    if (container.isSidecar) sidecars = amounts
-    most = greater(most, amounts)
-  }
-  return most
+  const sidecars = new Map<string, bigint>()
+  const starts = containers
+    .filter(({ isInit }) => isInit)
+    .map((container) => {
+      const start = new Map<string, bigint>()
+      for (const [name, own] of container[kind]) start.set(name, own + (sidecars.get(name) ?? 0n))
+      if (container.isSidecar) for (const [name, amount] of start) sidecars.set(name, amount)
+      return start
+    })
+  return greatest(starts)
 }
 
 /** A pod's sum with what its `spec.resources` says instead, of the resources that may be in there. */

@@ -98,9 +98,9 @@ function sketchOf(object: unknown, { stripped }: Plan): Fields {
 
 /** A new list; the containers that will be edited are new too. */
 function copy(containers: readonly unknown[], edited: readonly number[]): unknown[] {
-  return containers.map((container, place) => {
-    return edited.includes(place) ? { ...fieldsOf(container) } : container
-  })
+  const copied = [...containers]
+  for (const place of edited) copied[place] = { ...fieldsOf(containers[place]) }
+  return copied
 }
 
 function endsWith(after: unknown, before: unknown, added: readonly Fields[]): boolean {

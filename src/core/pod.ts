@@ -70,6 +70,8 @@ export function readPod(
   const parts = readParts(object)
   if ('problem' in parts) return parts
   const { metadata, spec, initContainers, containers } = parts
+  const restartPolicy = textOf(spec.restartPolicy) ?? 'Always'
+  if (restartPolicy.length > LONGEST_NAME) return { problem: 'spec.restartPolicy is too long' }
   return {
     size,
     name: textOf(metadata.name || metadata.generateName) ?? '',
@@ -81,7 +83,7 @@ export function readPod(
     os: readOs(spec),
     shareProcessNamespace: readSharing(spec.shareProcessNamespace),
     automountServiceAccountToken: spec.automountServiceAccountToken !== false,
-    restartPolicy: textOf(spec.restartPolicy) ?? 'Always',
+    restartPolicy,
     hasVolumes: Array.isArray(spec.volumes),
     hasInitContainers: Array.isArray(spec.initContainers),
     hasResources: hasResources(spec.resources),
@@ -116,8 +118,19 @@ interface Parts extends Pick<Pod, 'initContainers' | 'containers'> {
   readonly spec: Fields
 }
 
+/**
+ * Kubernetes can store no pod with more containers. Its client of etcd sends at most 2 MiB
+ * (go.etcd.io/etcd/client/v3 options.go, defaultMaxCallSendMsgSize), and a container with the fields
+ * that are required or defaulted takes at least 38 bytes of that (kubernetes v1.36
+ * staging/src/k8s.io/api/core/v1/generated.proto, Container).
+ */
+const MOST_CONTAINERS = 2 ** 16
+
+/** A name is a DNS label (validation.go, validateContainerCommon, ValidateDNS1123Label). */
+const LONGEST_NAME = 63
+
 function readContainers(value: unknown): Container[] | undefined {
-  if (!Array.isArray(value ?? [])) return undefined
+  if (!Array.isArray(value ?? []) || listOrNone(value).length > MOST_CONTAINERS) return undefined
   const containers = listOrNone(value).map(readContainer)
   return containers.every((container) => container !== undefined) ? containers : undefined
 }
@@ -125,7 +138,7 @@ function readContainers(value: unknown): Container[] | undefined {
 function readContainer(value: unknown): Container | undefined {
   const container = fieldsOf(value)
   const name = textOf(container?.name)
-  if (container === undefined || name === undefined) return undefined
+  if (container === undefined || name === undefined || name.length > LONGEST_NAME) return undefined
   const resources = fieldsOrNone(container.resources)
   return {
     name,
@@ -138,20 +151,36 @@ function readContainer(value: unknown): Container | undefined {
 
 /** Reads a SecurityContext or PodSecurityContext; what it does not say is undefined or empty. */
 export function readSecurityContext(value: unknown): SecurityContext {
-  const context = fieldsOrNone(value)
+  const context = fieldsOf(value)
+  return context === undefined ? NO_CONTEXT : readContext(context)
+}
+
+function readContext(context: Fields): SecurityContext {
   const capabilities = fieldsOrNone(context.capabilities)
   return {
     runAsUser: idOf(context.runAsUser),
     runAsGroup: idOf(context.runAsGroup),
     runAsNonRoot: flagOf(context.runAsNonRoot),
     privileged: context.privileged === true,
-    addedCapabilities: readNames(capabilities.add),
-    droppedCapabilities: readNames(capabilities.drop),
+    addedCapabilities: readCapabilities(capabilities.add),
+    droppedCapabilities: readCapabilities(capabilities.drop),
   }
 }
 
-function readNames(value: unknown): readonly string[] {
-  return listOrNone(value).filter((name) => typeof name === 'string')
+/** Shared by all containers without one. */
+const NO_CONTEXT = readContext({})
+
+/** Container runtimes compare names of capabilities with those of linux/capability.h. */
+const CAPABILITY = /^[A-Z_]{1,32}$/i
+
+/** The capabilities of a list, each once. What cannot be the name of one has no effect anywhere. */
+function readCapabilities(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return []
+  const names = new Set<string>()
+  for (const name of value) {
+    if (typeof name === 'string' && CAPABILITY.test(name)) names.add(name)
+  }
+  return [...names]
 }
 
 function readOwner(value: unknown): Owner | undefined {

@@ -4,7 +4,7 @@ import type { ContainerLoad, Load } from './load.ts'
 import { writeQuantity } from './quantity.ts'
 import type { Quota } from './quota.ts'
 import { isInScope } from './quota-scope.ts'
-import { isBestEffort, isSetByPod, usageOf } from './quota-usage.ts'
+import { isBestEffort, usageOf } from './quota-usage.ts'
 import { quote } from './quote.ts'
 
 /** A pod as it came and as it would be with its observers. */
@@ -30,8 +30,10 @@ export interface Change {
  */
 export function quotaProblem(quotas: readonly Quota[], change: Change): string | undefined {
   const usage = { before: usageOf(change.before), after: usageOf(change.after) }
-  for (const quota of quotas.filter((quota) => counts(quota, change.spec, change.after))) {
-    const isNew = !counts(quota, change.spec, change.before)
+  const wasBestEffort = isBestEffort(change.before)
+  const staysBestEffort = isBestEffort(change.after)
+  for (const quota of quotas.filter((quota) => counts(quota, change.spec, staysBestEffort))) {
+    const isNew = !counts(quota, change.spec, wasBestEffort)
     const demanded = isNew ? change.after.containers : change.observers
     const problem =
       unspecified(quota, change.after, demanded) ??
@@ -41,8 +43,8 @@ export function quotaProblem(quotas: readonly Quota[], change: Change): string |
   return undefined
 }
 
-function counts({ scopes }: Quota, spec: Fields, load: Load): boolean {
-  return scopes.every((scope) => isInScope(scope, spec, isBestEffort(load)))
+function counts({ scopes }: Quota, spec: Fields, isBestEffort: boolean): boolean {
+  return scopes.every((scope) => isInScope(scope, spec, isBestEffort))
 }
 
 /** What a pod uses more of than it did. */
@@ -65,7 +67,7 @@ function unspecified(
   load: Load,
   containers: readonly ContainerLoad[],
 ): string | undefined {
-  if (isSetByPod(load)) return undefined
+  if (load.isSetByPod) return undefined
   for (const [demand, kind, name] of DEMANDED) {
     const silent = containers.find((container) => hard.has(demand) && !container[kind].has(name))
     if (silent !== undefined) {

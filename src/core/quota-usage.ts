@@ -1,6 +1,5 @@
-import type { Amounts } from './amounts.ts'
-import { plus } from './amounts.ts'
-import { type Load, type Resources, sumOf, withPodLevel } from './load.ts'
+import { type Amounts, sum } from './amounts.ts'
+import { isPodResource, type Load, type Resources, sumOf, withPodLevel } from './load.ts'
 
 /** A pod, and any object, in 10^-12 units. */
 const ONE = 10n ** 12n
@@ -30,12 +29,12 @@ export function usageOf(load: Load): Amounts {
 }
 
 function requestsOf(load: Load): Amounts {
-  const sum = sumOf(load, 'requests')
-  return plus(withPodLevel(sum, load.podLevel?.requests, isOfPods), load.overhead)
+  const requests = sumOf(load, 'requests')
+  return sum([withPodLevel(requests, load.podLevel?.requests, isPodResource), load.overhead])
 }
 
 function limitsOf(load: Load): Amounts {
-  const limits = withPodLevel(sumOf(load, 'limits'), load.podLevel?.limits, isOfPods)
+  const limits = withPodLevel(sumOf(load, 'limits'), load.podLevel?.limits, isPodResource)
   // Overhead comes to a limit that is there, and makes none.
   return new Map(
     [...limits].map(([name, limit]) => [name, limit && limit + overheadOf(load, name)]),
@@ -44,17 +43,6 @@ function limitsOf(load: Load): Amounts {
 
 function overheadOf({ overhead }: Load, name: string): bigint {
   return overhead.get(name) ?? 0n
-}
-
-/** Whether a pod can say of itself how much it has of a resource, for all its containers. */
-function isOfPods(name: string): boolean {
-  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')
-}
-
-/** Whether a pod's own `spec.resources` says anything (helpers.go, IsPodLevelResourcesSet). */
-export function isSetByPod({ podLevel }: Load): boolean {
-  const lists: readonly Amounts[] = podLevel ? [podLevel.requests, podLevel.limits] : []
-  return lists.some((list) => [...list.keys()].some(isOfPods))
 }
 
 /**

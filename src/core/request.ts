@@ -1,7 +1,7 @@
 import { type Catalog, type Metric, readOption } from './catalog.ts'
 import { type EnvVar, plain } from './environment.ts'
 import type { Fields } from './json.ts'
-import { DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
+import { ANNOTATIONS_LIMIT, DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { quote } from './quote.ts'
 import type { Reason } from './reasons.ts'
 import type { Source } from './source.ts'
@@ -64,11 +64,13 @@ export function readPodAnnotations(
   return known.size < mentions ? readAnnotations(annotations) : known
 }
 
+/** Kubernetes refuses an object with a longer value, so none is searched, split or compared. */
 function pick(annotations: Fields | undefined, keys: Iterable<string>): Annotations {
   const picked = new Map<string, string>()
   for (const key of keys) {
     const value = annotations?.[key]
-    if (typeof value === 'string') picked.set(key, value)
+    if (typeof value !== 'string' || value.length > ANNOTATIONS_LIMIT) continue
+    picked.set(key, value)
   }
   return picked
 }

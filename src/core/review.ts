@@ -5,6 +5,9 @@ import { type Source, UNKNOWN_SOURCE } from './source.ts'
 /** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
 export const API_VERSION = 'admission.k8s.io/v1'
 
+/** The apiserver makes a UUID, of 36 characters; the answer repeats it. */
+const LONGEST_UID = 256
+
 /** The request of an AdmissionReview: what the apiserver asks. */
 export interface Review {
   readonly source: Source
@@ -33,7 +36,7 @@ export function readReview(
   if (review.kind !== 'AdmissionReview') return { problem: 'kind must be "AdmissionReview"' }
   if (review.apiVersion !== API_VERSION) return { problem: `apiVersion must be "${API_VERSION}"` }
   const request = fieldsOrNone(review.request)
-  const uid = textOf(request.uid)
+  const uid = readUid(request.uid)
   const operation = textOf(request.operation)
   if (!uid || !operation) return { problem: 'request must have uid and operation' }
   const metadata = fieldsOrNone(fieldsOrNone(request.object).metadata)
@@ -48,6 +51,12 @@ export function readReview(
     object: request.object,
     oldObject: request.oldObject,
   }
+}
+
+/** The uid; nothing for one that is longer than any apiserver makes it. */
+function readUid(value: unknown): string | undefined {
+  const uid = textOf(value)
+  return uid !== undefined && uid.length <= LONGEST_UID ? uid : undefined
 }
 
 /**

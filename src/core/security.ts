@@ -90,6 +90,7 @@ export function startable(own: Fields, pod: Pod): Fields {
  * adds, as far as every runtime grants it anyway; a stronger target stays hidden.
  */
 function capabilitiesLike(target: SecurityContext): Fields | undefined {
+  if (dropsTooMany(target)) return { drop: ['ALL'] }
   const drop = target.droppedCapabilities
   const add = target.addedCapabilities.filter((name) => BASELINE_CAPABILITIES.has(name))
   if (drop.length + add.length === 0) return undefined
@@ -138,6 +139,16 @@ function mayTraceAnyone(observer: SecurityContext): boolean {
 }
 
 /** Whether a container's root holds capabilities that an observer's root does not. */
-function isStronger({ privileged, addedCapabilities }: SecurityContext): boolean {
-  return privileged || addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
+function isStronger(target: SecurityContext): boolean {
+  const { privileged, addedCapabilities } = target
+  const isAbove = addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
+  return privileged || isAbove || dropsTooMany(target)
+}
+
+/** A set of capabilities has 64 bits (include/linux/capability.h, kernel_cap_t), and ALL is a word. */
+const MOST_CAPABILITIES = 65
+
+/** Whether a container drops more names than there can be capabilities, too many to repeat. */
+function dropsTooMany({ droppedCapabilities }: SecurityContext): boolean {
+  return droppedCapabilities.length > MOST_CAPABILITIES
 }

@@ -1,12 +1,9 @@
 import { type Fields, fieldsOf, listOrNone } from './json.ts'
-import { STATUS_KEY } from './keys.ts'
+import { ANNOTATIONS_LIMIT, STATUS_KEY } from './keys.ts'
 import type { Pod } from './pod.ts'
 
 /** The most bytes that the status annotation takes. */
 const LONGEST_STATUS = 512
-
-/** Kubernetes allows so many bytes of keys and values (apimachinery api/validation/objectmeta.go). */
-const ANNOTATIONS_LIMIT = 256 * 1024
 
 /** The names of the observers that an earlier round of admission added, by the pod's own status. */
 export function injectedBefore(annotations: Fields | undefined): readonly string[] {
@@ -59,16 +56,23 @@ function cutStatus(reason: string, message: string): string {
 /** Whether a pod's annotations still fit with others added: bytes of UTF-8, keys and values together. */
 export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {
   // No character of JSON takes more than three bytes of UTF-8: most pods need no closer look.
-  const isSmall = size * 3 + bytesOf(added) <= ANNOTATIONS_LIMIT
-  return isSmall || bytesOf({ ...annotations, ...added }) <= ANNOTATIONS_LIMIT
+  const needed = bytesOf(added)
+  return (
+    size * 3 + needed <= ANNOTATIONS_LIMIT ||
+    needed + bytesOf(annotations, added) <= ANNOTATIONS_LIMIT
+  )
 }
 
 type AnnotatedPod = Pick<Pod, 'annotations' | 'size'>
 
-function bytesOf(annotations: Fields): number {
-  const encoder = new TextEncoder()
-  return Object.entries(annotations).reduce((sum, [key, value]) => {
-    const text = typeof value === 'string' ? value : ''
-    return sum + encoder.encode(key).length + encoder.encode(text).length
-  }, 0)
+/** The bytes of annotations, without those that are replaced; counted no further than the limit. */
+function bytesOf(annotations: Fields | undefined, replaced: Fields = {}): number {
+  let bytes = 0
+  for (const key of Object.keys(annotations ?? {})) {
+    if (Object.hasOwn(replaced, key)) continue
+    const value = annotations?.[key]
+    bytes += Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0)
+    if (bytes > ANNOTATIONS_LIMIT) break
+  }
+  return bytes
 }

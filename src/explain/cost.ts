@@ -1,4 +1,4 @@
-import { type Amounts, plus, readAmounts } from '../core/amounts.ts'
+import { type Amounts, readAmounts, sum } from '../core/amounts.ts'
 import { type Fields, fieldsOrNone } from '../core/json.ts'
 import { writeQuantity } from '../core/quantity.ts'
 
@@ -17,14 +17,11 @@ export interface Cost {
  */
 export function costOf(resources: readonly unknown[], pods: number | undefined): Cost {
   const times = BigInt(pods ?? 1)
-  const sum = (kind: 'requests' | 'limits') =>
-    written(
-      resources
-        .map((one) => readAmounts(fieldsOrNone(fieldsOrNone(one)[kind])))
-        .reduce(plus, new Map()),
-      times,
-    )
-  return { pods, requests: sum('requests'), limits: sum('limits') }
+  const total = (kind: 'requests' | 'limits') => {
+    const lists = resources.map((one) => readAmounts(fieldsOrNone(fieldsOrNone(one)[kind])))
+    return written(sum(lists), times)
+  }
+  return { pods, requests: total('requests'), limits: total('limits') }
 }
 
 function written(amounts: Amounts, times: bigint): Record<string, string> {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { filled, greater, plus, readAmounts, unreadableIn } from '../../src/core/amounts.ts'
+import { filled, greatest, readAmounts, sum, unreadableIn } from '../../src/core/amounts.ts'
 
 const written = { cpu: '100m', memory: 1024, 'example.com/gpu': '1' }
 const UNIT = 10n ** 12n
@@ -33,9 +33,9 @@ const sorted = (amounts: ReadonlyMap<string, bigint>) => [...amounts].sort()
 t.test('lists are filled, summed and compared by resource, and not edited', async (t) => {
   const rows = [
     [filled(a, b), 5n],
-    [plus(a, b), 8n],
-    [greater(a, b), 5n],
-    [greater(b, a), 5n],
+    [sum([a, b]), 8n],
+    [greatest([a, b]), 5n],
+    [greatest([b, a]), 5n],
     [filled(b, a), 3n],
   ] as const
   for (const [amounts, memory] of rows) {

@@ -631,3 +631,28 @@ t.test('a status that names an observer which is not there hides nothing', async
   t.equal(other.word, 'injected')
   t.strictSame(other.status?.metrics, ['perf-sysstat'], 'only what was verified is named')
 })
+
+t.test('a message names at most eight containers', async (t) => {
+  const messageOf = (count: number) => {
+    const containers = Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image: 'a' }))
+    const absent = { 'ridealong.dev/target-container': 'absent' }
+    return ride(askingPod({ containers }, absent)).message
+  }
+  t.match(messageOf(8), /; the pod has "c0", .*, "c7"$/)
+  t.match(messageOf(2000), /; the pod has "c0", .*, "c7" and 1992 others$/)
+})
+
+t.test(
+  'of containers with the name of a stripped observer the first gets its policy',
+  async (t) => {
+    const stripped = observer({ restartPolicy: undefined })
+    const pod = askingPod({ initContainers: [stripped, stripped, stripped] }, INJECTED)
+    const { word, pod: restored } = ride(pod)
+    t.equal(word, 'restored')
+    t.strictSame(
+      restored.spec.initContainers?.map(({ restartPolicy }) => restartPolicy),
+      ['Always', undefined, undefined],
+      'Kubernetes refuses the others',
+    )
+  },
+)

@@ -74,3 +74,28 @@ t.test('a pod has resources and overhead of its own where it says so', async (t)
   t.strictSame([podLevel?.limits.get('cpu'), podLevel?.requests.size], [1000n * MILLI, 0])
   t.equal(overhead.get('cpu'), 250n * MILLI)
 })
+
+t.test('resources that no rule mentions are not read, however many a pod names', async (t) => {
+  let read = 0
+  const list = () => {
+    const others = Array.from({ length: 1000 }, (_, i) => [
+      `example.com/r${i}`,
+      {
+        enumerable: true,
+        get() {
+          read += 1
+          return '1'
+        },
+      },
+    ])
+    return Object.defineProperties({ cpu: '1' }, Object.fromEntries(others))
+  }
+  const resources = { requests: list(), limits: list() }
+  const spec = { containers: [{ name: 'a', resources }], resources, overhead: list() }
+  const pod = readPod({ metadata: {}, spec })
+  if ('problem' in pod) throw new Error(pod.problem)
+  const load = loadOf(pod, [], new Set(['cpu']))
+  t.strictSame([...sumOf(load, 'limits')], [['cpu', 1000n * MILLI]])
+  t.strictSame([...load.overhead.keys()], ['cpu'])
+  t.equal(read, 0)
+})

@@ -201,3 +201,24 @@ t.test('a security context is read as far as it makes sense', async (t) => {
   t.equal(readSecurityContext({ runAsNonRoot: false }).runAsNonRoot, false)
   t.equal(readSecurityContext({ privileged: 'true' }).privileged, false)
 })
+
+t.test('a pod that Kubernetes cannot have is not read any further', async (t) => {
+  const containers = (count: number) => Array.from({ length: count }, () => ({ name: 'c' }))
+  const problemOf = (spec: Json) => {
+    const pod = readPod({ metadata: {}, spec: { containers: [{ name: 'app' }], ...spec } })
+    return 'problem' in pod ? pod.problem : undefined
+  }
+  t.equal(problemOf({ containers: containers(2 ** 16) }), undefined)
+  t.match(problemOf({ containers: containers(2 ** 16 + 1) }), 'spec.containers')
+  t.match(problemOf({ initContainers: containers(2 ** 16 + 1) }), 'spec.initContainers')
+  t.equal(problemOf({ containers: [{ name: 'x'.repeat(63) }] }), undefined)
+  t.match(problemOf({ containers: [{ name: 'x'.repeat(64) }] }), 'spec.containers')
+  t.equal(problemOf({ restartPolicy: 'x'.repeat(63) }), undefined, 'one of a later version')
+  t.match(problemOf({ restartPolicy: 'x'.repeat(64) }), 'spec.restartPolicy')
+})
+
+t.test('a capability counts once, and other text is no capability', async (t) => {
+  const drop = ['NET_RAW', 'ALL', 'NET_RAW', 'cap_chown', '', 'A'.repeat(33), 'KILL!', 'É', 7]
+  const { droppedCapabilities } = readSecurityContext({ capabilities: { drop } })
+  t.strictSame(droppedCapabilities, ['NET_RAW', 'ALL', 'cap_chown'])
+})

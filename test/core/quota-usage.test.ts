@@ -2,7 +2,7 @@ import t from 'tap'
 import { loadOf } from '../../src/core/load.ts'
 import { readPod } from '../../src/core/pod.ts'
 import { writeQuantity } from '../../src/core/quantity.ts'
-import { isBestEffort, isSetByPod, usageOf } from '../../src/core/quota-usage.ts'
+import { isBestEffort, usageOf } from '../../src/core/quota-usage.ts'
 import type { Json } from './build.ts'
 
 const read = (resources: Json, more: Json = {}) => {
@@ -59,7 +59,7 @@ t.test('a pod sets resources itself with what pods can set', async (t) => {
     [{ limits: { 'example.com/gpu': '1' } }, false],
   ]
   for (const [resources, isSet] of rows) {
-    t.equal(isSetByPod(read({}, { resources })), isSet, JSON.stringify(resources))
+    t.equal(read({}, { resources }).isSetByPod, isSet, JSON.stringify(resources))
   }
 })
 

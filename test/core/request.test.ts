@@ -417,3 +417,11 @@ t.test('a request is a value: nothing, wrong or asked', async (t) => {
     targetCommand: undefined,
   })
 })
+
+t.test('a value longer than all annotations may be together is not looked at', async (t) => {
+  const limit = 256 * 1024
+  const inject = 'perf-sysstat'
+  const read = readAnnotations({ 'ridealong.dev/inject': inject.padEnd(limit) })
+  t.equal(read.get('ridealong.dev/inject')?.trim(), inject)
+  t.equal(readAnnotations({ 'ridealong.dev/inject': inject.padEnd(limit + 1) }).size, 0)
+})

@@ -108,3 +108,9 @@ t.test('a pod leaves it to its namespace unless it has an inject of its own', as
     t.equal(leaves(metadata), true)
   }
 })
+
+t.test('a uid that no apiserver makes is none, since the answer would repeat it', async (t) => {
+  const longest = 'x'.repeat(256)
+  t.match(readReview(envelope({ ...REQUEST, uid: longest })), { uid: longest })
+  t.match(readReview(envelope({ ...REQUEST, uid: `${longest}x` })), { problem: /uid/ })
+})

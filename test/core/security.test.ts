@@ -362,3 +362,15 @@ t.test('two observers that can read different things can read unknown', async (t
   t.equal(counters('root-stat'), 'no-io')
   t.equal(counters('perf-sysstat,root-stat'), 'unknown')
 })
+
+t.test('a target that drops more names than there are capabilities is not repeated', async (t) => {
+  const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
+  const dropping = (drop: readonly string[]) =>
+    ride(pod({ runAsUser: 0, runAsGroup: 0, capabilities: { drop } }))
+  const few = dropping(names.slice(1, 66))
+  t.strictSame(perfOf(few).securityContext?.capabilities, { drop: names.slice(1, 66) })
+  t.equal(few.status?.counters, 'all')
+  const many = dropping(names)
+  t.strictSame(perfOf(many).securityContext?.capabilities, { drop: ['ALL'] })
+  t.equal(many.status?.counters, 'no-io', 'the target may have what the observer lacks')
+})
