@@ -1,27 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { run } from './cli/command.ts'
+import { run } from '../cli/command.ts'
+import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
 // The commands that the documents show. Those that need no cluster run, as they stand, in a folder
 // with the files that they name. Those that need one must be accepted and fail only for want of it.
 
-const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
-
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'charts/ridealong/README.md',
-  ...readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-]
-
-const textOf = (page: string) => readFileSync(join(REPOSITORY, page), 'utf8')
 
 /** The commands in the console blocks of a page: a line after `$ `, and those that a `\` continues. */
 function commandsIn(page: string): string[] {
@@ -92,7 +80,7 @@ function shell(folder: string, command: string) {
   return { status, stderr }
 }
 
-for (const page of pages) {
+for (const page of PAGES) {
   const commands = commandsIn(page).filter(isOurs)
   if (commands.length === 0) continue
   t.test(`the commands of ${page} do what they say`, async (t) => {
@@ -113,7 +101,7 @@ for (const page of pages) {
 
 t.test('the npm scripts that the documents name exist', async (t) => {
   const { scripts } = JSON.parse(textOf('package.json'))
-  const lines = pages.flatMap((page) => [...commandsIn(page), ...spansIn(page)])
+  const lines = PAGES.flatMap((page) => [...commandsIn(page), ...spansIn(page)])
   const named = lines.flatMap((line) => [...line.matchAll(/npm (?:run )?([\w:-]+)/g)])
   const names = named.map(([, name = '']) => name).filter((name) => !NPM_ITSELF.includes(name))
   t.ok(names.length > 10, `${names.length} are named`)
@@ -122,7 +110,7 @@ t.test('the npm scripts that the documents name exist', async (t) => {
 
 t.test('the verbs and options in the sentences of the documents exist', async (t) => {
   const help = new Map<string, string>()
-  for (const span of pages.flatMap(spansIn).filter(isOurs)) {
+  for (const span of PAGES.flatMap(spansIn).filter(isOurs)) {
     const [, verb = '', ...words] = span.split(' ')
     if (verb === 'VERB') continue
     if (!help.has(verb)) help.set(verb, (await run([verb, '--help'])).out)

@@ -1,19 +1,16 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
-import { REASONS, type Reason } from '../src/core/reasons.ts'
-import { readLog } from '../src/log/read.ts'
-import { run } from './cli/command.ts'
-import { observer, podOf } from './observers/pod.ts'
-import { observerTests } from './observers/prerequisites.ts'
+import { REASONS, type Reason } from '../../src/core/reasons.ts'
+import { readLog } from '../../src/log/read.ts'
+import { run } from '../cli/command.ts'
+import { observer, podOf } from '../observers/pod.ts'
+import { observerTests } from '../observers/prerequisites.ts'
+import { REPOSITORY, textOf } from './pages.ts'
 
 // The samples in the README are parts of one real run, docs/examples, and look like what the
 // program prints today. `npm run docs:images` makes them anew.
 
-const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
-const textOf = (path: string) => readFileSync(join(REPOSITORY, path), 'utf8')
 const README = textOf('README.md')
 const LOG = textOf('docs/examples/perf-sysstat.log')
 

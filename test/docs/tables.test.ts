@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { KEYS } from '../src/core/keys.ts'
-import { REASONS } from '../src/core/reasons.ts'
-import { REMEDIES } from '../src/explain/causes.ts'
+import { KEYS } from '../../src/core/keys.ts'
+import { REASONS } from '../../src/core/reasons.ts'
+import { REMEDIES } from '../../src/explain/causes.ts'
+import { textOf } from './pages.ts'
 
-const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const README = textOf('README.md')
 
-const REASONS_PAGE = readFileSync(new URL('../docs/reasons.md', import.meta.url), 'utf8')
+const REASONS_PAGE = textOf('docs/reasons.md')
+const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
 
 /** The rows of the table that begins with a header, cell by cell. */
 function rowsUnder(header: string, page = README): string[][] {
@@ -42,7 +43,7 @@ t.test('the README lists every annotation that people write, and options besides
 })
 
 t.test('the README builds and pushes the images of this version before it installs them', (t) => {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const { version } = JSON.parse(textOf('package.json'))
   const places = [
     'docker build',
     `/$target:${version} .`,
@@ -60,10 +61,7 @@ t.test('the README builds and pushes the images of this version before it instal
 })
 
 t.test('troubleshooting says of every reason what to do, and of each in its place', async (t) => {
-  const path = new URL('../docs/troubleshooting.md', import.meta.url)
-  const [, written = '', silent = ''] = readFileSync(path, 'utf8').split(
-    /^## The(?:re is| annotation) .*$/m,
-  )
+  const [, written = '', silent = ''] = TROUBLESHOOTING.split(/^## The(?:re is| annotation) .*$/m)
   const reasonsOf = (text: string) =>
     [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, word]) => word)
   const known = Object.entries(REASONS)
@@ -74,8 +72,7 @@ t.test('troubleshooting says of every reason what to do, and of each in its plac
 })
 
 t.test('what explain says to do is what troubleshooting says', async (t) => {
-  const path = new URL('../docs/troubleshooting.md', import.meta.url)
-  const rows = [...readFileSync(path, 'utf8').matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
+  const rows = [...TROUBLESHOOTING.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
   const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
   const written = rows.map(([, reason, remedy = '']) => [reason, plain(remedy)])
   t.strictSame(Object.fromEntries(written), REMEDIES)

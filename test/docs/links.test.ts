@@ -1,0 +1,39 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { PAGES, REPOSITORY, textOf } from './pages.ts'
+
+/** Where the links and images of a page lead, other pages' addresses left out. */
+function targetsIn(page: string): string[] {
+  const prose = textOf(page).replaceAll(/^```.*?^```$/gms, '')
+  const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+  return targets.filter((target) => !/^[a-z]+:/.test(target))
+}
+
+/** The anchors that GitHub makes of a page's headings. */
+function anchorsIn(page: string): string[] {
+  const headings = [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+t.test('every link leads to a file of the repository, and to a heading in it', async (t) => {
+  for (const page of PAGES) {
+    for (const target of targetsIn(page)) {
+      const [file = '', anchor] = target.split('#')
+      const path = file === '' ? page : join(dirname(page), file)
+      t.ok(existsSync(join(REPOSITORY, path)), `${page}: ${target}`)
+      if (anchor !== undefined) t.ok(anchorsIn(path).includes(anchor), `${page}: ${target}`)
+    }
+  }
+})
+
+t.test('the map of the documentation lists every page', async (t) => {
+  const listed = targetsIn('docs/README.md')
+  const own = readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md'))
+  for (const page of own.filter((name) => name !== 'README.md')) t.ok(listed.includes(page), page)
+})
