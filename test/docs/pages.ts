@@ -8,6 +8,7 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   'charts/ridealong/README.md',
   ...readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
