@@ -80,6 +80,23 @@ t.test('Helm 3 renders the same objects as Helm 4', { skip }, (t) => {
   t.end()
 })
 
+t.test('only the right to try a pod is outside of the namespace of the release', { skip }, (t) => {
+  const placed = objectsOf(render(EVERYTHING)).map(({ kind, metadata }) => {
+    const { name, namespace } = fieldsOrNone(metadata)
+    return { kind, name, namespace }
+  })
+  const isInRelease = ({ namespace }: { readonly namespace: unknown }) =>
+    namespace === 'ridealong-system'
+  t.ok(placed.filter(isInRelease).length > 10)
+  t.strictSame(
+    placed.filter((one) => one.namespace !== undefined && !isInRelease(one)),
+    ['Role', 'RoleBinding'].map((kind) => {
+      return { kind, name: 'ridealong-doctor', namespace: 'default' }
+    }),
+  )
+  t.end()
+})
+
 t.test("every branch of every template does what the chart's own tests say", { skip }, (t) => {
   const { code, out, err } = run(PROGRAMS['helm-unittest'], ['--strict', CHART])
   t.equal(code, 0, out + err)
