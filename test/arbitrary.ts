@@ -626,3 +626,86 @@ function withoutNew(object: Json, other: unknown): Json {
     }),
   )
 }
+
+/** A list or a map in a pod, and an entry of it; there can be thousands. */
+const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])[] = [
+  ['spec.containers', (i) => ({ name: `c${i}`, resources: { limits: { [`a/${i}`]: '1' } } })],
+  ['spec.containers', (i) => ({ name: 'main', resources: { requests: { cpu: `${i}m` } } })],
+  ['spec.initContainers', (i) => ({ name: `c${i}`, resources: { requests: { cpu: `${i}m` } } })],
+  ['spec.initContainers', (i) => ({ name: `c${i}`, restartPolicy: 'Always' })],
+  ['spec.initContainers', () => ({ name: 'perf-sysstat' })],
+  [
+    'spec.containers.0.securityContext.capabilities.drop',
+    (i) => ({ '': `C${'D'.repeat(i % 40)}` }),
+  ],
+  ['spec.containers.0.resources.limits', (i) => ({ [`a/${i}`]: '1' })],
+  ['spec.containers.0.resources.requests', (i) => ({ [`hugepages-${i}`]: `${i}Mi` })],
+  ['spec.resources.limits', (i) => ({ [`hugepages-${i}`]: '1Mi' })],
+  ['spec.overhead', (i) => ({ [`a/${i}`]: '1' })],
+  ['spec.volumes', (i) => ({ name: `v${i}` })],
+  ['spec.nodeSelector', (i) => ({ [`k${i}`]: '' })],
+  ['metadata.annotations', (i) => ({ [`perf-sysstat.ridealong.dev/o${i}`]: '1' })],
+  ['metadata.annotations', (i) => ({ [`m${i}.ridealong.dev/rate`]: '1' })],
+  ['metadata.annotations', (i) => ({ [`example.com/a${i}`]: 'é' })],
+  ['metadata.labels', (i) => ({ [`l${i}`]: '' })],
+  ['metadata.ownerReferences', (i) => ({ kind: 'Job', name: `j${i}`, controller: i % 7 === 6 })],
+]
+
+/** A text in a pod that can be of any length. */
+const LONG_TEXTS = [
+  'metadata.name',
+  'metadata.annotations.ridealong\\.dev/inject',
+  'metadata.annotations.ridealong\\.dev/target-command',
+  'metadata.annotations.ridealong\\.dev/status',
+  'metadata.labels.app',
+  'spec.restartPolicy',
+  'spec.containers.0.name',
+  'spec.containers.0.image',
+  'spec.containers.0.resources.limits.cpu',
+] as const
+
+/** Reviews of pods with thousands of entries somewhere, a text of a megabyte, or wrong types too. */
+export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
+  const dice = new Dice(throws)
+  const count = dice.pick(100, 1000, 3000, 10_000)
+  const [path, entry] = dice.pick(...CROWDS)
+  const place = dice.seldom(6, ...LONG_TEXTS)
+  const text = dice.pick('x', 'é', '"', '$', 'x,', '9', '[', '.ridealong.dev/').repeat(count)
+  const { body, namespace } = callOf(dice, 'anything')
+  const request = mapOf(body.request)
+  const entries = Array.from({ length: count }, (_, i) => entry(i))
+  const crowded = change(request.object, keysOf(path), (value) => swell(path, value, entries))
+  const object = place === undefined ? crowded : change(crowded, keysOf(place), () => text)
+  return { body: { ...body, request: { ...request, object } }, namespace }
+})
+
+/** Ordinary, hostile and nonsensical reviews, as an attacker may mix them. */
+export const attacks: fc.Arbitrary<Call> = fc.oneof(
+  { weight: 120, arbitrary: calls() },
+  { weight: 79, arbitrary: nonsense },
+  { weight: 1, arbitrary: crowds },
+)
+
+/** The keys of a path, in which `\.` is a dot of a key. */
+function keysOf(path: string): readonly string[] {
+  return path.split(/(?<!\\)\./).map((key) => key.replaceAll('\\.', '.'))
+}
+
+function swell(path: string, value: unknown, entries: readonly Json[]): unknown {
+  if (path.endsWith('.drop')) return entries.flatMap((entry) => Object.values(entry))
+  const isList = /containers$|initContainers$|volumes$|ownerReferences$/.test(path)
+  if (isList) return [...(Array.isArray(value) ? value : []), ...entries]
+  return Object.assign({}, mapOf(value), ...entries)
+}
+
+/** The value with another one at the end of a path, which is made where it is not there. */
+function change(
+  value: unknown,
+  [key, ...rest]: readonly string[],
+  make: (value: unknown) => unknown,
+): unknown {
+  if (key === undefined) return make(value)
+  if (!Array.isArray(value))
+    return { ...mapOf(value), [key]: change(mapOf(value)[key], rest, make) }
+  return value.map((item, place) => (`${place}` === key ? change(item, rest, make) : item))
+}

@@ -8,6 +8,7 @@ import { readNamespace } from '../src/core/namespace.ts'
 import { readReview } from '../src/core/review.ts'
 import { sourceOf } from '../src/core/source.ts'
 import {
+  attacks,
   bodies,
   type Call,
   calls,
@@ -20,6 +21,8 @@ import {
   nonsense,
   withoutObservers,
 } from './arbitrary.ts'
+import { survive } from './attack.ts'
+import { RULES } from './bench/adversarial.ts'
 
 // Metrics of every privilege: what an administrator may add to the built-in ones.
 const folder = t.testdir({
@@ -316,5 +319,13 @@ t.test('nonsense instead of an AdmissionReview or a Namespace is read or refused
     const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
     if ('problem' in review) assert.notEqual(review.problem, '')
     else assert.equal(answerPod(review, settings).response.response.uid, review.uid)
+  })
+})
+
+t.test('hostile reviews are answered in little time and space, and nothing is lost', async () => {
+  let inRules = false
+  always(attacks, 3_000, (call) => {
+    inRules = !inRules
+    survive(call, inRules ? RULES : { limitRanges: [], resourceQuotas: [] })
   })
 })

@@ -5,7 +5,7 @@
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { benchHandler } from './handler.ts'
-import { benchServer } from './server.ts'
+import { benchHostileServer, benchServer } from './server.ts'
 
 const RECORDING = fileURLToPath(
   new URL('../cases/flux-minicluster-rank0/review.json', import.meta.url),
@@ -19,3 +19,7 @@ print('The answer beyond parsing, median:')
 await benchHandler(RECORDING, print)
 print('\nReviews over HTTPS on one core, against a bare node:https server:')
 await benchServer(RECORDING, NAMESPACES, print)
+print('\nHostile reviews over HTTPS, in a namespace with a LimitRange and quotas:')
+const beyond = await benchHostileServer(RECORDING, print)
+print(`${beyond} beyond a bound`)
+if (beyond > 0) process.exitCode = 1

@@ -8,6 +8,7 @@ import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 import { readRecording } from '../../src/cli/recording.ts'
 import { answererOf } from '../../src/cli/settings.ts'
 import { median } from './handler.ts'
+import { benchHostile, writeRules } from './hostile.ts'
 import { load } from './load.ts'
 
 /** As many as the apiserver keeps open to one webhook (client-go transport: idle connections per host). */
@@ -19,7 +20,8 @@ const TURN_SECONDS = 4
 const OURS = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 const FLOOR = fileURLToPath(new URL('floor.ts', import.meta.url))
 
-interface Contender {
+/** A server to be called. */
+export interface Contender {
   readonly name: string
   readonly port: number
   readonly process: ChildProcess
@@ -98,6 +100,30 @@ async function startFloor(folder: string): Promise<Contender> {
   const port = await freePort()
   const files = ['tls.crt', 'tls.key', 'answer.json'].map((name) => join(folder, name))
   return started('floor', port, [FLOOR, `${port}`, ...files])
+}
+
+/**
+ * Prints how hostile reviews fare with our server, in a process of its own.
+ *
+ * @param ordinary a recorded AdmissionReview, sent meanwhile
+ * @returns how many rows are beyond a bound
+ */
+export async function benchHostileServer(
+  ordinary: string,
+  print: (line: string) => void,
+): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-bench-'))
+  const authority = await makeAuthority()
+  await writeKeyPair(folder, authority, { names: ['localhost'] })
+  const contenders: Contender[] = []
+  try {
+    const ours = await startOurs(folder, await writeRules(folder))
+    contenders.push(ours)
+    return await benchHostile(ours, authority.ca, ordinary, print)
+  } finally {
+    for (const { process: child } of contenders) child.kill('SIGKILL')
+    await rm(folder, { recursive: true })
+  }
 }
 
 async function startOurs(folder: string, namespaces: string): Promise<Contender> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { withoutManagedFields } from '../../webhook/body.ts'
+import { readBody, withoutManagedFields } from '../../webhook/body.ts'
 
 /** Text full of what the search looks for, and of what could mislead it. */
 const TEXTS = fc
@@ -43,4 +43,22 @@ t.test('the managedFields that an apiserver writes are left out', async (t) => {
   t.ok(review.request.object.metadata.managedFields.length > 0, 'there are some')
   review.request.object.metadata.managedFields = []
   t.strictSame(read, review)
+})
+
+t.test('a body with more levels than Go decodes is no AdmissionReview', async (t) => {
+  const review = (value: string) =>
+    `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
+    `"operation":"CREATE","object":${value},"x":"${'x'.repeat(300_000)}"}}`
+  const lists = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const objects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
+  const refusal = { message: /levels/, code: 'NOT_A_REVIEW' }
+  // Two of the levels are the review and its request.
+  t.equal(readBody(review(lists(9_998))).uid, 'a')
+  t.equal(readBody(review(objects(9_998))).uid, 'a')
+  t.throws(() => readBody(review(lists(9_999))), refusal)
+  t.throws(() => readBody(review(objects(9_999))), refusal)
+  t.throws(() => readBody(review(lists(3_000_000))), refusal)
+  t.equal(readBody(review(`[${'[],'.repeat(20_000)}{}]`)).uid, 'a', 'wide is not deep')
+  t.equal(readBody(review(JSON.stringify('[{"\\'.repeat(20_000)))).uid, 'a', 'text is not JSON')
+  t.throws(() => readBody(review('"').slice(0, -1)), { code: 'NOT_JSON' })
 })
