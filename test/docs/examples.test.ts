@@ -22,11 +22,9 @@ function blocks(language: string): string[] {
 
 const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) ?? '')
 
-/** The observer's lines in the README: below the command that prints them. */
-const SHOWN_LINES = blocks('console')
-  .filter((text) => text.includes('-c perf-sysstat\n...'))
-  .flatMap((text) => text.trimEnd().split('\n').slice(1))
-  .filter((line) => line !== '...')
+/** The observer's output in the README, below the command that prints it; `...` separates parts. */
+const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c perf-sysstat\n'))
+const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
 t.test('the pod in the README is one of the run', async (t) => {
   t.has(parse(textOf('docs/examples/lammps-pod.yaml')), SHOWN_POD)
@@ -38,8 +36,8 @@ t.test('the observer in the README is the one that is added today', async (t) =>
 })
 
 t.test('the output in the README is of the run', async (t) => {
-  t.ok(SHOWN_LINES.length >= 3)
-  t.ok(LOG.includes(`${SHOWN_LINES.join('\n')}\n`), 'one line after another')
+  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'six lines')
+  for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), part)
   const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
   t.match(README, `kubectl logs ${name} -n hpc`)
 })
@@ -56,6 +54,7 @@ t.test('an observer prints the same lines today', observerTests(), async (t) => 
   const { run } = await podOf(t)
   const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 5'])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+    POD_NAME: 'lammps-0',
     RIDEALONG_TARGET_CONTAINER: 'lammps',
     RIDEALONG_TARGET_COMMAND: 'lmp',
     RIDEALONG_OPTION_RATE: '1',
@@ -67,14 +66,22 @@ t.test('an observer prints the same lines today', observerTests(), async (t) => 
   t.strictSame(shapeOf(watching.log()), shapeOf(LOG))
 })
 
-/** The first timepoint of a log: its headers, and the columns of each row in their order. */
+/**
+ * The first timepoint of a log, its closing marker and its summary: the headers, and in place of each row
+ * its columns in their order.
+ */
 function shapeOf(log: string): unknown[] {
   const [, timepoint = ''] = log.split('METRICS OPERATOR TIMEPOINT\n')
-  return timepoint
-    .trimEnd()
-    .split('\n')
-    .filter((line) => !line.startsWith('METRICS OPERATOR'))
-    .map((line) => (line.startsWith('[') ? Object.keys(JSON.parse(line)[0]) : line))
+  const [, ending = ''] = log.split('METRICS OPERATOR COLLECTION END\n')
+  const lines = [timepoint, ending].flatMap((part) => part.trimEnd().split('\n'))
+  return lines
+    .filter((line) => !line.startsWith('METRICS OPERATOR') && !line.startsWith('ridealong: '))
+    .map((line) => (/^[[{]/.test(line) ? columnsOf(JSON.parse(line)) : line))
+}
+
+/** The columns of a section, which are those of its first row, or of a line of the summary. */
+function columnsOf(rows: readonly object[] | object): string[] {
+  return Object.keys(Array.isArray(rows) ? (rows[0] ?? {}) : rows)
 }
 
 t.test('a status in the documents has the message of its reason', async (t) => {
