@@ -1,4 +1,4 @@
-import { fieldsOrNone, textOf } from '../core/json.ts'
+import { fieldsOrNone } from '../core/json.ts'
 import { METADATA } from './redact-metadata.ts'
 import { fields, items, type Redaction, taken, values } from './redaction.ts'
 
@@ -15,9 +15,13 @@ const command: Redaction = (list) => {
   return list.map((word, place) => (place === 0 && isProgram ? word : taken(word)))
 }
 
-/** Our own variables, in a pod that was injected before, repeat annotations that are kept. */
+/** The values of RIDEALONG_MODE that src/core/plan.ts writes; decisions read them again. */
+const MODES: readonly unknown[] = ['native', 'container']
+
+/** A name that begins like ours proves nothing: only a value that we wrote stays. */
 const variable: Redaction = (entry) => {
-  const isOurs = textOf(fieldsOrNone(entry).name)?.startsWith('RIDEALONG_')
+  const { name, value } = fieldsOrNone(entry)
+  const isOurs = name === 'RIDEALONG_MODE' && MODES.includes(value)
   return isOurs ? entry : fields({ value: taken })(entry)
 }
 

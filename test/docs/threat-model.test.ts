@@ -1,0 +1,21 @@
+import t from 'tap'
+import { textOf } from './pages.ts'
+
+/** Whether a Markdown text links to a test; that every link leads somewhere is tested for all documents. */
+function namesTest(text: string): boolean {
+  return /\]\([^)]+(\.test\.ts|_test\.yaml)\)/.test(text)
+}
+
+t.test('the threat model answers each of the 18 threats', async (t) => {
+  const rows = [...textOf('docs/threat-model.md').matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm)]
+  t.strictSame(
+    rows.map(([, number]) => Number(number)),
+    Array.from({ length: 18 }, (_, index) => index + 1),
+  )
+  // What no webhook can prevent: these rows say what an administrator does.
+  const untested = rows.filter(([, , , answer = '']) => !namesTest(answer))
+  t.strictSame(
+    untested.map(([, number]) => Number(number)),
+    [5, 6, 16, 17],
+  )
+})
