@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, podOf } from './pod.ts'
+import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse } from './prerequisites.ts'
 
 const ENDING = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
@@ -56,21 +56,33 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
 for (const [title, argv, env, line] of CASES) {
   t.test(
     `${title}: a clear line, the closing marker, and the application untouched`,
-    { ...observerTests(), timeout: 60_000 },
+    observerTests(),
     async (t) => {
       const { run } = await podOf(t)
-      const app = await run('app', ['sh', '-c', 'sleep 4; exit 7'])
+      const app = await run('app', [
+        'sh',
+        '-c',
+        'trap "kill \\$!; exit 7" USR1; echo ready; sleep 600 >/dev/null 2>&1 & wait',
+      ])
+      await until(app, /ready/)
       const watching = await run('perf-sysstat', argv, { ...env, ...ENDING })
-      t.equal(await watching.ended, 0)
-      t.match(watching.log(), line)
-      if (!title.includes('full')) t.strictSame(parse('perf-sysstat', watching.log()).data, [])
       const native = await run('perf-sysstat', argv, env)
-      await sleep(1500)
-      process.kill(native.pid, 0)
+      for (const one of [watching, native]) {
+        await until(one, line)
+        t.match(one.log(), line)
+      }
+      // A full disk alone ends nothing.
+      const isFull = title.includes('full')
+      if (!isFull) t.equal(await watching.ended, 0)
+      app.signal('SIGUSR1')
       t.equal(await app.ended, 7)
+      t.equal(await watching.ended, 0)
+      if (!isFull) t.strictSame(parse('perf-sysstat', watching.log()).data, [])
+      await sleep(500)
+      process.kill(native.pid, 0)
       native.signal('SIGTERM')
       t.equal(await native.ended, 0, 'a native sidecar stays until it is told')
-      if (!title.includes('full')) t.match(native.log(), 'METRICS OPERATOR COLLECTION END')
+      if (!isFull) t.match(native.log(), 'METRICS OPERATOR COLLECTION END')
     },
   )
 }

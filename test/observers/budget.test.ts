@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, podOf } from './pod.ts'
+import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
 // Two hours at the default rate are 720 intervals; here a timepoint of 64 processes is wanted every 0.1 s for a
@@ -10,7 +9,7 @@ const MEBIBYTE = 1 << 20
 
 t.test(
   'a run that is too long for its log gets a longer interval, and its log is whole',
-  { ...observerTests(), timeout: 120_000 },
+  observerTests(),
   async (t) => {
     const { run } = await podOf(t)
     await run('app', [
@@ -23,7 +22,7 @@ t.test(
       RIDEALONG_OPTION_RATE: '0.1',
       RIDEALONG_OPTION_MAX_LOG: '1',
     })
-    await sleep(40_000)
+    await until(watching, /the log has no room for more timepoints/)
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
     const log = watching.log()

@@ -2,24 +2,28 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
-const options = { ...observerTests(), timeout: 180_000 }
+const options = observerTests()
 const TARGET = { RIDEALONG_TARGET_CONTAINER: 'app' }
 
 const FORKS = `
 import os, time
 for _ in range(999):
     if os.fork() == 0: time.sleep(600)
+print('forked', flush=True)
 time.sleep(600)`
 
 t.test('a thousand processes have a row each, and an end', options, async (t) => {
   const { run } = await podOf(t)
-  await run('app', ['python3', '-c', FORKS])
+  const app = await run('app', ['python3', '-c', FORKS])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...TARGET,
     RIDEALONG_OPTION_RATE: '1',
-    RIDEALONG_OPTION_MAX_LOG: '16',
+    RIDEALONG_OPTION_MAX_LOG: '64',
   })
-  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  // A timepoint has no rows of processes that are younger than a tenth of a second.
+  await until(app, /forked/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
@@ -37,15 +41,20 @@ t.test('a thousand processes have a row each, and an end', options, async (t) =>
 const ZOMBIES = `
 import os, time
 for _ in range(20):
-    if os.fork() == 0: os._exit(0)
+    pid = os.fork()
+    if pid == 0: os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+print('forked', flush=True)
 time.sleep(600)`
 
 t.test('zombies have rows without memory', options, async (t) => {
   const { run } = await podOf(t)
-  await run('app', ['python3', '-c', ZOMBIES])
+  const app = await run('app', ['python3', '-c', ZOMBIES])
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  await until(app, /forked/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.pagefaults_task ?? []
@@ -53,20 +62,25 @@ t.test('zombies have rows without memory', options, async (t) => {
   t.equal(rows.filter(({ rss }) => Number(rss) > 0).length, 1)
 })
 
-/** Ends a program, and starts another under the id that it had. */
+/** When it gets SIGUSR1, ends a program, and starts another under the id that it had. */
 const SUCCESSION = `
+trap : USR1
 cp /bin/sleep /dev/shm/first; cp /bin/sleep /dev/shm/second
 echo 4000 >/proc/sys/kernel/ns_last_pid
-/dev/shm/first 60 & sleep 1.5
+/dev/shm/first 600 & wait
 kill $!; wait $!
 echo 4000 >/proc/sys/kernel/ns_last_pid
-/dev/shm/second 60 & wait`
+/dev/shm/second 600 & wait`
 
 t.test('an id that another process has now is another process', options, async (t) => {
   const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  await run('app', ['dash', '-c', SUCCESSION])
+  // By then it has started all its own programs, which would take the ids.
+  await until(watching, /waiting for/)
+  const app = await run('app', ['dash', '-c', SUCCESSION])
+  await until(watching, /"pid":4001,[^}]*"program":"first"/)
+  app.signal('SIGUSR1')
   await until(watching, /"pid":4001,[^}]*"program":"second"/)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)

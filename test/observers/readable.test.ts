@@ -38,7 +38,7 @@ const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', bo
 ]
 
 for (const [title, watcher, target, counters, hasFiles] of CASES) {
-  t.test(`what can be read by ${title}`, { ...observerTests(), timeout: 60_000 }, async (t) => {
+  t.test(`what can be read by ${title}`, observerTests(), async (t) => {
     const { run } = await podOf(t)
     const watching = await run(
       'perf-sysstat',
@@ -73,27 +73,27 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
   })
 }
 
-t.test(
-  'what can be read of a process that becomes another user',
-  { ...observerTests(), timeout: 60_000 },
-  async (t) => {
-    const { run } = await podOf(t)
-    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
-    const becoming = 'sleep 1; exec setpriv --reuid 1000 --regid 1000 --clear-groups sleep 60'
-    await run('app', ['sh', '-c', becoming])
-    const filesIn = () => [
-      ...watching.log().matchAll(/"fd_nr":([^,]+),[^}]*"program":"(sh|sleep|setpriv)"/g),
-    ]
-    await until(watching, () => filesIn().some(([, files]) => files === 'null'))
-    t.not(filesIn()[0]?.[1], 'null', 'while it was root')
-    watching.signal('SIGTERM')
-    t.equal(await watching.ended, 0)
-  },
-)
+t.test('what can be read of a process that becomes another user', observerTests(), async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
+  const becoming =
+    'trap : USR1; sleep 600 & echo ready; wait; exec setpriv --reuid 1000 --regid 1000 --clear-groups sleep 600'
+  const app = await run('app', ['dash', '-c', becoming])
+  await until(app, /ready/)
+  const filesIn = () => [
+    ...watching.log().matchAll(/"fd_nr":([^,]+),[^}]*"program":"(dash|sleep|setpriv)"/g),
+  ]
+  await until(watching, () => filesIn().some(([, , program]) => program === 'dash'))
+  app.signal('SIGUSR1')
+  await until(watching, () => filesIn().some(([, files]) => files === 'null'))
+  t.not(filesIn()[0]?.[1], 'null', 'while it was root')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+})
 
 t.test(
   'the peak of an interpreter whose stack is hidden stays while its memory does',
-  { ...observerTests(), timeout: 60_000 },
+  observerTests(),
   async (t) => {
     const { run } = await podOf(t)
     const other = { user: 1001, group: 1001 }
@@ -111,8 +111,16 @@ t.test(
   },
 )
 
-/** Compiles a program of C, and runs it to its end beside an observer that is the same user. */
-async function watchedByItsUser(t: Test, name: string, source: string): Promise<Running> {
+/**
+ * Compiles a program of C, and runs it to its end beside an observer that is the same user. Each time that the
+ * program rests, the observer takes three timepoints before it goes on.
+ */
+async function watchedByItsUser(
+  t: Test,
+  name: string,
+  source: string,
+  rests: number,
+): Promise<Running> {
   const folder = openFolder('ridealong-readable-')
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const program = join(folder, name)
@@ -120,19 +128,43 @@ async function watchedByItsUser(t: Test, name: string, source: string): Promise<
   const { run } = await podOf(t)
   const user = { user: 1000, group: 1000 }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, user)
-  t.equal(await (await run('app', [program], {}, user)).ended, 0)
+  await until(watching, /waiting for/)
+  const app = await run('app', [program], {}, user)
+  for (let rest = 1; rest <= rests; rest++) {
+    await until(app, () => app.log().length >= rest)
+    const before = timepointsIn(watching.log())
+    await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+    app.signal('SIGUSR1')
+  }
+  t.equal(await app.ended, 0)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   return watching
 }
 
-/** Writes a mebibyte to storage. */
+/** Writes a mebibyte to storage, and rests: says so, and waits for SIGUSR1. */
 const WRITING = `
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+static sigset_t usr1;
+static void begin(void) {
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &usr1, 0);
+}
+static void wait_for_signal(void) {
+  int number;
+  sigwait(&usr1, &number);
+}
+static void rest(void) {
+  if (write(1, ".", 1) != 1) exit(1);
+  wait_for_signal();
+}
 static void write_one(void) {
   static char data[1 << 20];
   int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
@@ -142,20 +174,21 @@ static void write_one(void) {
 /** Writes where its io can be read, where it cannot, and where it can again; and then hides it and writes nothing. */
 const HIDING = `${WRITING}
 int main(void) {
+  begin();
   int dumpable[] = { 1, 0, 1, 0, 1 }, writes[] = { 1, 1, 1, 0, 0 };
   for (int i = 0; i < 5; i++) {
     prctl(PR_SET_DUMPABLE, dumpable[i]);
     if (writes[i]) write_one();
-    usleep(1200000);
+    rest();
   }
   return 0;
 }`
 
 t.test(
   'what a process wrote while its io was hidden counts once when it can be read again',
-  { ...observerTests(), timeout: 60_000 },
+  observerTests(),
   async (t) => {
-    const watching = await watchedByItsUser(t, 'hiding', HIDING)
+    const watching = await watchedByItsUser(t, 'hiding', HIDING, 5)
     const rows = parse('perf-sysstat', watching.log()).data.flatMap(
       ({ io_statistics: rows = [] }) => rows,
     )
@@ -165,50 +198,53 @@ t.test(
   },
 )
 
-/** Has a child that writes and ends, and does not wait for it: its io is then root's. */
+/** Has a child that writes and ends, and does not reap it: its io is then root's. */
 const LEAVING = `${WRITING}
 int main(void) {
-  if (fork() == 0) {
+  begin();
+  pid_t child = fork();
+  if (child == 0) {
     write_one();
-    usleep(1500000);
+    rest();
     return 0;
   }
-  usleep(3500000);
+  wait_for_signal();
+  siginfo_t info;
+  kill(child, SIGUSR1);
+  waitid(P_PID, child, &info, WEXITED | WNOWAIT);
+  rest();
   return 0;
 }`
 
-t.test(
-  'what a process wrote stays known when it is a zombie',
-  { ...observerTests(), timeout: 60_000 },
-  async (t) => {
-    const watching = await watchedByItsUser(t, 'leaving', LEAVING)
-    t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
-    t.equal(mebibytesBy('leaving', watching), 1)
-  },
-)
+t.test('what a process wrote stays known when it is a zombie', observerTests(), async (t) => {
+  const watching = await watchedByItsUser(t, 'leaving', LEAVING, 2)
+  t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
+  t.equal(mebibytesBy('leaving', watching), 1)
+})
 
 /** Ends its first thread, and writes in another: the process has no memory then, and its io is root's. */
 const HEADLESS = `${WRITING}
 #include <pthread.h>
 static void *work(void *unused) {
-  usleep(1000000);
+  rest();
   write_one();
-  usleep(2000000);
+  rest();
   exit(0);
   return unused;
 }
 int main(void) {
   pthread_t thread;
-  usleep(1000000);
+  begin();
+  rest();
   pthread_create(&thread, 0, work, 0);
   pthread_exit(0);
 }`
 
 t.test(
   'what a process writes whose first thread has ended is not known, and not zero',
-  { ...observerTests(), timeout: 60_000 },
+  observerTests(),
   async (t) => {
-    const watching = await watchedByItsUser(t, 'headless', HEADLESS)
+    const watching = await watchedByItsUser(t, 'headless', HEADLESS, 3)
     const row = summaryOf(watching.log()).find(({ program }) => program === 'headless')
     t.match(row, { bytes_written: null, bytes_read: null })
   },
