@@ -1,0 +1,123 @@
+/**
+ * Searches for reviews whose answer takes long beside their parsing: `npm run bench:search -- --rounds
+ * 2000 --seed 1`. It mutates pods, keeps the worst, and prints what it found, worst first. A find that
+ * costs more than those of adversarial.ts belongs there.
+ */
+import { parseArgs } from 'node:util'
+import fc from 'fast-check'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { answerPod } from '../../src/core/answer.ts'
+import { readNamespace } from '../../src/core/namespace.ts'
+import { readBody } from '../../webhook/body.ts'
+import { Dice } from '../dice.ts'
+import { ADVERSARIES, RULES } from './adversarial.ts'
+
+/** Characters of the reviews that the search begins with, and of the longest that it tries. */
+const FIRST = 2 ** 12
+const LONGEST = 2 ** 17
+/** How many reviews are kept, and how many choices a mutation may make. */
+const KEPT = 24
+const CHOICES = 64
+
+interface Found {
+  /** The adversary that it comes from. */
+  readonly origin: string
+  readonly text: string
+  readonly parseMs: number
+  readonly answerMs: number
+}
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '500' }, seed: { type: 'string', default: '1' } },
+})
+const seed = Number(values.seed)
+const print = (line: string) => process.stdout.write(`${line}\n`)
+const settings = {
+  catalog: await loadCatalog({}),
+  namespace: readNamespace('hpc', undefined, RULES),
+  excludedNamespaces: new Set<string>(),
+}
+
+/** The least processor time of three, in milliseconds. */
+function costOf(work: () => void): number {
+  const costs = Array.from({ length: 3 }, () => {
+    const before = process.cpuUsage()
+    work()
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1000
+  })
+  return Math.min(...costs)
+}
+
+function measure(origin: string, text: string): Found | undefined {
+  try {
+    const parseMs = costOf(() => JSON.parse(text))
+    const answerMs = costOf(() => answerPod(readBody(text), settings))
+    return { origin, text, parseMs, answerMs }
+  } catch {
+    // A mutation of the envelope is no review any more.
+    return undefined
+  }
+}
+
+/** The milliseconds that an answer costs beyond three times its parsing. */
+const badness = ({ answerMs, parseMs }: Found) => answerMs - 3 * parseMs
+
+/** The value with one place in it mutated: repeated, copied from another review, or made long. */
+function mutate(value: unknown, other: unknown, dice: Dice): unknown {
+  const isDeep = typeof value === 'object' && value !== null && Object.keys(value).length > 0
+  if (!isDeep || dice.number(4) === 3) return grown(value, other, dice)
+  const keys = Object.keys(value)
+  const key = dice.pick(...keys) ?? ''
+  const inner = (value as Record<string, unknown>)[key]
+  const beside = (other as Record<string, unknown> | null)?.[key] ?? other
+  const mutated = mutate(inner, beside, dice)
+  if (Array.isArray(value)) return value.with(Number(key), mutated)
+  return { ...value, [key]: mutated }
+}
+
+function grown(value: unknown, other: unknown, dice: Dice): unknown {
+  const times = dice.pick(2, 4, 16, 256)
+  if (typeof value === 'string') return dice.pick(value.repeat(times), `${value}${times}`, other)
+  if (Array.isArray(value)) {
+    const renamed = (item: unknown, place: number) =>
+      typeof item === 'object' && item !== null ? { ...item, name: `n${place}` } : item
+    const many = Array.from({ length: times }, () => value).flat()
+    return dice.pick(many, many.map(renamed), [value], other)
+  }
+  if (typeof value !== 'object' || value === null) return other
+  const entries = Array.from({ length: times }, (_, i) =>
+    Object.entries(value).map(([key, inner]) => [`${key}${i}`, inner]),
+  )
+  return dice.pick(
+    Object.fromEntries(entries.flat()),
+    { ...mapOf(other), ...value },
+    [value],
+    other,
+  )
+}
+
+function mapOf(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {}
+}
+
+let kept = ADVERSARIES.flatMap(({ name, build }) => measure(name, build(FIRST)) ?? [])
+const throws = fc.array(fc.nat(0xffff), { minLength: CHOICES, maxLength: CHOICES, size: 'max' })
+const samples = fc.sample(throws, { numRuns: Number(values.rounds), seed })
+print(`seed ${seed}, ${samples.length} rounds`)
+for (const sample of samples) {
+  const dice = new Dice(sample)
+  const [one, other] = [dice.pick(...kept), dice.pick(...kept)]
+  if (one === undefined || other === undefined) break
+  const pod = mutate(JSON.parse(one.text), JSON.parse(other.text), dice)
+  const text = JSON.stringify(pod)
+  const found = text.length <= LONGEST ? measure(one.origin, text) : undefined
+  if (found === undefined) continue
+  kept = [...kept, found].sort((a, b) => badness(b) - badness(a)).slice(0, KEPT)
+}
+print('kB     parse ms  answer ms  ratio  from')
+for (const { text, parseMs, answerMs, origin } of kept) {
+  const cells = [(text.length / 1000).toFixed(1).padEnd(5), parseMs.toFixed(2).padStart(8)]
+  const ratio = (answerMs / parseMs).toFixed(1).padStart(5)
+  print(`${cells.join('  ')}  ${answerMs.toFixed(2).padStart(9)}  ${ratio}  ${origin}`)
+}
