@@ -15,6 +15,8 @@ export type LogEntry = { readonly kind: 'log' } & Place & {
     readonly timepoints: number
     /** What is missing from the log, a sentence each; empty where it is whole. */
     readonly cuts: readonly string[]
+    /** What a reader must know of the log besides, a sentence each. */
+    readonly notices: readonly string[]
   }
 
 /** A line of the collected JSON Lines. */

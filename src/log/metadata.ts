@@ -2,7 +2,11 @@ import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../core/json.ts'
 import type { Place } from './columns.ts'
 
 /** What is known of a log besides its text; the rest is looked for in its metadata. */
-export type Known = Partial<Place> & { readonly source: string }
+export type Known = Partial<Place> & {
+  readonly source: string
+  /** What a reader must know of the log, a sentence each. */
+  readonly notices?: readonly string[]
+}
 
 /** The metadata, or undefined where they are cut. */
 export function readMetadata(lines: readonly string[]): Fields | undefined {

@@ -39,8 +39,13 @@ function sayingsOf(row: Fields) {
     summary: objectsOf(row.summary),
     isAverage: row.isAverage === true,
     timepoints: typeof row.timepoints === 'number' ? row.timepoints : 0,
-    cuts: listOrNone(row.cuts).filter((cut) => typeof cut === 'string'),
+    cuts: textsOf(row.cuts),
+    notices: textsOf(row.notices),
   }
+}
+
+function textsOf(list: unknown): readonly string[] {
+  return listOrNone(list).filter((text) => typeof text === 'string')
 }
 
 function parse(line: string): Fields | undefined {

@@ -67,7 +67,7 @@ function takeBlock(state: State, { kind, lines, isWhole }: Block): readonly Samp
 function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean): Sample[] {
   const index = state.seen
   state.seen += 1
-  const { rows, said, isOurs, cut } = readTimepoint(lines, isWhole)
+  const { rows, said, isOurs, cut } = readTimepoint(lines, isWhole, isOther(state))
   if (cut !== undefined) state.cuts.push(`timepoint ${index} ${cut}`)
   if (rows.length === 0) return []
   if (state.filled === 0) lookAt(state, rows, isOurs)
@@ -82,6 +82,14 @@ function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean)
   return rows.map(({ kind, ...cells }) => ({ kind, ...place, ...moment, ...cells }) as Sample)
 }
 
+/** The metrics whose rows are read. */
+const READ: ReadonlySet<string> = new Set(['perf-sysstat', 'io-sysstat'])
+
+function isOther({ known, metadata, metric }: State): boolean {
+  const name = placeOf(known, metadata, metric).metric
+  return name !== null && !READ.has(name)
+}
+
 /** What the first rows tell of the whole log. */
 function lookAt(state: State, [row]: readonly Row[], isOurs: boolean): void {
   state.metric = row?.kind === 'device' ? 'io-sysstat' : 'perf-sysstat'
@@ -90,12 +98,14 @@ function lookAt(state: State, [row]: readonly Row[], isOurs: boolean): void {
 
 function logEntry(state: State): LogEntry {
   const { metadata, command, summary, filled, seen, hasEnd } = state
+  const isEmpty = filled === 0 && seen > 0
   const cuts = [
     ...(metadata === undefined ? ['its head is missing'] : []),
     ...state.cuts,
     ...(hasEnd ? [] : ['its end is missing: the observer still ran, or was cut off']),
-    ...(filled === 0 && seen > 0 ? ['no timepoint has a row'] : []),
+    ...(isEmpty && !isOther(state) ? ['no timepoint has a row'] : []),
   ]
+  const unread = `its rows are not read: only those of ${[...READ].join(' and ')} are`
   return {
     kind: 'log',
     ...placeOf(state.known, metadata, state.metric),
@@ -105,5 +115,6 @@ function logEntry(state: State): LogEntry {
     isAverage: state.isAverage,
     timepoints: filled,
     cuts,
+    notices: [...(state.known.notices ?? []), ...(isEmpty && isOther(state) ? [unread] : [])],
   }
 }

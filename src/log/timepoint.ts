@@ -18,11 +18,23 @@ export interface Timepoint {
 
 const SILENT: Said = { clock: null, timestamp: undefined }
 
-/** Reads a timepoint by what it holds: pidstat's sections, or what iostat prints. */
-export function readTimepoint(lines: readonly string[], isWhole: boolean): Timepoint {
+/**
+ * Reads a timepoint by what it holds: pidstat's sections, or what iostat prints. Of another metric nothing is
+ * read, and nothing is missing from a timepoint that is whole.
+ *
+ * @param isOther whether the metric is known to be another than those whose rows are read
+ */
+export function readTimepoint(
+  lines: readonly string[],
+  isWhole: boolean,
+  isOther: boolean,
+): Timepoint {
   if (lines.every((line) => line.trim() === ''))
     return { rows: [], said: SILENT, isOurs: false, cut: isWhole ? undefined : 'is cut' }
-  return hasSections(lines) ? ofProcesses(lines, isWhole) : ofDevices(lines, isWhole)
+  if (hasSections(lines)) return ofProcesses(lines, isWhole)
+  const devices = ofDevices(lines, isWhole)
+  if (!isOther || devices.rows.length > 0) return devices
+  return { ...devices, cut: isWhole ? undefined : 'may be cut' }
 }
 
 function ofProcesses(lines: readonly string[], isWhole: boolean): Timepoint {

@@ -68,7 +68,8 @@ export function transcribeGone(form: Form, known: Known, message: string | null)
   const cuts = ['the log is gone: this is the summary in the termination message']
   const nothing = { metadata: {}, command: null, isAverage: false, timepoints: 0 }
   const place = placeOf(known, undefined, null)
-  return jsonLines([{ kind: 'log', ...place, ...nothing, summary, cuts }])
+  const notices = known.notices ?? []
+  return jsonLines([{ kind: 'log', ...place, ...nothing, summary, cuts, notices }])
 }
 
 function textOf(form: Form, entries: readonly Entry[]): string {

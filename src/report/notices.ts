@@ -25,6 +25,7 @@ export function noticesOf(
     ),
     say(unclosed, 'has no end in the collected file'),
     ...cutsOf(sources),
+    ...toldOf(sources),
   ]
   const coarse = grids.find(({ isDownsampled }) => isDownsampled)
   if (coarse !== undefined) notices.push(downsampled(coarse))
@@ -56,10 +57,22 @@ function cutsOf(sources: readonly Source[]): (string | undefined)[] {
   return [...byCut].map(([cut, cutSources]) => say(cutSources, `is not whole: ${cut}`))
 }
 
+/** What is to be known of logs besides; those with the same sentence are named together. */
+function toldOf(sources: readonly Source[]): (string | undefined)[] {
+  const bySentence = new Map<string, Source[]>()
+  for (const source of sources)
+    for (const sentence of source.log?.notices ?? [])
+      bySentence.set(sentence, [...(bySentence.get(sentence) ?? []), source])
+  return [...bySentence].map(([sentence, told]) => `${namesOf(told)}: ${sentence}.`)
+}
+
 function say(sources: readonly Source[], what: string): string | undefined {
+  if (sources.length === 0) return undefined
+  return `${namesOf(sources)}: ${sources.length === 1 ? '' : 'each '}${what}.`
+}
+
+function namesOf(sources: readonly Source[]): string {
   const names = sources.slice(0, NAMED).map(({ place }) => place.source ?? '?')
-  if (names.length === 0) return undefined
   const more = sources.length - names.length
-  const list = names.join(', ') + (more > 0 ? ` and ${more} more` : '')
-  return `${list}: ${sources.length === 1 ? '' : 'each '}${what}.`
+  return names.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }

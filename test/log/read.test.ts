@@ -226,3 +226,41 @@ t.test('a text that is no log gives no row', async (t) => {
     t.match(entries[0], { kind: 'log', timepoints: 0, metadata: {}, summary: [] })
   }
 })
+
+const OTHER = (
+  end: string,
+) => `METADATA START {"metricName":"my-metric","started":"2026-01-01T12:00:00Z"}
+METADATA END
+METRICS OPERATOR COLLECTION START
+METRICS OPERATOR TIMEPOINT
+{"time":"2026-01-01T12:00:01Z","watts":81}
+{"time":"2026-01-01T12:00:01Z","watts":79}
+METRICS OPERATOR TIMEPOINT
+watts 80
+${end}`
+
+const cutsOf = (entry: Entry | undefined) => (entry?.kind === 'log' ? entry.cuts : undefined)
+
+t.test('a whole log of a metric whose rows are not read is not said to be cut', async (t) => {
+  const whole = OTHER('METRICS OPERATOR COLLECTION END\n')
+  const [log, ...others] = readLog(whole, { source: 'a' })
+  t.strictSame(others, [])
+  t.match(log, { kind: 'log', metric: 'my-metric', timepoints: 0 })
+  t.strictSame(cutsOf(log), [])
+  t.match(log, {
+    notices: [/^its rows are not read: only those of perf-sysstat and io-sysstat are/],
+  })
+  const [known] = readLog(whole.replace('my-metric', ''), { source: 'a', metric: 'my-metric' })
+  t.strictSame(cutsOf(known), [], 'also where only the pod says which metric it is')
+})
+
+t.test('a log of such a metric that ends early says so', async (t) => {
+  const [log] = readLog(OTHER(''), { source: 'a' })
+  t.match(log, { cuts: ['timepoint 1 may be cut', /^its end is missing/] })
+})
+
+t.test('a timepoint of io-sysstat that is cut is still said to be', async (t) => {
+  const cut = OTHER('METRICS OPERATOR COLLECTION END\n').replace('my-metric', 'io-sysstat')
+  const [log] = readLog(cut, { source: 'a' })
+  t.match(log, { cuts: ['timepoint 0 is cut', 'timepoint 1 is cut', 'no timepoint has a row'] })
+})
