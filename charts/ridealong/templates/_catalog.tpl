@@ -29,3 +29,25 @@ is installed, then those of the values.
 {{- end -}}
 {{- toYaml $images -}}
 {{- end -}}
+
+{{/*
+What the catalog's observers run, as variables of a ValidatingAdmissionPolicy: maps by the metric's name. A string
+of JSON is a string of CEL.
+*/}}
+{{- define "ridealong.catalogInCel" -}}
+{{- $images := dict -}}
+{{- $commands := dict -}}
+{{- $args := dict -}}
+{{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
+{{- $container := (fromYaml $text).spec.container -}}
+{{- $_ := set $images $name $container.image -}}
+{{- $_ := set $commands $name (default list $container.command) -}}
+{{- $_ := set $args $name (default list $container.args) -}}
+{{- end -}}
+- name: images
+  expression: {{ toJson $images | quote }}
+- name: commands
+  expression: {{ toJson $commands | quote }}
+- name: args
+  expression: {{ toJson $args | quote }}
+{{- end -}}
