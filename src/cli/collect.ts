@@ -1,15 +1,24 @@
 import { loadCatalog } from '../catalog/load.ts'
 import type { Apiserver } from '../cluster/apiserver.ts'
 import { listPods } from '../cluster/pods.ts'
-import { observersOf, type PodOfObservers, type RunningObserver } from '../collect/observers.ts'
+import {
+  NOT_COMPARED,
+  observersOf,
+  type PodOfObservers,
+  type RunningObserver,
+} from '../collect/observers.ts'
 import { type Chosen, readSelector, readWorkload } from '../collect/workload.ts'
+import type { Fields } from '../core/json.ts'
 import type { Form } from '../log/transcribe.ts'
+import { groupBy } from '../report/group-by.ts'
+import { comparisonWith } from './comparison.ts'
 import { type Destination, openDestination } from './destination.ts'
 import { EXIT, UsageError, usageError } from './errors.ts'
 import { pause, startCrowd } from './follow.ts'
 import { type Gathered, gather, inOrder, sourceOf } from './gather.ts'
 import { openCluster } from './open-cluster.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { readerOf } from './reader.ts'
 import { reasonOf } from './refusal.ts'
 
 export interface CollectOptions {
@@ -22,6 +31,7 @@ export interface CollectOptions {
   readonly follow?: boolean
   readonly parallel: number
   readonly catalog?: string
+  readonly observerImage?: string
 }
 
 /** Between two looks at the pods. */
@@ -41,17 +51,26 @@ export async function collect(
   const chosen = choose(workload, options)
   const { apiserver, ...found } = await openCluster(options)
   const namespace = options.namespace ?? found.namespace
-  const { metrics } = await loadCatalog({ folder: options.catalog }).catch(usageError)
-  const find: Find = async () => {
-    const pods = await listPods(apiserver, namespace, chosen).catch(apiTrouble)
-    return pods.map((pod) => observersOf(pod, new Set(metrics.keys())))
-  }
-  const pods = await find()
+  const list = () => listPods(apiserver, namespace, chosen).catch(apiTrouble)
+  const { catalog: folder, observerImage } = options
+  const known = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const first = await list()
+  const { catalogFor, problem } = await comparisonWith(
+    known,
+    options,
+    readerOf(apiserver, namespace),
+  )
+  const names = new Set(known.metrics.keys())
+  const read = (pods: readonly Fields[]) =>
+    pods.map((pod) => observersOf(pod, names, catalogFor(pod)))
+  const pods = read(first)
+  const find: Find = async () => read(await list())
   mustHaveObservers(pods, chosen.words, namespace)
   const destination = await openDestination(options.to, options.output)
   if (options.follow && options.output === 'logs' && !destination.isFolder)
     throw new UsageError('logs that are followed would mingle: name a folder with --to DIR/')
   const gathered = await gatherAll({ apiserver, pods, find, options, destination })
+  sayNotices(gathered, problem, say)
   return tell(gathered, options, say)
 }
 
@@ -154,6 +173,25 @@ async function followAll(
 function nameOf({ pod, container }: RunningObserver): string {
   return `${pod}.${container}`
 }
+
+/** Logs with the same notice are named together: a Job may have thousands. */
+function sayNotices(
+  gathered: readonly Gathered[],
+  problem: string | undefined,
+  say: (sentence: string) => void,
+): void {
+  const told = gathered.flatMap(({ observer }) =>
+    observer.notices.map((notice) => ({ notice, source: sourceOf(observer) })),
+  )
+  for (const [notice, [first, ...others]] of groupBy(told, ({ notice }) => notice)) {
+    const more = others.length === 0 ? '' : ` and ${others.length} others`
+    const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
+    say(`${first?.source}${more}: ${notice}${why}`)
+  }
+}
+
+const WHY_NOT =
+  "since the cluster's own could not be read (--catalog and --observer-image name another)"
 
 function tell(
   gathered: readonly Gathered[],

@@ -29,8 +29,8 @@ export function sourceOf({ namespace, pod, container }: RunningObserver): string
 
 /** What the pod says of an observer's log. */
 export function knownOf(observer: RunningObserver): Known {
-  const { container: metric, namespace, pod, node, rank } = observer
-  return { source: sourceOf(observer), metric, namespace, pod, node, rank }
+  const { container: metric, namespace, pod, node, rank, notices } = observer
+  return { source: sourceOf(observer), metric, namespace, pod, node, rank, notices }
 }
 
 /** Reads a log as far as it is now; what breaks off is kept and said. */

@@ -21,6 +21,7 @@ export function addCollect(program: Command): void {
     .option('--to <path>', 'a file, or a folder for a file of each log (default: standard output)')
     .option('--parallel <logs>', 'logs to read at a time', wholeNumber(1, 1000), 16)
     .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
+    .option('--observer-image <image>', "the image of the built-in metrics' observers")
     .addHelpText(
       'after',
       examples(

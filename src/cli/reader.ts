@@ -26,6 +26,11 @@ export interface Reader {
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
   const { apiserver, namespace } = await openCluster({ kubeconfig })
+  return readerOf(apiserver, namespace)
+}
+
+/** Reads through an apiserver that is open already. */
+export function readerOf(apiserver: Apiserver, namespace: string): Reader {
   const ask = (path: string, query = {}) =>
     apiserver.ask({ path, query, signal: AbortSignal.timeout(PATIENCE_MS) })
   const get = async (path: string, query?: Readonly<Record<string, string>>) => {

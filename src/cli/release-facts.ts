@@ -32,7 +32,8 @@ export async function readRelease(
   return { service: own, deployment, offer, holders: holdersIn(holders), guard }
 }
 
-async function offerOf(
+/** The catalog that the servers of a Deployment mount. */
+export async function offerOf(
   reader: Reader,
   root: string,
   deployment: Asked<Fields | undefined>,

@@ -56,7 +56,8 @@ async function readCertificate(file: string): Promise<Asked<string>> {
   }
 }
 
-async function readConfiguration(
+/** The MutatingWebhookConfiguration of that name, or the first that has a webhook of Ridealong. */
+export async function readConfiguration(
   reader: Reader,
   name: string | undefined,
 ): Promise<Asked<Fields | undefined>> {

@@ -1,5 +1,7 @@
+import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
+import { type ContainerList, differenceFrom } from '../core/observer-difference.ts'
 import { injectedBefore } from '../core/status.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be asked for. */
@@ -13,6 +15,8 @@ export interface RunningObserver {
   readonly state: 'waiting' | 'running' | 'ended'
   /** What the container left as its termination message, now or when it ended before. */
   readonly message: string | null
+  /** Why its log may not be an observer's, a sentence each; empty where the container is the catalog's. */
+  readonly notices: readonly string[]
 }
 
 export interface PodOfObservers {
@@ -26,21 +30,27 @@ export interface PodOfObservers {
 
 /**
  * Finds the observers of a pod: the containers that its status annotation names, native sidecars
- * among the init containers included, and ephemeral containers with the name of a metric.
+ * among the init containers included, and ephemeral containers with the name of a metric. Anybody who
+ * writes a pod can write a status, so each container is compared with the catalog.
  *
  * @param pod - a core/v1 Pod, as the apiserver answers
  * @param metrics - the names of the catalog's metrics
+ * @param catalog - to compare containers with; undefined where none is known for the pod
  */
-export function observersOf(pod: Fields, metrics: ReadonlySet<string>): PodOfObservers {
+export function observersOf(
+  pod: Fields,
+  metrics: ReadonlySet<string>,
+  catalog: Catalog | undefined,
+): PodOfObservers {
   const metadata = fieldsOrNone(pod.metadata)
   const spec = fieldsOrNone(pod.spec)
   const status = fieldsOrNone(pod.status)
   const annotations = fieldsOrNone(metadata.annotations)
   const injected = new Set(injectedBefore(annotations))
-  const names = [
-    ...namesIn(spec.initContainers).filter((name) => injected.has(name)),
-    ...namesIn(spec.containers).filter((name) => injected.has(name)),
-    ...namesIn(spec.ephemeralContainers).filter((name) => metrics.has(name)),
+  const named = [
+    ...namedIn(spec, 'initContainers', injected),
+    ...namedIn(spec, 'containers', injected),
+    ...namedIn(spec, 'ephemeralContainers', metrics),
   ]
   const place = {
     namespace: textOf(metadata.namespace) ?? '',
@@ -51,14 +61,42 @@ export function observersOf(pod: Fields, metrics: ReadonlySet<string>): PodOfObs
   }
   return {
     name: place.pod,
-    observers: names.map((container) => ({ ...place, container, ...stateOf(status, container) })),
+    observers: named.map(({ name, container, list }) => ({
+      ...place,
+      container: name,
+      ...stateOf(status, name),
+      notices: noticesOf(catalog, container, list),
+    })),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     left: leftBecause(annotations),
   }
 }
 
-function namesIn(containers: unknown): readonly string[] {
-  return objectsOf(containers).flatMap(({ name }) => textOf(name) ?? [])
+interface Named {
+  readonly name: string
+  readonly container: Fields
+  readonly list: ContainerList
+}
+
+function namedIn(spec: Fields, list: ContainerList, names: ReadonlySet<string>): readonly Named[] {
+  return objectsOf(spec[list]).flatMap((container) => {
+    const name = textOf(container.name)
+    return name !== undefined && names.has(name) ? [{ name, container, list }] : []
+  })
+}
+
+/** What is said of a container that was compared with no catalog. */
+export const NOT_COMPARED = 'its container was not compared with a catalog'
+
+function noticesOf(
+  catalog: Catalog | undefined,
+  container: Fields,
+  list: ContainerList,
+): readonly string[] {
+  if (catalog === undefined) return [NOT_COMPARED]
+  const difference = differenceFrom(catalog, container, list)
+  if (difference === undefined) return []
+  return [`${difference.sentence}: its log may not be that of an observer`]
 }
 
 function stateOf(status: Fields, container: string): Pick<RunningObserver, 'state' | 'message'> {

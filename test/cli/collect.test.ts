@@ -290,3 +290,47 @@ t.test('a kubeconfig that is none is named', async (t) => {
     t.notMatch(err, 'defect')
   }
 })
+
+/** A pod whose status is true to form, and whose container is somebody's own. */
+function forged(rank: number): object {
+  const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
+  const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
+  return { ...made, spec: { ...made.spec, initContainers } }
+}
+
+t.test(
+  "a log of a container that is not the catalog's is marked, and so in the report",
+  async (t) => {
+    const world = { pods: () => [pod({ rank: 0 }), forged(1)], logs: logsOf([0, 1]) }
+    const { kubeconfig } = await standIn(t, world)
+    const file = join(t.testdir({}), 'run.jsonl')
+    const { code, err } = await run([
+      ...['collect', 'job/lammps', '--kubeconfig', kubeconfig, '--to', file],
+    ])
+    t.equal(code, 0, 'it is taken all the same')
+    const sentence =
+      'container perf-sysstat runs image "evil:1", and the catalog\'s image is "ghcr.io/ridealong/observer:0.1.0": its log may not be that of an observer'
+    t.match(err, `ridealong: hpc/lammps-1-abcde/perf-sysstat: ${sentence}\n`)
+    const logs = parsed(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'log')
+    t.strictSame(
+      logs.map(({ notices }) => notices),
+      [[], [sentence]],
+    )
+    const { out } = await run(['report', file])
+    t.match(out.replaceAll('\\"', '"'), `hpc/lammps-1-abcde/perf-sysstat: ${sentence}.`)
+  },
+)
+
+t.test('where no catalog is known it is said that none was compared', async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'], catalog: 'x' })
+  const world = { pods: () => [0, 1].map((rank) => pod({ rank, status })), logs: logsOf([0, 1]) }
+  const { kubeconfig } = await standIn(t, world)
+  const args = ['collect', 'job/lammps', '--kubeconfig', kubeconfig]
+  const { err } = await run(args)
+  t.match(
+    err,
+    /perf-sysstat and 1 others: its container was not compared with a catalog, since the cluster's own could not be read \(.*\): no MutatingWebhookConfiguration names a Service of Ridealong\n/,
+  )
+  const named = await run([...args, '--observer-image', 'ghcr.io/ridealong/observer:0.1.0'])
+  t.notMatch(named.err, 'not compared')
+})

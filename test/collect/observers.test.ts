@@ -3,10 +3,10 @@ import t from 'tap'
 import { observersOf } from '../../src/collect/observers.ts'
 import { readWorkload } from '../../src/collect/workload.ts'
 import type { Fields } from '../../src/core/json.ts'
-import { pod } from './pod.ts'
+import { CATALOG, pod } from './pod.ts'
 
 const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
-const of = (value: object) => observersOf(value as Fields, METRICS)
+const of = (value: object) => observersOf(value as Fields, METRICS, CATALOG)
 
 t.test('the observers of a pod are those that its status names and that are there', async (t) => {
   const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
@@ -89,4 +89,33 @@ t.test('a workload is named as for kubectl', async (t) => {
   t.match(readWorkload('pod/a'), { by: 'name', name: 'a' })
   for (const wrong of ['a', '/a', 'job/', 'job/a/b', 'job/A_b', 'job/a=b,c'])
     t.match(readWorkload(wrong), { problem: String }, wrong)
+})
+
+/** The same pod with other words in its observer's container. */
+function changed(change: object): Fields {
+  const made = pod({ rank: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
+  const initContainers = made.spec.initContainers.map((one) =>
+    one.name === 'perf-sysstat' ? { ...one, ...change } : one,
+  )
+  return { ...made, spec: { ...made.spec, initContainers } }
+}
+
+const noticesOf = (made: object, catalog: typeof CATALOG | undefined) =>
+  observersOf(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
+
+t.test("a container that is not the catalog's is named as such", async (t) => {
+  t.strictSame(noticesOf(changed({}), CATALOG), [[]])
+  t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
+    [
+      'container perf-sysstat runs image "evil:1", and the catalog\'s image is "ghcr.io/ridealong/observer:0.1.0": its log may not be that of an observer',
+    ],
+  ])
+  t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [[/has command "sh", and the cat/]])
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
+  t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
+    [/^container lammps has the name of no metric of the catalog/],
+  ])
+  t.strictSame(noticesOf(changed({}), undefined), [
+    ['its container was not compared with a catalog'],
+  ])
 })

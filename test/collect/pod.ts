@@ -1,3 +1,8 @@
+import { loadCatalog } from '../../src/catalog/load.ts'
+
+/** The catalog that pods of the tests are made with. */
+export const CATALOG = await loadCatalog({})
+
 export interface PodShape {
   readonly rank: number
   readonly metrics?: readonly string[]
@@ -10,7 +15,8 @@ export interface PodShape {
 /** A pod of an Indexed Job as an apiserver answers it, its observers native sidecars. */
 export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): object {
   const state = shape.state ?? { terminated: { exitCode: 0 } }
-  const injected = JSON.stringify({ outcome: 'injected', metrics, mode: 'native' })
+  const status = { outcome: 'injected', metrics, mode: 'native', catalog: CATALOG.revision }
+  const injected = JSON.stringify(status)
   return {
     metadata: {
       name: `lammps-${rank}-abcde`,
@@ -24,7 +30,7 @@ export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): o
     },
     spec: {
       nodeName: 'node-1',
-      initContainers: [{ name: 'flux-view' }, ...metrics.map((name) => ({ name }))],
+      initContainers: [{ name: 'flux-view' }, ...metrics.map(observerOf)],
       containers: [{ name: 'lammps' }],
     },
     status: {
@@ -33,4 +39,10 @@ export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): o
       containerStatuses: [{ name: 'lammps', state: { terminated: { exitCode: 0 } } }],
     },
   }
+}
+
+/** A native sidecar of a built-in metric. */
+function observerOf(name: string): object {
+  const { image, command } = CATALOG.metrics.get(name)?.container ?? {}
+  return { name, image, command, restartPolicy: 'Always' }
 }
