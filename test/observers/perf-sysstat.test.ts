@@ -58,8 +58,14 @@ t.test(
     await run('other', ['sleep', '60'])
     await run('io-sysstat', [observer('io-sysstat')], NATIVE)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
-    await run('app', ['sh', '-c', 'sleep 60 & sleep 61 & sh -c "while :; do :; done" & wait'])
-    await until(watching, () => timepointsIn(watching.log()) >= 3)
+    const app = await run('app', [
+      'sh',
+      '-c',
+      'sleep 600 & sleep 601 & sh -c "echo started; while :; do :; done" & wait',
+    ])
+    await until(app, /started/)
+    const before = timepointsIn(watching.log())
+    await until(watching, () => timepointsIn(watching.log()) >= before + 3)
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
     const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
@@ -73,9 +79,10 @@ t.test('whatever a process calls itself, its numbers are the kernel\u2019s', opt
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names = ['VmRSS: 7 Uid: 9', ') Z 0 (1 2 3']
-  const named = 'printf %s "$1" >/proc/self/comm; while :; do sleep 0.05; done'
-  for (const name of names) await run('app', ['sh', '-c', named, 'sh', name])
-  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  const named = 'printf %s "$1" >/proc/self/comm; echo named; while :; do sleep 0.05; done'
+  for (const name of names) await until(await run('app', ['sh', '-c', named, 'sh', name]), /named/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const { pagefaults_task: rows = [] } = parse('perf-sysstat', watching.log()).data.at(-1) ?? {}
@@ -140,13 +147,16 @@ t.test(
   async (t) => {
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
-    const step = () => run('app', ['sh', '-c', 'sleep 1.2'])
-    await (await step()).ended
-    const before = timepointsIn(watching.log())
-    await sleep(1000)
-    await (await step()).ended
-    t.ok(timepointsIn(watching.log()) > before, 'the second step was sampled')
-    await sleep(500)
+    const step = async () => {
+      const app = await run('app', ['sleep', '600'])
+      const before = timepointsIn(watching.log())
+      await until(watching, () => timepointsIn(watching.log()) > before)
+      app.signal('SIGTERM')
+      await app.ended
+      await sleep(1000)
+    }
+    await step()
+    await step()
     t.notMatch(watching.log(), 'COLLECTION END')
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
@@ -178,11 +188,15 @@ t.test(
   options,
   async (t) => {
     const { run } = await podOf(t)
-    const app = await run('app', ['sh', '-c', 'sleep 1; sleep 1.5 & wait'])
+    const app = await run('app', ['sleep', '600'])
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
       ...CONTAINER,
       RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
     })
+    await until(watching, /waiting for/)
+    // It looks at once; no line says so.
+    await sleep(2000)
+    app.signal('SIGTERM')
     await app.ended
     t.equal(await watching.ended, 0)
     t.match(watching.log(), /ended: the processes of container app are gone/)
@@ -202,8 +216,12 @@ t.test('the summary is the termination message too, by program, and small', opti
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], CONTAINER)
   const many =
-    'i=0; while [ $i -lt 60 ]; do cp /bin/sleep /dev/shm/a-program-of-a-long-name-$i; /dev/shm/a-program-of-a-long-name-$i 2 & i=$((i+1)); done; wait'
-  await run('app', ['sh', '-c', many])
+    'i=0; while [ $i -lt 60 ]; do cp /bin/sleep /dev/shm/a-program-of-a-long-name-$i; /dev/shm/a-program-of-a-long-name-$i 600 >/dev/null 2>&1 & pids="$pids $!"; i=$((i+1)); done; trap "kill $pids" USR1; echo started; wait; wait'
+  const app = await run('app', ['sh', '-c', many])
+  await until(app, /started/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+  app.signal('SIGUSR1')
   t.equal(await watching.ended, 0)
   const message = watching.message()
   t.ok(message.length <= 4096, `${message.length} bytes`)
@@ -226,7 +244,9 @@ t.test('with threads each has a row after its process', options, async (t) => {
   const burn =
     'import threading,time\nfor _ in range(2): threading.Thread(target=lambda: [0 for _ in iter(int,1)], daemon=True).start()\ntime.sleep(60)'
   await run('app', ['python3', '-c', burn])
-  await until(watching, () => timepointsIn(watching.log()) >= 4)
+  await until(watching, /"tgid":"-"/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
   watching.signal('SIGTERM')
   await watching.ended
   const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
@@ -252,9 +272,10 @@ t.test(
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
     const names = ['POLICY', 'METRICS OPERATOR COLLECTION END', 'say "no"', 'a\\b', 'caf\u00e9']
-    const script = `${names.map((name) => `cp /bin/sleep '/dev/shm/${name}'; '/dev/shm/${name}' 60 &`).join(' ')} wait`
-    await run('app', ['sh', '-c', script])
-    await until(watching, () => timepointsIn(watching.log()) >= 4)
+    const script = `${names.map((name) => `cp /bin/sleep '/dev/shm/${name}'; '/dev/shm/${name}' 60 &`).join(' ')} echo started; wait`
+    await until(await run('app', ['sh', '-c', script]), /started/)
+    const before = timepointsIn(watching.log())
+    await until(watching, () => timepointsIn(watching.log()) >= before + 3)
     watching.signal('SIGTERM')
     await watching.ended
     const { data } = parse('perf-sysstat', watching.log())
