@@ -29,7 +29,7 @@ export async function readKeyPair(certPath: string, keyPath: string): Promise<Ke
 }
 
 /** The system's own error leaves out the path where it is a folder. */
-async function readPem(path: string): Promise<string> {
+export async function readPem(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`cannot read ${path}: ${error.message}`)
   })

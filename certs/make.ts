@@ -40,6 +40,7 @@ export async function makeAuthority(): Promise<Authority> {
     extensions: [
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   })
   return {
@@ -63,6 +64,8 @@ async function issue(
     ...validity(days),
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
+      // Tells authorities of the same name apart, as an old and a new one are.
+      await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
       ...(names.length === 0 ? CLIENT : serverOf(names)),
     ],
   })

@@ -60,6 +60,8 @@ export class StandIn {
   readonly faults: Faults = { mute: false, hang: undefined, refuse: undefined, compacted: 0 }
   /** Each call: method, path and query. */
   readonly calls: string[] = []
+  /** The connections that were opened. */
+  connections = 0
   /** What each call showed to be let in. */
   readonly authorizations: (string | undefined)[] = []
   readonly #objects = new Map<string, Stored>()
@@ -241,6 +243,9 @@ export async function startStandIn(t: Test) {
   const start = async (port: number) => {
     const server = createServer(pair, (request, response) => {
       standIn.answer(request, response).catch((error) => response.destroy(error))
+    })
+    server.on('secureConnection', () => {
+      standIn.connections += 1
     })
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return server

@@ -9,6 +9,7 @@ import type { Namespace } from '../src/core/namespace.ts'
 import { leavesItToNamespace, type Review } from '../src/core/review.ts'
 import { ANSWER } from './answer-schema.ts'
 import { readBody } from './body.ts'
+import { acceptClients, type ClientOptions, clientTlsOf } from './client-certificates.ts'
 import {
   type ConnectionLimits,
   limitConnections,
@@ -40,24 +41,26 @@ export interface AppOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly maxEventLoopDelayMs?: number | undefined
+  /** Which clients are accepted; all of them where absent. */
+  readonly clients?: ClientOptions | undefined
   readonly connections?: ConnectionLimits | undefined
   readonly intake?: IntakeLimits | undefined
 }
 
 export type App = Awaited<ReturnType<typeof buildApp>>
 
-/** What the server shows of itself, at its start and after a new key pair. */
-export function secureContextOf({ cert, key }: AppOptions['tls']) {
-  return { cert, key, minVersion: 'TLSv1.2' } as const
+/** How the server speaks TLS, at its start and after a new key pair or new authorities. */
+export function secureContextOf({ cert, key }: AppOptions['tls'], clients?: ClientOptions) {
+  return { cert, key, minVersion: 'TLSv1.2', ...clientTlsOf(clients) } as const
 }
 
 /** Builds the HTTPS server with its two routes; it does not listen. */
 export async function buildApp(options: AppOptions) {
-  const { metrics, tls, log, connections = WEBHOOK_CONNECTIONS, intake = INTAKE } = options
+  const { metrics, tls, log, clients, connections = WEBHOOK_CONNECTIONS, intake = INTAKE } = options
   const timeouts = timeoutsOf(connections)
   const app = Fastify({
     logger: false,
-    https: { ...secureContextOf(tls), ...timeouts.tls, ...timeouts.server },
+    https: { ...secureContextOf(tls, clients), ...timeouts.tls, ...timeouts.server },
     ...timeouts.fastify,
     // While closing, calls on connections that are still open are answered like any other.
     return503OnClosing: false,
@@ -66,6 +69,7 @@ export async function buildApp(options: AppOptions) {
   })
   const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
   limitConnections(app, connections, countRefusal)
+  if (clients) acceptClients(app, clients, options)
   acceptReviews(app, limitIntake(app, intake))
   app.setNotFoundHandler((request, reply) => answerNotFound(metrics, PATHS, request, reply))
   app.setErrorHandler<FastifyError>((error, _request, reply) => {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { type Authorities, readAuthorities } from '../certs/authorities.ts'
 import { type Followed, follow } from '../certs/follow.ts'
 import { type KeyPair, readKeyPair } from '../certs/key-pair.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
@@ -15,6 +16,8 @@ export interface FileOptions extends FollowOptions {
   /** Paths of the certificate and its key, PEM. Both are followed. */
   readonly cert: string
   readonly key: string
+  /** Path of the authorities that issue the clients' certificates, PEM. It is followed. */
+  readonly clientCa?: string | undefined
   /** A folder of catalog documents. It is followed. */
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
@@ -24,34 +27,55 @@ export interface FileOptions extends FollowOptions {
 export interface Files {
   readonly catalog: Followed<Catalog>
   readonly keyPair: Followed<KeyPair>
+  /** Undefined where clients need no certificate. */
+  readonly authorities: Followed<Authorities> | undefined
+  stop(): void
 }
 
 /**
  * Reads the files of a server and follows them.
  *
- * @param swap takes a new key pair into use, or throws; then the old one stays
+ * @param swap takes a new key pair or new authorities into use, or throws; then the old ones stay
  * @throws an error that names the file which does not hold
  */
 export async function followFiles(
   options: FileOptions,
   metrics: Metrics,
-  swap: (keyPair: KeyPair) => void,
+  swap: (keyPair: KeyPair, authorities: Authorities | undefined) => void,
 ): Promise<Files> {
-  const { catalog: folder, observerImage } = options
+  const { catalog: folder, observerImage, clientCa } = options
   const readCatalog = () => loadCatalog({ folder, observerImage })
   const readPair = () => readKeyPair(options.cert, options.key)
-  const [catalog, keyPair] = await Promise.all([readCatalog(), readPair()])
+  const [catalog, firstPair, authorities] = await Promise.all([
+    readCatalog(),
+    readPair(),
+    clientCa && readAuthorities(clientCa),
+  ])
   showCatalog(metrics, catalog)
-  showExpiry(metrics, keyPair)
+  showExpiry(metrics, firstPair)
+  const reload = reloader(options, metrics)
+  const followedAuthorities =
+    clientCa && authorities
+      ? follow(
+          authorities,
+          () => readAuthorities(clientCa),
+          reload('client-ca', (current) => swap(keyPair.current, current)),
+        )
+      : undefined
   const applyPair = (pair: KeyPair) => {
-    swap(pair)
+    swap(pair, followedAuthorities?.current)
     showExpiry(metrics, pair)
   }
-  const reload = reloader(options, metrics)
+  const keyPair = follow(firstPair, readPair, reload('certificate', applyPair))
   const applyCatalog = (current: Catalog) => showCatalog(metrics, current)
+  const followedCatalog = follow(catalog, readCatalog, reload('catalog', applyCatalog))
   return {
-    catalog: follow(catalog, readCatalog, reload('catalog', applyCatalog)),
-    keyPair: follow(keyPair, readPair, reload('certificate', applyPair)),
+    catalog: followedCatalog,
+    keyPair,
+    authorities: followedAuthorities,
+    stop() {
+      for (const each of [followedCatalog, keyPair, followedAuthorities]) each?.stop()
+    },
   }
 }
 

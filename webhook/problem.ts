@@ -8,6 +8,7 @@ const PROBLEMS = {
   'not-json': 400,
   'not-a-review': 400,
   'bad-request': 400,
+  'untrusted-client': 403,
   'wrong-path': 404,
   'wrong-method': 405,
   'body-too-large': 413,

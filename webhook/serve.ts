@@ -1,11 +1,13 @@
 import type { AddressInfo } from 'node:net'
+import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
 import { type App, buildApp, secureContextOf } from './app.ts'
+import type { ClientOptions } from './client-certificates.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
 import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
 import { createMetrics } from './metrics.ts'
 import { showImages } from './observer-images.ts'
-import { buildStatusApp, type Check } from './status-app.ts'
+import { buildStatusApp, type Check, type StatusApp } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
 export interface ServeOptions extends FileOptions, NamespaceOptions {
@@ -16,6 +18,8 @@ export interface ServeOptions extends FileOptions, NamespaceOptions {
   readonly statusPort: number
   readonly host: string
   readonly drain: DrainOptions
+  /** Names of which a client's certificate must have one, where `clientCa` is set; any where empty. */
+  readonly clientNames?: readonly string[] | undefined
   /** When callbacks wait this long, load is shed; the app's own bound where absent. */
   readonly maxEventLoopDelayMs?: number | undefined
 }
@@ -40,8 +44,9 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const { registry } = metrics
   const follow = await findNamespaces(options, metrics)
   let app: App | undefined
-  const files = await followFiles(options, metrics, (keyPair) => {
-    app?.server.setSecureContext(secureContextOf(keyPair))
+  const clientsOf = clientsWith(options.clientNames)
+  const files = await followFiles(options, metrics, (keyPair, current) => {
+    app?.server.setSecureContext(secureContextOf(keyPair, clientsOf(current && { current })))
   })
   const namespaces = follow()
   const { heldImages } = namespaces
@@ -57,25 +62,23 @@ export async function serve(options: ServeOptions): Promise<Server> {
   app = await buildApp({
     ...{ catalog, namespaces, heldImages, metrics, log },
     tls: files.keyPair.current,
+    clients: clientsOf(files.authorities),
     excludedNamespaces: new Set(options.excludedNamespaces),
     podSecurityDefault: options.podSecurityDefault,
     maxEventLoopDelayMs: options.maxEventLoopDelayMs,
   })
   const traffic = watchTraffic(app)
   const stop = async () => {
-    for (const followed of [files.catalog, files.keyPair]) followed.stop()
+    files.stop()
     await Promise.all([namespaces.stop(), app?.close(), statusApp.close()])
   }
-  try {
-    await app.listen({ port: options.port, host: options.host })
-    await statusApp.listen({ port: options.statusPort, host: options.host })
-  } catch (error) {
+  await listen(app, statusApp, options).catch(async (error) => {
     await stop()
     throw error
-  }
+  })
   return {
-    port: (app.server.address() as AddressInfo).port,
-    statusPort: (statusApp.server.address() as AddressInfo).port,
+    port: portOf(app),
+    statusPort: portOf(statusApp),
     async close() {
       isClosing = true
       await traffic.drain(options.drain)
@@ -84,7 +87,23 @@ export async function serve(options: ServeOptions): Promise<Server> {
   }
 }
 
-function fileChecks({ catalog, keyPair }: Files): readonly Check[] {
+async function listen(app: App, statusApp: StatusApp, options: ServeOptions): Promise<void> {
+  const { host, port, statusPort } = options
+  await app.listen({ port, host })
+  await statusApp.listen({ port: statusPort, host })
+}
+
+function portOf({ server }: App | StatusApp): number {
+  return (server.address() as AddressInfo).port
+}
+
+function clientsWith(names: readonly string[] = []) {
+  return (followed: { readonly current: Authorities } | undefined): ClientOptions | undefined => {
+    return followed && { authorities: () => followed.current.pem, names }
+  }
+}
+
+function fileChecks({ catalog, keyPair, authorities }: Files): readonly Check[] {
   const { notAfter } = keyPair.current
   const isOver = notAfter.getTime() <= Date.now()
   return [
@@ -94,5 +113,6 @@ function fileChecks({ catalog, keyPair }: Files): readonly Check[] {
       fatal: isOver,
     },
     { name: 'catalog', problem: catalog.trouble, fatal: false },
+    ...(authorities ? [{ name: 'client-ca', problem: authorities.trouble, fatal: false }] : []),
   ]
 }

@@ -15,6 +15,8 @@ export interface Check {
   readonly fatal: boolean
 }
 
+export type StatusApp = ReturnType<typeof buildStatusApp>
+
 /** Builds the plain HTTP server that kubelets and Prometheus ask. It does not listen. */
 export function buildStatusApp(
   registry: Registry,

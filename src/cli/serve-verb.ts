@@ -6,6 +6,14 @@ export function addServe(program: Command): void {
   withSources(withNamespaces(program.command('serve').description('answer the apiserver')))
     .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
     .requiredOption('--key <file>', "the certificate's private key, PEM")
+    .option(
+      '--client-ca <file>',
+      'accept only clients with a certificate of these authorities, PEM; followed',
+    )
+    .option(
+      '--client-name <name...>',
+      'with --client-ca: accept only certificates with one of these common names or DNS names',
+    )
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
     .option(

@@ -8,6 +8,8 @@ import type { SettingOptions } from './settings.ts'
 export interface ServeOptions extends SettingOptions {
   readonly cert: string
   readonly key: string
+  readonly clientCa?: string
+  readonly clientName?: readonly string[]
   readonly kubeconfig?: string
   readonly imageHolders?: string
   readonly scanLease?: string
@@ -30,15 +32,18 @@ const LOOK_SECONDS = 5
  * cluster
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { scanLease, scanInterval } = options
+  const { scanLease, scanInterval, clientCa, clientName } = options
   if (scanInterval !== undefined && scanLease === undefined)
     throw new UsageError('--scan-interval says how often to look, and only --scan-lease says to')
+  if (clientName !== undefined && clientCa === undefined)
+    throw new UsageError('--client-name needs --client-ca: without it, clients show no certificate')
   const log = pino(
     { level: options.logLevel },
     destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 1000 }),
   )
   const server = await startServer({
     ...options,
+    clientNames: clientName,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
     scanMs: scanInterval && scanInterval * 1000,

@@ -1,6 +1,11 @@
 import { once } from 'node:events'
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
-import { request as secureRequest } from 'node:https'
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+} from 'node:http'
+import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { type Fields, fieldsOf } from '../core/json.ts'
 import type { Access } from './access.ts'
@@ -33,6 +38,8 @@ export interface Apiserver {
   ask(call: Call): Promise<Fields>
   /** The same, but the answer is read by the caller. */
   open(call: Call): Promise<IncomingMessage>
+  /** Ends the connections that are kept. */
+  close(): void
 }
 
 /** Milliseconds after which an apiserver gives up any call but a watch (kube-apiserver --request-timeout). */
@@ -40,6 +47,7 @@ export const REQUEST_TIMEOUT_MS = 60_000
 
 /**
  * Speaks to an apiserver, each call on a connection of its own: one that was kept may have died since.
+ * With `keptMs`, connections are kept for so many milliseconds after a call, except through a proxy.
  *
  * The client of @kubernetes/client-node is not used. Its typed objects rename the `default` of a
  * LimitRange and drop what they do not know; its Watch drops a line that it cannot read, and every
@@ -47,14 +55,18 @@ export const REQUEST_TIMEOUT_MS = 60_000
  * first error (2.0.1, src/watch.ts and src/cache.ts; its issues 596, 958 and 2432). Its reader of logs
  * drops the apiserver's message, and a connection that breaks off throws past every handler (dist/log.js).
  */
-export function apiserverOf({ server, credentials }: Access): Apiserver {
+export function apiserverOf({ server, credentials }: Access, keptMs = 0): Apiserver {
   const root = server.replace(/\/$/, '')
-  const request = server.startsWith('http:') ? plainRequest : secureRequest
+  const isPlain = server.startsWith('http:')
+  const request = isPlain ? plainRequest : secureRequest
+  // An agent opens a new connection where the authority or the certificate is another than before.
+  const agent = new (isPlain ? PlainAgent : SecureAgent)({ keepAlive: true, timeout: keptMs })
   const open = async ({ path, query = {}, signal, silenceMs = 0, ...change }: Call) => {
     const { headers, ...options } = await credentials()
     const { method, about, body } = contentOf(change)
     const outgoing = request(`${root}${path}?${new URLSearchParams(query)}`, {
       ...options,
+      ...(keptMs > 0 && options.agent === false ? { agent } : {}),
       signal,
       method,
       headers: { ...fieldsOf(headers), ...HEADERS, ...about },
@@ -73,7 +85,7 @@ export function apiserverOf({ server, credentials }: Access): Apiserver {
       throw call.signal.aborted ? call.signal.reason : error
     }
   }
-  return { open, ask }
+  return { open, ask, close: () => agent.destroy() }
 }
 
 /** Done, created, and deleted as soon as its finalizers have run. */

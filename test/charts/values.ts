@@ -12,6 +12,7 @@ export const EVERYTHING = [
   'guard.denyNamespaceSelector.matchLabels.guard=deny',
   'webhook.priorityClassName=system-cluster-critical',
   'imagePullSecrets[0].name=registry',
+  'webhook.clientCertificates.secretName=callers',
 ] as const
 
 export const LITTLE = [

@@ -144,3 +144,23 @@ t.test('a port in use is named, and the command ends', async (t) => {
     t.match(err, new RegExp(`^ridealong: .*EADDRINUSE.*:${port}\\n$`))
   }
 })
+
+t.test('with --client-ca and --client-name, only such clients are answered', async (t) => {
+  const names = ['--client-name', 'apiserver', 'other']
+  // writeKeyPair leaves it beside the key pair; the folder of a test has the test's name.
+  const { port } = await startServe(t, '--client-ca', join(t.testdirName, 'ca.crt'), ...names)
+  const postAs = async (subject: string) => {
+    const pair = await authority.issue({ names: [], subject })
+    return post({ port, ca }, '/mutate/pods', reviewOf(ASKING), keepAliveAgent(t, pair))
+  }
+  t.equal((await postAs('CN=apiserver')).status, 200)
+  t.equal((await postAs('CN=other')).status, 200)
+  t.equal((await postAs('CN=stranger')).status, 403)
+  await t.rejects(post({ port, ca }, '/mutate/pods', reviewOf(ASKING)))
+})
+
+t.test('--client-name without --client-ca would accept every client, and is refused', async (t) => {
+  const { code, err } = await run([...(await optionsOf(t)), '--client-name', 'apiserver'])
+  t.equal(code, 2)
+  t.match(err, /--client-name needs --client-ca/)
+})

@@ -72,6 +72,7 @@ export function startApiserver({ folder, programs, ports, address }: ControlPlan
       'service-account-key-file': pki('sa.pub'),
       'service-account-signing-key-file': pki('sa.key'),
       'service-account-issuer': 'https://kubernetes.default.svc',
+      'admission-control-config-file': pki('admission.json'),
       'max-requests-inflight': 2000,
       'max-mutating-requests-inflight': 1000,
     }),

@@ -16,7 +16,8 @@ export type Client = keyof typeof CLIENTS
 
 /**
  * Writes what a cluster proves itself by: ca.crt, apiserver.crt and .key, sa.key and sa.pub, and a
- * pair and kubeconfig for each caller, NAME.crt, NAME.key and NAME.kubeconfig.
+ * pair and kubeconfig for each caller, NAME.crt, NAME.key and NAME.kubeconfig; and by what the
+ * apiserver proves itself to webhooks.
  *
  * @param server the URL of the apiserver
  * @param addresses the addresses at which it is called
@@ -43,6 +44,42 @@ export async function writeCredentials(
     await put(`${name}.key`, client.key)
     await put(`${name}.kubeconfig`, kubeconfig(authority.ca, client, server))
   }
+  await writeAdmission(folder)
+}
+
+/**
+ * Writes admission.json, which has the apiserver show a client certificate to every webhook that asks
+ * for one, and callers.crt, the authority of that certificate (Kubernetes docs,
+ * access-authn-authz/extensible-admission-controllers, "Authenticate API servers").
+ */
+async function writeAdmission(folder: string): Promise<void> {
+  const authority = await makeAuthority()
+  const { cert, key } = await authority.issue({ subject: 'CN=kube-apiserver', names: [] })
+  const put = (name: string, object: object) => {
+    return writeFile(join(folder, name), JSON.stringify(object, undefined, 2), { mode: 0o600 })
+  }
+  const user = {
+    'client-certificate-data': Buffer.from(cert).toString('base64'),
+    'client-key-data': Buffer.from(key).toString('base64'),
+  }
+  const kubeConfigFile = join(folder, 'callers.kubeconfig')
+  await writeFile(join(folder, 'callers.crt'), authority.ca)
+  await put('callers.kubeconfig', {
+    apiVersion: 'v1',
+    kind: 'Config',
+    users: [{ name: '*', user }],
+  })
+  const apiVersion = 'apiserver.config.k8s.io/v1'
+  await put('admission.json', {
+    apiVersion,
+    kind: 'AdmissionConfiguration',
+    plugins: [
+      {
+        name: 'MutatingAdmissionWebhook',
+        configuration: { apiVersion, kind: 'WebhookAdmissionConfiguration', kubeConfigFile },
+      },
+    ],
+  })
 }
 
 interface KeyPair {

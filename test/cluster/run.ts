@@ -42,6 +42,7 @@ const WITHOUT_NODE = [
   'policies',
   'removal',
   'plugin',
+  'client-certificates',
 ]
 
 /** Tests that take minutes, or need cert-manager, whose build does: they run when they are asked for. */

@@ -35,7 +35,10 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = PACE } = options
   const api = apiserverOf(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(ageOf)))
-  const knowledge = createKnowledge((name) => repairs.consider(name))
+  const knowledge = createKnowledge((name) => {
+    repairs.consider(name)
+    look.forget(name)
+  })
   const repairs = repairLabels({
     api,
     namespaces: knowledge.collections.namespaces,
@@ -51,7 +54,7 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
     const [path, itemOf] = [`/api/v1/${resource}`, RESOURCES[resource]]
     return mirror({ api, path, itemOf, collection, pace, onTrouble: onTroubleOf(resource) })
   })
-  const look = createLookup({ api, knowledge, pace, onEnd: report.onLookup })
+  const look = createLookup({ access: options.access, knowledge, pace, onEnd: report.onLookup })
   const onChange = report.onImage
   const onTrouble = onTroubleOf('daemonsets')
   const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
@@ -72,7 +75,7 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
     ],
     heldImages: images ? images.current : undefined,
     async stop() {
-      for (const { stop } of [repairs, ...mirrors, ...(images ? [images] : [])]) stop()
+      for (const { stop } of [repairs, look, ...mirrors, ...(images ? [images] : [])]) stop()
       await guarded?.stop()
     },
   }

@@ -26,7 +26,7 @@ export function finder(
         throw new NotKnownYet('what the namespace asks')
       return found
     }
-    const looked = look(name)
+    const looked = look.find(name)
     return looked instanceof Promise ? looked.then(best) : best(looked)
   }
 }

@@ -13,6 +13,12 @@ export interface Pace {
   readonly lookupMs: number
   /** A namespace that was just looked up is not looked up again for so long. */
   readonly lookupRestMs: number
+  /** A namespace that does not exist is not looked up again for so long, unless it is created. */
+  readonly absentMs: number
+  /** Look-ups of namespaces that the caches do not know: at the same time, at most in a row, and on average. */
+  readonly lookupsAtOnce: number
+  readonly lookupBurst: number
+  readonly lookupsPerSecond: number
   /** The longest until a wrong label is repaired, and until all labels are looked at again. */
   readonly repairSoonMs: number
   readonly repairMs: number
@@ -44,6 +50,10 @@ export const PACE: Pace = {
   longestPauseMs: 15_000,
   lookupMs: 200,
   lookupRestMs: 1000,
+  absentMs: 5000,
+  lookupsAtOnce: 8,
+  lookupBurst: 20,
+  lookupsPerSecond: 10,
   repairSoonMs: 500,
   repairMs: 300_000,
   repairsPerSecond: 10,

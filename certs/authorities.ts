@@ -1,0 +1,37 @@
+import { createHash, X509Certificate } from 'node:crypto'
+import { readPem } from './key-pair.ts'
+
+/** Certificates of authorities, as PEM. */
+export interface Authorities {
+  readonly pem: string
+  /** A hash of the file. */
+  readonly revision: string
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/**
+ * Reads the certificates of one or more authorities.
+ *
+ * @throws an error that names the file, when it cannot be read, has no certificate, or has one that is
+ * not of an authority: OpenSSL would ignore it, and then refuse every client
+ */
+export async function readAuthorities(path: string): Promise<Authorities> {
+  const text = await readPem(path)
+  const blocks = text.match(CERTIFICATE) ?? []
+  if (blocks.length === 0) throw new Error(`${path} has no certificate in PEM`)
+  for (const [index, block] of blocks.entries()) {
+    if (!isAuthority(block))
+      throw new Error(`${path}: certificate ${index + 1} is not the certificate of an authority`)
+  }
+  const pem = blocks.join('\n')
+  return { pem, revision: createHash('sha256').update(pem).digest('hex') }
+}
+
+function isAuthority(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).ca
+  } catch {
+    return false
+  }
+}

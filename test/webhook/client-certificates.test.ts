@@ -1,0 +1,184 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { makeAuthority } from '../../certs/make.ts'
+import {
+  ASKING,
+  addedNames,
+  call,
+  inTime,
+  keepAliveAgent,
+  mountFiles,
+  post,
+  type Running,
+  reviewOf,
+  sampleOf,
+  startServer,
+} from '../server.ts'
+import { until } from '../until.ts'
+
+const PODS = '/mutate/pods'
+
+const root = t.testdir({})
+let folders = 0
+
+function newFolder(): string {
+  folders += 1
+  return join(root, `${folders}`)
+}
+
+const [trusted, other] = await Promise.all([makeAuthority(), makeAuthority()])
+const client = (subject: string, days = 1) => trusted.issue({ names: [], subject, days })
+const apiserver = await client('CN=apiserver')
+
+/** Starts a server that accepts the clients of an authority, as a mounted Secret has it. */
+async function startStrict(t: Test, clientNames?: readonly string[]) {
+  const folder = newFolder()
+  mountFiles(folder, { 'ca.crt': trusted.ca })
+  const clientCa = join(folder, 'ca.crt')
+  return { folder, running: await startServer(t, { clientCa, clientNames }) }
+}
+
+/** Posts a review with a client's certificate. */
+function postAs(t: Test, running: Running, pair: object | undefined) {
+  return post(running, PODS, reviewOf(ASKING), keepAliveAgent(t, { ...pair }))
+}
+
+async function refusals(running: Running): Promise<number> {
+  const labels = { outcome: 'invalid', reason: 'untrusted-client' }
+  return sampleOf(await running.metrics(), 'ridealong_reviews_total', labels) ?? 0
+}
+
+t.test('a client with a certificate of the authority is answered', async (t) => {
+  const { running } = await startStrict(t)
+  t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
+  t.equal(await refusals(running), 0)
+  t.equal((await running.status('/readyz')).status, 200, 'the status port needs no certificate')
+  t.equal(JSON.parse((await running.status('/readyz')).body).checks['client-ca'], 'ok')
+})
+
+const REFUSED: readonly (readonly [string, () => Promise<object | undefined>, RegExp])[] = [
+  ['without a certificate', async () => undefined, /the client has no certificate/],
+  [
+    'with a certificate of another authority of the same name',
+    () => other.issue({ names: [], subject: 'CN=apiserver' }),
+    /not valid: UNABLE_TO_VERIFY_LEAF_SIGNATURE/,
+  ],
+  ['whose certificate has ended', () => client('CN=apiserver', -1), /CERT_HAS_EXPIRED/],
+  [
+    'with the certificate of a server',
+    () => trusted.issue({ names: ['apiserver'] }),
+    /INVALID_PURPOSE/,
+  ],
+]
+
+for (const [what, pair, problem] of REFUSED) {
+  t.test(`a client ${what} is refused by TLS, counted and logged`, async (t) => {
+    const { running } = await startStrict(t)
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      await t.rejects(postAs(t, running, { ...(await pair()), maxVersion }))
+    }
+    await until('both are counted', async () => (await refusals(running)) === 2)
+    const lines = running.lines.filter((line) => line.includes('"msg":"a client was refused"'))
+    t.equal(lines.length, 1, 'not one for each call')
+    t.match(lines[0], problem)
+    t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
+  })
+}
+
+t.test('without the option, clients need no certificate', async (t) => {
+  const running = await startServer(t)
+  t.strictSame(addedNames(await postAs(t, running, undefined)), ['perf-sysstat'])
+  t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
+})
+
+t.test('of the clients of an authority, only the named ones are answered', async (t) => {
+  const { running } = await startStrict(t, ['apiserver', 'system:admission'])
+  for (const subject of ['CN=apiserver', 'CN=system:admission', 'O=system:masters, CN=apiserver']) {
+    const answer = await postAs(t, running, await client(subject))
+    t.strictSame(addedNames(answer), ['perf-sysstat'], subject)
+  }
+  const before = await refusals(running)
+  const strangers = ['CN=kubelet', 'CN=apiserver2', 'O=apiserver', 'OU=CN=apiserver, CN=x']
+  for (const subject of strangers) {
+    const answer = await postAs(t, running, await client(subject))
+    t.equal(answer.status, 403, subject)
+    t.match(JSON.parse(answer.body), { error: 'untrusted-client', message: /none of the names/ })
+    t.equal(answer.headers.connection, 'close')
+  }
+  t.equal(await refusals(running), before + strangers.length)
+})
+
+t.test('nothing is read from a client of another name', async (t) => {
+  const { running } = await startStrict(t, ['apiserver'])
+  const agent = keepAliveAgent(t, await client('CN=kubelet'))
+  const { port, ca } = running
+  for (const path of [PODS, '/mutate/namespaces', '/elsewhere']) {
+    const answer = await call({ port, ca, path, method: 'POST', body: 'nonsense', agent })
+    t.equal(answer.status, 403, path)
+  }
+})
+
+t.test('new authorities count at once, also for connections and sessions of before', async (t) => {
+  const { folder, running } = await startStrict(t)
+  const agent = keepAliveAgent(t, apiserver)
+  const open = await post(running, PODS, reviewOf(ASKING), agent)
+  t.equal(open.headers.connection, 'keep-alive')
+  const session = await sessionOf(t, running)
+  mountFiles(folder, { 'ca.crt': other.ca })
+  await until('it is noticed', () => running.lines.some((line) => /client-ca.*reload/.test(line)))
+  const last = await post(running, PODS, reviewOf(ASKING), agent)
+  t.equal(last.reused, true)
+  t.equal(last.headers.connection, 'close')
+  await t.rejects(post(running, PODS, reviewOf(ASKING), agent), 'its new connection')
+  await t.rejects(postAs(t, running, { ...apiserver, session }))
+  const pair = await other.issue({ names: [], subject: 'CN=apiserver' })
+  t.strictSame(addedNames(await postAs(t, running, pair)), ['perf-sysstat'])
+})
+
+/** A session that a client could resume. */
+async function sessionOf(t: Test, { port, ca }: Running): Promise<Buffer | 'late'> {
+  const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca, ...apiserver })
+  t.teardown(() => socket.destroy())
+  return inTime(new Promise((resolve) => socket.once('session', resolve)))
+}
+
+t.test('old and new authorities count side by side', async (t) => {
+  const { folder, running } = await startStrict(t)
+  mountFiles(folder, { 'ca.crt': `# old\n${trusted.ca}\n# new\n${other.ca}\n` })
+  const pair = await other.issue({ names: [], subject: 'CN=apiserver' })
+  await until('the new one counts', async () => {
+    return (await postAs(t, running, pair).catch(() => undefined))?.status === 200
+  })
+  t.equal((await postAs(t, running, apiserver)).status, 200)
+})
+
+t.test('a new key pair of the server leaves the authorities as they are', async (t) => {
+  const { running } = await startStrict(t)
+  const pair = await running.authority.issue({ names: ['localhost', '127.0.0.1'], days: 3 })
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
+  await until('it is noticed', () => running.lines.some((line) => line.includes('reloaded')))
+  await t.rejects(postAs(t, running, undefined))
+  t.equal((await postAs(t, running, apiserver)).status, 200)
+})
+
+t.test('a file without authorities leaves the last good ones, and is told', async (t) => {
+  const { folder, running } = await startStrict(t)
+  const bad: readonly (readonly [string, RegExp])[] = [
+    ['', /ca\.crt has no certificate in PEM/],
+    [apiserver.cert, /ca\.crt: certificate 1 is not the certificate of an authority/],
+    [`${trusted.ca}\n${apiserver.cert}`, /certificate 2 is not the certificate of an authority/],
+  ]
+  for (const [text, problem] of bad) {
+    mountFiles(folder, { 'ca.crt': text })
+    await until('it is shown', async () => problem.test((await running.status('/readyz')).body))
+    t.equal((await running.status('/readyz')).status, 200)
+    await t.rejects(postAs(t, running, undefined))
+    t.equal((await postAs(t, running, apiserver)).status, 200)
+  }
+  const file = `${newFolder()}-ca.crt`
+  writeFileSync(file, 'garbage')
+  await t.rejects(startServer(t, { clientCa: file }), /ca\.crt has no certificate in PEM/)
+  await t.rejects(startServer(t, { clientCa: `${file}.none` }), /cannot read .*ca\.crt\.none/)
+})

@@ -1,0 +1,111 @@
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { watchCluster } from '../../../webhook/cluster/cluster.ts'
+import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
+import { NotKnownYet } from '../../../webhook/namespaces.ts'
+import { startStandIn } from '../../apiserver.ts'
+import { capturedLog } from '../../server.ts'
+import { until } from '../../until.ts'
+
+/** No pause ends during a test, and no budget comes back, unless the test says so. */
+const STILL: Partial<Pace> = {
+  lookupMs: 20_000,
+  lookupRestMs: 60_000,
+  absentMs: 60_000,
+  lookupsPerSecond: 1e-9,
+}
+
+/** Watches a stand-in where the namespace `known` is there and asks nothing. */
+async function watch(t: Test, pace: Partial<Pace>) {
+  const { standIn, access } = await startStandIn(t)
+  standIn.put('namespaces', { metadata: { name: 'known' } })
+  const cluster = watchCluster({
+    access,
+    excludedNamespaces: new Set(),
+    registry: new Registry(),
+    log: capturedLog().log,
+    pace: { ...PACE, ...STILL, ...pace },
+  })
+  t.teardown(() => cluster.stop())
+  await until('all is listed', () => cluster.checks().every(({ problem }) => !problem))
+  await until('all is watched', () => standIn.watches === 3)
+  const find = async (name: string, mustAsk = false) => cluster.find(name, mustAsk)
+  return { standIn, find }
+}
+
+const CALLS = /^GET \/api\/v1\/namespaces\/[^/]+/
+const INVENTED = Array.from({ length: 300 }, (_, place) => `invented-${place}`)
+
+/** Finds namespaces at the same time; returns how many were looked up, and how many refused. */
+async function findAll(find: (name: string) => Promise<unknown>, names: readonly string[]) {
+  const ends = await Promise.allSettled(names.map((name) => find(name)))
+  const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+  const refused = failures.filter((failure) => failure instanceof NotKnownYet)
+  return { answered: ends.length - failures.length, refused: refused.length }
+}
+
+t.test('of many unknown namespaces at the same time, a few are looked up', async (t) => {
+  const { standIn, find } = await watch(t, { lookupsAtOnce: 8, lookupBurst: 1000 })
+  t.same(await findAll(find, INVENTED), { answered: 8, refused: 292 })
+  t.equal(standIn.count(CALLS), 24, 'each with its LimitRanges and ResourceQuotas')
+  const again = INVENTED.map((name) => `${name}-too`)
+  t.same(await findAll(find, again), { answered: 8, refused: 292 }, 'their places are free again')
+})
+
+t.test('of unknown namespaces one after the other, as many are looked up as may be', async (t) => {
+  const { standIn, find } = await watch(t, { lookupBurst: 20 })
+  let refused = 0
+  for (const name of INVENTED) refused += (await findAll(find, [name])).refused
+  t.equal(refused, 280)
+  t.equal(standIn.count(CALLS), 60)
+})
+
+t.test('with time, others can be looked up', async (t) => {
+  const { find } = await watch(t, { lookupBurst: 1, lookupsPerSecond: 10 })
+  t.same(await findAll(find, ['a', 'b']), { answered: 1, refused: 1 })
+  await until('there is budget again', async () => (await findAll(find, ['b'])).answered === 1)
+})
+
+t.test('invented namespaces take nothing from those that are known', async (t) => {
+  const { standIn, find } = await watch(t, { lookupBurst: 1 })
+  await findAll(find, INVENTED)
+  await t.resolves(find('known'))
+  t.equal(standIn.count(/namespaces\/known$/), 0)
+  await t.resolves(find('known', true), 'a pod that is here because its namespace asks')
+  t.equal(standIn.count(/namespaces\/known$/), 1)
+})
+
+t.test('look-ups use connections again', async (t) => {
+  const { standIn, find } = await watch(t, { lookupBurst: 1000 })
+  const before = standIn.connections
+  for (const name of INVENTED.slice(0, 50)) await find(name)
+  t.equal(standIn.count(CALLS), 150)
+  t.ok(standIn.connections - before <= 6, `${standIn.connections - before} connections`)
+})
+
+t.test('a namespace that does not exist is remembered, until it is created', async (t) => {
+  const { standIn, find } = await watch(t, { lookupRestMs: 1 })
+  for (let i = 0; i < 5; i += 1) {
+    await find('new')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  t.equal(standIn.count(/namespaces\/new$/), 1)
+  await t.rejects(find('new', true), { code: 'NOT_KNOWN_YET' })
+  const annotations = { 'ridealong.dev/inject': 'perf-sysstat' }
+  // The event of its creation, and not yet that of its annotation.
+  standIn.put('namespaces', { metadata: { name: 'new' } })
+  standIn.put('namespaces', { metadata: { name: 'new', annotations } }, true)
+  await until('it is looked up again', async () => {
+    const found = await find('new', true).catch(() => undefined)
+    return found?.annotations.get('ridealong.dev/inject') === 'perf-sysstat'
+  })
+  t.equal(standIn.count(/namespaces\/new$/), 2)
+})
+
+t.test('it is not remembered for ever', async (t) => {
+  const { standIn, find } = await watch(t, { absentMs: 1 })
+  await until('it is looked up again', async () => {
+    await find('new').catch(() => {})
+    return standIn.count(/namespaces\/new$/) > 1
+  })
+})
