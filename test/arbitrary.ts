@@ -303,8 +303,11 @@ function statusOf(metrics: unknown, shareProcessNamespace: unknown = 'absent'): 
   return JSON.stringify({ outcome: 'injected', metrics, mode: 'native', shareProcessNamespace })
 }
 
+/** As long as a name may be, and as long as it gets when it is quoted. */
+const LONG_NAME = QUOTES.slice(0, 62)
+
 /** Names that are taken, or long. */
-const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', QUOTES, QUOTES]
+const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', LONG_NAME, LONG_NAME]
 
 function specOf(dice: Dice, leaning: Leaning): Json {
   const count = dice.pick(1, 1, 2, 3, 4, 5)
