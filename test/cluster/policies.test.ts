@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -155,4 +156,115 @@ t.test('the webhook may change the label of a namespace, and nothing else of it'
     metadata: { labels: { n: 'o' } },
   })
   t.equal(body.metadata.labels.n, 'o', 'and whoever else has the right may do all of this')
+})
+
+t.test("the guard says which containers are not the catalog's observers", async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'guard-observers')
+  await install(t, cluster, 'guard-observers.yaml')
+  const image = 'ghcr.io/ridealong/observer:0.1.0'
+  const own = (more: object = {}) => ({
+    ...{ name: 'perf-sysstat', image, command: ['perf-sysstat'], restartPolicy: 'Always' },
+    ...more,
+  })
+  const claiming = (...initContainers: readonly object[]) => {
+    const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'setup'] })
+    return podOf({ 'ridealong.dev/status': status }, { initContainers })
+  }
+  const warnings = async (pod: object) => {
+    const answer = await api.post('/api/v1/namespaces/guard-observers/pods?dryRun=All', pod)
+    t.equal(answer.status, 201, 'and lets them run')
+    return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
+  }
+  await until('the policy judges', async () => {
+    return (await warnings(claiming(own({ image: 'other:1' })))).length > 0
+  })
+  const NOT = 'not an observer of the catalog: perf-sysstat runs'
+  const rows: readonly (readonly [string, object, readonly string[]])[] = [
+    ['the observer', claiming(own()), []],
+    ['with what others add', claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })), []],
+    [
+      'another image',
+      claiming(own({ image: 'evil:1' })),
+      [`${NOT} evil:1, and the catalog has ${image}`],
+    ],
+    [
+      'another command',
+      claiming(own({ command: ['sh', '-c', 'x'] })),
+      [`${NOT} ${image} with another command than the catalog has`],
+    ],
+    [
+      'no command',
+      claiming(own({ command: undefined })),
+      [`${NOT} ${image} with another command than the catalog has`],
+    ],
+    [
+      'args',
+      claiming(own({ args: ['x'] })),
+      [`${NOT} ${image} with another command than the catalog has`],
+    ],
+    [
+      'a name that is no metric',
+      claiming({ name: 'setup', image: 'a' }),
+      ['not an observer of the catalog: setup runs a, and the catalog has no such metric'],
+    ],
+    [
+      'a pod that was left',
+      podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
+      [],
+    ],
+    ['no JSON', podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }), []],
+    ['a status of any length', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
+  ]
+  for (const [what, pod, expected] of rows) t.same(await warnings(pod), expected, what)
+})
+
+/** The manifests between the fences of a document. */
+function manifestsIn(document: string): string {
+  const path = fileURLToPath(new URL(`../../docs/${document}`, import.meta.url))
+  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(path, 'utf8')) ?? []
+  return yaml
+}
+
+t.test('the policy of docs/security.md parts the label from the annotation', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const name = 'annotated'
+  await createNamespace(t, api, name)
+  const policy = manifestsIn('security.md')
+  await kubectl(cluster, ['apply', '-f', '-'], policy)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], policy))
+  const role = ['create', 'clusterrole', 'annotator', '--verb=get,patch', '--resource=namespaces']
+  const binding = [
+    'create',
+    'clusterrolebinding',
+    'annotator',
+    '--clusterrole=annotator',
+    '--user=ann',
+  ]
+  for (const words of [role, binding]) await kubectl(cluster, words)
+  t.teardown(() => kubectl(cluster, ['delete', 'clusterrole,clusterrolebinding', 'annotator']))
+  const patch = (user: readonly string[], metadata: object) =>
+    kubectl(cluster, [
+      ...['patch', 'namespace', name, '--type=merge', ...user],
+      ...['--patch', JSON.stringify({ metadata })],
+    ]).then(
+      () => 'done',
+      (error: Error) => error.message,
+    )
+  const ann = ['--as', 'ann']
+  const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
+  const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+  await until('the right is given', async () => (await patch(ann, annotated)) === 'done')
+  await until('the policy counts', async () => {
+    await patch([], { labels: { 'ridealong.dev/privilege': null } })
+    return (await patch(ann, granted)) !== 'done'
+  })
+  t.match(
+    await patch(ann, granted),
+    'only who may patch privileges.ridealong.dev changes the label',
+  )
+  t.equal(await patch(ann, annotated), 'done')
+  t.equal(await patch(ann, { labels: { other: 'x' } }), 'done')
+  t.equal(await patch([], granted), 'done', 'an administrator may')
+  t.match(await patch(ann, { labels: { 'ridealong.dev/privilege': null } }), 'only who may patch')
 })
