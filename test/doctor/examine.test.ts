@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
@@ -433,6 +434,26 @@ t.test('a check is a line, with its remedy below where it does not hold', async 
   t.match(shown(examine(WELL), 'text'), /\nPods that ask get observers\.\n$/)
   const unread = { ...WELL, namespaces: forbidden }
   t.match(shown(examine(unread), 'text'), /observers; 1 could not be made\.\n$/)
+})
+
+t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
+  const page = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8')
+  const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)```$/ms) ?? []
+  // Times, the name of an authority, and how much of a long line is shown differ.
+  const general = (text: string) =>
+    text
+      .replaceAll(/20\d\d-\S+Z/g, 'TIME')
+      .replaceAll(/CN=.*(?= has issued)/g, 'CN')
+      .replaceAll(/ *\.\.\.$/gm, '')
+  const { cert: foreign } = await other.issue({ names: [HOST], days: 90 })
+  const printed = general(shown(examine(withWebhook({ serving: { value: foreign } })), 'text'))
+  const lines = printed.split('\n')
+  for (const line of general(sample).trimEnd().split('\n')) {
+    t.ok(
+      lines.some((one) => one.startsWith(line)),
+      line,
+    )
+  }
 })
 
 t.test('a program reads the same', async (t) => {
