@@ -219,7 +219,8 @@ t.test('observers are told what was asked', async (t) => {
 t.test('every answer is the golden one', async (t) => {
   const results = await runCases(CASES, {})
   t.strictSame(results.map(({ name }) => name).sort(), folders.sort())
-  for (const { name, outcome, trouble } of results) t.equal(outcome, 'same', trouble ?? name)
+  for (const { name, outcome, trouble } of results)
+    t.equal(outcome, 'same', trouble?.join('\n') ?? name)
 })
 
 t.test('a patch adds, and leaves everything else in the pod as it was', async (t) => {

@@ -13,6 +13,7 @@ import { parseArgs, styleText } from 'node:util'
 import type { Operation } from 'fast-json-patch'
 import { pino } from 'pino'
 import { makeAuthority, writeKeyPair } from '../certs/make.ts'
+import { print as printOutput } from '../src/cli/output.ts'
 import { diffOf } from '../src/cli/review.ts'
 import { EXCLUDED_NAMESPACES } from '../src/core/namespace-name.ts'
 import type { ReviewResponse } from '../src/core/response.ts'
@@ -87,9 +88,14 @@ async function replay(name: string): Promise<Answered> {
   return { operator, kind, outcome, observers, reason }
 }
 
-function show(name: string, { outcome, metrics, reason, detail }: Line, difference: string): void {
+function show(
+  name: string,
+  { outcome, metrics, reason, detail }: Line,
+  difference: readonly string[],
+): void {
   print(styleText('bold', `${name}: ${outcome} ${metrics?.join(', ') ?? `${reason}: ${detail}`}`))
-  print(difference === '' ? '  the pod stays as it is\n' : `${difference}\n`)
+  printOutput({ diff: difference.length === 0 ? ['  the pod stays as it is'] : difference })
+  print('')
 }
 
 function post(body: string): Promise<ReviewResponse> {

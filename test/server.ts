@@ -15,13 +15,14 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectSecurely, type TLSSocket } from 'node:tls'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import { type Authority, makeAuthority } from '../certs/make.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Operation } from '../src/core/patch.ts'
 import { type AppOptions, buildApp } from '../webhook/app.ts'
+import { openLog } from '../webhook/log.ts'
 import { createMetrics } from '../webhook/metrics.ts'
 import { namespacesOf } from '../webhook/namespaces.ts'
 import { type ServeOptions, type Server, serve } from '../webhook/serve.ts'
@@ -59,7 +60,7 @@ export async function inTime<T>(promise: Promise<T>): Promise<T | 'late'> {
 /** A log whose lines are kept. */
 export function capturedLog(level = 'trace'): { log: Logger; lines: string[] } {
   const lines: string[] = []
-  return { log: pino({ level }, { write: (line) => lines.push(line) }), lines }
+  return { log: openLog(level, { write: (line) => lines.push(line) }), lines }
 }
 
 /** One answer to one call. */

@@ -1,10 +1,21 @@
-import type { Logger } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import type { PodAnswer } from '../src/core/answer.ts'
 import type { NamespaceAnswer } from '../src/core/arm.ts'
+import { ascii, printableJsonText } from '../src/core/printable.ts'
 import type { Review } from '../src/core/review.ts'
 
 const LONGEST_DETAIL = 192
 const LONGEST_NAME = 253
+
+/**
+ * Opens a log of JSON lines. All its characters are printable: JSON escapes the C0 controls, and the
+ * others that a terminal would obey are escaped here, which leaves the values as they are.
+ *
+ * @param level the least that is logged, as pino names it
+ */
+export function openLog(level: string, stream: DestinationStream): Logger {
+  return pino({ level, hooks: { streamWrite: printableJsonText } }, stream)
+}
 
 /** One line per decision. Names and words alone: an object may hold secrets, and megabytes. */
 export function logPod(log: Logger, review: Review, answer: PodAnswer, seconds: number): void {
@@ -18,7 +29,7 @@ export function logPod(log: Logger, review: Review, answer: PodAnswer, seconds: 
     dryRun: review.dryRun,
     outcome,
     reason: isLeft ? decision.reason : undefined,
-    detail: isLeft ? decision.message.slice(0, LONGEST_DETAIL) : undefined,
+    detail: isLeft ? ascii(decision.message, LONGEST_DETAIL) : undefined,
     metrics:
       outcome === 'injected' ? decision.observers.map(({ metric }) => metric.name) : undefined,
     seconds,

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { printable } from '../src/core/printable.ts'
 import { quote } from '../src/core/quote.ts'
 import { sentenceOf } from '../src/sentence.ts'
 import type { Metrics } from './metrics.ts'
@@ -56,6 +57,8 @@ export class NotAReview extends Error {
   readonly statusCode = 400
 }
 
+const LONGEST_MESSAGE = 1024
+
 /** Answers a call that is none: the status, a JSON error, and a count. */
 export function answerProblem(
   metrics: Metrics,
@@ -67,7 +70,7 @@ export function answerProblem(
   const status = PROBLEMS[problem]
   // With a whole number of seconds the apiserver asks again, a POST too (client-go rest/with_retry.go).
   if (status === 503) reply.header('retry-after', '1')
-  return reply.code(status).send({ error: problem, message })
+  return reply.code(status).send({ error: problem, message: printable(message, LONGEST_MESSAGE) })
 }
 
 /** The word for what Fastify, or a route of ours, threw. */

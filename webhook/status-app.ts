@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import type { Registry } from 'prom-client'
+import { printable } from '../src/core/printable.ts'
 import {
   type ConnectionLimits,
   limitConnections,
@@ -35,7 +36,9 @@ export function buildStatusApp(
     reply.code(isReady ? 200 : 503)
     return {
       status: isReady ? 'ready' : 'not ready',
-      checks: Object.fromEntries(results.map(({ name, problem }) => [name, problem ?? 'ok'])),
+      checks: Object.fromEntries(
+        results.map(({ name, problem }) => [name, printable(problem ?? 'ok')]),
+      ),
     }
   })
   app.get('/metrics', async (_request, reply) => {

@@ -1,4 +1,5 @@
-import type { Form } from '../form.ts'
+import { printableJson } from '../core/printable.ts'
+import type { Form, Output } from '../form.ts'
 import { cleanYaml } from '../manifest/print.ts'
 
 /** An observer that was attached. */
@@ -12,11 +13,11 @@ export interface Attachment {
 }
 
 /** An attachment as it is printed, and the command that reads its log. */
-export function shown(attachment: Attachment, form: Form): string {
+export function shown(attachment: Attachment, form: Form): Output {
   const { namespace, pod, container, target } = attachment
   const logs = `kubectl logs -n ${namespace} ${pod} -c ${container} -f`
-  if (form === 'json') return `${JSON.stringify({ ...attachment, logs }, null, 2)}\n`
-  if (form === 'yaml') return cleanYaml({ ...attachment, logs })
+  if (form === 'json') return { document: `${printableJson({ ...attachment, logs }, 2)}\n` }
+  if (form === 'yaml') return { document: cleanYaml({ ...attachment, logs }) }
   const done = `${container} observes container ${target} of pod ${pod}. Read its log with:`
-  return `${done}\n  ${logs}\n`
+  return { lines: [done, `  ${logs}`] }
 }

@@ -29,7 +29,7 @@ export async function annotate(options: AnnotateOptions): Promise<Said> {
       passedOver.map(({ resource, why }) => sentenceOf(resource, why)),
     )
     const isAny = annotated.some(({ places }) => places > 0)
-    if (!isAny) throw new UsageError([...notes, NOTHING].join('\nridealong: '))
+    if (!isAny) throw new UsageError(...notes, NOTHING)
     return { output: show(annotated, options), notes }
   } catch (error) {
     return manifestError(error)

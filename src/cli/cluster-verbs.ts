@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import { FORMS } from '../form.ts'
 import { EXIT } from './errors.ts'
-import { examples, print, wholeNumber, withCluster } from './options.ts'
+import { examples, wholeNumber, withCluster } from './options.ts'
+import { print } from './output.ts'
 
 /** Declares the verb `doctor`. */
 export function addDoctor(program: Command): void {
@@ -45,7 +46,7 @@ export function addDisarm(program: Command): void {
     .option('--namespace <name>', 'where the certificates are')
     .option('--certificate <name...>', 'a Certificate, and the Secret of its name, taken away last')
     .addHelpText('after', examples('disarm', 'disarm --webhook-configuration ridealong'))
-    .action(async (options) => (await import('./disarm.ts')).disarm(options, print))
+    .action(async (options) => (await import('./disarm.ts')).disarm(options, printLine))
 }
 
 /** Declares the verb `record`. */
@@ -74,7 +75,11 @@ export function addRecord(program: Command): void {
     )
     .action(async (dir, options) => {
       const { record } = await import('./record.ts')
-      const isEnough = await record(dir, options, print)
+      const isEnough = await record(dir, options, printLine)
       process.exitCode = isEnough ? EXIT.ok : EXIT.no
     })
+}
+
+function printLine(line: string): void {
+  print({ lines: [line] })
 }

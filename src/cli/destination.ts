@@ -7,6 +7,7 @@ import type { Form } from '../log/transcribe.ts'
 import { CSV_HEADER } from '../log/write.ts'
 import { sentenceOf } from '../sentence.ts'
 import { UsageError } from './errors.ts'
+import { documentFor } from './output.ts'
 
 /** Where collected logs are written. */
 export interface Destination {
@@ -56,7 +57,8 @@ function toStream(
   const write = async (text: string): Promise<void> => {
     const whole = header + text
     header = ''
-    const isFull = whole !== '' && failure === undefined && !stream.write(whole)
+    const isFull =
+      whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
     if (isFull) await once(stream, 'drain').catch(() => {})
     if (failure !== undefined) throw new UsageError(`cannot write on: ${failure.message}`)
   }

@@ -29,7 +29,7 @@ interface Named {
  *
  * @throws UsageError with the apiserver's own sentence on what it did not remove
  */
-export async function disarm(options: DisarmOptions, print: (text: string) => void): Promise<void> {
+export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
   if (options.certificate !== undefined && options.namespace === undefined) {
     throw new UsageError('--certificate needs --namespace, where the certificates are')
   }
@@ -63,10 +63,10 @@ async function remove({ ask }: Apiserver, { kind, root, name }: Named): Promise<
   const path = `${root}/${encodeURIComponent(name)}`
   try {
     await ask({ path, delete: {}, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
-    return `${kind} ${name}: removed\n`
+    return `${kind} ${name}: removed`
   } catch (error) {
     // Of a kind that the cluster does not know there is nothing to remove either.
-    if (isMissing(error)) return `${kind} ${name}: not there\n`
+    if (isMissing(error)) return `${kind} ${name}: not there`
     throw new UsageError(`${kind} ${name} stays: ${refusalOf(error)}`)
   }
 }

@@ -1,8 +1,14 @@
 import { sentenceOf } from '../sentence.ts'
 
-/** What a person can mend: it is said in one sentence, without a stack, and the exit code is 2. */
+/** What a person can mend: it is said in sentences, a line each, without a stack, and the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+  readonly sentences: readonly string[]
+
+  constructor(...sentences: readonly [...string[], string]) {
+    super(sentences.join('; '))
+    this.sentences = sentences
+  }
 }
 
 /** Exit codes of every verb. */

@@ -86,7 +86,8 @@ export function show(
 
 function refuseWrong(injected: readonly Injected[]): void {
   const wrongs = injected.flatMap(wrongsOf)
-  if (wrongs.length > 0) throw new UsageError(wrongs.join('\nridealong: '))
+  const last = wrongs.at(-1)
+  if (last !== undefined) throw new UsageError(...wrongs.slice(0, -1), last)
 }
 
 async function answererFor(

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { Form } from '../log/transcribe.ts'
 import type { Unit } from '../report/data.ts'
-import { examples, print, say, wholeNumber } from './options.ts'
+import { examples, wholeNumber } from './options.ts'
+import { print, say } from './output.ts'
 
 const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly Form[]
 const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
@@ -17,7 +18,11 @@ export function addCollect(program: Command): void {
     .option('--kubeconfig <file>', 'how to reach the cluster (default: as kubectl finds it)')
     .option('--context <name>', 'a context of the kubeconfig')
     .option('-f, --follow', 'stay until the observers have ended')
-    .addOption(new Option('-o, --output <form>', 'the form').choices(FORMS).default('jsonl'))
+    .addOption(
+      new Option('-o, --output <form>', 'the form; logs are unchanged, but printable on a terminal')
+        .choices(FORMS)
+        .default('jsonl'),
+    )
     .option('--to <path>', 'a file, or a folder for a file of each log (default: standard output)')
     .option('--parallel <logs>', 'logs to read at a time', wholeNumber(1, 1000), 16)
     .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')

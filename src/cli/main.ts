@@ -6,6 +6,7 @@ import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
+import { outputOfCommander, say } from './output.ts'
 import { addAttach, addExplain } from './pod-verbs.ts'
 import { programName } from './program-name.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
@@ -31,7 +32,7 @@ const VERBS = [
 // Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.ok)
-  process.stderr.write(`ridealong: cannot write what was asked for: ${error.message}\n`)
+  say(`cannot write what was asked for: ${error.message}`)
   process.exit(EXIT.trouble)
 })
 
@@ -41,6 +42,7 @@ function buildProgram(): Command {
     .description('Observers that ride along in pods another operator owns')
     .version(manifest.version)
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput(outputOfCommander)
     .exitOverride()
   for (const add of VERBS) add(program)
   return program
@@ -52,6 +54,6 @@ try {
   process.exitCode = EXIT.trouble
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.trouble
-  else if (error instanceof UsageError) process.stderr.write(`ridealong: ${error.message}\n`)
-  else process.stderr.write(`ridealong: a defect of ours: ${sentenceOf(error)}\n`)
+  else if (error instanceof UsageError) error.sentences.forEach(say)
+  else say(`a defect of ours: ${sentenceOf(error)}`)
 }

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Form } from '../manifest/print.ts'
 import type { Said } from './inject.ts'
 import { examples, withNamespaces, withSettings } from './options.ts'
+import { print, say } from './output.ts'
 
 const FORMS = ['yaml', 'json'] as const satisfies readonly Form[]
 
@@ -38,7 +39,7 @@ export function addInject(program: Command): void {
         'inject --undo -f injected.yaml > job.yaml',
       ),
     )
-    .action(async (options) => say(await (await import('./inject.ts')).inject(options)))
+    .action(async (options) => show(await (await import('./inject.ts')).inject(options)))
 }
 
 /** Adds `annotate`. */
@@ -54,13 +55,13 @@ export function addAnnotate(program: Command): void {
         'annotate -f all.yaml --metric perf-sysstat --include Namespace',
       ),
     )
-    .action(async (options) => say(await (await import('./annotate.ts')).annotate(options)))
+    .action(async (options) => show(await (await import('./annotate.ts')).annotate(options)))
 }
 
 /** Notes stand apart from the result, which may go to kubectl. */
-function say({ output, notes }: Said): void {
-  for (const note of notes) process.stderr.write(`ridealong: ${note}\n`)
-  process.stdout.write(output)
+function show({ output, notes }: Said): void {
+  for (const note of notes) say(note)
+  print({ document: output })
 }
 
 function items(text: string, earlier: readonly string[] = []): readonly string[] {

@@ -1,5 +1,7 @@
 import { loadCatalog } from '../catalog/load.ts'
 import type { Metric } from '../core/catalog.ts'
+import { printableJson } from '../core/printable.ts'
+import type { Output } from '../form.ts'
 import { cleanYaml } from '../manifest/print.ts'
 import { UsageError, usageError } from './errors.ts'
 import type { SettingOptions } from './settings.ts'
@@ -13,7 +15,7 @@ export interface MetricsOptions extends SettingOptions {
  *
  * @throws UsageError when no metric has the name, or a document does not hold
  */
-export async function metrics(name: string | undefined, options: MetricsOptions): Promise<string> {
+export async function metrics(name: string | undefined, options: MetricsOptions): Promise<Output> {
   const { catalog: folder, observerImage, output } = options
   const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
   const all = [...catalog.metrics.values()]
@@ -22,12 +24,10 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
     const known = all.map((metric) => metric.name).join(', ')
     throw new UsageError(`no metric is named ${name}; known are ${known}`)
   }
-  if (output === 'json') return `${JSON.stringify(chosen.map(plainOf), null, 2)}\n`
+  if (output === 'json') return { document: `${printableJson(chosen.map(plainOf), 2)}\n` }
   if (output === 'yaml')
-    return chosen.map((metric) => `---\n${cleanYaml(plainOf(metric))}`).join('')
-  return chosen
-    .map((metric) => `${name === undefined ? lineOf(metric) : pageOf(metric)}\n`)
-    .join('')
+    return { document: chosen.map((metric) => `---\n${cleanYaml(plainOf(metric))}`).join('') }
+  return { lines: name === undefined ? chosen.map(lineOf) : chosen.flatMap(pageOf) }
 }
 
 /** The metric as a document of a catalog. */
@@ -47,15 +47,14 @@ function lineOf({ name, privilege, description }: Metric): string {
   return `${name.padEnd(16)} ${privilege.padEnd(11)} ${description}`
 }
 
-function pageOf({ name, description, privilege, container, options }: Metric): string {
-  const rows = [...options].map(([key, option]) => {
+function pageOf({ name, description, privilege, container, options }: Metric): readonly string[] {
+  const rows = [...options].flatMap(([key, option]) => {
     const { type, description: meaning } = option
-    return `  ${key}\n      ${meaning}\n      ${type}, ${boundsOf(option)}default ${option.default}`
+    const values = `${type}, ${boundsOf(option)}default ${option.default}`
+    return [`  ${key}`, `      ${meaning}`, `      ${values}`]
   })
   const head = [name, `  ${description}`, `  privilege ${privilege}`, `  image ${container.image}`]
-  return [...head, '', 'Options, as annotations of a pod template or a Namespace:', ...rows].join(
-    '\n',
-  )
+  return [...head, '', 'Options, as annotations of a pod template or a Namespace:', ...rows]
 }
 
 function boundsOf(option: object): string {

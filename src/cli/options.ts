@@ -66,13 +66,3 @@ export function namespacedName(text: string): string {
   if (NAMESPACE_NAME.test(namespace) && isName && others.length === 0) return text
   throw new InvalidArgumentError('It must be NAMESPACE/NAME.')
 }
-
-/** Prints what was asked for. */
-export function print(text: string): void {
-  process.stdout.write(text)
-}
-
-/** Says what is not the result: progress, and what is wrong with it. */
-export function say(sentence: string): void {
-  process.stderr.write(`ridealong: ${sentence}\n`)
-}

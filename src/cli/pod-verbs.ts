@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { FORMS } from '../form.ts'
-import { examples, print, withCluster, withNamespaces, withSettings } from './options.ts'
+import { examples, withCluster, withNamespaces, withSettings } from './options.ts'
+import { print } from './output.ts'
 
 /** Declares the verb `explain`. */
 export function addExplain(program: Command): void {

@@ -13,8 +13,8 @@ export interface SessionOptions {
   readonly count: number
   /** Reads a namespace and what is in it. */
   read(namespace: string): Promise<readonly Fields[]>
-  print(text: string): void
-  say(text: string): void
+  print(line: string): void
+  say(sentence: string): void
   /** Called when there are enough, or with what stands in the way. */
   end(trouble?: unknown): void
 }
@@ -61,7 +61,7 @@ export function startSession(options: SessionOptions): Session {
     await folder.addNamespace(review.namespace, objects).catch(usageError)
     const name = await folder.addCase(caseName(review), redactReview(body)).catch(usageError)
     written += 1
-    print(`${name}: pod ${review.name} in ${review.namespace}\n`)
+    print(`${name}: pod ${review.name} in ${review.namespace}`)
     if (written === count) end()
   }
   return {

@@ -5,6 +5,7 @@ import type { Fields } from '../core/json.ts'
 import { configurationOf } from '../recording/configuration.ts'
 import { usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
+import { note } from './output.ts'
 import { install, remove, untilCalled } from './record-cluster.ts'
 import { type Ending, openEnding } from './record-ending.ts'
 import { openCaseFolder } from './record-files.ts'
@@ -30,7 +31,7 @@ import { type Session, startSession } from './record-session.ts'
 export async function record(
   dir: string,
   options: RecordOptions,
-  print: (text: string) => void,
+  print: (line: string) => void,
 ): Promise<boolean> {
   const address = readAddress(options.url)
   const selector = readLabels(options.selector)
@@ -40,7 +41,7 @@ export async function record(
   const folder = await openCaseFolder(dir)
   const ending = openEnding(options.timeout)
   const count = options.count ?? Number.POSITIVE_INFINITY
-  const session = startSession({ folder, count, read, print, say, end: ending.end })
+  const session = startSession({ folder, count, read, print, say: note, end: ending.end })
   try {
     await run({ ...options, address, selector, apiserver, namespaces, session, ending })
   } finally {
@@ -48,12 +49,8 @@ export async function record(
   }
   const written = await session.finish()
   const next = written === 0 ? '' : `; ridealong test ${dir} --update writes their answers`
-  say(`${written} recorded${next}`)
+  note(`${written} recorded${next}`)
   return written >= (options.count ?? 1)
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`)
 }
 
 /** What may not be read is said now, and not when the first pod has come. */
@@ -89,7 +86,7 @@ async function run(options: Run): Promise<void> {
     try {
       const isOver = () => server.wasProbed() || ending.isOver()
       await untilCalled(apiserver, address.url, probe, isOver)
-      if (!ending.isOver()) say(`recording pods of ${options.namespaces.join(', ')}; Ctrl-C ends`)
+      if (!ending.isOver()) note(`recording pods of ${options.namespaces.join(', ')}; Ctrl-C ends`)
       await ending.ended
     } finally {
       await remove(apiserver, configuration)

@@ -18,13 +18,13 @@ const NAMESPACES = '/api/v1/namespaces'
  */
 export async function removeLabels(
   apiserver: Apiserver,
-  print: (text: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   const troubles: string[] = []
   for (const name of await labelled(apiserver)) {
     try {
       await removeLabel(apiserver, name)
-      print(`Namespace ${name}: disarmed\n`)
+      print(`Namespace ${name}: disarmed`)
     } catch (error) {
       troubles.push(`Namespace ${name} keeps its label: ${refusalOf(error)}`)
     }

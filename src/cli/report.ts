@@ -3,6 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
+import type { Output } from '../form.ts'
 import { pageData, type Unit } from '../report/data.ts'
 import { newRun, type Run } from '../report/gather.ts'
 import { type Asset, pageOf } from '../report/page.ts'
@@ -24,7 +25,7 @@ export interface ReportOptions {
 export async function report(
   files: readonly string[],
   { to, title, by }: ReportOptions,
-  print: (text: string) => void,
+  print: (output: Output) => void,
 ): Promise<void> {
   const run = newRun()
   for (const file of files) await readInto(run, file)
@@ -36,7 +37,7 @@ export async function report(
     data: pageData(run, by),
     generator: `Made by ridealong ${manifest.version} of ${files.map((file) => basename(file)).join(', ')}. Plots by uPlot (MIT).`,
   })
-  if (to === undefined || to === '-') print(page)
+  if (to === undefined || to === '-') print({ document: page })
   else await writeWhole(to, page)
 }
 

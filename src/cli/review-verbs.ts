@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from './errors.ts'
-import { examples, print, withNamespaces, withSettings } from './options.ts'
-import type { Output } from './review.ts'
+import { examples, withNamespaces, withSettings } from './options.ts'
+import { print } from './output.ts'
+import type { Answered } from './review.ts'
 
 const OUTPUTS = [
   'decision',
@@ -9,7 +10,7 @@ const OUTPUTS = [
   'patch',
   'pod',
   'diff',
-] as const satisfies readonly Output[]
+] as const satisfies readonly Answered[]
 
 /** Declares the verb `review`. */
 export function addReview(program: Command): void {
@@ -40,7 +41,7 @@ export function addTest(program: Command): void {
     .action(async (dir, options) => {
       const { runCases, tapOf } = await import('./test.ts')
       const results = await runCases(dir, options)
-      print(tapOf(results))
+      print({ lines: tapOf(results) })
       const isGood = results.every(({ outcome }) => outcome !== 'failed')
       process.exitCode = isGood ? EXIT.ok : EXIT.no
     })

@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
-import { destination, type Logger, pino } from 'pino'
+import { destination, type Logger } from 'pino'
+import { openLog } from '../../webhook/log.ts'
 import { serve as startServer } from '../../webhook/serve.ts'
 import { EXCLUDED_NAMESPACES } from '../core/namespace-name.ts'
 import { UsageError, usageError } from './errors.ts'
@@ -37,8 +38,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     throw new UsageError('--scan-interval says how often to look, and only --scan-lease says to')
   if (clientName !== undefined && clientCa === undefined)
     throw new UsageError('--client-name needs --client-ca: without it, clients show no certificate')
-  const log = pino(
-    { level: options.logLevel },
+  const log = openLog(
+    options.logLevel,
     destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 1000 }),
   )
   const server = await startServer({

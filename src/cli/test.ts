@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTwoFilesPatch } from 'diff'
 import type { PodAnswer } from '../core/answer.ts'
+import { printableJson } from '../core/printable.ts'
 import type { Review } from '../core/review.ts'
 import { sentenceOf } from '../sentence.ts'
 import { UsageError } from './errors.ts'
@@ -22,8 +23,8 @@ export interface TestOptions extends SettingOptions {
 export interface CaseResult {
   readonly name: string
   readonly outcome: 'same' | 'written' | 'failed'
-  /** Why it failed, over several lines. */
-  readonly trouble?: string
+  /** Why it failed, line by line. */
+  readonly trouble?: readonly string[]
 }
 
 /**
@@ -66,7 +67,7 @@ async function runCase(
 ): Promise<CaseResult> {
   const [review, golden] = [join(folder, REVIEW), join(folder, GOLDEN)]
   if (!existsSync(review))
-    return { name, outcome: 'failed', trouble: `${GOLDEN} without ${REVIEW}` }
+    return { name, outcome: 'failed', trouble: [`${GOLDEN} without ${REVIEW}`] }
   try {
     const actual = goldenOf(answer(await readRecording(review)))
     if (update) {
@@ -75,7 +76,7 @@ async function runCase(
     }
     return compare(name, actual, await readGolden(golden))
   } catch (error) {
-    return { name, outcome: 'failed', trouble: sentenceOf(error) }
+    return { name, outcome: 'failed', trouble: [sentenceOf(error)] }
   }
 }
 
@@ -88,21 +89,21 @@ async function readGolden(path: string): Promise<string> {
 function goldenOf({ decision, operations }: PodAnswer): string {
   const { outcome } = decision
   const why = 'reason' in decision ? { reason: decision.reason, message: decision.message } : {}
-  return `${JSON.stringify({ outcome, ...why, patch: operations }, null, 2)}\n`
+  return `${printableJson({ outcome, ...why, patch: operations }, 2)}\n`
 }
 
 function compare(name: string, actual: string, golden: string): CaseResult {
   if (actual === golden) return { name, outcome: 'same' }
   const patch = createTwoFilesPatch(GOLDEN, 'answered', golden, actual)
-  return { name, outcome: 'failed', trouble: patch.split('\n').slice(1).join('\n').trimEnd() }
+  return { name, outcome: 'failed', trouble: patch.trimEnd().split('\n').slice(1) }
 }
 
-/** The results in the Test Anything Protocol, version 14. */
-export function tapOf(results: readonly CaseResult[]): string {
+/** The results in the Test Anything Protocol, version 14, line by line: in a name # would begin a directive. */
+export function tapOf(results: readonly CaseResult[]): readonly string[] {
   const lines = results.flatMap(({ name, outcome, trouble }, index) => {
-    const line = `${outcome === 'failed' ? 'not ok' : 'ok'} ${index + 1} - ${name}`
-    const indented = trouble?.split('\n').map((text) => `    ${text}`) ?? []
+    const line = `${outcome === 'failed' ? 'not ok' : 'ok'} ${index + 1} - ${name.replaceAll('#', '\\#')}`
+    const indented = trouble?.map((text) => `    ${text}`) ?? []
     return trouble === undefined ? [line] : [line, '  ---', '  trouble: |', ...indented, '  ...']
   })
-  return ['TAP version 14', `1..${results.length}`, ...lines, ''].join('\n')
+  return ['TAP version 14', `1..${results.length}`, ...lines]
 }

@@ -1,17 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { fieldsOrNone, textOf } from '../core/json.ts'
+import { printable } from '../core/printable.ts'
 
 /** The apiserver's own no, or the ERROR event of a watch (meta/v1 Status). */
 export class Refusal extends Error {
   readonly status: number
-  /** In the apiserver's own words. */
+  /** In the apiserver's own words, or a proxy's, in one line. */
   readonly said: string
 
   constructor(status: number, said: string) {
-    super(`the apiserver says ${status}: ${said}`)
+    const shown = printable(said)
+    super(`the apiserver says ${status}: ${shown}`)
     this.status = status
-    this.said = said
+    this.said = shown
   }
 }
 

@@ -1,11 +1,13 @@
 import type { Fields } from './json.ts'
-import { type Reference, UNOBSERVED, type Unobserved, type UnobservedReason } from './unobserved.ts'
+import type { OwnerReference } from './owner-reference.ts'
+import { printable } from './printable.ts'
+import { UNOBSERVED, type Unobserved, type UnobservedReason } from './unobserved.ts'
 
 /** What is to be told of one owner's pods, for one reason. */
 export interface Notice {
   readonly reason: UnobservedReason
   readonly namespace: string
-  readonly regarding: Reference
+  readonly regarding: OwnerReference
   /** How many pods there are. */
   readonly count: number
   /** When the first and the last of them were created: RFC 3339. */
@@ -28,7 +30,7 @@ export function noticesOf(found: readonly Unobserved[]): readonly Notice[] {
 }
 
 function noticeOf(group: readonly [Unobserved, ...Unobserved[]]): Notice {
-  const [{ reason, namespace, regarding, detail }] = group
+  const [{ reason, namespace, regarding, pod }] = group
   const times = group.map(({ created }) => created).sort()
   return {
     reason,
@@ -37,16 +39,21 @@ function noticeOf(group: readonly [Unobserved, ...Unobserved[]]): Notice {
     count: group.length,
     first: times[0] ?? '',
     last: times.at(-1) ?? '',
-    message: SENTENCES[reason](podsOf(group), detail),
+    message: printable(SENTENCES[reason](podsOf(group), pod), LONGEST_MESSAGE),
   }
 }
 
-const SENTENCES: Readonly<Record<UnobservedReason, (pods: string, detail: string) => string>> = {
+/** The most that a note of events.k8s.io/v1 takes, by which the Event can be read too (its NoteLengthLimit). */
+const LONGEST_MESSAGE = 1024
+
+/** All that an Event says. Nothing of a pod is in it but names, which the apiserver has validated. */
+const SENTENCES: Readonly<Record<UnobservedReason, (pods: string, first: string) => string>> = {
   unanswered: (pods) =>
     `asked for observers and got no answer from the webhook: ${pods}; create again what is to be observed`,
-  altered: (pods, detail) =>
-    `an observer was taken away or altered after it was added (${detail}): ${pods}`,
-  'observer-unavailable': (pods, detail) => `left without observers, since ${detail}: ${pods}`,
+  altered: (pods, first) =>
+    `an observer was taken away or altered after it was added: ${pods}; ridealong explain pod/${first} says which`,
+  'observer-unavailable': (pods) =>
+    `left without observers, since no node was known to have an observer's image: ${pods}`,
 }
 
 /** So many names say which pods are meant. */
@@ -56,6 +63,25 @@ function podsOf(group: readonly Unobserved[]): string {
   const names = group.slice(0, MOST_NAMES).map(({ pod }) => pod)
   const others = group.length - names.length
   return others === 0 ? names.join(', ') : `${names.join(', ')} and ${others} others`
+}
+
+/**
+ * Orders notices so that namespaces take turns, and leaves out what is over a bound: a namespace that
+ * has very many does not keep the others from being told.
+ *
+ * @param most of one namespace
+ */
+export function inTurns(notices: readonly Notice[], most: number): readonly Notice[] {
+  const before = new Map<string, number>()
+  const placed = notices.map((notice) => {
+    const turn = before.get(notice.namespace) ?? 0
+    before.set(notice.namespace, turn + 1)
+    return { turn, notice }
+  })
+  return placed
+    .filter(({ turn }) => turn < most)
+    .sort((one, other) => one.turn - other.turn)
+    .map(({ notice }) => notice)
 }
 
 /**

@@ -64,6 +64,19 @@ export function printableJsonText(json: string): string {
   )
 }
 
+/**
+ * Escapes the unprintable characters of YAML, which must all be inside double quotes. Half of a
+ * surrogate pair, which no YAML can have, becomes U+FFFD.
+ */
+export function printableYamlText(yaml: string): string {
+  return replaceUnprintable(yaml, (character) => {
+    if (character === '\n' || character === '\t') return character
+    if (/\p{Cs}/u.test(character)) return '\\ufffd'
+    if (character.length === 1) return unitEscapeOf(character)
+    return `\\U${character.codePointAt(0)?.toString(16).padStart(8, '0')}`
+  })
+}
+
 /** Makes one line of ASCII of any text: every other character becomes a question mark. */
 export function ascii(text: string, longest = LONGEST_LINE): string {
   return cut(text.slice(0, longest + 1).replace(/[^\x20-\x7e]/g, '?'), longest)

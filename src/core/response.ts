@@ -1,4 +1,5 @@
 import type { Operation } from './patch.ts'
+import { ascii, printable } from './printable.ts'
 import { API_VERSION, type Review } from './review.ts'
 
 /** An AdmissionReview that answers, ready for JSON, which leaves out what is undefined. */
@@ -16,8 +17,17 @@ interface Verdict {
   readonly warnings?: readonly string[] | undefined
 }
 
-/** The apiserver cuts a warning there (apiserver pkg/endpoints/filters/warning.go). */
+/**
+ * The apiserver cuts a warning there (apiserver pkg/endpoints/filters/warning.go), and drops one that
+ * has a control character, since it becomes an HTTP header (apimachinery util/net/http.go).
+ */
 const LONGEST_WARNING = 256
+
+/**
+ * The apiserver hands a refusal's message to its caller whole, whatever its length and characters
+ * (apiserver pkg/admission/plugin/webhook/errors/statuserror.go). This is room for a few sentences.
+ */
+const LONGEST_REFUSAL = 1024
 
 /** Allows the object as it came. */
 export function allow(review: Review, warnings: readonly string[] = []): ReviewResponse {
@@ -42,7 +52,8 @@ export function allowPatched(
 
 /** Refuses the object, for a reason that its author can act on. */
 export function deny(review: Review, message: string): ReviewResponse {
-  const status = { code: 403, reason: 'Forbidden', message: `ridealong: ${message}` } as const
+  const shown = printable(`ridealong: ${message}`, LONGEST_REFUSAL)
+  const status = { code: 403, reason: 'Forbidden', message: shown } as const
   return respond(review, { allowed: false, status })
 }
 
@@ -52,5 +63,5 @@ function respond({ uid }: Review, verdict: Verdict): ReviewResponse {
 
 function warned(warnings: readonly string[]): readonly string[] | undefined {
   if (warnings.length === 0) return undefined
-  return warnings.map((text) => `ridealong: ${text}`.slice(0, LONGEST_WARNING))
+  return warnings.map((text) => ascii(`ridealong: ${text}`, LONGEST_WARNING))
 }

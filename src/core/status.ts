@@ -1,6 +1,7 @@
 import { type Fields, fieldsOf, listOrNone } from './json.ts'
 import { ANNOTATIONS_LIMIT, STATUS_KEY } from './keys.ts'
 import type { Pod } from './pod.ts'
+import { ascii } from './printable.ts'
 
 /** The most bytes that the status annotation takes. */
 const LONGEST_STATUS = 512
@@ -39,10 +40,11 @@ export function isShort(status: string): boolean {
   return status.length <= LONGEST_STATUS
 }
 
-/** The status of a pod that was left, its message cut where it is too long. */
+/** The status of a pod that was left, its message in ASCII and cut where it is too long. */
 export function leftStatus(reason: string, message: string): string {
-  const whole = JSON.stringify({ outcome: 'left', reason, message })
-  return isShort(whole) ? whole : cutStatus(reason, message.slice(0, LONGEST_STATUS))
+  const shown = ascii(message)
+  const whole = JSON.stringify({ outcome: 'left', reason, message: shown })
+  return isShort(whole) ? whole : cutStatus(reason, shown.slice(0, LONGEST_STATUS))
 }
 
 function cutStatus(reason: string, message: string): string {

@@ -1,8 +1,10 @@
 import { alterations } from './alterations.ts'
 import { askedAtBirth } from './asked-at-birth.ts'
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from './json.ts'
+import { type Fields, fieldsOf, fieldsOrNone, textOf } from './json.ts'
 import { KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Namespace } from './namespace.ts'
+import { type OwnerReference, readController } from './owner-reference.ts'
+import { printable } from './printable.ts'
 import { asks, readAnnotations } from './request.ts'
 import { hasRoom, injectedBefore, readStatus } from './status.ts'
 
@@ -15,25 +17,18 @@ export const UNOBSERVED = {
 
 export type UnobservedReason = keyof typeof UNOBSERVED
 
-/** An object that an Event is about (core/v1 ObjectReference). */
-export interface Reference {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string
-}
-
-/** A pod that was found to be there without its observers. */
+/**
+ * A pod that was found to be there without its observers. Nothing here repeats the pod's status, which
+ * its author may have written: an Event would carry that text on.
+ */
 export interface Unobserved {
   readonly reason: UnobservedReason
-  /** What is known beyond the reason; empty where it says all. */
-  readonly detail: string
   readonly namespace: string
   readonly pod: string
   /** When the pod was created: RFC 3339. */
   readonly created: string
-  /** The pod's controller, or the pod where it has none. */
-  readonly regarding: Reference
+  /** The pod's controller, or the pod where it names none that can exist. */
+  readonly regarding: OwnerReference
 }
 
 /**
@@ -54,38 +49,36 @@ export function unobserved(
   const own = readAnnotations(annotations)
   const asker = own.has(KEYS.inject) ? own : namespace.annotations
   if (!asks(asker)) return undefined
-  const why = hasAnswer(annotations) ? readAnswer(object) : missed(object, namespace)
-  return why && { ...why, ...identify(metadata, namespace.name) }
+  const reason = hasAnswer(annotations) ? readAnswer(object) : missed(object, namespace)
+  return reason && { reason, ...identify(metadata, namespace.name) }
 }
-
-type Why = Pick<Unobserved, 'reason' | 'detail'>
 
 /** Any at all: what a pod's status says, its author may have written. */
 function hasAnswer(annotations: Fields): boolean {
   return (textOf(annotations[STATUS_KEY]) ?? '') !== ''
 }
 
-function readAnswer({ metadata, spec }: Fields): Why | undefined {
+function readAnswer({ metadata, spec }: Fields): UnobservedReason | undefined {
   const annotations = fieldsOf(fieldsOrNone(metadata).annotations)
   const status = readStatus(annotations)
   if (status?.outcome === 'left' && status.reason === 'observer-unavailable')
-    return { reason: 'observer-unavailable', detail: textOf(status.message) ?? '' }
+    return 'observer-unavailable'
   const metrics = injectedBefore(annotations)
   const problems = metrics.length === 0 ? [] : alterations(fieldsOrNone(spec), metrics)
-  return problems.length === 0 ? undefined : { reason: 'altered', detail: problems.join('; ') }
+  return problems.length === 0 ? undefined : 'altered'
 }
 
 /** More bytes than any status takes: a pod without room for it was left for that, and cannot say so. */
 const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }
 
-function missed(object: Fields, namespace: Namespace): Why | undefined {
+function missed(object: Fields, namespace: Namespace): UnobservedReason | undefined {
   const { annotations, creationTimestamp } = fieldsOrNone(object.metadata)
   const own = fieldsOrNone(annotations)
   const asked =
     own[KEYS.inject] === undefined ? wasAsking(namespace, creationTimestamp) : askedAtBirth(object)
   if (!asked) return undefined
   const isRoomy = hasRoom({ annotations: own, size: Number.POSITIVE_INFINITY }, STATUS_ROOM)
-  return isRoomy ? { reason: 'unanswered', detail: '' } : undefined
+  return isRoomy ? 'unanswered' : undefined
 }
 
 /** Pods that were there before their namespace asked are no business of the webhook's. */
@@ -93,25 +86,18 @@ function wasAsking({ asksSince }: Namespace, created: unknown): boolean {
   return asksSince !== undefined && (textOf(created) ?? '') > asksSince
 }
 
-function identify(metadata: Fields, namespace: string) {
+function identify(metadata: Fields, namespace: string): Omit<Unobserved, 'reason'> {
   const pod = nameOf(metadata.name)
-  const owner = listOrNone(metadata.ownerReferences)
-    .map(fieldsOrNone)
-    .find(({ controller }) => controller === true)
+  const itself = { apiVersion: 'v1', kind: 'Pod', name: pod, uid: nameOf(metadata.uid) }
   return {
     namespace,
     pod,
     created: textOf(metadata.creationTimestamp) ?? '',
-    regarding: referenceTo(owner ?? { ...metadata, apiVersion: 'v1', kind: 'Pod' }),
+    regarding: readController(metadata.ownerReferences) ?? itself,
   }
 }
 
-function referenceTo({ apiVersion, kind, name, uid }: Fields): Reference {
-  const named = { apiVersion: nameOf(apiVersion), kind: nameOf(kind), name: nameOf(name) }
-  return { ...named, uid: nameOf(uid) }
-}
-
-/** What an owner is called is for whoever creates the pod to say, at any length. */
+/** A name or uid of at most 253 characters: the apiserver has validated it. */
 function nameOf(value: unknown): string {
-  return (textOf(value) ?? '').slice(0, 253)
+  return printable(textOf(value) ?? '', 253)
 }

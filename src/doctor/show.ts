@@ -1,17 +1,17 @@
-import type { Form } from '../form.ts'
+import { printableJson } from '../core/printable.ts'
+import type { Form, Output } from '../form.ts'
 import { cleanYaml } from '../manifest/print.ts'
 import type { Check } from './check.ts'
 import { type Outcome, outcomeOf } from './examine.ts'
 
 /** Checks as they are printed: a line each, with its remedy below; or as one object. */
-export function shown(checks: readonly Check[], form: Form): string {
+export function shown(checks: readonly Check[], form: Form): Output {
   const outcome = outcomeOf(checks)
-  if (form === 'json') return `${JSON.stringify({ outcome, checks }, null, 2)}\n`
-  if (form === 'yaml') return cleanYaml({ outcome, checks })
+  if (form === 'json') return { document: `${printableJson({ outcome, checks }, 2)}\n` }
+  if (form === 'yaml') return { document: cleanYaml({ outcome, checks }) }
   const width = Math.max(...checks.map(({ name }) => name.length))
-  return [...checks.flatMap((one) => linesOf(one, width)), conclusionOf(outcome, checks), ''].join(
-    '\n',
-  )
+  const lines = checks.flatMap((one) => linesOf(one, width))
+  return { lines: [...lines, conclusionOf(outcome, checks)] }
 }
 
 function linesOf(one: Check, width: number): readonly string[] {

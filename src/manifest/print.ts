@@ -1,5 +1,6 @@
-import { stringify } from 'yaml'
+import { Document, visit } from 'yaml'
 import { type Fields, fieldsOf } from '../core/json.ts'
+import { printableBlock, printableJson, printableYamlText } from '../core/printable.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { type Resource, resourcesOf } from './resources.ts'
 import { valueAt } from './templates.ts'
@@ -44,15 +45,24 @@ function yamlOf(document: Printed): string {
   return valuesOf(document).map(cleanYaml).join('---\n')
 }
 
-/** A value as YAML of its own: nothing that is shared is an anchor. */
+/** A value as YAML of its own: nothing that is shared is an anchor, and every character is printable. */
 export function cleanYaml(value: unknown): string {
-  return stringify(value, {
-    version: '1.1',
-    lineWidth: 0,
-    aliasDuplicateObjects: false,
-    indentSeq: false,
+  const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false })
+  visit(document, {
+    Scalar: (_, scalar) => {
+      const { value } = scalar
+      if (typeof value === 'string' && printableBlock(value) !== value) scalar.type = 'QUOTE_DOUBLE'
+    },
   })
+  return printableYamlText(document.toString(STYLE))
 }
+
+const STYLE = {
+  lineWidth: 0,
+  indentSeq: false,
+  // A string in double quotes stays on its line.
+  doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
+} as const
 
 function valuesOf({ manifest, text }: Printed): readonly unknown[] {
   const [now] = readManifests(manifest.file, text)
@@ -62,7 +72,7 @@ function valuesOf({ manifest, text }: Printed): readonly unknown[] {
 function jsonOf(values: readonly unknown[]): string {
   const [only] = values
   const value = values.length === 1 ? only : { apiVersion: 'v1', kind: 'List', items: values }
-  return `${JSON.stringify(value, undefined, 2)}\n`
+  return `${printableJson(value, 2)}\n`
 }
 
 /**

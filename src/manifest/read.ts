@@ -30,7 +30,13 @@ const MOST_ALIASES = 100
  * YAML as kubectl reads it (sigs.k8s.io/yaml on go-yaml 2): version 1.1, in which `yes` is true, 0644 is
  * octal, and `<<` merges.
  */
-export const DIALECT = { version: '1.1', merge: true, keepSourceTokens: true } as const
+export const DIALECT = {
+  version: '1.1',
+  merge: true,
+  keepSourceTokens: true,
+  // Its warnings quote the file, and go to standard error by themselves.
+  logLevel: 'error',
+} as const
 
 /**
  * Reads the documents of a file of YAML or JSON.

@@ -1,3 +1,4 @@
+import { printable } from '../core/printable.ts'
 import type { PageData } from './data.ts'
 
 /** A script or a style of the page, and the SHA-256 of its text in base64. */
@@ -89,9 +90,12 @@ const BODY = `<header>
 </main>
 <footer>GENERATOR</footer>`
 
-/** JSON that no HTML parser can leave: neither a tag nor a comment begins in it. */
+/** JSON that no HTML parser can leave: neither a tag nor a comment begins in it. Its texts are printable. */
 export function embed(data: unknown): string {
-  return JSON.stringify(data).replace(/</g, '\\u003c')
+  const json = JSON.stringify(data, (_, value) => {
+    return typeof value === 'string' ? printable(value) : value
+  })
+  return json.replace(/</g, '\\u003c')
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -103,5 +107,5 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
+  return printable(text).replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
 }

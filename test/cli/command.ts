@@ -34,3 +34,21 @@ export async function run(args: readonly string[], input = ''): Promise<Outcome>
   const [code] = await ended
   return { code, out, err }
 }
+
+/** Runs the command to its end in a terminal of its own, which shows both streams. */
+export async function runInTerminal(args: readonly string[]): Promise<Omit<Outcome, 'err'>> {
+  const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env
+  const words = [process.execPath, MAIN, ...args].map(
+    (word) => `'${word.replaceAll("'", `'\\''`)}'`,
+  )
+  // Without output processing every byte comes out as it was written.
+  const command = `stty -opost -echo rows 50 cols 200; exec ${words.join(' ')}`
+  const child = spawn('script', ['-qefc', command, '/dev/null'], {
+    env: { ...env, TERM: 'xterm-256color' },
+  })
+  const ended = once(child, 'close')
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await ended
+  if (err !== '') throw new Error(err)
+  return { code, out }
+}

@@ -80,8 +80,8 @@ async function recordInto(folder: string, times: number, count = Number.POSITIVE
     folder: await openCaseFolder(folder),
     count,
     read: async () => [namespace({ a: 'new' })],
-    print: (text) => said.push(text),
-    say: (text) => said.push(`${text}\n`),
+    print: (line) => said.push(line),
+    say: (sentence) => said.push(sentence),
     end: (trouble) => ends.push(trouble),
   })
   await Promise.all(Array.from({ length: times }, () => session.take(review, body)))
@@ -92,7 +92,7 @@ t.test('pods of one name are cases of their own', async (t) => {
   const folder = join(t.testdir(), 'cases')
   const { written, said } = await recordInto(folder, 3)
   t.equal(written, 3)
-  t.equal(said[1], 'job-indexed-0-2: pod indexed-0- in batch\n')
+  t.equal(said[1], 'job-indexed-0-2: pod indexed-0- in batch')
   const names = ['job-indexed-0', 'job-indexed-0-2', 'job-indexed-0-3', 'namespaces.yaml']
   t.strictSame(readdirSync(folder).sort(), names)
   t.strictSame(readdirSync(join(folder, 'job-indexed-0')), ['review.json'], 'nothing is left over')

@@ -1,13 +1,14 @@
 import t from 'tap'
-import { eventOf, noticesOf } from '../../src/core/notice.ts'
+import { eventOf, inTurns, noticesOf } from '../../src/core/notice.ts'
 import type { Unobserved } from '../../src/core/unobserved.ts'
 
-const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: 'u-job' }
+const UID = '0f9d3c1e-5b7a-4c2d-9e8f-1a2b3c4d5e6f'
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: UID }
 
 function found(pod: string, changes: Partial<Unobserved> = {}): Unobserved {
   const created = '2026-01-01T12:00:05Z'
   const where = { namespace: 'hpc', pod, created, regarding: JOB }
-  return { reason: 'unanswered', detail: '', ...where, ...changes }
+  return { reason: 'unanswered', ...where, ...changes }
 }
 
 t.test('two thousand pods of one Job are one notice', async (t) => {
@@ -22,7 +23,7 @@ t.test('other owners, other reasons and other namespaces have notices of their o
   const notices = noticesOf([
     found('a'),
     found('b'),
-    found('c', { reason: 'altered', detail: 'perf-sysstat is not there any more' }),
+    found('c', { reason: 'altered' }),
     found('d', { regarding: { ...JOB, uid: 'other' } }),
     found('e', { namespace: 'other' }),
   ])
@@ -30,7 +31,10 @@ t.test('other owners, other reasons and other namespaces have notices of their o
     notices.map(({ count }) => count),
     [2, 1, 1, 1],
   )
-  t.match(notices[1]?.message, /altered .*\(perf-sysstat is not there any more\): c$/)
+  t.match(
+    notices[1]?.message,
+    /altered after it was added: c; ridealong explain pod\/c says which$/,
+  )
 })
 
 t.test('a notice has the times of the first pod and of the last', async (t) => {
@@ -40,8 +44,7 @@ t.test('a notice has the times of the first pod and of the last', async (t) => {
 })
 
 t.test('its Event is on the owner, and counts the pods', async (t) => {
-  const detail = 'no node is known to hold observer:1, the image of perf-sysstat'
-  const pods = ['a', 'b'].map((pod) => found(pod, { reason: 'observer-unavailable', detail }))
+  const pods = ['a', 'b'].map((pod) => found(pod, { reason: 'observer-unavailable' }))
   const [event] = noticesOf(pods).map((notice) => eventOf(notice, 'ridealong.0'))
   t.match(event, {
     apiVersion: 'v1',
@@ -50,8 +53,37 @@ t.test('its Event is on the owner, and counts the pods', async (t) => {
     involvedObject: { ...JOB, namespace: 'hpc' },
     type: 'Warning',
     reason: 'ObserverUnavailable',
-    message: `left without observers, since ${detail}: a, b`,
+    message: "left without observers, since no node was known to have an observer's image: a, b",
     count: 2,
     source: { component: 'ridealong' },
   })
+})
+
+t.test('namespaces take turns, each with its notices in their order', async (t) => {
+  const many = Array.from({ length: 1000 }, (_, place) =>
+    found(`p-${place}`, { namespace: 'crowd', regarding: { ...JOB, name: `j-${place}` } }),
+  )
+  const turns = inTurns(noticesOf([...many, found('a'), found('b', { reason: 'altered' })]), 100)
+  t.strictSame(
+    turns.slice(0, 5).map(({ namespace, message }) => [namespace, /: ([-\w]+)/.exec(message)?.[1]]),
+    [
+      ['crowd', 'p-0'],
+      ['hpc', 'a'],
+      ['crowd', 'p-1'],
+      ['hpc', 'b'],
+      ['crowd', 'p-2'],
+    ],
+  )
+  t.equal(turns.length, 102)
+})
+
+t.test('a message says no more than the names of pods, and fits an Event', async (t) => {
+  // events.k8s.io/v1, by which the same Event can be read, has 1,024 (kubernetes pkg/apis/core/validation/events.go).
+  const name = `\u001b[2J${'x'.repeat(1000)}`
+  for (const reason of ['unanswered', 'altered', 'observer-unavailable'] as const) {
+    const [notice] = noticesOf(['1', '2', '3', '4'].map((last) => found(name + last, { reason })))
+    t.ok((notice?.message.length ?? 0) <= 1024, reason)
+    t.match(notice?.message, /\\u001b\[2J/)
+    t.notMatch(notice?.message, /\p{Cc}/u)
+  }
 })

@@ -58,6 +58,16 @@ t.test('an object is refused with 403 and a sentence', async (t) => {
 
 t.test('a warning ends where the apiserver would cut it', async (t) => {
   const { response } = sent(allow(REVIEW, ['x'.repeat(1000), 'short']))
-  t.strictSame(response.warnings, [`ridealong: ${'x'.repeat(245)}`, 'ridealong: short'])
+  t.strictSame(response.warnings, [`ridealong: ${'x'.repeat(242)}...`, 'ridealong: short'])
   t.equal(response.warnings[0].length, 256)
+})
+
+t.test('a warning is ASCII, and a refusal is printable and short', async (t) => {
+  const hostile = '\u001b[2J\u009b2J\u202egr\u00f6\u00dfe\n'
+  const { response } = sent(allow(REVIEW, [hostile]))
+  t.strictSame(response.warnings, ['ridealong: ?[2J?2J?gr??e?'])
+  const { response: refusal } = sent(deny(REVIEW, hostile))
+  t.equal(refusal.status.message, 'ridealong: \\u001b[2J\\u009b2J\\u202egr\u00f6\u00dfe\\n')
+  const { response: long } = sent(deny(REVIEW, 'x'.repeat(5_000_000)))
+  t.equal(long.status.message.length, 1024)
 })

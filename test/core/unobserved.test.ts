@@ -21,7 +21,8 @@ const asking = (managedFields: unknown = [owner(THEN)]) =>
   readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
 const QUIET = readNamespace('hpc', { metadata: { name: 'hpc' } })
 
-const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: 'u-job', controller: true }
+const UID = '0f9d3c1e-5b7a-4c2d-9e8f-1a2b3c4d5e6f'
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: UID, controller: true }
 
 function pod(annotations: Json = {}, metadata: Json = {}, spec: Json = {}): Json {
   const named = { name: 'lammps-0', namespace: 'hpc', uid: 'u-pod', creationTimestamp: AFTER }
@@ -81,32 +82,26 @@ t.test('a pod whose observer is gone was altered', async (t) => {
   const initContainers = [{ name: 'perf-sysstat', restartPolicy: 'Always' }]
   const whole = { initContainers, shareProcessNamespace: true }
   t.equal(reasonOf(pod(said, {}, whole)), undefined)
-  t.match(unobserved(pod(said, {}, { initContainers }), QUIET, new Set()), {
-    reason: 'altered',
-    detail: 'shareProcessNamespace is not true',
-  })
+  t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
 })
 
 t.test('a pod that was left for want of the image says so', async (t) => {
   const message = 'no node is known to hold observer:1, the image of perf-sysstat'
   const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
-  t.match(unobserved(pod(said), QUIET, new Set()), {
-    reason: 'observer-unavailable',
-    detail: message,
-  })
+  t.equal(reasonOf(pod(said)), 'observer-unavailable')
 })
 
 t.test('what is found names the pod, its time and its controller, or itself', async (t) => {
   const { controller: _, ...reference } = JOB
   t.strictSame(unobserved(pod(ASKING), QUIET, new Set()), {
     reason: 'unanswered',
-    detail: '',
     namespace: 'hpc',
     pod: 'lammps-0',
     created: AFTER,
     regarding: reference,
   })
-  for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], 'x']) {
+  const forged = { ...JOB, name: '\u001b[2J', uid: 'x' }
+  for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], [forged], 'x']) {
     t.strictSame(unobserved(pod(ASKING, { ownerReferences }), QUIET, new Set())?.regarding, {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -114,7 +109,17 @@ t.test('what is found names the pod, its time and its controller, or itself', as
       uid: 'u-pod',
     })
   }
-  const long = [{ ...JOB, name: 'x'.repeat(1000) }]
-  const found = unobserved(pod(ASKING, { ownerReferences: long }), QUIET, new Set())
-  t.equal(found?.regarding.name.length, 253)
+})
+
+t.test('nothing that a status says goes on', async (t) => {
+  const text = 'call 555-0100 to get your pod back'
+  const forged = [
+    leftStatus('observer-unavailable', text),
+    JSON.stringify({ outcome: 'injected', metrics: [text] }),
+  ]
+  for (const said of forged) {
+    const found = unobserved(pod({ ...ASKING, [STATUS_KEY]: said }), QUIET, new Set())
+    t.ok(found)
+    t.notMatch(JSON.stringify(found), text)
+  }
 })

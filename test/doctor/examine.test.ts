@@ -11,6 +11,7 @@ import type { WebhookFacts } from '../../src/explain/facts.ts'
 import { readManifests } from '../../src/manifest/read.ts'
 import { CATALOG, type Json, ride } from '../core/build.ts'
 import { configuration, NOW } from '../explain/build.ts'
+import { documentOf, linesOf } from '../output.ts'
 
 const HOST = 'ridealong.ridealong-system.svc'
 const SERVICE = { service: { name: 'ridealong', namespace: 'ridealong-system' } }
@@ -424,16 +425,15 @@ t.test('the metric that is asked for needs no privilege', async (t) => {
 })
 
 t.test('a check is a line, with its remedy below where it does not hold', async (t) => {
-  const text = shown(examine(withWebhook({ ready: { value: 0 } })), 'text')
-  const lines = text.split('\n')
+  const lines = linesOf(shown(examine(withWebhook({ ready: { value: 0 } })), 'text'))
   const at = lines.findIndex((line) => line.startsWith('no '))
   t.equal(lines[at], 'no       Service                nobody who is ready stands behind it')
   t.match(lines[at + 1], /^ {32}What to do: see why no replica is ready, .*\.$/)
-  t.equal(lines.length, 12 + 3)
-  t.equal(lines.at(-2), '1 of 12 checks do not hold.')
-  t.match(shown(examine(WELL), 'text'), /\nPods that ask get observers\.\n$/)
+  t.equal(lines.length, 12 + 2)
+  t.equal(lines.at(-1), '1 of 12 checks do not hold.')
+  t.equal(linesOf(shown(examine(WELL), 'text')).at(-1), 'Pods that ask get observers.')
   const unread = { ...WELL, namespaces: forbidden }
-  t.match(shown(examine(unread), 'text'), /observers; 1 could not be made\.\n$/)
+  t.match(linesOf(shown(examine(unread), 'text')).at(-1), /observers; 1 could not be made\.$/)
 })
 
 t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
@@ -446,8 +446,8 @@ t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
       .replaceAll(/CN=.*(?= has issued)/g, 'CN')
       .replaceAll(/ *\.\.\.$/gm, '')
   const { cert: foreign } = await other.issue({ names: [HOST], days: 90 })
-  const printed = general(shown(examine(withWebhook({ serving: { value: foreign } })), 'text'))
-  const lines = printed.split('\n')
+  const checks = examine(withWebhook({ serving: { value: foreign } }))
+  const lines = linesOf(shown(checks, 'text')).map(general)
   for (const line of general(sample).trimEnd().split('\n')) {
     t.ok(
       lines.some((one) => one.startsWith(line)),
@@ -458,8 +458,8 @@ t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
 
 t.test('a program reads the same', async (t) => {
   const checks = examine(withWebhook({ ready: { value: 0 } }))
-  const read = JSON.parse(shown(checks, 'json'))
+  const read = JSON.parse(documentOf(shown(checks, 'json')))
   t.strictSame(read, { outcome: 'faulty', checks })
-  const [manifest] = readManifests('doctor', shown(checks, 'yaml'))
+  const [manifest] = readManifests('doctor', documentOf(shown(checks, 'yaml')))
   t.strictSame(manifest?.value, { outcome: 'faulty', checks })
 })

@@ -54,6 +54,6 @@ t.test('the CSV has a row for each sample under columns that never change', asyn
 t.test('no program can break out of its cell', async (t) => {
   const [first] = ENTRIES
   const named = (program: string) => csvLines([{ ...first, program } as (typeof ENTRIES)[number]])
-  t.match(named('a,"b"\nc'), ',"a,""b""\nc",')
+  t.match(named('a,"b"\nc'), ',"a,""b""\\nc",')
   t.match(named('=cmd()'), `,'=cmd(),`)
 })

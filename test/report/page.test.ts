@@ -19,9 +19,14 @@ async function pageOf(t: Test, generated: Generated, ...args: readonly string[])
 const SMALL = { ranks: 4, timepoints: 40, straggler: 2 }
 
 t.test('no tag and no comment begins in data that a page holds', async (t) => {
-  const data = { program: '</script><!--<script>', rank: '\u2028' }
+  const data = { program: '</script><!--<script>', rank: 'lmp' }
   t.notMatch(embed(data), '<')
   t.strictSame(JSON.parse(embed(data)), data)
+})
+
+t.test('texts that a page shows are printable', async (t) => {
+  const data = { program: 'a\u202eb\u2028', rank: ['\u001b[2J'] }
+  t.strictSame(JSON.parse(embed(data)), { program: 'a\\u202eb\\u2028', rank: ['\\u001b[2J'] })
 })
 
 t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { Refusal } from '../../src/cluster/refusal.ts'
-import { eventOf, type Notice } from '../../src/core/notice.ts'
+import { eventOf, inTurns, type Notice } from '../../src/core/notice.ts'
 import type { Pace } from './pace.ts'
 
 export interface AnnounceOptions {
@@ -26,50 +26,66 @@ export type Announce = (
 /**
  * Writes one Event for each notice, at a bounded rate: none where it is there and says the same. Its name
  * is made of the owner and the reason, so a replica that comes after another writes over what that one wrote.
- * A notice that is refused is tried again with the next ones.
+ * A notice that is refused is tried again with the next ones, and so is one for which its namespace has
+ * had too many: whoever creates pods there can name any number of owners.
  *
  * What is returned throws an error of the network, since the others would fail as well, and where the
  * turn is over.
  */
 export function announcer(options: AnnounceOptions): Announce {
-  let told: ReadonlyMap<string, Told> = new Map()
+  const { pace } = options
+  const told = new Map<string, Told>()
   return async (notices, signal) => {
-    // What is no longer to be told is forgotten.
-    const next = new Map<string, Told>()
+    forgetOthers(told, notices)
+    const due = notices.filter((notice) => !isFresh(notice, told.get(nameOf(notice)), pace))
     let problem: string | undefined
-    for (const notice of notices) {
-      const name = nameOf(notice)
-      const outcome = await tell(notice, name, told.get(name), options, signal)
-      if ('problem' in outcome) problem ??= outcome.problem
-      else next.set(name, outcome)
+    for (const notice of inTurns(due, pace.eventsPerNamespace)) {
+      const refusal = await tell(notice, options, signal)
+      if (refusal === undefined)
+        told.set(nameOf(notice), { text: textOf(notice), at: performance.now() })
+      problem ??= refusal?.message
     }
-    told = next
     return problem
   }
 }
 
+/** What is no longer to be told is forgotten. */
+function forgetOthers(told: Map<string, Told>, notices: readonly Notice[]): void {
+  const names = new Set(notices.map(nameOf))
+  for (const name of told.keys()) if (!names.has(name)) told.delete(name)
+}
+
+/** Whether the Event is there, and says what it should. */
+function isFresh(notice: Notice, before: Told | undefined, { eventMs }: Pace): boolean {
+  return before?.text === textOf(notice) && performance.now() - before.at < eventMs
+}
+
+function textOf({ count, last, message }: Notice): string {
+  return `${count} ${last} ${message}`
+}
+
+/** Writes the Event of a notice, and waits until the next may be written. */
 async function tell(
   notice: Notice,
-  name: string,
-  before: Told | undefined,
   { api, pace, mayScan, onNotice }: AnnounceOptions,
   stopped: AbortSignal,
-): Promise<Told | { readonly problem: string }> {
+): Promise<Refusal | undefined> {
   if (!mayScan()) throw new Error('the turn went to another replica')
-  const text = `${notice.count} ${notice.last} ${notice.message}`
-  const isFresh = before?.text === text && performance.now() - before.at < pace.eventMs
-  if (isFresh) return before
+  const name = nameOf(notice)
   const path = `/api/v1/namespaces/${notice.namespace}/events/${name}`
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])
-  try {
-    await api.ask({ path, query: OWNER, apply: eventOf(notice, name), signal })
-  } catch (error) {
-    if (error instanceof Refusal) return { problem: error.message }
-    throw error
-  }
-  onNotice(notice)
+  const refusal = await api
+    .ask({ path, query: OWNER, apply: eventOf(notice, name), signal })
+    .then(() => undefined, refusalOnly)
+  if (refusal === undefined) onNotice(notice)
   await sleep(1000 / pace.eventsPerSecond, undefined, { signal: stopped, ref: false })
-  return { text, at: performance.now() }
+  return refusal
+}
+
+/** @throws whatever is no answer of the apiserver */
+function refusalOnly(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  throw error
 }
 
 /** What another manager has written of it is written over: it is nobody else's. */

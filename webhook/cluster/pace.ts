@@ -31,6 +31,8 @@ export interface Pace {
   /** The longest until all pods are looked at again. */
   readonly scanMs: number
   readonly eventsPerSecond: number
+  /** The most Events that are written in one namespace after one look. */
+  readonly eventsPerNamespace: number
   /** An Event that still holds is written again after so long: an apiserver forgets it after an hour. */
   readonly eventMs: number
   /** A Lease that nobody renews for so long is anybody's, and its holder believes in it for less. */
@@ -61,6 +63,7 @@ export const PACE: Pace = {
   imagesMs: 30_000,
   scanMs: 300_000,
   eventsPerSecond: 10,
+  eventsPerNamespace: 50,
   eventMs: 1_800_000,
   leaseMs: 30_000,
   holdMs: 20_000,

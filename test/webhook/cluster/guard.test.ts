@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
@@ -27,9 +28,15 @@ const THEN = '2026-01-01T12:00:00Z'
 const AFTER = '2026-01-01T12:00:06Z'
 const LEASE = 'ridealong-system/ridealong-scan'
 
+/** A uid as an apiserver would write it, another for each name. */
+function uidOf(name: string): string {
+  const digits = createHash('sha256').update(name).digest('hex')
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5')
+}
+
 function owner(kind: string, name: string) {
   const apiVersion = kind === 'Job' ? 'batch/v1' : 'apps/v1'
-  return { apiVersion, kind, name, uid: `uid-of-${name}`, controller: true }
+  return { apiVersion, kind, name, uid: uidOf(name), controller: true }
 }
 
 interface PodOptions {
@@ -248,4 +255,45 @@ t.test('one that stops gives its Lease up, and asks no more', async (t) => {
   const { length } = standIn.calls
   await sleep(300)
   t.equal(standIn.calls.length, length)
+})
+
+t.test('a forged status and a forged owner say nothing in an Event', async (t) => {
+  const { standIn, access } = await start(t)
+  const text = '\u001b]0;PWNED\u0007 call 555-0100'
+  const left = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', text) }
+  const injected = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', text] })
+  putPod(standIn, 'left', { annotations: left, of: { ...owner('Job', 'a'), name: text } })
+  const altered = { ...ASKING, [STATUS_KEY]: injected }
+  putPod(standIn, 'altered', { annotations: altered, of: { ...owner('Job', 'b'), kind: text } })
+  putPod(standIn, 'asking', { of: { ...owner('Job', 'c'), uid: text } })
+  const { lines } = replica(t, access)
+  await until('all is told', () => standIn.all('events').length === 3)
+  t.strictSame(told(standIn), [
+    'NotObserved asking 1',
+    'ObserverAltered altered 1',
+    'ObserverUnavailable left 1',
+  ])
+  t.notMatch(JSON.stringify(standIn.all('events')), /PWNED|555/)
+  t.notMatch(lines.join(''), /PWNED|555/)
+})
+
+t.test('a namespace with very many owners keeps no other from its Events', async (t) => {
+  const { standIn, access } = await start(t)
+  for (let i = 0; i < 300; i += 1) putPod(standIn, `a-${i}`, { of: owner('Job', `j-${i}`) })
+  putPod(standIn, 'other', { namespace: 'lab' })
+  replica(t, access, { eventsPerNamespace: 20, scanMs: 3_600_000, eventsPerSecond: 100 })
+  const crowd = () => standIn.all('events').filter(({ metadata }) => metadata.namespace === 'hpc')
+  await until('all that may be is told', () => crowd().length === 20)
+  await sleep(300)
+  t.equal(crowd().length, 20)
+  const written = standIn.calls.filter((one) => EVENTS.test(one))
+  t.match(written[1], /\/namespaces\/lab\//, 'it was the second to be told')
+})
+
+t.test('what is over the bound of a namespace is told in the next looks', async (t) => {
+  const { standIn, access } = await start(t)
+  for (let i = 0; i < 25; i += 1) putPod(standIn, `a-${i}`, { of: owner('Job', `j-${i}`) })
+  replica(t, access, { eventsPerNamespace: 10 })
+  await until('all is told', () => standIn.all('events').length === 25)
+  t.equal(standIn.count(EVENTS), 25, 'each once')
 })

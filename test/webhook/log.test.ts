@@ -1,0 +1,47 @@
+import { Writable } from 'node:stream'
+import t from 'tap'
+import { answerPod } from '../../src/core/answer.ts'
+import { KEYS } from '../../src/core/keys.ts'
+import { readNamespace } from '../../src/core/namespace.ts'
+import { logPod, openLog } from '../../webhook/log.ts'
+import { HOSTILE } from '../cli/hostile-text.ts'
+import { CATALOG, podOf, reviewOf } from '../core/build.ts'
+
+function opened() {
+  const lines: string[] = []
+  const stream = new Writable({
+    write(chunk, _, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  return { log: openLog('trace', stream), lines }
+}
+
+/** A line feed at the end of a line is its only control, and nothing in it reorders text. */
+const HARMFUL = /(?!\n$)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f]/u
+
+t.test('a line of the log is printable, and says the same', async (t) => {
+  const { log, lines } = opened()
+  log.warn({ trouble: HOSTILE, [HOSTILE]: HOSTILE, err: new Error(HOSTILE) }, HOSTILE)
+  t.equal(lines.length, 1)
+  t.notMatch(lines[0], HARMFUL)
+  const { trouble, msg, err, [HOSTILE]: keyed } = JSON.parse(lines[0] ?? '')
+  t.strictSame([trouble, msg, err.message, keyed], [HOSTILE, HOSTILE, HOSTILE, HOSTILE])
+})
+
+t.test('the line of a decision is short, whatever the pod says', async (t) => {
+  const { log, lines } = opened()
+  const long = HOSTILE.repeat(10_000)
+  const pod = podOf({ [KEYS.inject]: long }, {}, { name: long })
+  const review = reviewOf(pod, { namespace: long, uid: long, name: long })
+  const settings = {
+    catalog: CATALOG,
+    namespace: readNamespace('hpc', undefined),
+    excludedNamespaces: new Set<string>(),
+  }
+  logPod(log, review, answerPod(review, settings), 0.001)
+  t.ok((lines[0]?.length ?? 0) < 1500)
+  t.notMatch(lines[0], HARMFUL)
+  t.match(JSON.parse(lines[0] ?? ''), { reason: 'unknown-metric' })
+})
