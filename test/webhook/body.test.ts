@@ -45,6 +45,16 @@ t.test('the managedFields that an apiserver writes are left out', async (t) => {
   t.strictSame(read, review)
 })
 
+t.test('a body with more objects and lists than a valid pod is not parsed', async (t) => {
+  const review = (count: number) =>
+    `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
+    `"operation":"CREATE","object":[${'{},'.repeat(count)}0]}}`
+  // The review, its request and the list of the objects count too.
+  t.equal(readBody(review(499_997)).uid, 'a')
+  const refusal = { message: /more than 500000 objects and lists/, code: 'NOT_A_REVIEW' }
+  t.throws(() => readBody(review(499_998)), refusal)
+})
+
 t.test('a body with more levels than Go decodes is no AdmissionReview', async (t) => {
   const review = (value: string) =>
     `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
