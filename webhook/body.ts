@@ -30,7 +30,7 @@ const LONG_TEXT = 256 * 1024
  * @throws NotJson, or NotAReview for JSON that is something else
  */
 export function readBody(text: string): Review {
-  const problem = text.length > LONG_TEXT ? sizeProblem(text) : undefined
+  const problem = text.length > LONG_TEXT ? scanProblem(text) : undefined
   if (problem !== undefined) throw new NotAReview(`not an AdmissionReview: ${problem}`)
   const json = withoutManagedFields(text)
   const review = readReview(parse(json), sourceOf(json))
@@ -51,7 +51,7 @@ for (const bracket of [']', '}']) STEPS[bracket.charCodeAt(0)] = -1
  *
  * @returns the rest of a sentence about a text that has too many, or undefined
  */
-function sizeProblem(json: string): string | undefined {
+function scanProblem(json: string): string | undefined {
   let levels = 0
   let nodes = 0
   for (let at = 0; at < json.length; at += 1) {
@@ -62,6 +62,10 @@ function sizeProblem(json: string): string | undefined {
     nodes += Math.max(0, step)
     if (levels > MOST_LEVELS || nodes > MOST_NODES) break
   }
+  return sizeProblem(levels, nodes)
+}
+
+function sizeProblem(levels: number, nodes: number): string | undefined {
   if (levels > MOST_LEVELS) return `it has more than ${MOST_LEVELS} levels`
   return nodes > MOST_NODES ? `it has more than ${MOST_NODES} objects and lists` : undefined
 }
