@@ -3,15 +3,16 @@
  * shows: `npm run docs:images`. The pictures and samples of the docs are made here and nowhere else.
  *
  * docs/examples/lammps.yaml is the input. Written are docs/examples/lammps-pod.yaml, the first pod
- * as the apiserver has it; docs/examples/perf-sysstat.log, the log of its observer; and
- * docs/images/report.png, the report of both pods.
+ * as the apiserver has it; docs/examples/perf-sysstat.log, the log of its observer;
+ * docs/images/report.png, the report of both pods; and docs/examples/report-headings.txt, the
+ * headings in that picture.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from '../cli/command.ts'
-import { launchBrowser } from '../report/browser.ts'
+import { headingsOf, launchBrowser } from '../report/browser.ts'
 import { type Cluster, down, find, type Kind, MINORS, up } from './cluster.ts'
 import { APPLICATIONS, buildApplication, buildTarget, IMAGES, load } from './images.ts'
 import { kubectl } from './kubectl.ts'
@@ -65,6 +66,7 @@ async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<voi
   try {
     const { page } = await browser.open(report)
     await page.screenshot({ path: join(DOCS, 'images', 'report.png') })
+    await writeFile(join(DOCS, 'examples', 'report-headings.txt'), await headingsOf(page))
   } finally {
     await browser.close()
   }

@@ -6,6 +6,7 @@ import { readLog } from '../../src/log/read.ts'
 import { run } from '../cli/command.ts'
 import { observer, podOf } from '../observers/pod.ts'
 import { observerTests } from '../observers/prerequisites.ts'
+import { browserOf, headingsOf, NO_BROWSER } from '../report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
 // The samples in the README are parts of one real run, docs/examples, and look like what the
@@ -48,6 +49,15 @@ t.test('the log of the run is whole', async (t) => {
   const [log] = entries.filter((entry) => entry.kind === 'log')
   t.match(log, { cuts: [], isAverage: false })
   t.equal(samples.length, 2 * (log?.timepoints ?? 0), 'two ranks at each timepoint')
+})
+
+t.test('the picture of the report has the headings of today', { skip: NO_BROWSER }, async (t) => {
+  const report = join(t.testdir({}), 'report.html')
+  const log = join(REPOSITORY, 'docs/examples/perf-sysstat.log')
+  t.equal((await run(['report', log, '--to', report])).code, 0)
+  const open = await browserOf(t)
+  const { page } = await open(report)
+  t.equal(await headingsOf(page), textOf('docs/examples/report-headings.txt'))
 })
 
 t.test('an observer prints the same lines today', observerTests(), async (t) => {

@@ -89,3 +89,9 @@ export async function rowsAre(page: Page, count: number): Promise<void> {
   const rows = page.locator('#summary tbody tr')
   await until(`the table has ${count} rows`, async () => (await rows.count()) === count)
 }
+
+/** The headings of a page's sections, plots and columns, a line each: what its picture shows. */
+export async function headingsOf(page: Page): Promise<string> {
+  const texts = await page.locator('h2, h3, thead th').allInnerTexts()
+  return texts.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()}\n`).join('')
+}
