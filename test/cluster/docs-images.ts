@@ -60,7 +60,9 @@ async function ridealong(...words: readonly string[]): Promise<void> {
 /** Collects the Job's logs, makes the report, and takes its picture. */
 async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<void> {
   const [rows, report] = [join(folder, 'lammps.jsonl'), join(folder, 'lammps.html')]
-  await ridealong('collect', 'job/lammps', ...NAMESPACE, '--kubeconfig', kubeconfig, '--to', rows)
+  const catalog = ['--observer-image', IMAGES.observer]
+  const from = ['job/lammps', ...NAMESPACE, '--kubeconfig', kubeconfig]
+  await ridealong('collect', ...from, ...catalog, '--to', rows)
   await ridealong('report', rows, '--to', report)
   const browser = await launchBrowser({ viewport: { width: 1200, height: 1000 } })
   try {
