@@ -212,6 +212,7 @@ function inject(ride: Ride, observers: readonly Observer[], target: Container): 
   return {
     outcome: 'injected',
     observers,
+    present,
     mode,
     target: target.name,
     targetCommand,

@@ -9,6 +9,8 @@ export type Decision = Injected | Restored | Left | Denied
 export interface Injected {
   readonly outcome: 'injected'
   readonly observers: readonly Observer[]
+  /** The names of the catalog's observers that the pod had before. */
+  readonly present: readonly string[]
   readonly mode: Mode
   /** The container to observe. */
   readonly target: string

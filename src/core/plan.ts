@@ -108,18 +108,19 @@ const RANK = field('JOB_COMPLETION_INDEX', `metadata.annotations['${COMPLETION_I
 
 /** What every observer of the pod is told: where it is, and what was asked. */
 function environment(
-  { mode, target, targetCommand, observers }: Injected,
+  { mode, target, targetCommand, observers, present }: Injected,
   pod: Pod,
   revision: string,
 ): readonly EnvVar[] {
+  const names = [...present, ...observers.map(({ metric }) => metric.name)]
   const env = [
     ...PLACE,
     plain('RIDEALONG_CATALOG', revision),
     plain('RIDEALONG_MODE', mode),
     plain('RIDEALONG_RESTART_POLICY', pod.restartPolicy),
     plain('RIDEALONG_TARGET_CONTAINER', target),
-    // Whom none of them is to observe.
-    plain('RIDEALONG_OBSERVERS', observers.map(({ metric }) => metric.name).join(' ')),
+    // All observers of the pod: each skips these containers.
+    plain('RIDEALONG_OBSERVERS', names.join(' ')),
   ]
   const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
   if (targetCommand !== undefined) env.push(plain('RIDEALONG_TARGET_COMMAND', targetCommand))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   askingPod,
+  type ContainerObject,
   type Json,
   perfOf,
   podOf,
@@ -210,6 +211,25 @@ t.test('an observer is told what was asked for', async (t) => {
   t.equal(variable(plain, 'RIDEALONG_RESTART_POLICY'), 'Always', "Kubernetes's default")
   const names = (observer.env ?? []).map(({ name }) => name)
   t.equal(new Set(names).size, names.length, 'no variable twice')
+})
+
+t.test('an observer is told the observers that the pod has already', async (t) => {
+  const namesOf = ({ observers }: Ride, metric: string) =>
+    variable(observers[metric] as ContainerObject, 'RIDEALONG_OBSERVERS')
+  const second = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
+  const requestedAgain = ({ pod }: Ride) => ({
+    ...pod,
+    metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...second } },
+  })
+  const first = requestedAgain(ride(askingPod()))
+  t.equal(namesOf(ride(first), 'io-sysstat'), 'perf-sysstat io-sysstat')
+
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['root-stat'] })
+  const forged = askingPod(
+    { initContainers: [{ name: 'root-stat', image: 'registry.example/miner:1' }] },
+    { 'ridealong.dev/status': status },
+  )
+  t.equal(namesOf(ride(forged), 'perf-sysstat'), 'perf-sysstat', 'a status hides no container')
 })
 
 t.test('an observer is told the owner, where it can be printed', async (t) => {

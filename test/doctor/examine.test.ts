@@ -389,6 +389,26 @@ t.test('what an administrator may choose is only said', async (t) => {
 })
 
 t.test(
+  'a container that is not the observer of the catalog is named, and is no fault',
+  async (t) => {
+    const spec = INJECTED.spec as { readonly initContainers: readonly Json[] }
+    const initContainers = spec.initContainers.map((one) => ({
+      ...one,
+      image: 'mirror.example/o:1',
+    }))
+    const checks = examine(withPod({ value: { ...INJECTED, spec: { ...spec, initContainers } } }))
+    t.strictSame(checks.at(-1), {
+      name: 'a pod that asks',
+      verdict: 'look',
+      sentence:
+        "a dry run in namespace default comes back with another container than the catalog's: " +
+        `container perf-sysstat runs image "mirror.example/o:1", and the catalog's image is "${IMAGE}"`,
+    })
+    t.equal(outcomeOf(checks), 'sound')
+  },
+)
+
+t.test(
   'images count as held where DaemonSets say so, and nobody asks where there are none',
   async (t) => {
     const holder = (image: string, isHeld: boolean) => ({
