@@ -45,14 +45,18 @@ t.test('the managedFields that an apiserver writes are left out', async (t) => {
   t.strictSame(read, review)
 })
 
-t.test('a body with more objects and lists than a valid pod is not parsed', async (t) => {
-  const review = (count: number) =>
+t.test('a body with more objects, lists and fields than a pod in etcd is not parsed', async (t) => {
+  const review = (object: string) =>
     `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
-    `"operation":"CREATE","object":[${'{},'.repeat(count)}0]}}`
-  // The review, its request and the list of the objects count too.
-  t.equal(readBody(review(499_997)).uid, 'a')
-  const refusal = { message: /more than 500000 objects and lists/, code: 'NOT_A_REVIEW' }
-  t.throws(() => readBody(review(499_998)), refusal)
+    `"operation":"CREATE","object":${object}}}`
+  const objects = (count: number) => `[${'{},'.repeat(count)}"${'x'.repeat(300_000)}"]`
+  const fields = (count: number) => `{${'"a":1,'.repeat(count)}"b":"${'x'.repeat(300_000)}"}`
+  const refusal = { message: /more than 400000 objects, lists and fields/, code: 'NOT_A_REVIEW' }
+  // The review, its request and their fields are eight; the list or object counts too.
+  t.equal(readBody(review(objects(399_991))).uid, 'a')
+  t.throws(() => readBody(review(objects(399_992))), refusal)
+  t.equal(readBody(review(fields(399_990))).uid, 'a')
+  t.throws(() => readBody(review(fields(399_991))), refusal)
 })
 
 t.test('a body with more levels than Go decodes is no AdmissionReview', async (t) => {
