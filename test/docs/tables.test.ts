@@ -2,6 +2,7 @@ import t from 'tap'
 import { KEYS } from '../../src/core/keys.ts'
 import { REASONS } from '../../src/core/reasons.ts'
 import { REMEDIES } from '../../src/explain/causes.ts'
+import { run } from '../cli/command.ts'
 import { textOf } from './pages.ts'
 
 const README = textOf('README.md')
@@ -76,4 +77,13 @@ t.test('what explain says to do is what troubleshooting says', async (t) => {
   const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
   const written = rows.map(([, reason, remedy = '']) => [reason, plain(remedy)])
   t.strictSame(Object.fromEntries(written), REMEDIES)
+})
+
+t.test('the page of the command lists every verb, and no other', async (t) => {
+  const cells = rowsUnder('| verb | does |', textOf('docs/commands.md')).map(([, cell]) => cell)
+  const listed = cells.map((cell = '') => cell.match(/^`([a-z]+)/)?.[1])
+  const { out } = await run(['--help'])
+  const [, commands = ''] = out.split('Commands:\n')
+  const verbs = [...commands.matchAll(/^ {2}([a-z]+)/gm)].map(([, verb]) => verb)
+  t.strictSame(listed.toSorted(), verbs.filter((verb) => verb !== 'help').toSorted())
 })
