@@ -1,4 +1,5 @@
 import { follow } from '../certs/follow.ts'
+import type { Catalog } from '../src/core/catalog.ts'
 import { watchCluster } from './cluster/cluster.ts'
 import { PACE, type Pace } from './cluster/pace.ts'
 import { clusterToWatch } from './cluster-to-watch.ts'
@@ -25,20 +26,23 @@ export interface NamespaceOptions extends FollowOptions {
 /**
  * Reads the file of Namespaces, or finds the cluster that has them.
  *
- * @returns what starts to follow them; until then nothing runs
+ * @returns starts to follow them, given the catalog that is served at any time; until then nothing runs
  * @throws an error that names the file which does not hold, or says that there is no cluster
  */
 export async function findNamespaces(
   options: NamespaceOptions,
   metrics: Metrics,
-): Promise<() => FollowedNamespaces> {
+): Promise<(catalog: () => Catalog) => FollowedNamespaces> {
   const { namespaces: path, kubeconfig, imageHolders, scanLease, log } = options
   if (path !== undefined) return followFile(path, options, metrics)
   const access = await clusterToWatch(kubeconfig)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
-  const sources = { access, excludedNamespaces, imageHolders, scanLease }
-  return () => watchCluster({ ...sources, registry, log, pace: paceOf(options) })
+  const sources = { access, excludedNamespaces, imageHolders, registry, log }
+  return (catalog) => {
+    const scan = scanLease === undefined ? undefined : { lease: scanLease, catalog }
+    return watchCluster({ ...sources, scan, pace: paceOf(options) })
+  }
 }
 
 function paceOf({ pace = PACE, scanMs = pace.scanMs }: NamespaceOptions): Pace {

@@ -48,9 +48,9 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const files = await followFiles(options, metrics, (keyPair, current) => {
     app?.server.setSecureContext(secureContextOf(keyPair, clientsOf(current && { current })))
   })
-  const namespaces = follow()
-  const { heldImages } = namespaces
   const catalog = () => files.catalog.current
+  const namespaces = follow(catalog)
+  const { heldImages } = namespaces
   const imageChecks = showImages({ registry, catalog, heldImages, pace })
   let isClosing = false
   const statusApp = buildStatusApp(registry, () => [

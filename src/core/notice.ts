@@ -51,7 +51,7 @@ const SENTENCES: Readonly<Record<UnobservedReason, (pods: string, first: string)
   unanswered: (pods) =>
     `asked for observers and got no answer from the webhook: ${pods}; create again what is to be observed`,
   altered: (pods, first) =>
-    `an observer was taken away or altered after it was added: ${pods}; ridealong explain pod/${first} says which`,
+    `an observer is missing, altered, or not the catalog's: ${pods}; ridealong explain pod/${first} says which`,
   'observer-unavailable': (pods) =>
     `left without observers, since no node was known to have an observer's image: ${pods}`,
 }

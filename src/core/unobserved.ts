@@ -1,8 +1,10 @@
 import { alterations } from './alterations.ts'
 import { askedAtBirth } from './asked-at-birth.ts'
+import type { Catalog } from './catalog.ts'
 import { type Fields, fieldsOf, fieldsOrNone, textOf } from './json.ts'
 import { KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Namespace } from './namespace.ts'
+import { differencesFrom } from './observer-difference.ts'
 import { type OwnerReference, readController } from './owner-reference.ts'
 import { printable } from './printable.ts'
 import { asks, readAnnotations } from './request.ts'
@@ -31,6 +33,14 @@ export interface Unobserved {
   readonly regarding: OwnerReference
 }
 
+/** The namespace of a pod, and the settings of the webhook that pods there are judged by. */
+export interface Surroundings {
+  readonly namespace: Namespace
+  readonly excludedNamespaces: ReadonlySet<string>
+  /** The catalog that the webhook serves now. */
+  readonly catalog: Catalog
+}
+
 /**
  * Decides whether a pod that is there asked for observers, when it was created, and has none: nobody
  * answered, another webhook altered what was added, or no node had the image. Where in doubt, it did not.
@@ -39,8 +49,7 @@ export interface Unobserved {
  */
 export function unobserved(
   object: Fields,
-  namespace: Namespace,
-  excludedNamespaces: ReadonlySet<string>,
+  { namespace, excludedNamespaces, catalog }: Surroundings,
 ): Unobserved | undefined {
   if (excludedNamespaces.has(namespace.name)) return undefined
   const metadata = fieldsOrNone(object.metadata)
@@ -49,7 +58,7 @@ export function unobserved(
   const own = readAnnotations(annotations)
   const asker = own.has(KEYS.inject) ? own : namespace.annotations
   if (!asks(asker)) return undefined
-  const reason = hasAnswer(annotations) ? readAnswer(object) : missed(object, namespace)
+  const reason = hasAnswer(annotations) ? readAnswer(object, catalog) : missed(object, namespace)
   return reason && { reason, ...identify(metadata, namespace.name) }
 }
 
@@ -58,14 +67,29 @@ function hasAnswer(annotations: Fields): boolean {
   return (textOf(annotations[STATUS_KEY]) ?? '') !== ''
 }
 
-function readAnswer({ metadata, spec }: Fields): UnobservedReason | undefined {
+function readAnswer({ metadata, spec }: Fields, catalog: Catalog): UnobservedReason | undefined {
   const annotations = fieldsOf(fieldsOrNone(metadata).annotations)
   const status = readStatus(annotations)
   if (status?.outcome === 'left' && status.reason === 'observer-unavailable')
     return 'observer-unavailable'
   const metrics = injectedBefore(annotations)
-  const problems = metrics.length === 0 ? [] : alterations(fieldsOrNone(spec), metrics)
-  return problems.length === 0 ? undefined : 'altered'
+  if (metrics.length === 0) return undefined
+  const fields = fieldsOrNone(spec)
+  const isAltered = alterations(fields, metrics).length > 0
+  return isAltered || differs(fields, metrics, status?.catalog, catalog) ? 'altered' : undefined
+}
+
+/**
+ * Whether a container is not the observer that the pod's status names. Only a status that names the
+ * present revision is compared: after an upgrade, every observer that still runs differs.
+ */
+function differs(
+  spec: Fields,
+  metrics: readonly string[],
+  revision: unknown,
+  catalog: Catalog,
+): boolean {
+  return revision === catalog.revision && differencesFrom(catalog, spec, metrics).length > 0
 }
 
 /** More bytes than any status takes: a pod without room for it was left for that, and cannot say so. */

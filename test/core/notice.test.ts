@@ -33,7 +33,7 @@ t.test('other owners, other reasons and other namespaces have notices of their o
   )
   t.match(
     notices[1]?.message,
-    /altered after it was added: c; ridealong explain pod\/c says which$/,
+    /altered, or not the catalog.s: c; ridealong explain pod\/c says which$/,
   )
 })
 

@@ -3,7 +3,7 @@ import { KEYS, STATUS_KEY } from '../../src/core/keys.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import { leftStatus } from '../../src/core/status.ts'
 import { unobserved } from '../../src/core/unobserved.ts'
-import type { Json } from './build.ts'
+import { askingPod, CATALOG, type Json, ride } from './build.ts'
 
 const ASKING = { [KEYS.inject]: 'perf-sysstat' }
 const BEFORE = '2026-01-01T12:00:00Z'
@@ -30,7 +30,11 @@ function pod(annotations: Json = {}, metadata: Json = {}, spec: Json = {}): Json
 }
 
 const reasonOf = (object: Json, namespace = QUIET, excluded: readonly string[] = []) =>
-  unobserved(object, namespace, new Set(excluded))?.reason
+  unobserved(object, { namespace, excludedNamespaces: new Set(excluded), catalog: CATALOG })?.reason
+
+/** What is found in a namespace that does not ask. */
+const foundIn = (object: Json) =>
+  unobserved(object, { namespace: QUIET, excludedNamespaces: new Set(), catalog: CATALOG })
 
 const status = (metrics: readonly string[]) => JSON.stringify({ outcome: 'injected', metrics })
 
@@ -85,6 +89,32 @@ t.test('a pod whose observer is gone was altered', async (t) => {
   t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
 })
 
+/** A pod as the webhook gives it back, with another status or a changed observer. */
+function observed(status: Json = {}, change: Json = {}): Json {
+  const { metadata, spec } = ride(askingPod()).pod
+  const own = JSON.parse(metadata.annotations?.[STATUS_KEY] ?? '')
+  const said = { ...metadata.annotations, [STATUS_KEY]: JSON.stringify({ ...own, ...status }) }
+  const initContainers = (spec.initContainers ?? []).map((one) => ({ ...one, ...change }))
+  return pod(said, {}, { ...spec, initContainers })
+}
+
+t.test('a pod whose observer differs from the present catalog was altered', async (t) => {
+  t.equal(reasonOf(observed()), undefined)
+  const changes = [
+    { image: 'registry.example/miner:1' },
+    { command: ['sh', '-c', 'exit'] },
+    { args: ['--more'] },
+    { name: 'of-nobody' },
+  ]
+  for (const change of changes) {
+    const metrics = [change.name ?? 'perf-sysstat']
+    t.equal(reasonOf(observed({ metrics }, change)), 'altered', JSON.stringify(change))
+    t.equal(reasonOf(observed({ metrics, catalog: '00000000' }, change)), undefined, 'an upgrade')
+    t.equal(reasonOf(observed({ metrics, catalog: undefined }, change)), undefined, 'who knows')
+  }
+  t.equal(reasonOf(observed({}, { imagePullPolicy: 'Always', env: [] })), undefined)
+})
+
 t.test('a pod that was left for want of the image says so', async (t) => {
   const message = 'no node is known to hold observer:1, the image of perf-sysstat'
   const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
@@ -93,7 +123,7 @@ t.test('a pod that was left for want of the image says so', async (t) => {
 
 t.test('what is found names the pod, its time and its controller, or itself', async (t) => {
   const { controller: _, ...reference } = JOB
-  t.strictSame(unobserved(pod(ASKING), QUIET, new Set()), {
+  t.strictSame(foundIn(pod(ASKING)), {
     reason: 'unanswered',
     namespace: 'hpc',
     pod: 'lammps-0',
@@ -102,7 +132,7 @@ t.test('what is found names the pod, its time and its controller, or itself', as
   })
   const forged = { ...JOB, name: '\u001b[2J', uid: 'x' }
   for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], [forged], 'x']) {
-    t.strictSame(unobserved(pod(ASKING, { ownerReferences }), QUIET, new Set())?.regarding, {
+    t.strictSame(foundIn(pod(ASKING, { ownerReferences }))?.regarding, {
       apiVersion: 'v1',
       kind: 'Pod',
       name: 'lammps-0',
@@ -118,7 +148,7 @@ t.test('nothing that a status says goes on', async (t) => {
     JSON.stringify({ outcome: 'injected', metrics: [text] }),
   ]
   for (const said of forged) {
-    const found = unobserved(pod({ ...ASKING, [STATUS_KEY]: said }), QUIET, new Set())
+    const found = foundIn(pod({ ...ASKING, [STATUS_KEY]: said }))
     t.ok(found)
     t.notMatch(JSON.stringify(found), text)
   }

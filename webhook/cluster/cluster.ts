@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Access } from '../../src/cluster/access.ts'
 import { apiserverOf } from '../../src/cluster/apiserver.ts'
+import type { Catalog } from '../../src/core/catalog.ts'
 import { type FollowedNamespaces, NotKnownYet } from '../namespaces.ts'
 import type { Check } from '../status-app.ts'
 import { finder } from './find.ts'
@@ -14,13 +15,21 @@ import { PACE, type Pace } from './pace.ts'
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
+/** The search for pods that were missed: one replica of the webhook does it. */
+export interface MissedPodScan {
+  /** The namespace and the name of the Lease that says which replica: `NAMESPACE/NAME`. */
+  readonly lease: string
+  /** The catalog that this server serves now. */
+  catalog(): Catalog
+}
+
 export interface ClusterOptions {
   readonly access: Access
   readonly excludedNamespaces: ReadonlySet<string>
   /** The namespace whose DaemonSets keep observers' images on nodes; without it nobody watches. */
   readonly imageHolders?: string | undefined
-  /** The Lease of the replica that looks for pods that were missed; without it nobody looks. */
-  readonly scanLease?: string | undefined
+  /** Finds pods that were missed; without it they are not looked for. */
+  readonly scan?: MissedPodScan | undefined
   readonly registry: Registry
   readonly log: Logger
   readonly pace?: Pace | undefined
@@ -60,9 +69,8 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
   const isComplete = () => mirrors.every(({ isListed }) => isListed)
   const find = finder(knowledge, look, isComplete)
-  const lease = options.scanLease
   const guarding = { api, knowledge, excludedNamespaces, registry, log, pace, isComplete }
-  const guarded = lease === undefined ? undefined : guard({ ...guarding, lease })
+  const guarded = options.scan && guard({ ...guarding, ...options.scan })
   return {
     find(name, mustAsk) {
       if (images && !images.mirror.isListed) throw new NotKnownYet('which images nodes hold')

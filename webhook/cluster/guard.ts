@@ -7,7 +7,7 @@ import { contend } from './lease.ts'
 import { type Found, type ScanOptions, scanPods } from './scan.ts'
 
 export interface GuardOptions
-  extends Pick<ScanOptions, 'api' | 'knowledge' | 'excludedNamespaces' | 'pace'> {
+  extends Pick<ScanOptions, 'api' | 'knowledge' | 'excludedNamespaces' | 'catalog' | 'pace'> {
   /** The namespace and the name of the Lease that says which replica looks: `NAMESPACE/NAME`. */
   readonly lease: string
   readonly registry: Registry

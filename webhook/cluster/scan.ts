@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import type { Catalog } from '../../src/core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import { type Notice, noticesOf } from '../../src/core/notice.ts'
@@ -20,6 +21,8 @@ export interface ScanOptions {
   readonly api: Apiserver
   readonly knowledge: Knowledge
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The catalog that this server serves now. */
+  catalog(): Catalog
   readonly pace: Pace
   /** Whether it is this replica's turn, and enough is known of namespaces. */
   mayScan(): boolean
@@ -95,26 +98,22 @@ export function scanPods(options: ScanOptions): Scan {
 
 /** @throws Refusal (410 where a page came too late), or an error of the network */
 async function unobservedPods(
-  { api, pace, mayScan, ...place }: ScanOptions,
+  { api, pace, mayScan, knowledge, excludedNamespaces, catalog }: ScanOptions,
   signal: AbortSignal,
 ): Promise<readonly Unobserved[]> {
   const { answerMs } = pace
   const found: Unobserved[] = []
   const path = '/api/v1/pods'
+  const judge = (pod: Fields) => {
+    const name = textOf(fieldsOrNone(pod.metadata).namespace) ?? ''
+    const namespace = knowledge.find(name) ?? readNamespace(name, undefined)
+    return unobserved(pod, { namespace, excludedNamespaces, catalog: catalog() })
+  }
   for await (const page of pagesOf({ api, path, answerMs, signal, limit: PAGE })) {
     if (!mayScan()) throw new Error('the turn went to another replica')
-    found.push(...listOrNone(page.items).flatMap((pod) => judge(fieldsOrNone(pod), place) ?? []))
+    found.push(...listOrNone(page.items).flatMap((pod) => judge(fieldsOrNone(pod)) ?? []))
   }
   return found
-}
-
-function judge(
-  pod: Fields,
-  { knowledge, excludedNamespaces }: Pick<ScanOptions, 'knowledge' | 'excludedNamespaces'>,
-): Unobserved | undefined {
-  const name = textOf(fieldsOrNone(pod.metadata).namespace) ?? ''
-  const namespace = knowledge.find(name) ?? readNamespace(name, undefined)
-  return unobserved(pod, namespace, excludedNamespaces)
 }
 
 function countsOf(pods: readonly Unobserved[]): Found {

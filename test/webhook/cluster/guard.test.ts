@@ -8,6 +8,7 @@ import { leftStatus } from '../../../src/core/status.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
 import { type StandIn, startStandIn } from '../../apiserver.ts'
+import { askingPod, CATALOG, ride } from '../../core/build.ts'
 import { capturedLog, sampleOf } from '../../server.ts'
 import { until } from '../../until.ts'
 
@@ -43,13 +44,14 @@ interface PodOptions {
   readonly annotations?: Readonly<Record<string, string>>
   readonly of?: ReturnType<typeof owner>
   readonly namespace?: string
+  readonly spec?: object
 }
 
 function putPod(standIn: StandIn, name: string, options: PodOptions = {}): void {
-  const { annotations = ASKING, of, namespace = 'hpc' } = options
+  const { annotations = ASKING, of, namespace = 'hpc', spec = {} } = options
   const ownerReferences = of ? [of] : []
   const metadata = { name, namespace, uid: `uid-of-${name}`, creationTimestamp: AFTER }
-  standIn.put('pods', { metadata: { ...metadata, annotations, ownerReferences }, spec: {} })
+  standIn.put('pods', { metadata: { ...metadata, annotations, ownerReferences }, spec })
 }
 
 /** An apiserver with a Lease that nobody holds, and a namespace that asks. */
@@ -69,12 +71,13 @@ async function start(t: Test) {
 
 /** A replica that looks for missed pods. */
 function replica(t: Test, access: Access, pace: Partial<Pace> = {}, excluded: string[] = []) {
+  let catalog = CATALOG
   const registry = new Registry()
   const { log, lines } = capturedLog()
   const cluster = watchCluster({
     access,
     excludedNamespaces: new Set(excluded),
-    scanLease: LEASE,
+    scan: { lease: LEASE, catalog: () => catalog },
     registry,
     log,
     pace: { ...QUICK, ...pace },
@@ -84,7 +87,10 @@ function replica(t: Test, access: Access, pace: Partial<Pace> = {}, excluded: st
   const found = async (reason = 'unanswered') =>
     sampleOf(await registry.metrics(), 'ridealong_unobserved_pods', { reason })
   const problem = () => cluster.checks().find(({ name }) => name === 'guard')?.problem
-  return { cluster, lines, found, problem }
+  const upgrade = () => {
+    catalog = { ...CATALOG, revision: '00000000' }
+  }
+  return { cluster, lines, found, problem, upgrade }
 }
 
 const EVENTS = /^PATCH .*\/events\//
@@ -275,6 +281,23 @@ t.test('a forged status and a forged owner say nothing in an Event', async (t) =
   ])
   t.notMatch(JSON.stringify(standIn.all('events')), /PWNED|555/)
   t.notMatch(lines.join(''), /PWNED|555/)
+})
+
+t.test('an observer is compared with the catalog that is served now', async (t) => {
+  const { standIn, access } = await start(t)
+  const { metadata, spec } = ride(askingPod()).pod
+  const { annotations = {} } = metadata
+  const [observer] = spec.initContainers ?? []
+  const other = { ...spec, initContainers: [{ ...observer, image: 'registry.example/miner:1' }] }
+  putPod(standIn, 'whole', { annotations, spec })
+  putPod(standIn, 'other', { annotations, spec: other, of: owner('Job', 'other') })
+  const { found, upgrade } = replica(t, access)
+  await until('it is told', async () => (await found('altered')) === 1)
+  await until('its owner has an Event', () => standIn.all('events').length === 1)
+  t.strictSame(told(standIn), ['ObserverAltered other 1'])
+  t.notMatch(JSON.stringify(standIn.all('events')), /miner/)
+  upgrade()
+  await until('pods from before an upgrade are left', async () => (await found('altered')) === 0)
 })
 
 t.test('a namespace with very many owners keeps no other from its Events', async (t) => {
