@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Catalog } from '../core/catalog.ts'
 import type { Fields } from '../core/json.ts'
 import type { Review } from '../core/review.ts'
 import { caseName } from '../recording/case-name.ts'
@@ -9,6 +10,8 @@ import type { CaseFolder } from './record-files.ts'
 
 export interface SessionOptions {
   readonly folder: CaseFolder
+  /** Whose observers keep their command and args. */
+  readonly catalog: Catalog
   /** Ends the session when so many are written. */
   readonly count: number
   /** Reads a namespace and what is in it. */
@@ -40,7 +43,7 @@ const READ_MS = 200
 
 /** Records reviews one after the other, in the order in which they came. */
 export function startSession(options: SessionOptions): Session {
-  const { folder, count, print, end } = options
+  const { folder, catalog, count, print, end } = options
   const namespaces = new Map<string, Promise<readonly Fields[]>>()
   let taken = 0
   let written = 0
@@ -59,7 +62,9 @@ export function startSession(options: SessionOptions): Session {
     if (trouble !== undefined) return
     const objects = await read(review.namespace)
     await folder.addNamespace(review.namespace, objects).catch(usageError)
-    const name = await folder.addCase(caseName(review), redactReview(body)).catch(usageError)
+    const name = await folder
+      .addCase(caseName(review), redactReview(body, catalog))
+      .catch(usageError)
     written += 1
     print(`${name}: pod ${review.name} in ${review.namespace}`)
     if (written === count) end()

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { makeAuthority } from '../../certs/make.ts'
+import { loadCatalog } from '../catalog/load.ts'
 import type { Apiserver } from '../cluster/apiserver.ts'
+import type { Catalog } from '../core/catalog.ts'
 import type { Fields } from '../core/json.ts'
 import { configurationOf } from '../recording/configuration.ts'
+import { readClusterCatalog } from './cluster-catalog.ts'
 import { usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
 import { note } from './output.ts'
+import { type Reader, readerOf } from './reader.ts'
 import { install, remove, untilCalled } from './record-cluster.ts'
 import { type Ending, openEnding } from './record-ending.ts'
 import { openCaseFolder } from './record-files.ts'
@@ -38,10 +42,11 @@ export async function record(
   const { apiserver, namespace } = await openCluster(options)
   const namespaces = readNamespaces(options.namespace ?? [namespace])
   const read = await namespaceReader(apiserver, namespaces)
+  const catalog = await readCatalog(readerOf(apiserver, namespace))
   const folder = await openCaseFolder(dir)
   const ending = openEnding(options.timeout)
   const count = options.count ?? Number.POSITIVE_INFINITY
-  const session = startSession({ folder, count, read, print, say: note, end: ending.end })
+  const session = startSession({ folder, catalog, count, read, print, say: note, end: ending.end })
   try {
     await run({ ...options, address, selector, apiserver, namespaces, session, ending })
   } finally {
@@ -60,6 +65,12 @@ async function namespaceReader(
 ): Promise<(name: string) => Promise<readonly Fields[]>> {
   for (const name of namespaces) await readNamespaceObjects(apiserver, name).catch(usageError)
   return (name) => readNamespaceObjects(apiserver, name)
+}
+
+/** The catalog of the cluster, or the built-in one where it has none or it may not be read. */
+async function readCatalog(reader: Reader): Promise<Catalog> {
+  const found = await readClusterCatalog(reader).catch(() => undefined)
+  return found !== undefined && 'value' in found ? found.value : loadCatalog({})
 }
 
 interface Run extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'force'> {

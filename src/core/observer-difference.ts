@@ -45,6 +45,12 @@ export function nameOf(name: string): string {
   return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name) ? name : quote(name)
 }
 
+/** Whether a container has the command and the args of the observer of its name, word by word. */
+export function hasCommandOfCatalog(catalog: Catalog, container: Fields): boolean {
+  const offered = catalog.metrics.get(textOf(container.name) ?? '')?.container
+  return offered !== undefined && commandDifference(container, offered) === undefined
+}
+
 function imageDifference({ image }: Fields, offered: ObserverContainer): string {
   const own = textOf(image) === undefined ? 'no image' : `image ${quote(String(image))}`
   return `runs ${own}, and the catalog's image is ${quote(offered.image)}`

@@ -1,4 +1,6 @@
+import type { Catalog } from '../core/catalog.ts'
 import { fieldsOrNone } from '../core/json.ts'
+import { hasCommandOfCatalog } from '../core/observer-difference.ts'
 import { METADATA } from './redact-metadata.ts'
 import { fields, items, type Redaction, taken, values } from './redaction.ts'
 
@@ -33,18 +35,27 @@ const HANDLER = fields({
   httpGet: fields({ path: taken, httpHeaders: items(fields({ value: taken })) }),
 })
 
-const CONTAINERS = items(
-  fields({
-    command,
-    args: items(taken),
-    env: items(variable),
-    livenessProbe: HANDLER,
-    readinessProbe: HANDLER,
-    startupProbe: HANDLER,
-    lifecycle: fields({ postStart: HANDLER, preStop: HANDLER }),
-    securityContext: SECURITY_CONTEXT,
-  }),
-)
+const COMMON = {
+  env: items(variable),
+  livenessProbe: HANDLER,
+  readinessProbe: HANDLER,
+  startupProbe: HANDLER,
+  lifecycle: fields({ postStart: HANDLER, preStop: HANDLER }),
+  securityContext: SECURITY_CONTEXT,
+}
+
+/**
+ * Redacts containers. An observer is recognised by its command and args, so they stay where they are
+ * those of the catalog, which says nothing that is not in the catalog. A container that differs in one
+ * word is redacted: its status or a variable could be copied beside a secret.
+ */
+function containersOf(catalog: Catalog): Redaction {
+  const other = fields({ ...COMMON, command, args: items(taken) })
+  const observer = fields(COMMON)
+  return items((container) =>
+    hasCommandOfCatalog(catalog, fieldsOrNone(container)) ? observer(container) : other(container),
+  )
+}
 
 const VOLUMES = items(
   fields({
@@ -55,14 +66,21 @@ const VOLUMES = items(
   }),
 )
 
-/** Redacts a pod. */
-export const POD = fields({
-  metadata: METADATA,
-  spec: fields({
-    initContainers: CONTAINERS,
-    containers: CONTAINERS,
-    ephemeralContainers: CONTAINERS,
-    volumes: VOLUMES,
-    securityContext: SECURITY_CONTEXT,
-  }),
-})
+/**
+ * Makes the redaction of a pod.
+ *
+ * @param catalog whose observers keep their command and args
+ */
+export function podRedaction(catalog: Catalog): Redaction {
+  const containers = containersOf(catalog)
+  return fields({
+    metadata: METADATA,
+    spec: fields({
+      initContainers: containers,
+      containers,
+      ephemeralContainers: containers,
+      volumes: VOLUMES,
+      securityContext: SECURITY_CONTEXT,
+    }),
+  })
+}

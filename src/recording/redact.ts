@@ -1,6 +1,7 @@
+import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import { METADATA } from './redact-metadata.ts'
-import { POD } from './redact-pod.ts'
+import { podRedaction } from './redact-pod.ts'
 import { eachField, fields, items, type Redaction, redacted, taken } from './redaction.ts'
 
 /** Controllers and nodes have names of this kind; people do not. */
@@ -20,15 +21,16 @@ const userInfo: Redaction = (user) => {
   return OF_SYSTEM.test(textOf(fieldsOrNone(user).username) ?? '') ? user : PERSON(user)
 }
 
-const REVIEW = fields({ request: fields({ userInfo, object: POD, oldObject: POD }) })
-
 /**
  * Redacts the AdmissionReview of a pod: the values of variables, arguments, headers, annotations that are
  * neither ours nor Kubernetes's, and who the person is that creates it. What is decided about the
  * pod, and the patch, stay the same.
+ *
+ * @param catalog that the webhook serves: the command and args of its observers stay
  */
-export function redactReview(review: Fields): Fields {
-  return redacted(review, REVIEW)
+export function redactReview(review: Fields, catalog: Catalog): Fields {
+  const pod = podRedaction(catalog)
+  return redacted(review, fields({ request: fields({ userInfo, object: pod, oldObject: pod }) }))
 }
 
 const OBJECT = fields({ metadata: METADATA })

@@ -6,6 +6,7 @@ import { openCaseFolder } from '../../src/cli/record-files.ts'
 import { readAddress } from '../../src/cli/record-options.ts'
 import { startSession } from '../../src/cli/record-session.ts'
 import { readRecording } from '../../src/cli/recording.ts'
+import { CATALOG } from '../core/build.ts'
 import { kubeconfigOf } from '../kubeconfig.ts'
 import { CASES, run } from './command.ts'
 
@@ -78,6 +79,7 @@ async function recordInto(folder: string, times: number, count = Number.POSITIVE
   const ends: unknown[] = []
   const session = startSession({
     folder: await openCaseFolder(folder),
+    catalog: CATALOG,
     count,
     read: async () => [namespace({ a: 'new' })],
     print: (line) => said.push(line),

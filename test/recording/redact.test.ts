@@ -6,15 +6,19 @@ import t from 'tap'
 import { parseDocument } from 'yaml'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { answerPod } from '../../src/core/answer.ts'
+import { catalogOf } from '../../src/core/catalog.ts'
 import type { Fields } from '../../src/core/json.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import { readReview } from '../../src/core/review.ts'
 import { redactObject, redactReview } from '../../src/recording/redact.ts'
 import { calls, type Json, mapOf, mapsOf, nonsense } from '../arbitrary.ts'
 import { CASES } from '../cli/command.ts'
+import { metricDocument } from '../core/build.ts'
 
 const catalog = await loadCatalog({})
 const excludedNamespaces = new Set(['kube-system'])
+
+const redact = (review: Fields) => redactReview(review, catalog)
 
 /** All that is answered: the decision, the patch, and what is said to the creator. */
 function answer(body: Json, namespace: unknown) {
@@ -30,7 +34,7 @@ function answer(body: Json, namespace: unknown) {
 /** A recording is useless where the answer to it is another than the one in the cluster. */
 function staysTheSame({ body, namespace }: { body: Json; namespace: unknown }): void {
   const known = namespace === undefined ? undefined : redactObject(mapOf(namespace))
-  assert.deepEqual(answer(redactReview(body), known), answer(body, namespace))
+  assert.deepEqual(answer(redact(body), known), answer(body, namespace))
 }
 
 t.test('whatever a pod is, the answer is the same when it is redacted', async () => {
@@ -77,7 +81,7 @@ t.test('annotations that are nearly too large are so when they are redacted', as
   for (let bytes = 256 * 1024 - 400; bytes < 256 * 1024; bytes += 1) {
     const body = ofSize(bytes)
     const before = answer(body, undefined).decision
-    const { decision } = answer(redactReview(body), undefined)
+    const { decision } = answer(redact(body), undefined)
     assert.deepEqual(decision, before)
     reasons.add('reason' in before ? before.reason : before.outcome)
   }
@@ -157,7 +161,7 @@ const review = (request: Fields) => ({
 })
 
 t.test('no secret is left in a review, and all that is none', async (t) => {
-  const redacted = redactReview(review({ object: TELLING_POD, oldObject: TELLING_POD }))
+  const redacted = redact(review({ object: TELLING_POD, oldObject: TELLING_POD }))
   t.notMatch(JSON.stringify(redacted), SECRET)
   const { object } = mapOf(redacted.request)
   t.match(object, {
@@ -192,6 +196,58 @@ t.test('no secret is left in a review, and all that is none', async (t) => {
   })
 })
 
+t.test(
+  'the command of an observer stays where it is word for word that of the catalog',
+  async (t) => {
+    const container = {
+      image: 'registry.example/traces:1',
+      command: ['traces', 'observe'],
+      args: ['--depth', '8'],
+      resources: { limits: { cpu: '100m', memory: '32Mi' } },
+    }
+    const traces = metricDocument('traces', { container })
+    const offered = catalogOf([traces], catalog.revision)
+    const recorded = (more: Json) => {
+      const initContainers = [{ name: 'traces', ...container, restartPolicy: 'Always', ...more }]
+      const status = JSON.stringify({ outcome: 'injected', metrics: ['traces'] })
+      const annotations = { 'ridealong.dev/inject': 'traces', 'ridealong.dev/status': status }
+      const containers = [{ name: 'app', image: 'app', command: ['sh', 'observe'] }]
+      const spec = { shareProcessNamespace: true, initContainers, containers }
+      return review({ namespace: 'hpc', object: { metadata: { name: 'p', annotations }, spec } })
+    }
+    const answered = (body: Fields) => {
+      const read = readReview(body)
+      if ('problem' in read) throw new Error(read.problem)
+      const namespace = readNamespace('hpc', undefined)
+      return answerPod(read, { catalog: offered, excludedNamespaces, namespace }).decision
+    }
+    const redacted = redactReview(recorded({}), offered)
+    t.strictSame(redacted, {
+      ...recorded({}),
+      request: JSON.parse(
+        JSON.stringify(recorded({}).request).replace('"sh","observe"', '"sh","redacted"'),
+      ),
+    })
+    t.match(answered(redacted), { outcome: 'left', reason: 'already-injected' })
+    const others = [
+      { name: 'other' },
+      { command: ['traces', SECRET] },
+      { args: ['--depth', '8', SECRET] },
+      { args: ['--depth', SECRET] },
+      { args: [`--depth ${SECRET}`, '8'] },
+    ]
+    for (const other of others) {
+      const [one] = mapsOf(
+        mapOf(mapOf(mapOf(redactReview(recorded(other), offered).request).object).spec)
+          .initContainers,
+      )
+      t.notMatch(JSON.stringify(one), /hush/)
+      t.match(one, { command: ['traces', 'redacted'] }, JSON.stringify(other))
+      t.ok([one?.args].flat().every((word) => word === 'redacted'))
+    }
+  },
+)
+
 /** The keys of an object and of all that is in it, in their order. */
 function keysOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(keysOf)
@@ -201,12 +257,12 @@ function keysOf(value: unknown): unknown {
 
 t.test('a redacted review has every key of the one that came, in its order', async (t) => {
   const body = review({ object: TELLING_POD, oldObject: null })
-  t.strictSame(keysOf(redactReview(body)), keysOf(body))
+  t.strictSame(keysOf(redact(body)), keysOf(body))
 })
 
 t.test('what is redacted stays so when it is redacted again', async (t) => {
-  const once = redactReview(review({ object: TELLING_POD }))
-  t.strictSame(redactReview(once), once)
+  const once = redact(review({ object: TELLING_POD }))
+  t.strictSame(redact(once), once)
 })
 
 t.test('a person who creates a pod stays unknown, and a controller does not', async (t) => {
@@ -216,7 +272,7 @@ t.test('a person who creates a pod stays unknown, and a controller does not', as
     groups: ['lab-7', 'system:authenticated'],
     extra: { 'scopes.example': ['all'] },
   }
-  t.strictSame(mapOf(redactReview(review({ userInfo: person })).request).userInfo, {
+  t.strictSame(mapOf(redact(review({ userInfo: person })).request).userInfo, {
     username: 'redacted',
     uid: 'redacted',
     groups: ['redacted', 'system:authenticated'],
@@ -226,7 +282,7 @@ t.test('a person who creates a pod stays unknown, and a controller does not', as
     username: 'system:serviceaccount:kube-system:job-controller',
     groups: ['system:serviceaccounts'],
   }
-  const { request } = redactReview(review({ userInfo: controller }))
+  const { request } = redact(review({ userInfo: controller }))
   t.strictSame(mapOf(request).userInfo, controller)
 })
 
