@@ -66,7 +66,7 @@ async function issue(
       new x509.BasicConstraintsExtension(false, undefined, true),
       // Tells authorities of the same name apart, as an old and a new one are.
       await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
-      ...(names.length === 0 ? CLIENT : serverOf(names)),
+      ...(names.length === 0 ? CLIENT : serverExtensions(names)),
     ],
   })
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
@@ -75,7 +75,7 @@ async function issue(
 
 const CLIENT = [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]
 
-function serverOf(names: readonly string[]): x509.Extension[] {
+function serverExtensions(names: readonly string[]): x509.Extension[] {
   return [
     new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
     new x509.SubjectAlternativeNameExtension(

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { answerPod, type PodAnswer } from '../src/core/answer.ts'
 import { readNamespace } from '../src/core/namespace.ts'
+import { type PodReview, reviewPod } from '../src/core/review-pod.ts'
 import { readBody } from '../webhook/body.ts'
 import { NotAReview } from '../webhook/problem.ts'
 import { ADVERSARIES, RULES } from './bench/adversarial.ts'
@@ -12,9 +12,9 @@ const namespace = readNamespace('hpc', undefined, RULES)
 const settings = { catalog: CATALOG, namespace, excludedNamespaces: new Set<string>() }
 
 /** What is answered; nothing for a body that no apiserver sends. */
-function answerTo(body: string): PodAnswer | undefined {
+function answerTo(body: string): PodReview | undefined {
   try {
-    return answerPod(readBody(body), settings)
+    return reviewPod(readBody(body), settings)
   } catch (error) {
     if (error instanceof NotAReview) return undefined
     throw error

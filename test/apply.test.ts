@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
-import { readRecording } from '../src/cli/recording.ts'
-import { answererOf } from '../src/cli/settings.ts'
-import type { PodAnswer } from '../src/core/answer.ts'
+import { readRecording } from '../src/cli/shared/recording.ts'
+import { buildReviewer } from '../src/cli/shared/settings.ts'
 import { type Review, readReview } from '../src/core/review.ts'
+import type { PodReview } from '../src/core/review-pod.ts'
 import { calls } from './arbitrary.ts'
 
 // The apiserver applies patches with a module of Go's, we check them with one of npm's: a pod that
@@ -46,13 +46,13 @@ function applyHere({ object, patch }: Patched): unknown {
 }
 
 /** The pod of a review and the answer to it, as they go over the wire. */
-function patchedOf(review: Review, answer: (review: Review) => PodAnswer): Patched {
+function patchedOf(review: Review, answer: (review: Review) => PodReview): Patched {
   const { patch = 'W10=' } = answer(review).response.response
   return { object: review.object, patch: JSON.parse(`${Buffer.from(patch, 'base64')}`) }
 }
 
 t.test("the apiserver's module makes the same pod of each recording", { skip }, async (t) => {
-  const answer = await answererOf({ namespaces: join(CASES, 'namespaces.yaml') })
+  const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
   const entries = readdirSync(CASES, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   const reading = names.map((name) => readRecording(join(CASES, name, 'review.json')))
@@ -66,7 +66,7 @@ t.test("the apiserver's module makes the same pod of each recording", { skip }, 
 
 t.test("the apiserver's module makes the same pod of 2,000 at random", { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31
-  const answer = await answererOf({})
+  const answer = await buildReviewer({})
   const pods = fc.sample(calls(), { numRuns: 2_000, seed }).map(({ body }) => {
     const review = readReview(body)
     if ('problem' in review) throw new Error(review.problem)

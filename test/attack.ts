@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import jsonpatch from 'fast-json-patch'
 import { loadCatalog } from '../src/catalog/load.ts'
-import { answerPod } from '../src/core/answer.ts'
 import { type NamespaceRules, readNamespace } from '../src/core/namespace.ts'
+import { reviewPod } from '../src/core/review-pod.ts'
 import { readBody } from '../webhook/body.ts'
 import { NotAReview } from '../webhook/problem.ts'
 import { type Call, type Json, mapOf, withoutObservers } from './arbitrary.ts'
@@ -37,7 +37,7 @@ export function survive({ body, namespace }: Call, rules: NamespaceRules): Survi
   const text = JSON.stringify(body)
   const place = readNamespace('hpc', namespace, rules)
   const parseMs = processorMs(() => JSON.parse(text))
-  let answer: ReturnType<typeof answerPod> | undefined
+  let answer: ReturnType<typeof reviewPod> | undefined
   const answerMs = processorMs(() => {
     answer = answerTo(text, place)
   })
@@ -60,7 +60,7 @@ export function survive({ body, namespace }: Call, rules: NamespaceRules): Survi
 
 function answerTo(text: string, namespace: ReturnType<typeof readNamespace>) {
   try {
-    return answerPod(readBody(text), { catalog, namespace, excludedNamespaces })
+    return reviewPod(readBody(text), { catalog, namespace, excludedNamespaces })
   } catch (error) {
     if (error instanceof NotAReview) return undefined
     throw error

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
-import { readRecording } from '../src/cli/recording.ts'
-import { answererOf } from '../src/cli/settings.ts'
-import { runCases } from '../src/cli/test.ts'
-import type { PodAnswer } from '../src/core/answer.ts'
+import { readRecording } from '../src/cli/shared/recording.ts'
+import { buildReviewer } from '../src/cli/shared/settings.ts'
+import { runCases } from '../src/cli/test/test.ts'
 import type { Review } from '../src/core/review.ts'
+import type { PodReview } from '../src/core/review-pod.ts'
 import {
   isGuaranteed,
   type Json,
@@ -88,7 +88,7 @@ interface Case {
   readonly name: string
   readonly row: Row
   readonly review: Review
-  readonly answer: PodAnswer
+  readonly answer: PodReview
   readonly operations: readonly Operation[]
   readonly pod: Json
   readonly patched: Json
@@ -96,7 +96,7 @@ interface Case {
 
 const entries = readdirSync(CASES, { withFileTypes: true })
 const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-const answer = await answererOf({ namespaces: join(CASES, 'namespaces.yaml') })
+const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
 const cases = await Promise.all(Object.entries(ANSWERS).map(([name, row]) => readCase(name, row)))
 const injected = cases.filter(({ row }) => row.metrics !== undefined)
 

@@ -13,9 +13,9 @@ import { parseArgs, styleText } from 'node:util'
 import type { Operation } from 'fast-json-patch'
 import { pino } from 'pino'
 import { makeAuthority, writeKeyPair } from '../certs/make.ts'
-import { print as printOutput } from '../src/cli/output.ts'
-import { diffOf } from '../src/cli/review.ts'
-import { EXCLUDED_NAMESPACES } from '../src/core/namespace-name.ts'
+import { formatDiff } from '../src/cli/review/review.ts'
+import { print as printOutput } from '../src/cli/shared/output.ts'
+import { EXCLUDED_NAMESPACES } from '../src/core/kubernetes/namespace-name.ts'
 import type { ReviewResponse } from '../src/core/response.ts'
 import { readReview } from '../src/core/review.ts'
 import { serve } from '../webhook/serve.ts'
@@ -78,7 +78,7 @@ async function replay(name: string): Promise<Answered> {
   const body = await readFile(join(CASES, name, 'review.json'), 'utf8')
   const review = readReview(JSON.parse(body))
   if ('problem' in review) throw new Error(`${name}: ${review.problem}`)
-  const difference = diffOf(review, operationsOf(await post(body)))
+  const difference = formatDiff(review, operationsOf(await post(body)))
   const decision = decisionOn(review.uid)
   if (all || name === SHOWN) show(name, decision, difference)
   const { object, oldObject } = JSON.parse(body).request

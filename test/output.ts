@@ -1,4 +1,4 @@
-import type { Output } from '../src/form.ts'
+import type { Output } from '../src/lib/output-format.ts'
 
 /** The lines for people of what a verb prints. */
 export function linesOf(output: Output): readonly string[] {

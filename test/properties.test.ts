@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
 import { loadCatalog } from '../src/catalog/load.ts'
-import { answerPod, type PodAnswer } from '../src/core/answer.ts'
+import { scanBody } from '../src/core/body-scan.ts'
 import { readNamespace } from '../src/core/namespace.ts'
 import { readReview } from '../src/core/review.ts'
-import { sourceOf } from '../src/core/source.ts'
+import { type PodReview, reviewPod } from '../src/core/review-pod.ts'
 import {
   attacks,
   bodies,
@@ -59,17 +59,17 @@ const excludedNamespaces = new Set(['kube-system'])
 
 /** A call, its answer as it goes over the wire, and the pod that comes of it. */
 interface Answered {
-  readonly answer: PodAnswer
+  readonly answer: PodReview
   readonly operations: readonly Operation[]
   readonly pod: Json
   readonly patched: Json
 }
 
 function answer({ body, namespace }: Call): Answered {
-  const review = readReview(body, sourceOf(JSON.stringify(body)))
+  const review = readReview(body, scanBody(JSON.stringify(body)))
   if ('problem' in review) throw new Error(review.problem)
   const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
-  const answered = answerPod(review, settings)
+  const answered = reviewPod(review, settings)
   const { patch } = answered.response.response
   const operations = patch === undefined ? [] : JSON.parse(`${Buffer.from(patch, 'base64')}`)
   const pod = review.object as Json
@@ -155,7 +155,7 @@ t.test('what a call came as spares looks and changes no answer', async () => {
     const review = readReview(call.body)
     if ('problem' in review) throw new Error(review.problem)
     const namespace = readNamespace('hpc', call.namespace)
-    const { response } = answerPod(review, { catalog, excludedNamespaces, namespace })
+    const { response } = reviewPod(review, { catalog, excludedNamespaces, namespace })
     assert.deepEqual(answer(call).answer.response, response)
   })
 })
@@ -318,7 +318,7 @@ t.test('nonsense instead of an AdmissionReview or a Namespace is read or refused
     const review = readReview(body)
     const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
     if ('problem' in review) assert.notEqual(review.problem, '')
-    else assert.equal(answerPod(review, settings).response.response.uid, review.uid)
+    else assert.equal(reviewPod(review, settings).response.response.uid, review.uid)
   })
 })
 

@@ -24,7 +24,7 @@ import type { Operation } from '../src/core/patch.ts'
 import { type AppOptions, buildApp } from '../webhook/app.ts'
 import { openLog } from '../webhook/log.ts'
 import { createMetrics } from '../webhook/metrics.ts'
-import { namespacesOf } from '../webhook/namespaces.ts'
+import { indexNamespaces } from '../webhook/namespaces.ts'
 import { type ServeOptions, type Server, serve } from '../webhook/serve.ts'
 
 /** The names that the servers of tests answer to. */
@@ -356,7 +356,7 @@ export async function makeApp(t: Test, { level, ...others }: AppParts = {}) {
   const app = await buildApp({
     tls: await authority.issue({ names: NAMES }),
     catalog: () => catalog,
-    namespaces: namespacesOf([]),
+    namespaces: indexNamespaces([]),
     excludedNamespaces: new Set(),
     metrics,
     log,

@@ -2,11 +2,11 @@ import type { Server } from 'node:https'
 import underPressure from '@fastify/under-pressure'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { answerFault, answerPod, type PodAnswer } from '../src/core/answer.ts'
-import { answerNamespace } from '../src/core/arm.ts'
 import type { Catalog, Privilege } from '../src/core/catalog.ts'
 import type { Namespace } from '../src/core/namespace.ts'
+import { reviewNamespace } from '../src/core/namespaces/arm-namespace.ts'
 import { leavesItToNamespace, type Review } from '../src/core/review.ts'
+import { allowAfterFault, type PodReview, reviewPod } from '../src/core/review-pod.ts'
 import { ANSWER } from './answer-schema.ts'
 import { readBody } from './body.ts'
 import { acceptClients, type ClientOptions, clientTlsOf } from './client-certificates.ts'
@@ -20,7 +20,7 @@ import { INTAKE, type IntakeLimits, limitIntake, type ReceiveBody } from './inta
 import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { type NamespaceSource, NotKnownYet } from './namespaces.ts'
-import { answerNotFound, answerProblem, NotAReview, Overloaded, problemOf } from './problem.ts'
+import { answerNotFound, answerProblem, classifyError, NotAReview, Overloaded } from './problem.ts'
 import { turnEnd } from './turn.ts'
 
 /** When callbacks wait this long, others can answer sooner: one second of the three. */
@@ -50,7 +50,7 @@ export interface AppOptions {
 export type App = Awaited<ReturnType<typeof buildApp>>
 
 /** How the server speaks TLS, at its start and after a new key pair or new authorities. */
-export function secureContextOf({ cert, key }: AppOptions['tls'], clients?: ClientOptions) {
+export function secureContext({ cert, key }: AppOptions['tls'], clients?: ClientOptions) {
   return { cert, key, minVersion: 'TLSv1.2', ...clientTlsOf(clients) } as const
 }
 
@@ -60,7 +60,7 @@ export async function buildApp(options: AppOptions) {
   const timeouts = timeoutsOf(connections)
   const app = Fastify({
     logger: false,
-    https: { ...secureContextOf(tls, clients), ...timeouts.tls, ...timeouts.server },
+    https: { ...secureContext(tls, clients), ...timeouts.tls, ...timeouts.server },
     ...timeouts.fastify,
     // While closing, calls on connections that are still open are answered like any other.
     return503OnClosing: false,
@@ -73,7 +73,7 @@ export async function buildApp(options: AppOptions) {
   acceptReviews(app, limitIntake(app, intake))
   app.setNotFoundHandler((request, reply) => answerNotFound(metrics, PATHS, request, reply))
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
-    const problem = problemOf(error)
+    const problem = classifyError(error)
     if (problem === 'internal-error') log.error({ err: error }, 'a call failed')
     // Fastify ends the connection after any error of a parser: see stopReading in intake.ts.
     if (error instanceof Overloaded) reply.removeHeader('connection')
@@ -92,10 +92,10 @@ export async function buildApp(options: AppOptions) {
   app.addHook('preHandler', turnEnd)
   // Async, so that no answer is written before the turn's last is found.
   app.post<{ Body?: Review }>('/mutate/pods', { schema: ANSWER }, async ({ body }) => {
-    return reviewPod(bodyOf(body), options)
+    return handlePodReview(requireBody(body), options)
   })
   app.post<{ Body?: Review }>('/mutate/namespaces', { schema: ANSWER }, ({ body }) => {
-    return reviewNamespace(bodyOf(body), options)
+    return handleNamespaceReview(requireBody(body), options)
   })
   return app
 }
@@ -116,17 +116,17 @@ function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void
 }
 
 /** A call without body and content type meets no parser. */
-function bodyOf(review: Review | null | undefined): Review {
+function requireBody(review: Review | null | undefined): Review {
   if (review) return review
   throw new NotAReview('not an AdmissionReview: the body is empty')
 }
 
-function reviewPod(review: Review, options: AppOptions) {
+function handlePodReview(review: Review, options: AppOptions) {
   const start = performance.now()
   const answer = (namespace: Namespace) => answerIn(namespace, review, start, options)
   const fail = (fault: unknown) => {
     if (fault instanceof NotKnownYet) throw fault
-    return record(review, answerFault(review, fault), 0, options)
+    return record(review, allowAfterFault(review, fault), 0, options)
   }
   try {
     const namespace = options.namespaces.find(review.namespace, leavesItToNamespace(review))
@@ -141,12 +141,12 @@ function answerIn(namespace: Namespace, review: Review, start: number, options: 
   const { catalog, excludedNamespaces, podSecurityDefault } = options
   const heldImages = options.heldImages?.()
   const place = { namespace, excludedNamespaces, podSecurityDefault }
-  const answer = answerPod(review, { ...place, catalog: catalog(), heldImages })
+  const answer = reviewPod(review, { ...place, catalog: catalog(), heldImages })
   return record(review, answer, (performance.now() - start) / 1000, options)
 }
 
 /** Counts and logs what was decided. */
-function record(review: Review, answer: PodAnswer, seconds: number, options: AppOptions) {
+function record(review: Review, answer: PodReview, seconds: number, options: AppOptions) {
   const { metrics, log } = options
   const { decision } = answer
   const reason = 'reason' in decision ? decision.reason : decision.outcome
@@ -159,9 +159,9 @@ function record(review: Review, answer: PodAnswer, seconds: number, options: App
   return answer.response
 }
 
-function reviewNamespace(review: Review, options: AppOptions) {
+function handleNamespaceReview(review: Review, options: AppOptions) {
   const { catalog, excludedNamespaces, metrics, log } = options
-  const answer = answerNamespace(review, catalog(), excludedNamespaces)
+  const answer = reviewNamespace(review, catalog(), excludedNamespaces)
   const reason = answer.fault === undefined ? 'namespace' : 'internal-error'
   metrics.reviews.inc({ outcome: answer.outcome, reason })
   logNamespace(log, review, answer)

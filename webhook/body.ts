@@ -1,6 +1,6 @@
 import secureJson from 'secure-json-parse'
+import { scanBody } from '../src/core/body-scan.ts'
 import { type Review, readReview } from '../src/core/review.ts'
-import { sourceOf } from '../src/core/source.ts'
 import { NotAReview, NotJson } from './problem.ts'
 
 /** Spellings of the keys that poison a prototype; an escape (`\u005f`) could spell them too. */
@@ -34,7 +34,7 @@ export function readBody(text: string): Review {
   const problem = text.length > LONG_TEXT ? scanProblem(text) : undefined
   if (problem !== undefined) throw new NotAReview(`not an AdmissionReview: ${problem}`)
   const json = withoutManagedFields(text)
-  const review = readReview(parse(json), sourceOf(json))
+  const review = readReview(parse(json), scanBody(json))
   if ('problem' in review) throw new NotAReview(`not an AdmissionReview: ${review.problem}`)
   return review
 }

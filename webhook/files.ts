@@ -6,13 +6,13 @@ import { loadCatalog } from '../src/catalog/load.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Metrics } from './metrics.ts'
 
-export interface FollowOptions {
+export interface FileFollowOptions {
   /** Milliseconds between two looks at a file. */
   readonly lookMs: number
   readonly log: Logger
 }
 
-export interface FileOptions extends FollowOptions {
+export interface FileOptions extends FileFollowOptions {
   /** Paths of the certificate and its key, PEM. Both are followed. */
   readonly cert: string
   readonly key: string
@@ -80,7 +80,7 @@ export async function followFiles(
 }
 
 /** What is done with a new reading of a file: it is taken into use, and told. */
-export function reloader({ lookMs: everyMs, log }: FollowOptions, metrics: Metrics) {
+export function reloader({ lookMs: everyMs, log }: FileFollowOptions, metrics: Metrics) {
   return <T>(what: string, apply: (reading: T) => void) => ({
     everyMs,
     onChange(reading: T) {

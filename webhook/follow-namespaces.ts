@@ -1,13 +1,13 @@
 import { follow } from '../certs/follow.ts'
 import type { Catalog } from '../src/core/catalog.ts'
+import { INTERVALS, type Intervals } from './cluster/backoff.ts'
 import { watchCluster } from './cluster/cluster.ts'
-import { PACE, type Pace } from './cluster/pace.ts'
 import { clusterToWatch } from './cluster-to-watch.ts'
-import { type FollowOptions, reloader } from './files.ts'
+import { type FileFollowOptions, reloader } from './files.ts'
 import type { Metrics } from './metrics.ts'
 import { type FollowedNamespaces, readNamespaceFile } from './namespaces.ts'
 
-export interface NamespaceOptions extends FollowOptions {
+export interface NamespaceOptions extends FileFollowOptions {
   /** A file of Namespaces, instead of a cluster. It is followed. */
   readonly namespaces?: string | undefined
   /** A kubeconfig; without one the environment says which cluster. */
@@ -20,7 +20,7 @@ export interface NamespaceOptions extends FollowOptions {
   readonly scanLease?: string | undefined
   /** The longest until it looks at all pods again. */
   readonly scanMs?: number | undefined
-  readonly pace?: Pace | undefined
+  readonly pace?: Intervals | undefined
 }
 
 /**
@@ -41,15 +41,15 @@ export async function findNamespaces(
   const sources = { access, excludedNamespaces, imageHolders, registry, log }
   return (catalog) => {
     const scan = scanLease === undefined ? undefined : { lease: scanLease, catalog }
-    return watchCluster({ ...sources, scan, pace: paceOf(options) })
+    return watchCluster({ ...sources, scan, pace: resolveIntervals(options) })
   }
 }
 
-function paceOf({ pace = PACE, scanMs = pace.scanMs }: NamespaceOptions): Pace {
+function resolveIntervals({ pace = INTERVALS, scanMs = pace.scanMs }: NamespaceOptions): Intervals {
   return { ...pace, scanMs }
 }
 
-async function followFile(path: string, options: FollowOptions, metrics: Metrics) {
+async function followFile(path: string, options: FileFollowOptions, metrics: Metrics) {
   const read = () => readNamespaceFile(path)
   const first = await read()
   const reload = reloader(options, metrics)

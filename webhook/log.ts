@@ -1,8 +1,8 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type { PodAnswer } from '../src/core/answer.ts'
-import type { NamespaceAnswer } from '../src/core/arm.ts'
-import { ascii, printableJsonText } from '../src/core/printable.ts'
+import type { NamespaceReview } from '../src/core/namespaces/arm-namespace.ts'
 import type { Review } from '../src/core/review.ts'
+import type { PodReview } from '../src/core/review-pod.ts'
+import { ascii, printableJsonText } from '../src/core/text/printable.ts'
 
 const LONGEST_DETAIL = 192
 const LONGEST_NAME = 253
@@ -18,7 +18,7 @@ export function openLog(level: string, stream: DestinationStream): Logger {
 }
 
 /** One line per decision. Names and words alone: an object may hold secrets, and megabytes. */
-export function logPod(log: Logger, review: Review, answer: PodAnswer, seconds: number): void {
+export function logPod(log: Logger, review: Review, answer: PodReview, seconds: number): void {
   const { decision, fault } = answer
   const { outcome } = decision
   const isLeft = outcome === 'left' || outcome === 'denied'
@@ -39,7 +39,7 @@ export function logPod(log: Logger, review: Review, answer: PodAnswer, seconds: 
 }
 
 /** One line per namespace that was armed or disarmed; the others are nobody's news. */
-export function logNamespace(log: Logger, review: Review, answer: NamespaceAnswer): void {
+export function logNamespace(log: Logger, review: Review, answer: NamespaceReview): void {
   const { outcome, fault } = answer
   const usual = outcome === 'unchanged' ? 'debug' : 'info'
   const line = { uid: bare(review.uid), namespace: bare(review.name), outcome, err: fault }

@@ -1,5 +1,5 @@
-import { unreadableIn } from '../src/core/amounts.ts'
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../src/core/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../src/core/kubernetes/json.ts'
+import { unreadableIn } from '../src/core/kubernetes/resource-list.ts'
 
 /** An object that says something about a namespace. */
 export interface NamespaceObject {
@@ -25,15 +25,15 @@ export function readNamespaceObject(
     return { problem: 'holds what is no Namespace, LimitRange or ResourceQuota' }
   }
   const key = kind === 'Namespace' ? 'name' : 'namespace'
-  const namespace = textOf(fieldsOrNone(metadata)[key])
+  const namespace = asText(fieldsOrNone(metadata)[key])
   if (namespace === undefined) return { problem: `holds a ${kind} without metadata.${key}` }
-  const wrong = kind === 'Namespace' ? undefined : unreadableAmong(listsOf(spec, status))
+  const wrong = kind === 'Namespace' ? undefined : unreadableAmong(readLists(spec, status))
   if (wrong === undefined) return { kind, namespace, object }
   return { problem: `holds a ${kind} whose amount of ${wrong} is no quantity such as 500m or 2Gi` }
 }
 
 /** The ResourceLists of a LimitRange or a ResourceQuota. */
-function listsOf(spec: unknown, status: unknown): readonly unknown[] {
+function readLists(spec: unknown, status: unknown): readonly unknown[] {
   const { limits, hard } = fieldsOrNone(spec)
   const { hard: enforced, used } = fieldsOrNone(status)
   const items = listOrNone(limits).map(fieldsOrNone)

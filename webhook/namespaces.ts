@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { fieldsOrNone, listOrNone } from '../src/core/json.ts'
+import { fieldsOrNone, listOrNone } from '../src/core/kubernetes/json.ts'
 import { type Namespace, readNamespace } from '../src/core/namespace.ts'
-import { readDocuments } from '../src/documents.ts'
+import { readDocuments } from '../src/lib/read-documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
-import type { Check } from './status-app.ts'
+import type { ReadinessCheck } from './status-app.ts'
 
 /**
  * Thrown by a server that would leave a pod only because it knows too little: it has just started, and was
@@ -31,7 +31,7 @@ export interface NamespaceSource {
 /** Namespaces that are followed for as long as a server runs. */
 export interface FollowedNamespaces extends NamespaceSource {
   /** What stands in the way of knowing them as they are. */
-  checks(): readonly Check[]
+  checks(): readonly ReadinessCheck[]
   /** The images that at least one node is known to hold; there is none where nobody watches. */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
   stop(): void | Promise<void>
@@ -52,7 +52,7 @@ export interface NamespaceFile extends NamespaceSource {
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
   const objects = await readObjects(path)
   const revision = createHash('sha256').update(JSON.stringify(objects)).digest('hex')
-  return { ...namespacesOf(objects), revision }
+  return { ...indexNamespaces(objects), revision }
 }
 
 /**
@@ -67,7 +67,7 @@ export async function namespacesIn(path: string): Promise<readonly string[]> {
 
 async function readObjects(path: string): Promise<readonly NamespaceObject[]> {
   return (await readDocuments(path)).flatMap((document, place) => {
-    return itemsOf(document).map((object) => {
+    return readItems(document).map((object) => {
       const read = readNamespaceObject(object)
       if ('problem' in read) throw new Error(`${path}: document ${place + 1} ${read.problem}`)
       return read
@@ -76,7 +76,7 @@ async function readObjects(path: string): Promise<readonly NamespaceObject[]> {
 }
 
 /** Looks namespaces up among objects; of two Namespaces with one name the later counts. */
-export function namespacesOf(objects: readonly NamespaceObject[]): {
+export function indexNamespaces(objects: readonly NamespaceObject[]): {
   find(name: string): Namespace
 } {
   const grouped = new Map<string, NamespaceObject[]>()
@@ -98,7 +98,7 @@ function readGroup(name: string, own: readonly NamespaceObject[]): Namespace {
   })
 }
 
-function itemsOf(document: unknown): readonly unknown[] {
+function readItems(document: unknown): readonly unknown[] {
   const { items } = fieldsOrNone(document)
   return items === undefined ? [document] : listOrNone(items)
 }

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Catalog, Metric } from '../src/core/catalog.ts'
-import { PACE, type Pace } from './cluster/pace.ts'
-import type { Check } from './status-app.ts'
+import { INTERVALS, type Intervals } from './cluster/backoff.ts'
+import type { ReadinessCheck } from './status-app.ts'
 
 export interface ImageOptions {
   readonly registry: Registry
@@ -9,7 +9,7 @@ export interface ImageOptions {
   readonly catalog: () => Catalog
   /** The images that at least one node is known to hold now; there is none where nobody watches. */
   readonly heldImages: (() => ReadonlySet<string>) | undefined
-  readonly pace?: Pace | undefined
+  readonly pace?: Intervals | undefined
 }
 
 /**
@@ -18,8 +18,8 @@ export interface ImageOptions {
  * A new server with a new catalog leaves the answers to the old ones while nodes pull the image. It
  * gives up soon: the image may never come, and whoever asks is then to be told.
  */
-export function showImages(options: ImageOptions): () => readonly Check[] {
-  const { registry, catalog, heldImages, pace = PACE } = options
+export function showImages(options: ImageOptions): () => readonly ReadinessCheck[] {
+  const { registry, catalog, heldImages, pace = INTERVALS } = options
   if (heldImages === undefined) return () => []
   const start = performance.now()
   const metrics = () => [...catalog().metrics.values()]
@@ -38,11 +38,14 @@ export function showImages(options: ImageOptions): () => readonly Check[] {
   })
   return () => {
     const isPatient = performance.now() - start < pace.imagesMs
-    return [{ name: 'images', problem: problemOf(metrics(), heldImages()), fatal: isPatient }]
+    return [{ name: 'images', problem: describeMissing(metrics(), heldImages()), fatal: isPatient }]
   }
 }
 
-function problemOf(metrics: readonly Metric[], held: ReadonlySet<string>): string | undefined {
+function describeMissing(
+  metrics: readonly Metric[],
+  held: ReadonlySet<string>,
+): string | undefined {
   const missing = metrics.filter(({ container }) => !held.has(container.image))
   const images = new Set(missing.map(({ container }) => container.image))
   const parts = [...images].map((image) => {

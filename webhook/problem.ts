@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { printable } from '../src/core/printable.ts'
-import { quote } from '../src/core/quote.ts'
-import { sentenceOf } from '../src/sentence.ts'
+import { printable } from '../src/core/text/printable.ts'
+import { quote } from '../src/core/text/quote.ts'
+import { errorMessage } from '../src/lib/error-message.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What can be wrong with a call: a word for the metric and the body, and the HTTP status. */
@@ -19,10 +19,10 @@ const PROBLEMS = {
   'internal-error': 500,
 } as const
 
-type Problem = keyof typeof PROBLEMS
+type CallProblem = keyof typeof PROBLEMS
 
 /** Fastify's code for an error (fastify docs/Reference/Errors.md), and ours. */
-const BY_CODE: Readonly<Record<string, Problem>> = {
+const BY_CODE: Readonly<Record<string, CallProblem>> = {
   NOT_JSON: 'not-json',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'not-application-json',
@@ -47,7 +47,7 @@ export class NotJson extends Error {
   readonly statusCode = 400
 
   constructor(cause: unknown) {
-    super(`not JSON: ${quote(sentenceOf(cause))}`, { cause })
+    super(`not JSON: ${quote(errorMessage(cause))}`, { cause })
   }
 }
 
@@ -63,7 +63,7 @@ const LONGEST_MESSAGE = 1024
 export function answerProblem(
   metrics: Metrics,
   reply: FastifyReply,
-  problem: Problem,
+  problem: CallProblem,
   message: string,
 ): FastifyReply {
   metrics.reviews.inc({ outcome: 'invalid', reason: problem })
@@ -74,7 +74,7 @@ export function answerProblem(
 }
 
 /** The word for what Fastify, or a route of ours, threw. */
-export function problemOf(error: FastifyError): Problem {
+export function classifyError(error: FastifyError): CallProblem {
   const known = BY_CODE[error.code]
   if (known !== undefined) return known
   const status = error.statusCode ?? 500

@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
-import { type App, buildApp, secureContextOf } from './app.ts'
+import { type App, buildApp, secureContext } from './app.ts'
 import type { ClientOptions } from './client-certificates.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
 import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
 import { createMetrics } from './metrics.ts'
 import { showImages } from './observer-images.ts'
-import { buildStatusApp, type Check, type StatusApp } from './status-app.ts'
+import { buildStatusApp, type ReadinessCheck, type StatusApp } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
 export interface ServeOptions extends FileOptions, NamespaceOptions {
@@ -46,7 +46,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   let app: App | undefined
   const clientsOf = clientsWith(options.clientNames)
   const files = await followFiles(options, metrics, (keyPair, current) => {
-    app?.server.setSecureContext(secureContextOf(keyPair, clientsOf(current && { current })))
+    app?.server.setSecureContext(secureContext(keyPair, clientsOf(current && { current })))
   })
   const catalog = () => files.catalog.current
   const namespaces = follow(catalog)
@@ -103,7 +103,7 @@ function clientsWith(names: readonly string[] = []) {
   }
 }
 
-function fileChecks({ catalog, keyPair, authorities }: Files): readonly Check[] {
+function fileChecks({ catalog, keyPair, authorities }: Files): readonly ReadinessCheck[] {
   const { notAfter } = keyPair.current
   const isOver = notAfter.getTime() <= Date.now()
   return [

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import type { Registry } from 'prom-client'
-import { printable } from '../src/core/printable.ts'
+import { printable } from '../src/core/text/printable.ts'
 import {
   type ConnectionLimits,
   limitConnections,
@@ -9,7 +9,7 @@ import {
 } from './connections.ts'
 
 /** A condition of being ready: a word, and what stands in its way, if anything does. */
-export interface Check {
+export interface ReadinessCheck {
   readonly name: string
   readonly problem: string | undefined
   /** Whether the problem keeps the server from answering; else it is only shown. */
@@ -21,7 +21,7 @@ export type StatusApp = ReturnType<typeof buildStatusApp>
 /** Builds the plain HTTP server that kubelets and Prometheus ask. It does not listen. */
 export function buildStatusApp(
   registry: Registry,
-  checks: () => readonly Check[],
+  checks: () => readonly ReadinessCheck[],
   connections: ConnectionLimits = STATUS_CONNECTIONS,
 ) {
   const timeouts = timeoutsOf(connections)

@@ -1,15 +1,15 @@
 import type { Catalog } from '../core/catalog.ts'
 import { decide } from '../core/decide.ts'
 import type { Decision } from '../core/decision.ts'
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { KEYS } from '../core/keys.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { type Pod, readPod } from '../core/kubernetes/pod.ts'
 import type { Namespace } from '../core/namespace.ts'
 import { plan } from '../core/plan.ts'
-import { type Pod, readPod } from '../core/pod.ts'
 import { readRequest } from '../core/request.ts'
 
 /** What a person wants of a pod that already runs. */
-export interface Wish {
+export interface AttachRequest {
   readonly metric: string
   readonly targetContainer?: string | undefined
   /** Of the metric, by name. */
@@ -17,7 +17,7 @@ export interface Wish {
 }
 
 /** What a pod runs in. */
-export interface Place {
+export interface PodLocation {
   readonly catalog: Catalog
   readonly namespace: Namespace
 }
@@ -33,23 +33,27 @@ export type Attached =
  *
  * @param object the pod, as the apiserver serves it
  */
-export function ephemeral(object: Fields, wish: Wish, { catalog, namespace }: Place): Attached {
+export function ephemeral(
+  object: Fields,
+  wish: AttachRequest,
+  { catalog, namespace }: PodLocation,
+): Attached {
   const pod = readPod(object)
   if ('problem' in pod) return pod
-  const problem = problemOf(object, wish)
+  const problem = findProblem(object, wish)
   if (problem !== undefined) return { problem }
-  const request = readRequest(annotationsOf(wish), new Map(), catalog)
+  const request = readRequest(buildAnnotations(wish), new Map(), catalog)
   const circumstances = { catalog, namespace: { ...namespace, limitRanges: [], quotas: [] } }
   const decision = decide(asRunning(pod), request, circumstances)
-  if (decision.outcome !== 'injected') return { problem: sentenceOf(decision) }
+  if (decision.outcome !== 'injected') return { problem: describeDecision(decision) }
   const [container] = plan(asRunning(pod), decision, catalog.revision, '').containers
   if (container === undefined) return { problem: 'nothing would be added' }
   return { container: withoutForbidden(container, decision.target), target: decision.target }
 }
 
 /** An ephemeral container is never restarted, and one that ended cannot be taken away or replaced (KEP-277). */
-function problemOf({ spec, status }: Fields, { metric }: Wish): string | undefined {
-  const phase = textOf(fieldsOrNone(status).phase)
+function findProblem({ spec, status }: Fields, { metric }: AttachRequest): string | undefined {
+  const phase = asText(fieldsOrNone(status).phase)
   if (phase !== undefined && phase !== 'Running') return `the pod is ${phase}, not Running`
   const ephemerals = listOrNone(fieldsOrNone(spec).ephemeralContainers).map(fieldsOrNone)
   const isTaken = ephemerals.some(({ name }) => name === metric)
@@ -58,7 +62,11 @@ function problemOf({ spec, status }: Fields, { metric }: Wish): string | undefin
     : undefined
 }
 
-function annotationsOf({ metric, targetContainer, options }: Wish): ReadonlyMap<string, string> {
+function buildAnnotations({
+  metric,
+  targetContainer,
+  options,
+}: AttachRequest): ReadonlyMap<string, string> {
   const own = [...options].map(
     ([name, value]) => [`${metric}.ridealong.dev/${name}`, value] as const,
   )
@@ -82,7 +90,7 @@ function withoutForbidden(container: Fields, target: string): Fields {
   return { ...allowed, targetContainerName: target }
 }
 
-function sentenceOf(decision: Exclude<Decision, { outcome: 'injected' }>): string {
+function describeDecision(decision: Exclude<Decision, { outcome: 'injected' }>): string {
   return 'reason' in decision
     ? `${decision.reason}: ${decision.message}`
     : 'the pod already carries its observers'

@@ -1,5 +1,5 @@
-import { printableJson } from '../core/printable.ts'
-import type { Form, Output } from '../form.ts'
+import { printableJson } from '../core/text/printable.ts'
+import type { Output, OutputFormat } from '../lib/output-format.ts'
 import { cleanYaml } from '../manifest/print.ts'
 
 /** An observer that was attached. */
@@ -13,7 +13,7 @@ export interface Attachment {
 }
 
 /** An attachment as it is printed, and the command that reads its log. */
-export function shown(attachment: Attachment, form: Form): Output {
+export function shown(attachment: Attachment, form: OutputFormat): Output {
   const { namespace, pod, container, target } = attachment
   const logs = `kubectl logs -n ${namespace} ${pod} -c ${container} -f`
   if (form === 'json') return { document: `${printableJson({ ...attachment, logs }, 2)}\n` }

@@ -3,11 +3,11 @@ import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv, type ErrorObject } from 'ajv'
-import { type Catalog, catalogOf, type MetricDocument, readOption } from '../core/catalog.ts'
-import { fieldsOrNone } from '../core/json.ts'
-import { readSecurityContext } from '../core/pod.ts'
-import { podSecurityProblem } from '../core/pod-security.ts'
-import { parseDocuments, readText } from '../documents.ts'
+import { buildCatalog, type Catalog, type MetricDocument, readOption } from '../core/catalog.ts'
+import { fieldsOrNone } from '../core/kubernetes/json.ts'
+import { readSecurityContext } from '../core/kubernetes/pod.ts'
+import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
+import { parseDocuments, readText } from '../lib/read-documents.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 
 /** A catalog document that does not hold: its file, its name where it has one, the place and why. */
@@ -47,7 +47,7 @@ export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
     ...(files === undefined ? [] : readMetrics(files)),
   ]
   const revision = createHash('sha256').update(JSON.stringify(documents)).digest('hex').slice(0, 8)
-  return catalogOf(documents, revision)
+  return buildCatalog(documents, revision)
 }
 
 /** The texts of the documents in a folder, by path. */

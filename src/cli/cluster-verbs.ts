@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { FORMS } from '../form.ts'
-import { EXIT } from './errors.ts'
-import { examples, wholeNumber, withCluster } from './options.ts'
-import { print } from './output.ts'
+import { OUTPUT_FORMATS } from '../lib/output-format.ts'
+import { EXIT } from './shared/errors.ts'
+import { examples, wholeNumber, withCluster } from './shared/options.ts'
+import { print } from './shared/output.ts'
 
 /** Declares the verb `doctor`. */
 export function addDoctor(program: Command): void {
@@ -18,7 +18,9 @@ export function addDoctor(program: Command): void {
       "the server's certificate, PEM (default: read from its Secret, which also has the key)",
     )
     .option('--status-url <url>', "the webhook's status port, to ask it too; http or tcp")
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .addOption(
+      new Option('-o, --output <form>', 'how to print').choices(OUTPUT_FORMATS).default('text'),
+    )
     .addHelpText(
       'after',
       examples(
@@ -28,13 +30,13 @@ export function addDoctor(program: Command): void {
       ),
     )
     .action(async (options) => {
-      const [{ doctor, exitOf }, { shown }] = await Promise.all([
-        import('./doctor.ts'),
+      const [{ doctor, exitCode }, { shown }] = await Promise.all([
+        import('./doctor/doctor.ts'),
         import('../doctor/show.ts'),
       ])
       const checks = await doctor(options)
       print(shown(checks, options.output))
-      process.exitCode = exitOf(checks)
+      process.exitCode = exitCode(checks)
     })
 }
 
@@ -46,7 +48,7 @@ export function addDisarm(program: Command): void {
     .option('--namespace <name>', 'where the certificates are')
     .option('--certificate <name...>', 'a Certificate, and the Secret of its name, taken away last')
     .addHelpText('after', examples('disarm', 'disarm --webhook-configuration ridealong'))
-    .action(async (options) => (await import('./disarm.ts')).disarm(options, printLine))
+    .action(async (options) => (await import('./disarm/disarm.ts')).disarm(options, printLine))
 }
 
 /** Declares the verb `record`. */
@@ -74,7 +76,7 @@ export function addRecord(program: Command): void {
       ),
     )
     .action(async (dir, options) => {
-      const { record } = await import('./record.ts')
+      const { record } = await import('./record/record.ts')
       const isEnough = await record(dir, options, printLine)
       process.exitCode = isEnough ? EXIT.ok : EXIT.no
     })

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { Form } from '../log/transcribe.ts'
+import type { LogFormat } from '../log/transcribe.ts'
 import type { Unit } from '../report/data.ts'
-import { examples, wholeNumber } from './options.ts'
-import { print, say } from './output.ts'
+import { examples, wholeNumber } from './shared/options.ts'
+import { print, say } from './shared/output.ts'
 
-const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly Form[]
+const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly LogFormat[]
 const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
 
 /** Declares the verb `collect`. */
@@ -37,7 +37,7 @@ export function addCollect(program: Command): void {
       ),
     )
     .action(async (workload, options) => {
-      const { collect } = await import('./collect.ts')
+      const { collect } = await import('./collect/collect.ts')
       process.exitCode = await collect(workload, options, say)
     })
 }
@@ -59,5 +59,7 @@ export function addReport(program: Command): void {
         'report - < perf-sysstat.log > page.html',
       ),
     )
-    .action(async (files, options) => (await import('./report.ts')).report(files, options, print))
+    .action(async (files, options) =>
+      (await import('./report/report.ts')).report(files, options, print),
+    )
 }

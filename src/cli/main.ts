@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { sentenceOf } from '../sentence.ts'
+import { errorMessage } from '../lib/error-message.ts'
 import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
-import { EXIT, UsageError } from './errors.ts'
 import { addCollect, addReport } from './log-verbs.ts'
 import { addAnnotate, addInject } from './manifest-verbs.ts'
-import { outputOfCommander, say } from './output.ts'
 import { addAttach, addExplain } from './pod-verbs.ts'
-import { programName } from './program-name.ts'
 import { addMetrics, addReview, addTest } from './review-verbs.ts'
 import { addServe } from './serve-verb.ts'
+import { EXIT, UsageError } from './shared/errors.ts'
+import { outputOfCommander, say } from './shared/output.ts'
+import { programName } from './shared/program-name.ts'
 
 /** In the order of the help. */
 const VERBS = [
@@ -55,5 +55,5 @@ try {
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.trouble
   else if (error instanceof UsageError) error.sentences.forEach(say)
-  else say(`a defect of ours: ${sentenceOf(error)}`)
+  else say(`a defect of ours: ${errorMessage(error)}`)
 }

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { Form } from '../manifest/print.ts'
-import type { Said } from './inject.ts'
-import { examples, withNamespaces, withSettings } from './options.ts'
-import { print, say } from './output.ts'
+import type { ManifestFormat } from '../manifest/print.ts'
+import type { VerbOutput } from './inject/inject.ts'
+import { examples, withNamespaces, withSettings } from './shared/options.ts'
+import { print, say } from './shared/output.ts'
 
-const FORMS = ['yaml', 'json'] as const satisfies readonly Form[]
+const FORMS = ['yaml', 'json'] as const satisfies readonly ManifestFormat[]
 
 /** The options of a verb that edits manifests. */
 function withManifests(command: Command): Command {
@@ -39,7 +39,7 @@ export function addInject(program: Command): void {
         'inject --undo -f injected.yaml > job.yaml',
       ),
     )
-    .action(async (options) => show(await (await import('./inject.ts')).inject(options)))
+    .action(async (options) => show(await (await import('./inject/inject.ts')).inject(options)))
 }
 
 /** Adds `annotate`. */
@@ -55,11 +55,13 @@ export function addAnnotate(program: Command): void {
         'annotate -f all.yaml --metric perf-sysstat --include Namespace',
       ),
     )
-    .action(async (options) => show(await (await import('./annotate.ts')).annotate(options)))
+    .action(async (options) =>
+      show(await (await import('./annotate/annotate.ts')).annotate(options)),
+    )
 }
 
 /** Notes stand apart from the result, which may go to kubectl. */
-function show({ output, notes }: Said): void {
+function show({ output, notes }: VerbOutput): void {
   for (const note of notes) say(note)
   print({ document: output })
 }

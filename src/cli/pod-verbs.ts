@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { FORMS } from '../form.ts'
-import { examples, withCluster, withNamespaces, withSettings } from './options.ts'
-import { print } from './output.ts'
+import { OUTPUT_FORMATS } from '../lib/output-format.ts'
+import { examples, withCluster, withNamespaces, withSettings } from './shared/options.ts'
+import { print } from './shared/output.ts'
 
 /** Declares the verb `explain`. */
 export function addExplain(program: Command): void {
@@ -19,7 +19,9 @@ export function addExplain(program: Command): void {
     .option('--namespaces <file>', "the Namespaces, in place of a cluster's")
     .option('--offline', 'ask no cluster about a file')
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .addOption(
+      new Option('-o, --output <form>', 'how to print').choices(OUTPUT_FORMATS).default('text'),
+    )
     .addHelpText(
       'after',
       examples(
@@ -30,13 +32,13 @@ export function addExplain(program: Command): void {
       ),
     )
     .action(async (what, options) => {
-      const [{ explain, exitOf }, { shown }] = await Promise.all([
-        import('./explain.ts'),
+      const [{ explain, exitCode }, { shown }] = await Promise.all([
+        import('./explain/explain.ts'),
         import('../explain/show.ts'),
       ])
       const explanations = await explain(what, options)
       print(shown(explanations, options.output))
-      process.exitCode = exitOf(explanations)
+      process.exitCode = exitCode(explanations)
     })
 }
 
@@ -49,7 +51,9 @@ export function addAttach(program: Command): void {
     .option('-n, --namespace <name>', "where the pod is (default: the context's)")
     .option('--target-container <name>', 'the container to observe')
     .option('--option <name=value...>', 'an option of the metric, as rate=5')
-    .addOption(new Option('-o, --output <form>', 'how to print').choices(FORMS).default('text'))
+    .addOption(
+      new Option('-o, --output <form>', 'how to print').choices(OUTPUT_FORMATS).default('text'),
+    )
     .addHelpText(
       'after',
       [
@@ -67,7 +71,7 @@ export function addAttach(program: Command): void {
     )
     .action(async (pod, options) => {
       const [{ attach }, { shown }] = await Promise.all([
-        import('./attach.ts'),
+        import('./attach/attach.ts'),
         import('../attach/show.ts'),
       ])
       print(shown(await attach(pod, options), options.output))

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { EXIT } from './errors.ts'
-import { examples, withNamespaces, withSettings } from './options.ts'
-import { print } from './output.ts'
-import type { Answered } from './review.ts'
+import type { Answered } from './review/review.ts'
+import { EXIT } from './shared/errors.ts'
+import { examples, withNamespaces, withSettings } from './shared/options.ts'
+import { print } from './shared/output.ts'
 
 const OUTPUTS = [
   'decision',
@@ -28,7 +28,9 @@ export function addReview(program: Command): void {
         'review --output response - < pod.json | jq .response.allowed',
       ),
     )
-    .action(async (files, options) => (await import('./review.ts')).review(files, options, print))
+    .action(async (files, options) =>
+      (await import('./review/review.ts')).review(files, options, print),
+    )
 }
 
 /** Declares the verb `test`. */
@@ -39,9 +41,9 @@ export function addTest(program: Command): void {
     .option('--update', 'write the answers as the new golden ones')
     .addHelpText('after', examples('test cases', 'test cases --catalog metrics --update'))
     .action(async (dir, options) => {
-      const { runCases, tapOf } = await import('./test.ts')
+      const { runCases, formatTap } = await import('./test/test.ts')
       const results = await runCases(dir, options)
-      print({ lines: tapOf(results) })
+      print({ lines: formatTap(results) })
       const isGood = results.every(({ outcome }) => outcome !== 'failed')
       process.exitCode = isGood ? EXIT.ok : EXIT.no
     })
@@ -58,6 +60,6 @@ export function addMetrics(program: Command): void {
     )
     .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
     .action(async (name, options) =>
-      print(await (await import('./metrics.ts')).metrics(name, options)),
+      print(await (await import('./metrics/metrics.ts')).metrics(name, options)),
     )
 }

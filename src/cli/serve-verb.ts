@@ -1,5 +1,11 @@
 import { type Command, Option } from 'commander'
-import { examples, namespacedName, namespaceName, wholeNumber, withNamespaces } from './options.ts'
+import {
+  examples,
+  namespacedName,
+  namespaceName,
+  wholeNumber,
+  withNamespaces,
+} from './shared/options.ts'
 
 /** Declares the verb `serve`. */
 export function addServe(program: Command): void {
@@ -41,7 +47,7 @@ export function addServe(program: Command): void {
         'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
       ),
     )
-    .action(async (options) => (await import('./serve.ts')).serve(options))
+    .action(async (options) => (await import('./serve/serve.ts')).serve(options))
 }
 
 /** The options that say where the server learns about namespaces and nodes. */

@@ -43,7 +43,7 @@ export async function findCluster(
   options: ClusterOptions,
   serviceAccount = SERVICE_ACCOUNT,
 ): Promise<Cluster | undefined> {
-  const files = kubeconfigsOf(options)
+  const files = listKubeconfigs(options)
   if (files.length > 0) return readKubeconfig(files, options.context)
   const server = serverAround(options, serviceAccount)
   if (server === undefined) return undefined
@@ -54,11 +54,11 @@ export async function findCluster(
 
 /** Whether anything names a cluster, which may then still not hold. */
 export function hasCluster(options: ClusterOptions): boolean {
-  const isNamed = kubeconfigsOf(options).length > 0
+  const isNamed = listKubeconfigs(options).length > 0
   return isNamed || serverAround(options, SERVICE_ACCOUNT) !== undefined
 }
 
-function kubeconfigsOf({ kubeconfig, mayReadHome }: ClusterOptions): readonly string[] {
+function listKubeconfigs({ kubeconfig, mayReadHome }: ClusterOptions): readonly string[] {
   if (kubeconfig) return [kubeconfig]
   const { KUBECONFIG = '' } = process.env
   const files = KUBECONFIG.split(delimiter).filter((file) => file !== '')

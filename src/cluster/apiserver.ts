@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { type Fields, fieldsOf } from '../core/json.ts'
+import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import type { Access } from './access.ts'
 import { readRefusal } from './refusal.ts'
 
@@ -55,7 +55,7 @@ export const REQUEST_TIMEOUT_MS = 60_000
  * first error (2.0.1, src/watch.ts and src/cache.ts; its issues 596, 958 and 2432). Its reader of logs
  * drops the apiserver's message, and a connection that breaks off throws past every handler (dist/log.js).
  */
-export function apiserverOf({ server, credentials }: Access, keptMs = 0): Apiserver {
+export function connectApiserver({ server, credentials }: Access, keptMs = 0): Apiserver {
   const root = server.replace(/\/$/, '')
   const isPlain = server.startsWith('http:')
   const request = isPlain ? plainRequest : secureRequest
@@ -63,17 +63,17 @@ export function apiserverOf({ server, credentials }: Access, keptMs = 0): Apiser
   const agent = new (isPlain ? PlainAgent : SecureAgent)({ keepAlive: true, timeout: keptMs })
   const open = async ({ path, query = {}, signal, silenceMs = 0, ...change }: Call) => {
     const { headers, ...options } = await credentials()
-    const { method, about, body } = contentOf(change)
+    const { method, about, body } = buildContent(change)
     const outgoing = request(`${root}${path}?${new URLSearchParams(query)}`, {
       ...options,
       ...(keptMs > 0 && options.agent === false ? { agent } : {}),
       signal,
       method,
-      headers: { ...fieldsOf(headers), ...HEADERS, ...about },
+      headers: { ...asFields(headers), ...HEADERS, ...about },
     })
     // A follower of a log may wait for hours; a peer that died is then noticed by TCP alone.
     outgoing.setSocketKeepAlive(true, 30_000)
-    const response = await answerOf(outgoing.end(body), silenceMs)
+    const response = await awaitAnswer(outgoing.end(body), silenceMs)
     if (GOOD.includes(response.statusCode)) return response
     throw await readRefusal(response)
   }
@@ -97,7 +97,7 @@ const HEADERS = {
   'user-agent': 'ridealong',
 } as const
 
-function contentOf(change: Pick<Call, 'patch' | 'apply' | 'create' | 'delete'>) {
+function buildContent(change: Pick<Call, 'patch' | 'apply' | 'create' | 'delete'>) {
   const { patch, apply, create, delete: preconditions } = change
   if (patch !== undefined) return content('PATCH', 'application/merge-patch+json', patch)
   // JSON is YAML.
@@ -115,7 +115,7 @@ function content(method: string, type: string, object: Fields) {
   return { method, about, body }
 }
 
-async function answerOf(outgoing: ClientRequest, silenceMs: number): Promise<IncomingMessage> {
+async function awaitAnswer(outgoing: ClientRequest, silenceMs: number): Promise<IncomingMessage> {
   let response: IncomingMessage | undefined
   // A request that is destroyed drops what its answer still had to say, as if that were whole.
   outgoing.setTimeout(silenceMs, () => {
@@ -131,7 +131,7 @@ async function answerOf(outgoing: ClientRequest, silenceMs: number): Promise<Inc
 /** @throws an error for what is not a JSON object, in place of one that quotes it */
 export function parse(json: string): Fields {
   try {
-    const object = fieldsOf(JSON.parse(json))
+    const object = asFields(JSON.parse(json))
     if (object !== undefined) return object
   } catch {}
   throw new Error('the apiserver sent what is no JSON object')

@@ -1,7 +1,7 @@
 import type { RequestOptions } from 'node:https'
 import { delimiter } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
-import { firstLineOf } from '../sentence.ts'
+import { firstErrorLine } from '../lib/error-message.ts'
 import type { Cluster } from './access.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function readKubeconfig(
   const { server, proxyUrl } = found.getCurrentCluster() ?? {}
   if (!server) throw new Error(`${source} names no cluster as its current context`)
   const namespace = found.getContextObject(found.getCurrentContext())?.namespace || undefined
-  const credentials = () => credentialsOf(found, proxyUrl !== undefined)
+  const credentials = () => readCredentials(found, proxyUrl !== undefined)
   return { server, source, namespace, credentials }
 }
 
@@ -33,7 +33,7 @@ function load(config: KubeConfig, path: string): KubeConfig {
     config.loadFromFile(path)
     return config
   } catch (error) {
-    throw new Error(`${path} holds no kubeconfig: ${firstLineOf(error)}`)
+    throw new Error(`${path} holds no kubeconfig: ${firstErrorLine(error)}`)
   }
 }
 
@@ -60,7 +60,7 @@ function choose(config: KubeConfig, context: string, source: string): void {
 }
 
 /** The library's own agent keeps the authority and the certificate of the first call. */
-async function credentialsOf(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
+async function readCredentials(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
   const options: RequestOptions = {}
   await config.applyToHTTPSOptions(options)
   return hasProxy ? options : { ...options, agent: false }

@@ -1,6 +1,6 @@
 import type { RunningObserver } from '../collect/observers.ts'
-import { linesOf } from '../lines.ts'
-import { sentenceOf } from '../sentence.ts'
+import { errorMessage } from '../lib/error-message.ts'
+import { splitLines } from '../lib/split-lines.ts'
 import type { Apiserver } from './apiserver.ts'
 
 export interface LogAsking {
@@ -25,9 +25,9 @@ export async function* readLogLines(
   const query = { container, follow: String(follow) }
   const response = await open({ path, query, signal, silenceMs: follow ? 0 : SILENCE_MS })
   try {
-    yield* linesOf(response)
+    yield* splitLines(response)
   } catch (error) {
-    throw new Error(`the log broke off: ${sentenceOf(error)}`)
+    throw new Error(`the log broke off: ${errorMessage(error)}`)
   } finally {
     response.destroy()
   }

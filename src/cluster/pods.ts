@@ -1,6 +1,6 @@
-import { podsOf } from '../collect/observers.ts'
+import { readPods } from '../collect/observers.ts'
 import type { Chosen } from '../collect/workload.ts'
-import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
+import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from './apiserver.ts'
 
 /** As many pods as kubectl asks for at once. */
@@ -30,8 +30,8 @@ export async function listPods(
   do {
     const from = next === undefined ? {} : { continue: next }
     const list = await get(root, { labelSelector: chosen.selector, limit: PAGE, ...from })
-    pods.push(...podsOf(list))
-    next = textOf(fieldsOrNone(list.metadata).continue) || undefined
+    pods.push(...readPods(list))
+    next = asText(fieldsOrNone(list.metadata).continue) || undefined
   } while (next !== undefined)
   return pods
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { fieldsOrNone, textOf } from '../core/json.ts'
-import { printable } from '../core/printable.ts'
+import { asText, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { printable } from '../core/text/printable.ts'
 
 /** The apiserver's own no, or the ERROR event of a watch (meta/v1 Status). */
 export class Refusal extends Error {
@@ -33,12 +33,12 @@ const NO_REASON = 'no reason'
 export async function readRefusal(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response).catch(() => '')
   const { statusCode = 0, statusMessage = '' } = response
-  return new Refusal(statusCode, messageOf(body) ?? (statusMessage || NO_REASON))
+  return new Refusal(statusCode, readMessage(body) ?? (statusMessage || NO_REASON))
 }
 
-function messageOf(body: string): string | undefined {
+function readMessage(body: string): string | undefined {
   try {
-    return textOf(fieldsOrNone(JSON.parse(body)).message)
+    return asText(fieldsOrNone(JSON.parse(body)).message)
   } catch {
     return undefined
   }
@@ -47,5 +47,5 @@ function messageOf(body: string): string | undefined {
 /** The refusal that a Status object stands for. */
 export function refusalIn(status: unknown): Refusal {
   const { code, message } = fieldsOrNone(status)
-  return new Refusal(typeof code === 'number' ? code : 0, textOf(message) ?? NO_REASON)
+  return new Refusal(typeof code === 'number' ? code : 0, asText(message) ?? NO_REASON)
 }

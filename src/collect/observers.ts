@@ -1,7 +1,13 @@
 import type { Catalog } from '../core/catalog.ts'
-import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
-import { type ContainerList, differenceFrom } from '../core/observer-difference.ts'
+import {
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../core/kubernetes/json.ts'
+import { type ContainerList, differenceFrom } from '../core/rules/observer-difference.ts'
 import { injectedBefore } from '../core/status.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be asked for. */
@@ -37,7 +43,7 @@ export interface PodOfObservers {
  * @param metrics - the names of the catalog's metrics
  * @param catalog - to compare containers with; undefined where none is known for the pod
  */
-export function observersOf(
+export function findObservers(
   pod: Fields,
   metrics: ReadonlySet<string>,
   catalog: Catalog | undefined,
@@ -53,18 +59,18 @@ export function observersOf(
     ...namedIn(spec, 'ephemeralContainers', metrics),
   ]
   const place = {
-    namespace: textOf(metadata.namespace) ?? '',
-    pod: textOf(metadata.name) ?? '',
-    uid: textOf(metadata.uid) ?? '',
-    node: textOf(spec.nodeName) ?? null,
-    rank: rankOf(metadata),
+    namespace: asText(metadata.namespace) ?? '',
+    pod: asText(metadata.name) ?? '',
+    uid: asText(metadata.uid) ?? '',
+    node: asText(spec.nodeName) ?? null,
+    rank: readRank(metadata),
   }
   return {
     name: place.pod,
     observers: named.map(({ name, container, list }) => ({
       ...place,
       container: name,
-      ...stateOf(status, name),
+      ...readState(status, name),
       notices: noticesOf(catalog, container, list),
     })),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
@@ -79,8 +85,8 @@ interface Named {
 }
 
 function namedIn(spec: Fields, list: ContainerList, names: ReadonlySet<string>): readonly Named[] {
-  return objectsOf(spec[list]).flatMap((container) => {
-    const name = textOf(container.name)
+  return asObjects(spec[list]).flatMap((container) => {
+    const name = asText(container.name)
     return name !== undefined && names.has(name) ? [{ name, container, list }] : []
   })
 }
@@ -99,13 +105,13 @@ function noticesOf(
   return [`${difference.sentence}: its log may not be that of an observer`]
 }
 
-function stateOf(status: Fields, container: string): Pick<RunningObserver, 'state' | 'message'> {
+function readState(status: Fields, container: string): Pick<RunningObserver, 'state' | 'message'> {
   const all = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
-  const statuses = all.flatMap((list) => objectsOf(status[list]))
+  const statuses = all.flatMap((list) => asObjects(status[list]))
   const own = fieldsOrNone(statuses.find(({ name }) => name === container))
   const [now, before] = [fieldsOrNone(own.state), fieldsOrNone(own.lastState)]
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
-  const message = ended.flatMap(({ message }) => textOf(message) || [])[0] ?? null
+  const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
   if (now.running !== undefined) return { state: 'running', message }
   // A kubelet that went away leaves no status; what it ran may still be asked for.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
@@ -115,25 +121,25 @@ function stateOf(status: Fields, container: string): Pick<RunningObserver, 'stat
  * Which of its workload's pods this one is. An Indexed Job numbers its pods; a JobSet has several
  * Jobs; an MPIJob numbers its workers (kubeflow/mpi-operator pkg/controller labels).
  */
-function rankOf(metadata: Fields): string | null {
+function readRank(metadata: Fields): string | null {
   const [labels, annotations] = [metadata.labels, metadata.annotations].map(fieldsOrNone)
-  const index = textOf(annotations?.[COMPLETION_INDEX_KEY] ?? labels?.[COMPLETION_INDEX_KEY])
-  const job = textOf(labels?.['jobset.sigs.k8s.io/replicatedjob-name'])
+  const index = asText(annotations?.[COMPLETION_INDEX_KEY] ?? labels?.[COMPLETION_INDEX_KEY])
+  const job = asText(labels?.['jobset.sigs.k8s.io/replicatedjob-name'])
   if (job !== undefined) {
-    const parts = [job, textOf(labels?.['jobset.sigs.k8s.io/job-index']), index]
+    const parts = [job, asText(labels?.['jobset.sigs.k8s.io/job-index']), index]
     return parts.filter((part) => part !== undefined).join('-')
   }
-  const role = textOf(labels?.['training.kubeflow.org/job-role'])
-  const replica = textOf(labels?.['training.kubeflow.org/replica-index'])
+  const role = asText(labels?.['training.kubeflow.org/job-role'])
+  const replica = asText(labels?.['training.kubeflow.org/replica-index'])
   if (role !== undefined) return replica === undefined ? role : `${role}-${replica}`
   return index ?? replica ?? null
 }
 
 function leftBecause(annotations: Fields): string | null {
-  const written = textOf(annotations['ridealong.dev/status'])
+  const written = asText(annotations['ridealong.dev/status'])
   const status = written === undefined ? {} : parse(written)
   if (status.outcome !== 'left') return null
-  return [textOf(status.reason), textOf(status.message)].filter(Boolean).join(': ')
+  return [asText(status.reason), asText(status.message)].filter(Boolean).join(': ')
 }
 
 function parse(written: string): Fields {
@@ -145,6 +151,6 @@ function parse(written: string): Fields {
 }
 
 /** The pods of a list as the apiserver answers it. */
-export function podsOf(list: unknown): readonly Fields[] {
+export function readPods(list: unknown): readonly Fields[] {
   return listOrNone(fieldsOrNone(list).items).map(fieldsOrNone)
 }

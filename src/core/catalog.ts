@@ -1,9 +1,10 @@
-import { type EnvVar, plain } from './environment.ts'
-import type { Fields } from './json.ts'
+import { type EnvVar, plain } from './kubernetes/environment.ts'
+import type { Fields } from './kubernetes/json.ts'
+import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
 
-/** How much a metric asks of a namespace: the levels of the Pod Security Standards, weakest last. */
-export const PRIVILEGES = ['restricted', 'baseline', 'privileged'] as const
-export type Privilege = (typeof PRIVILEGES)[number]
+/** How much a metric needs from a namespace: a level of the Pod Security Standards. */
+export const PRIVILEGES = POD_SECURITY_LEVELS
+export type Privilege = PodSecurityLevel
 
 /** The metrics that an administrator offers. Annotations choose from it and can never add to it. */
 export interface Catalog {
@@ -73,12 +74,12 @@ export interface MetricDocument {
  *
  * @param revision eight hexadecimal digits that change when a document does
  */
-export function catalogOf(documents: readonly MetricDocument[], revision: string): Catalog {
-  const metrics = documents.map(metricOf).sort((a, b) => (a.name < b.name ? -1 : 1))
+export function buildCatalog(documents: readonly MetricDocument[], revision: string): Catalog {
+  const metrics = documents.map(buildMetric).sort((a, b) => (a.name < b.name ? -1 : 1))
   return { revision, metrics: new Map(metrics.map((metric) => [metric.name, metric])) }
 }
 
-function metricOf({ metadata: { name }, spec }: MetricDocument): Metric {
+function buildMetric({ metadata: { name }, spec }: MetricDocument): Metric {
   const { description, privilege, container } = spec
   const options = Object.entries(spec.options ?? {}).map(([option, definition]) => {
     const variable = `RIDEALONG_OPTION_${option.toUpperCase().replaceAll('-', '_')}`

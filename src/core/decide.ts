@@ -8,20 +8,20 @@ import {
   refuse,
   type Stripped,
 } from './decision.ts'
-import { forbiddenIn, type RuleSource } from './forbidden.ts'
-import type { Fields } from './json.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
-import { type Difference, differenceFrom, findContainer } from './observer-difference.ts'
-import { operatorConflict } from './operators.ts'
-import type { Container, Pod } from './pod.ts'
-import { isGuaranteed } from './qos.ts'
-import { quote } from './quote.ts'
-import type { AskedMetric, Request } from './request.ts'
-import { countersOf, securityLike, startable } from './security.ts'
+import type { Fields } from './kubernetes/json.ts'
+import type { Container, Pod } from './kubernetes/pod.ts'
+import { isGuaranteed } from './kubernetes/qos.ts'
+import type { Request, RequestedMetric } from './request.ts'
+import { checkImageAvailability } from './rules/image-availability.ts'
+import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
+import { type Difference, differenceFrom, findContainer } from './rules/observer-difference.ts'
+import { operatorConflict } from './rules/operator-conflict.ts'
+import { deriveSecurityContext, predictCounters, startable } from './rules/security-context.ts'
 import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
-import { unavailable } from './unavailable.ts'
+import { quote } from './text/quote.ts'
 
-type Asked = Extract<Request, { kind: 'asked' }>
+type MetricRequest = Extract<Request, { kind: 'asked' }>
 
 /** Where a pod is to run, and what is offered there. */
 export interface Circumstances extends RuleSource {
@@ -59,7 +59,7 @@ function decideMissing(
     ({ metric }) => different.find(({ name }) => name === metric.name) ?? [],
   )
   if (other.length > 0) return leaveDifferent(other)
-  return add({ ...circumstances, pod, request: { ...request, metrics }, present })
+  return decideObservers({ ...circumstances, pod, request: { ...request, metrics }, present })
 }
 
 /** The observers that the pod's status names, its containers of those names compared with the catalog. */
@@ -100,7 +100,7 @@ function observersBefore(pod: Pod, catalog: Catalog): Earlier {
  */
 function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
   const { present, different, repairable } = earlier
-  const stripped = strippedOf(pod, repairable)
+  const stripped = findStripped(pod, repairable)
   const isWhole = stripped.length === 0 && pod.shareProcessNamespace === 'true'
   if (repairable.length > 0 && !isWhole) return { outcome: 'restored', stripped }
   if (different.length > 0) return leaveDifferent(different)
@@ -117,7 +117,7 @@ function leaveDifferent(different: readonly Difference[]): Left {
 }
 
 /** The first container of each name: Kubernetes refuses a pod that has a second one. */
-function strippedOf(pod: Pod, present: readonly string[]): Stripped {
+function findStripped(pod: Pod, present: readonly string[]): Stripped {
   const missing = new Set(present)
   return pod.initContainers.flatMap(({ name, restartsAlways }, place) =>
     missing.delete(name) && !restartsAlways ? [place] : [],
@@ -125,14 +125,14 @@ function strippedOf(pod: Pod, present: readonly string[]): Stripped {
 }
 
 /** A pod that asks, and all that the answer depends on. */
-interface Ride extends Circumstances {
+interface InjectionContext extends Circumstances {
   readonly pod: Pod
-  readonly request: Asked
+  readonly request: MetricRequest
   /** Observers of an earlier round, that stay. */
   readonly present: readonly string[]
 }
 
-function add(ride: Ride): Decision {
+function decideObservers(ride: InjectionContext): Decision {
   const { pod, request } = ride
   const conflict = operatorConflict(pod, request.mode)
   if (conflict !== undefined) return refuse(request.onError, 'operator-conflict', conflict)
@@ -140,13 +140,13 @@ function add(ride: Ride): Decision {
   if (target === undefined) return unknownTarget(request, pod)
   const taken = request.metrics.find(({ metric }) => hasContainer(pod, metric.name))
   if (taken !== undefined) return nameTaken(request, taken)
-  const derived = securityLike(target, pod)
+  const derived = deriveSecurityContext(target, pod)
   const guaranteed = isGuaranteed(pod)
-  const observers = request.metrics.map((asked) => observe(asked, derived, pod, guaranteed))
+  const observers = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
   return (
-    forbiddenIn(ride, pod, request, observers) ??
-    unavailable(ride.heldImages, request.onError, observers) ??
-    inject(ride, observers, target)
+    checkNamespacePolicy(ride, pod, request, observers) ??
+    checkImageAvailability(ride.heldImages, request.onError, observers) ??
+    decideInjection(ride, observers, target)
   )
 }
 
@@ -155,7 +155,7 @@ function lastingContainers(pod: Pod): readonly Container[] {
   return [...pod.containers, ...pod.initContainers.filter(({ restartsAlways }) => restartsAlways)]
 }
 
-function findTarget({ targetContainer }: Asked, pod: Pod): Container | undefined {
+function findTarget({ targetContainer }: MetricRequest, pod: Pod): Container | undefined {
   const wanted = targetContainer ?? pod.annotations?.[DEFAULT_CONTAINER_KEY]
   const found = lastingContainers(pod).find(({ name }) => name === wanted)
   return targetContainer === undefined ? (found ?? pod.containers[0]) : found
@@ -164,7 +164,7 @@ function findTarget({ targetContainer }: Asked, pod: Pod): Container | undefined
 /** How many containers a message names. */
 const MOST_NAMED = 8
 
-function unknownTarget({ onError, targetContainer = '' }: Asked, pod: Pod): Left | Denied {
+function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Pod): Left | Denied {
   const names = lastingContainers(pod).map(({ name }) => name)
   const known = names.slice(0, MOST_NAMED).map(quote).join(', ')
   const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : ''
@@ -178,7 +178,7 @@ function hasContainer(pod: Pod, wanted: string): boolean {
   return pod.containers.some(isWanted) || pod.initContainers.some(isWanted)
 }
 
-function nameTaken({ onError }: Asked, { metric }: AskedMetric): Left | Denied {
+function nameTaken({ onError }: MetricRequest, { metric }: RequestedMetric): Left | Denied {
   const message = `the pod has a container named ${metric.name} that Ridealong did not add; rename it`
   return refuse(onError, 'name-taken', message)
 }
@@ -186,7 +186,12 @@ function nameTaken({ onError }: Asked, { metric }: AskedMetric): Left | Denied {
 /** Said, not left out: the apiserver fills absent requests from the limits (apis/core/v1/defaults.go). */
 const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
 
-function observe(asked: AskedMetric, derived: Fields, pod: Pod, guaranteed: boolean): Observer {
+function buildObserver(
+  asked: RequestedMetric,
+  derived: Fields,
+  pod: Pod,
+  guaranteed: boolean,
+): Observer {
   const { resources, securityContext: own } = asked.metric.container
   const { limits } = resources
   return {
@@ -199,10 +204,14 @@ function observe(asked: AskedMetric, derived: Fields, pod: Pod, guaranteed: bool
   }
 }
 
-function inject(ride: Ride, observers: readonly Observer[], target: Container): Decision {
+function decideInjection(
+  ride: InjectionContext,
+  observers: readonly Observer[],
+  target: Container,
+): Decision {
   const { pod, request, present } = ride
   const { mode, onError, targetCommand } = request
-  const status = statusOf(ride, observers, target)
+  const status = formatStatus(ride, observers, target)
   if (!isShort(status)) return refuse(onError, 'invalid-option', `${KEYS.inject} names too much`)
   const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
   const annotations = isNamed
@@ -217,11 +226,15 @@ function inject(ride: Ride, observers: readonly Observer[], target: Container): 
     target: target.name,
     targetCommand,
     annotations,
-    stripped: strippedOf(pod, present),
+    stripped: findStripped(pod, present),
   }
 }
 
-function statusOf(ride: Ride, observers: readonly Observer[], target: Container): string {
+function formatStatus(
+  ride: InjectionContext,
+  observers: readonly Observer[],
+  target: Container,
+): string {
   const { pod, request, present, catalog } = ride
   // A command is looked for in the whole pod, so any container may hold a target.
   const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
@@ -231,7 +244,7 @@ function statusOf(ride: Ride, observers: readonly Observer[], target: Container)
     metrics: [...present, ...observers.map(({ metric }) => metric.name)],
     mode: request.mode,
     shareProcessNamespace: sharedBefore(pod),
-    counters: countersOf(contexts, targets, pod),
+    counters: predictCounters(contexts, targets, pod),
     catalog: catalog.revision,
   })
 }

@@ -1,6 +1,6 @@
-import type { Fields } from './json.ts'
+import type { Fields } from './kubernetes/json.ts'
 import { REASONS, type Reason } from './reasons.ts'
-import type { AskedMetric, Mode, OnError } from './request.ts'
+import type { Mode, OnError, RequestedMetric } from './request.ts'
 
 /** What becomes of a pod: a value with a reason. */
 export type Decision = Injected | Restored | Left | Denied
@@ -41,7 +41,7 @@ export interface Denied {
 }
 
 /** A metric that was asked for, with what its container must be in this pod. */
-export interface Observer extends AskedMetric {
+export interface Observer extends RequestedMetric {
   readonly securityContext: Fields
   /** None where the pod has resources of its own. */
   readonly resources: Fields | undefined

@@ -1,9 +1,9 @@
 import { PRIVILEGES, type Privilege } from './catalog.ts'
-import { type Fields, fieldsOf, fieldsOrNone, textOf } from './json.ts'
 import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL } from './keys.ts'
-import { type LimitRange, readLimitRange } from './limit-range.ts'
-import { ownersOf } from './managed-fields.ts'
-import { type Quota, readQuota } from './quota.ts'
+import { asFields, asText, type Fields, fieldsOrNone } from './kubernetes/json.ts'
+import { type LimitRange, readLimitRange } from './kubernetes/limit-range.ts'
+import { findOwners } from './kubernetes/managed-fields.ts'
+import { type Quota, readQuota } from './kubernetes/quota.ts'
 import { type Annotations, readAnnotations } from './request.ts'
 
 /** What Ridealong needs to know of a pod's namespace. */
@@ -14,7 +14,7 @@ export interface Namespace {
    * Since when the namespace has its `inject`, at the latest; undefined where nobody's name stands on it.
    * RFC 3339 in UTC and whole seconds, as Kubernetes writes every time: they compare as text.
    */
-  readonly asksSince: string | undefined
+  readonly requestedSince: string | undefined
   /** The Pod Security level that its label enforces; undefined: the default of the cluster. */
   readonly enforce: Privilege | undefined
   /** The privilege that the administrator grants to observers here. */
@@ -41,12 +41,12 @@ export function readNamespace(
   object: unknown,
   { limitRanges, resourceQuotas }: NamespaceRules = NO_RULES,
 ): Namespace {
-  const metadata = fieldsOrNone(fieldsOf(object)?.metadata)
+  const metadata = fieldsOrNone(asFields(object)?.metadata)
   const labels = fieldsOrNone(metadata.labels)
   return {
     name,
-    annotations: readAnnotations(fieldsOf(metadata.annotations)),
-    asksSince: readSince(fieldsOrNone(object)),
+    annotations: readAnnotations(asFields(metadata.annotations)),
+    requestedSince: readSince(fieldsOrNone(object)),
     enforce: readLevel(labels[ENFORCE_LABEL]),
     privilege: readLevel(labels[PRIVILEGE_LABEL]) ?? 'restricted',
     limitRanges: limitRanges.map(readLimitRange),
@@ -56,7 +56,7 @@ export function readNamespace(
 
 /** The first of its owners to have written last: the annotation was there by then. */
 function readSince(object: Fields): string | undefined {
-  const times = ownersOf(object, KEYS.inject).flatMap(({ time }) => textOf(time) ?? [])
+  const times = findOwners(object, KEYS.inject).flatMap(({ time }) => asText(time) ?? [])
   return times.sort()[0]
 }
 

@@ -1,7 +1,7 @@
 import jsonpatch, { type Operation } from 'fast-json-patch'
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from './json.ts'
+import { asFields, type Fields, fieldsOrNone, listOrNone } from './kubernetes/json.ts'
+import type { Pod } from './kubernetes/pod.ts'
 import type { Plan } from './plan.ts'
-import type { Pod } from './pod.ts'
 
 export type { Operation }
 
@@ -64,7 +64,12 @@ export function applied<T>(object: T, operations: readonly Operation[]): T {
  */
 export function check(object: unknown, operations: readonly Operation[], plan: Plan): void {
   const received = fieldsOrNone(fieldsOrNone(object).spec)
-  const patched = jsonpatch.applyPatch(sketchOf(object, plan), operations, false, true).newDocument
+  const patched = jsonpatch.applyPatch(
+    copyPatchedParts(object, plan),
+    operations,
+    false,
+    true,
+  ).newDocument
   const annotations = fieldsOrNone(fieldsOrNone(patched.metadata).annotations)
   const spec = fieldsOrNone(patched.spec)
   for (const [key, value] of Object.entries(plan.annotations)) must(annotations[key] === value, key)
@@ -82,11 +87,11 @@ export function check(object: unknown, operations: readonly Operation[], plan: P
 }
 
 /** A pod of only what a patch of ours can reach, which may be edited. */
-function sketchOf(object: unknown, { stripped }: Plan): Fields {
+function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
   const { metadata, spec } = fieldsOrNone(object)
   const { shareProcessNamespace, volumes, initContainers, containers } = fieldsOrNone(spec)
   return {
-    metadata: { annotations: fieldsOf(fieldsOrNone(metadata).annotations) && {} },
+    metadata: { annotations: asFields(fieldsOrNone(metadata).annotations) && {} },
     spec: {
       shareProcessNamespace,
       volumes: Array.isArray(volumes) ? [] : undefined,
@@ -99,7 +104,7 @@ function sketchOf(object: unknown, { stripped }: Plan): Fields {
 /** A new list; the containers that will be edited are new too. */
 function copy(containers: readonly unknown[], edited: readonly number[]): unknown[] {
   const copied = [...containers]
-  for (const place of edited) copied[place] = { ...fieldsOf(containers[place]) }
+  for (const place of edited) copied[place] = { ...asFields(containers[place]) }
   return copied
 }
 

@@ -1,8 +1,8 @@
 import type { Decision, Injected, Left, Observer, Stripped } from './decision.ts'
-import { type EnvVar, field, plain } from './environment.ts'
-import type { Fields } from './json.ts'
 import { COMPLETION_INDEX_KEY, STATUS_KEY } from './keys.ts'
-import type { Pod } from './pod.ts'
+import { type EnvVar, field, plain } from './kubernetes/environment.ts'
+import type { Fields } from './kubernetes/json.ts'
+import type { Pod } from './kubernetes/pod.ts'
 import { REASONS } from './reasons.ts'
 import type { Mode } from './request.ts'
 import { hasRoom, leftStatus } from './status.ts'
@@ -46,7 +46,7 @@ export function plan(pod: Pod, decision: Decision, revision: string, uid: string
   const volume = pod.automountServiceAccountToken ? tokenCover(uid) : undefined
   const env = environment(decision, pod, revision)
   const containers = decision.observers.map((observer) => {
-    return containerOf(observer, decision.mode, env, volume)
+    return buildContainer(observer, decision.mode, env, volume)
   })
   return {
     annotations: decision.annotations,
@@ -77,7 +77,7 @@ function tokenCover(uid: string): { readonly name: string; readonly downwardAPI:
   return { name: `ridealong-no-token-${suffix || '0'}`, downwardAPI: {} }
 }
 
-function containerOf(
+function buildContainer(
   { metric, options, resources, securityContext }: Observer,
   mode: Mode,
   env: readonly EnvVar[],

@@ -1,11 +1,11 @@
+import type { BodyScan } from './body-scan.ts'
 import { type Catalog, type Metric, readOption } from './catalog.ts'
-import { type EnvVar, plain } from './environment.ts'
-import type { Fields } from './json.ts'
 import { ANNOTATIONS_LIMIT, DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
-import { quote } from './quote.ts'
+import { type EnvVar, plain } from './kubernetes/environment.ts'
+import type { Fields } from './kubernetes/json.ts'
 import type { Reason } from './reasons.ts'
-import type { Source } from './source.ts'
 import { problemOfTargetCommand } from './target-command.ts'
+import { quote } from './text/quote.ts'
 
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
 const KNOWN_KEYS: ReadonlySet<string> = new Set([...Object.values(KEYS), STATUS_KEY])
@@ -21,14 +21,14 @@ export type OnError = (typeof ON_ERROR)[number]
 export type Annotations = ReadonlyMap<string, string>
 
 /** A metric that was asked for, and its options as the observer's environment. */
-export interface AskedMetric {
+export interface RequestedMetric {
   readonly metric: Metric
   readonly options: readonly EnvVar[]
 }
 
 /** What is asked for, where something is and all of it is right. */
 export interface Terms {
-  readonly metrics: readonly AskedMetric[]
+  readonly metrics: readonly RequestedMetric[]
   readonly mode: Mode
   readonly targetContainer: string | undefined
   readonly targetCommand: string | undefined
@@ -57,7 +57,7 @@ export function readAnnotations(annotations: Fields | undefined): Annotations {
  */
 export function readPodAnnotations(
   annotations: Fields | undefined,
-  { mentions }: Source,
+  { mentions }: BodyScan,
   catalog: Catalog,
 ): Annotations {
   const known = pick(annotations, knownKeys(catalog))
@@ -104,7 +104,7 @@ export function readRequest(own: Annotations, defaults: Annotations, catalog: Ca
 }
 
 /** Whether the annotations of a namespace ask for anything, right or wrong. */
-export function asks(annotations: Annotations): boolean {
+export function requestsMetrics(annotations: Annotations): boolean {
   return readNames(annotations.get(KEYS.inject) ?? '').length > 0
 }
 
@@ -185,7 +185,7 @@ function problemOfCommand(annotations: Annotations): Wrong | undefined {
   return problem === undefined ? undefined : invalid(`${KEYS.targetCommand} is wrong: ${problem}`)
 }
 
-function readOptions(metric: Metric, annotations: Annotations): AskedMetric | Wrong {
+function readOptions(metric: Metric, annotations: Annotations): RequestedMetric | Wrong {
   if (!isSet(metric, annotations)) return { metric, options: metric.defaults }
   const options: EnvVar[] = []
   for (const [key, option] of metric.options) {

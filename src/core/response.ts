@@ -1,15 +1,15 @@
 import type { Operation } from './patch.ts'
-import { ascii, printable } from './printable.ts'
 import { API_VERSION, type Review } from './review.ts'
+import { ascii, printable } from './text/printable.ts'
 
 /** An AdmissionReview that answers, ready for JSON, which leaves out what is undefined. */
 export interface ReviewResponse {
   readonly apiVersion: typeof API_VERSION
   readonly kind: 'AdmissionReview'
-  readonly response: { readonly uid: string } & Verdict
+  readonly response: { readonly uid: string } & AdmissionVerdict
 }
 
-interface Verdict {
+interface AdmissionVerdict {
   readonly allowed: boolean
   readonly status?: { readonly code: 403; readonly reason: 'Forbidden'; readonly message: string }
   readonly patchType?: 'JSONPatch'
@@ -57,7 +57,7 @@ export function deny(review: Review, message: string): ReviewResponse {
   return respond(review, { allowed: false, status })
 }
 
-function respond({ uid }: Review, verdict: Verdict): ReviewResponse {
+function respond({ uid }: Review, verdict: AdmissionVerdict): ReviewResponse {
   return { apiVersion: API_VERSION, kind: 'AdmissionReview', response: { uid, ...verdict } }
 }
 

@@ -1,6 +1,6 @@
-import { fieldsOrNone, textOf } from './json.ts'
+import { type BodyScan, UNKNOWN_BODY } from './body-scan.ts'
 import { KEYS } from './keys.ts'
-import { type Source, UNKNOWN_SOURCE } from './source.ts'
+import { asText, fieldsOrNone } from './kubernetes/json.ts'
 
 /** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
 export const API_VERSION = 'admission.k8s.io/v1'
@@ -10,7 +10,7 @@ const LONGEST_UID = 256
 
 /** The request of an AdmissionReview: what the apiserver asks. */
 export interface Review {
-  readonly source: Source
+  readonly source: BodyScan
   readonly uid: string
   readonly operation: string
   readonly subResource: string
@@ -30,23 +30,23 @@ export interface Review {
  */
 export function readReview(
   body: unknown,
-  source = UNKNOWN_SOURCE,
+  source = UNKNOWN_BODY,
 ): Review | { readonly problem: string } {
   const review = fieldsOrNone(body)
   if (review.kind !== 'AdmissionReview') return { problem: 'kind must be "AdmissionReview"' }
   if (review.apiVersion !== API_VERSION) return { problem: `apiVersion must be "${API_VERSION}"` }
   const request = fieldsOrNone(review.request)
   const uid = readUid(request.uid)
-  const operation = textOf(request.operation)
+  const operation = asText(request.operation)
   if (!uid || !operation) return { problem: 'request must have uid and operation' }
   const metadata = fieldsOrNone(fieldsOrNone(request.object).metadata)
   return {
     source,
     uid,
     operation,
-    subResource: textOf(request.subResource) ?? '',
-    namespace: textOf(request.namespace) ?? '',
-    name: textOf(request.name || metadata.name || metadata.generateName) ?? '',
+    subResource: asText(request.subResource) ?? '',
+    namespace: asText(request.namespace) ?? '',
+    name: asText(request.name || metadata.name || metadata.generateName) ?? '',
     dryRun: request.dryRun === true,
     object: request.object,
     oldObject: request.oldObject,
@@ -55,7 +55,7 @@ export function readReview(
 
 /** The uid; nothing for one that is longer than any apiserver makes it. */
 function readUid(value: unknown): string | undefined {
-  const uid = textOf(value)
+  const uid = asText(value)
   return uid !== undefined && uid.length <= LONGEST_UID ? uid : undefined
 }
 

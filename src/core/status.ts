@@ -1,7 +1,7 @@
-import { type Fields, fieldsOf, listOrNone } from './json.ts'
 import { ANNOTATIONS_LIMIT, STATUS_KEY } from './keys.ts'
-import type { Pod } from './pod.ts'
-import { ascii } from './printable.ts'
+import { asFields, type Fields, listOrNone } from './kubernetes/json.ts'
+import type { Pod } from './kubernetes/pod.ts'
+import { ascii } from './text/printable.ts'
 
 /** The most bytes that the status annotation takes. */
 const LONGEST_STATUS = 512
@@ -29,7 +29,7 @@ export function readStatus(annotations: Fields | undefined): Fields | undefined 
   const written = annotations?.[STATUS_KEY]
   if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
   try {
-    return fieldsOf(JSON.parse(written))
+    return asFields(JSON.parse(written))
   } catch {
     return undefined
   }
@@ -58,17 +58,17 @@ function cutStatus(reason: string, message: string): string {
 /** Whether a pod's annotations still fit with others added: bytes of UTF-8, keys and values together. */
 export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {
   // No character of JSON takes more than three bytes of UTF-8: most pods need no closer look.
-  const needed = bytesOf(added)
+  const needed = countBytes(added)
   return (
     size * 3 + needed <= ANNOTATIONS_LIMIT ||
-    needed + bytesOf(annotations, added) <= ANNOTATIONS_LIMIT
+    needed + countBytes(annotations, added) <= ANNOTATIONS_LIMIT
   )
 }
 
 type AnnotatedPod = Pick<Pod, 'annotations' | 'size'>
 
 /** The bytes of annotations, without those that are replaced; counted no further than the limit. */
-function bytesOf(annotations: Fields | undefined, replaced: Fields = {}): number {
+function countBytes(annotations: Fields | undefined, replaced: Fields = {}): number {
   let bytes = 0
   for (const key of Object.keys(annotations ?? {})) {
     if (Object.hasOwn(replaced, key)) continue

@@ -1,14 +1,14 @@
 import type { Catalog } from '../core/catalog.ts'
-import { type Fields, fieldsOrNone } from '../core/json.ts'
 import { ARMED_LABEL } from '../core/keys.ts'
+import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readStatus } from '../core/status.ts'
-import { cameOut, comparable } from '../explain/came-out.ts'
-import { remedyOf } from '../explain/causes.ts'
-import type { Asked } from '../explain/facts.ts'
+import { findRemedy } from '../explain/causes.ts'
+import type { FactLookup } from '../explain/facts.ts'
+import { cameOut, comparable } from '../explain/injection-outcome.ts'
 import { unmetIn } from '../explain/selector.ts'
 import { POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
-import { type Check, check, fault } from './check.ts'
-import { catalogOf, type Installation, type TriedPod } from './installation.ts'
+import { check, fault, type InstallationCheck } from './check.ts'
+import { type Installation, readCatalog, type TriedPod } from './installation.ts'
 
 /** The checks that decide: they go the whole way. */
 export const ARMS = 'a namespace that asks'
@@ -25,8 +25,8 @@ export function answerChecks({
   release,
   webhook,
   namespaces,
-}: Installation): readonly Check[] {
-  const catalog = catalogOf(release)
+}: Installation): readonly InstallationCheck[] {
+  const catalog = readCatalog(release)
   const unmet = unmetByNamespace(triedPod.namespace, webhook, namespaces)
   return [
     tried(ARMS, triedNamespace, (namespace) => {
@@ -66,7 +66,11 @@ function unmetByNamespace(
 }
 
 /** The webhook of an apiserver that refuses what gets no answer is away; any other refusal says nothing of it. */
-function tried(name: string, answer: Asked<Fields>, judge: (object: Fields) => Check): Check {
+function tried(
+  name: string,
+  answer: FactLookup<Fields>,
+  judge: (object: Fields) => InstallationCheck,
+): InstallationCheck {
   if ('value' in answer) return judge(answer.value)
   return /failed calling webhook/.test(answer.problem)
     ? fault(name, answer.problem, REACH)
@@ -77,16 +81,16 @@ function podCheck(
   pod: Fields,
   { namespace, metric }: TriedPod,
   catalog: Catalog | undefined,
-): Check {
+): InstallationCheck {
   const out = cameOut(pod, catalog && comparable(catalog, true, pod))
   const what = `a dry run in namespace ${namespace} comes back`
   if (out.outcome === 'silent') return fault(INJECTS, UNANSWERED, REACH)
   if (out.outcome === 'left') {
-    return fault(INJECTS, `${what} left: ${out.reason}: ${out.message}`, remedyOf(out.reason))
+    return fault(INJECTS, `${what} left: ${out.reason}: ${out.message}`, findRemedy(out.reason))
   }
   if (out.outcome === 'altered') {
     const sentence = `${what} injected, and altered: ${out.problems.join('; ')}`
-    return fault(INJECTS, sentence, remedyOf('altered'))
+    return fault(INJECTS, sentence, findRemedy('altered'))
   }
   if (out.outcome === 'unverified') {
     const sentence = `${what} with another container than the catalog's: ${out.differences.join('; ')}`

@@ -1,12 +1,12 @@
 import type { Catalog, Metric } from '../core/catalog.ts'
-import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
-import { type Check, check, fault, judged } from './check.ts'
-import { catalogOf, type Holder, type Offer, type Release } from './installation.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { check, fault, type InstallationCheck, judged } from './check.ts'
+import { type Holder, type Offer, type Release, readCatalog } from './installation.ts'
 
 /** What is offered, whether nodes hold the images of it, and whether somebody guards it. */
-export function catalogChecks(release: Release): readonly Check[] {
+export function catalogChecks(release: Release): readonly InstallationCheck[] {
   const { offer, holders, guard } = release
-  const catalog = catalogOf(release)
+  const catalog = readCatalog(release)
   return [
     judged('catalog', offer, offerCheck),
     ...(catalog === undefined ? [] : imageChecks(catalog, holders)),
@@ -14,7 +14,7 @@ export function catalogChecks(release: Release): readonly Check[] {
   ]
 }
 
-function offerCheck(offer: Offer): Check {
+function offerCheck(offer: Offer): InstallationCheck {
   if (offer.kind === 'none') {
     return check('catalog', 'look', 'the Deployment mounts none: the built-in metrics')
   }
@@ -27,7 +27,7 @@ function offerCheck(offer: Offer): Check {
   return check('catalog', 'ok', `revision ${revision}: ${[...metrics.keys()].join(', ')}`)
 }
 
-function guardCheck(binding: Fields | undefined): Check {
+function guardCheck(binding: Fields | undefined): InstallationCheck {
   if (binding === undefined) {
     return check('guard', 'look', 'absent: nobody counts pods that asked and got no answer')
   }
@@ -35,7 +35,10 @@ function guardCheck(binding: Fields | undefined): Check {
   return check('guard', 'ok', `present: ${actions.join(', ')}`)
 }
 
-function imageChecks({ metrics }: Catalog, holders: Release['holders']): readonly Check[] {
+function imageChecks(
+  { metrics }: Catalog,
+  holders: Release['holders'],
+): readonly InstallationCheck[] {
   if ('problem' in holders) return [check('images', 'unknown', holders.problem)]
   if (holders.value.length === 0) {
     const sentence = 'nothing keeps them on nodes: a pod whose node cannot pull one waits for it'
@@ -46,7 +49,11 @@ function imageChecks({ metrics }: Catalog, holders: Release['holders']): readonl
   return [...images].map((image) => imageCheck(image, all, holders.value))
 }
 
-function imageCheck(image: string, metrics: readonly Metric[], holders: readonly Holder[]): Check {
+function imageCheck(
+  image: string,
+  metrics: readonly Metric[],
+  holders: readonly Holder[],
+): InstallationCheck {
   const ours = holders.filter(({ images }) => images.includes(image))
   const names = metrics.flatMap(({ name, container }) => (container.image === image ? name : []))
   const what = `${image} (${names.join(', ')})`

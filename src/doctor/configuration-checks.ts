@@ -1,17 +1,17 @@
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
-import { bundleProblem, endOf, servingProblem } from '../explain/certificate.ts'
-import type { Asked, WebhookFacts } from '../explain/facts.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { bundleProblem, expiry, servingProblem } from '../explain/certificate.ts'
+import type { FactLookup, WebhookFacts } from '../explain/facts.ts'
 import {
   ARMED_WEBHOOK,
   type Called,
-  caBundleOf,
   calledBy,
-  hostOf,
   NAMESPACE_WEBHOOK,
   POD_WEBHOOK,
+  readCaBundle,
+  serverName,
   webhookIn,
 } from '../explain/webhook.ts'
-import { type Check, check, fault, RESTORE } from './check.ts'
+import { check, fault, type InstallationCheck, RESTORE } from './check.ts'
 
 const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
 
@@ -28,7 +28,7 @@ export function configurationChecks({
   now,
   configuration,
   serving,
-}: WebhookFacts): readonly Check[] {
+}: WebhookFacts): readonly InstallationCheck[] {
   const name = 'webhook configuration'
   if ('problem' in configuration) return [check(name, 'unknown', configuration.problem)]
   const found = configuration.value
@@ -44,50 +44,54 @@ export function configurationChecks({
   ]
 }
 
-function presence(name: string, configuration: Fields, called: Called): Check {
+function presence(name: string, configuration: Fields, called: Called): InstallationCheck {
   const missing = WEBHOOKS.filter((word) => webhookIn(configuration, word) === undefined)
   const metadata = fieldsOrNone(configuration.metadata)
-  const own = textOf(metadata.name) ?? ''
+  const own = asText(metadata.name) ?? ''
   if (missing.length > 0) return fault(name, `${own} holds no ${missing.join(', ')}`, RESTORE)
   return check(
     name,
     'ok',
-    `${own} calls ${calleeOf(called)}${releaseOf(fieldsOrNone(metadata.labels))}`,
+    `${own} calls ${describeCallee(called)}${describeRelease(fieldsOrNone(metadata.labels))}`,
   )
 }
 
-function calleeOf({ service, url }: Called): string {
+function describeCallee({ service, url }: Called): string {
   return service === undefined ? (url ?? 'nobody') : `Service ${service.namespace}/${service.name}`
 }
 
-function releaseOf(labels: Fields): string {
-  const release = textOf(labels['app.kubernetes.io/instance'])
-  const version = textOf(labels['app.kubernetes.io/version'])
+function describeRelease(labels: Fields): string {
+  const release = asText(labels['app.kubernetes.io/instance'])
+  const version = asText(labels['app.kubernetes.io/version'])
   return release === undefined ? '' : `, of release ${release}, version ${version ?? 'unknown'}`
 }
 
-function trustChecks(webhook: Fields, serving: Asked<string>, now: number): readonly Check[] {
-  const bundle = caBundleOf(webhook)
+function trustChecks(
+  webhook: Fields,
+  serving: FactLookup<string>,
+  now: number,
+): readonly InstallationCheck[] {
+  const bundle = readCaBundle(webhook)
   const problem = bundleProblem(bundle, now)
   const authority =
     problem === undefined
       ? endCheck('CA', 'the CA in caBundle', bundle, now)
       : fault('CA', problem, MEND_CA)
   if ('problem' in serving) return [authority, check('certificate', 'unknown', serving.problem)]
-  const wrong = servingProblem(bundle, serving.value, hostOf(calledBy(webhook)), now)
+  const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
   if (wrong !== undefined) return [authority, fault('certificate', wrong, MEND_CA)]
   return [authority, endCheck('certificate', 'caBundle verifies it, and it', serving.value, now)]
 }
 
-function endCheck(name: string, what: string, pem: string, now: number): Check {
-  const end = endOf(pem)
+function endCheck(name: string, what: string, pem: string, now: number): InstallationCheck {
+  const end = expiry(pem)
   const sentence = `${what} holds until ${new Date(end).toISOString()}`
   return end - now < DAYS_TO_RENEW * DAY_MS
     ? fault(name, `${sentence}, which is soon`, RENEW)
     : check(name, 'ok', sentence)
 }
 
-function policyCheck(configuration: Fields): Check {
+function policyCheck(configuration: Fields): InstallationCheck {
   const webhooks = listOrNone(configuration.webhooks).map(fieldsOrNone)
   const strict = webhooks.filter(({ failurePolicy }) => failurePolicy !== 'Ignore')
   const names = strict.map(({ name }) => String(name)).join(', ')

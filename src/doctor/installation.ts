@@ -1,6 +1,6 @@
 import type { Catalog } from '../core/catalog.ts'
-import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
-import type { Asked, WebhookFacts } from '../explain/facts.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import type { FactLookup, WebhookFacts } from '../explain/facts.ts'
 
 /** A DaemonSet that keeps an image on nodes. */
 export interface Holder {
@@ -19,7 +19,7 @@ export type Offer =
   | { readonly kind: 'whole'; readonly catalog: Catalog }
 
 /** The catalog of a release, where there is one that holds. */
-export function catalogOf(release: Release | undefined): Catalog | undefined {
+export function readCatalog(release: Release | undefined): Catalog | undefined {
   const offer = release && 'value' in release.offer ? release.offer.value : undefined
   return offer?.kind === 'whole' ? offer.catalog : undefined
 }
@@ -38,7 +38,7 @@ export function servedOption(release: Release | undefined, name: string): string
 }
 
 /** The images that nodes are known to hold; undefined where nothing keeps them there, or nobody may know. */
-export function heldImagesOf(release: Release | undefined): ReadonlySet<string> | undefined {
+export function readHeldImages(release: Release | undefined): ReadonlySet<string> | undefined {
   const holders = release && 'value' in release.holders ? release.holders.value : []
   const held = holders.flatMap(({ images, isHeld }) => (isHeld ? images : []))
   return holders.length === 0 ? undefined : new Set(held)
@@ -46,19 +46,19 @@ export function heldImagesOf(release: Release | undefined): ReadonlySet<string> 
 
 /** What the chart installs around the Service that the apiserver calls. An object that is not there is undefined. */
 export interface Release {
-  readonly service: Asked<Fields | undefined>
-  readonly deployment: Asked<Fields | undefined>
-  readonly offer: Asked<Offer>
-  readonly holders: Asked<readonly Holder[]>
+  readonly service: FactLookup<Fields | undefined>
+  readonly deployment: FactLookup<Fields | undefined>
+  readonly offer: FactLookup<Offer>
+  readonly holders: FactLookup<readonly Holder[]>
   /** The ValidatingAdmissionPolicyBinding of the guard. */
-  readonly guard: Asked<Fields | undefined>
+  readonly guard: FactLookup<Fields | undefined>
 }
 
 /** What a pod that asks was tried with, and as what it came back. */
 export interface TriedPod {
   readonly namespace: string
   readonly metric: string
-  readonly answer: Asked<Fields>
+  readonly answer: FactLookup<Fields>
 }
 
 /** All that a cluster says of an installation. */
@@ -67,8 +67,8 @@ export interface Installation {
   /** Nothing where the configuration names no Service. */
   readonly release: Release | undefined
   /** All that there are. */
-  readonly namespaces: Asked<readonly Fields[]>
+  readonly namespaces: FactLookup<readonly Fields[]>
   /** A Namespace that asks, as a dry run of its creation came back. */
-  readonly triedNamespace: Asked<Fields>
+  readonly triedNamespace: FactLookup<Fields>
   readonly triedPod: TriedPod
 }

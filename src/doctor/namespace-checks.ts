@@ -1,11 +1,11 @@
-import { relabel } from '../core/arm.ts'
-import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import { ARMED_LABEL } from '../core/keys.ts'
+import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readNamespace } from '../core/namespace.ts'
-import { asks } from '../core/request.ts'
+import { relabel } from '../core/namespaces/arm-namespace.ts'
+import { requestsMetrics } from '../core/request.ts'
 import { unmetIn } from '../explain/selector.ts'
 import { ARMED_WEBHOOK, webhookIn } from '../explain/webhook.ts'
-import { type Check, check, fault } from './check.ts'
+import { check, fault, type InstallationCheck } from './check.ts'
 import type { Installation } from './installation.ts'
 
 const NAME = 'namespaces'
@@ -15,14 +15,14 @@ const REMEDY =
 const NAMED = 5
 
 /** Whether the label by which the apiserver selects agrees with what each namespace asks. */
-export function namespaceCheck({ namespaces, webhook }: Installation): Check {
+export function namespaceCheck({ namespaces, webhook }: Installation): InstallationCheck {
   if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)
   const { configuration } = webhook
   const found = 'value' in configuration ? configuration.value : undefined
-  const states = namespaces.value.map((namespace) => stateOf(namespace, found))
+  const states = namespaces.value.map((namespace) => readState(namespace, found))
   const asking = states.filter(({ isAsking }) => isAsking)
-  const unarmed = namesOf(asking.filter(({ isRight }) => !isRight))
-  const stale = namesOf(states.filter(({ isRight, isAsking }) => !isRight && !isAsking))
+  const unarmed = joinNames(asking.filter(({ isRight }) => !isRight))
+  const stale = joinNames(states.filter(({ isRight, isAsking }) => !isRight && !isAsking))
   const problems = [
     ...(unarmed === '' ? [] : [`${unarmed}: asks and is not armed`]),
     ...(stale === '' ? [] : [`${stale}: armed and does not ask`]),
@@ -32,17 +32,17 @@ export function namespaceCheck({ namespaces, webhook }: Installation): Check {
     : check(NAME, 'ok', `${asking.length} of ${states.length} ask, and these are armed`)
 }
 
-interface State {
+interface ArmingState {
   readonly name: string
   readonly isAsking: boolean
   /** Whether the label says so too. */
   readonly isRight: boolean
 }
 
-function stateOf(namespace: Fields, configuration: Fields | undefined): State {
-  const name = textOf(fieldsOrNone(namespace.metadata).name) ?? ''
+function readState(namespace: Fields, configuration: Fields | undefined): ArmingState {
+  const name = asText(fieldsOrNone(namespace.metadata).name) ?? ''
   const { annotations } = readNamespace(name, namespace)
-  const isAsking = asks(annotations) && !isExcluded(namespace, configuration)
+  const isAsking = requestsMetrics(annotations) && !isExcluded(namespace, configuration)
   return { name, isAsking, isRight: relabel(namespace, isAsking).length === 0 }
 }
 
@@ -53,7 +53,7 @@ function isExcluded({ metadata }: Fields, configuration: Fields | undefined): bo
   return unmetIn(webhook?.namespaceSelector, labels) !== undefined
 }
 
-function namesOf(states: readonly State[]): string {
+function joinNames(states: readonly ArmingState[]): string {
   const names = states.map(({ name }) => name)
   const more = names.length > NAMED ? [`${names.length - NAMED} more`] : []
   return [...names.slice(0, NAMED), ...more].join(', ')

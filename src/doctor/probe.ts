@@ -1,6 +1,6 @@
 import type { Catalog } from '../core/catalog.ts'
-import type { Fields } from '../core/json.ts'
 import { KEYS } from '../core/keys.ts'
+import type { Fields } from '../core/kubernetes/json.ts'
 
 /** The metric to ask for: one that needs no privilege, so that it rides everywhere. */
 export function metricToAsk({ metrics }: Catalog): string {
@@ -11,7 +11,7 @@ export function metricToAsk({ metrics }: Catalog): string {
 
 /** A Namespace that asks. It is only tried. */
 export function askingNamespace(metric: string): Fields {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: metadataOf(metric) }
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: probeMetadata(metric) }
 }
 
 /** A pod that asks, and that neither Pod Security restricted nor a quota refuses. It is only tried. */
@@ -27,11 +27,11 @@ export function askingPod(metric: string): Fields {
   }
   const container = { name: 'app', image: 'app', resources, securityContext }
   const spec = { automountServiceAccountToken: false, containers: [container] }
-  return { apiVersion: 'v1', kind: 'Pod', metadata: metadataOf(metric), spec }
+  return { apiVersion: 'v1', kind: 'Pod', metadata: probeMetadata(metric), spec }
 }
 
 const AMOUNTS = { cpu: '10m', memory: '16Mi' }
 
-function metadataOf(metric: string) {
+function probeMetadata(metric: string) {
   return { generateName: 'ridealong-doctor-', annotations: { [KEYS.inject]: metric } }
 }

@@ -1,13 +1,13 @@
-import { type Fields, fieldsOrNone, idOf, textOf } from '../core/json.ts'
+import { asId, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { WebhookFacts } from '../explain/facts.ts'
-import { type Check, check, fault, judged, RESTORE } from './check.ts'
+import { check, fault, type InstallationCheck, judged, RESTORE } from './check.ts'
 import type { Release } from './installation.ts'
 
 /** Whether somebody is there to answer: the Service, who stands behind it, and the replicas. */
 export function serverChecks(
   { service, deployment }: Release,
   { ready }: WebhookFacts,
-): readonly Check[] {
+): readonly InstallationCheck[] {
   return [
     judged('Service', service, (found) =>
       found === undefined
@@ -22,22 +22,22 @@ export function serverChecks(
   ]
 }
 
-function endpointCheck(count: number): Check {
+function endpointCheck(count: number): InstallationCheck {
   if (count > 0) return check('Service', 'ok', `${count} ready behind it`)
   const remedy = "see why no replica is ready, and that the Service's selector is the chart's"
   return fault('Service', 'nobody who is ready stands behind it', remedy)
 }
 
 /** A status that is older than the template says nothing of it (apps/v1 DeploymentStatus, observedGeneration). */
-function replicaCheck({ metadata, spec, status }: Fields): Check {
+function replicaCheck({ metadata, spec, status }: Fields): InstallationCheck {
   const { namespace, generation } = fieldsOrNone(metadata)
   const { readyReplicas, updatedReplicas, observedGeneration } = fieldsOrNone(status)
-  const wanted = idOf(fieldsOrNone(spec).replicas) ?? 1
-  const ready = idOf(readyReplicas) ?? 0
-  const isOld = (idOf(observedGeneration) ?? 0) < (idOf(generation) ?? 0)
-  const updated = isOld ? 0 : (idOf(updatedReplicas) ?? 0)
+  const wanted = asId(fieldsOrNone(spec).replicas) ?? 1
+  const ready = asId(readyReplicas) ?? 0
+  const isOld = (asId(observedGeneration) ?? 0) < (asId(generation) ?? 0)
+  const updated = isOld ? 0 : (asId(updatedReplicas) ?? 0)
   const sentence = `${ready} of ${wanted} replicas ready, ${updated} of them as the template is now`
-  const remedy = `kubectl -n ${textOf(namespace)} get pods shows which are not, and /readyz on port 8080 of each says why; those in ContainerCreating wait for the Secret of the certificate`
+  const remedy = `kubectl -n ${asText(namespace)} get pods shows which are not, and /readyz on port 8080 of each says why; those in ContainerCreating wait for the Secret of the certificate`
   return ready < wanted || updated < wanted
     ? fault('Deployment', sentence, remedy)
     : check('Deployment', 'ok', `${ready} of ${wanted} replicas ready`)

@@ -51,6 +51,6 @@ export const REMEDIES = {
 } as const satisfies Record<Reason, string>
 
 /** What to do about a pod that went without. */
-export function remedyOf(why: Reason | Cause): string {
+export function findRemedy(why: Reason | Cause): string {
   return { ...REMEDIES, ...CAUSES }[why]
 }

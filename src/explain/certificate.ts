@@ -42,7 +42,7 @@ export function servingProblem(
     return `the server's certificate is not for ${host}`
   return isIssued(leaf, others, authorities)
     ? undefined
-    : `caBundle does not verify the server's certificate, which ${nameOf(leaf.issuer)} has issued`
+    : `caBundle does not verify the server's certificate, which ${commonName(leaf.issuer)} has issued`
 }
 
 function isIssued(
@@ -79,12 +79,12 @@ function validityProblem(
     : undefined
 }
 
-function nameOf(issuer: string): string {
+function commonName(issuer: string): string {
   return issuer.replaceAll('\n', ', ') || 'nobody named'
 }
 
 /** When the first of the certificates of a text of PEM ends, in milliseconds since 1970. */
-export function endOf(pem: string): number {
+export function expiry(pem: string): number {
   const [first] = certificatesIn(pem) ?? []
   return first?.validToDate.getTime() ?? 0
 }

@@ -1,18 +1,18 @@
-import type { PodAnswer } from '../core/answer.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Reason } from '../core/reasons.ts'
-import { type CameOut, NO_CATALOG } from './came-out.ts'
+import type { PodReview } from '../core/review-pod.ts'
 import type { Cause } from './causes.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
+import { type InjectionOutcome, NO_CATALOG } from './injection-outcome.ts'
 
 /** All that has been found out. */
-export interface Known {
+export interface ConclusionFacts {
   readonly facts: Facts
-  readonly out: CameOut | undefined
+  readonly out: InjectionOutcome | undefined
   /** What the manifest of a pod that is still to come has of observers. */
-  readonly carried: CameOut | undefined
-  readonly answer: PodAnswer
+  readonly carried: InjectionOutcome | undefined
+  readonly answer: PodReview
   readonly asked: readonly Finding[]
   readonly rules: readonly Finding[]
 }
@@ -36,7 +36,7 @@ const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
 ])
 
 /** Draws the conclusion: of the pod that is there, else of the one that would come. */
-export function conclusionOf(known: Known): Conclusion {
+export function conclude(known: ConclusionFacts): Conclusion {
   const { out } = known
   if (out?.outcome === 'injected') {
     return { outcome: 'injected', conclusion: wasInjected(out) }
@@ -49,7 +49,10 @@ export function conclusionOf(known: Known): Conclusion {
   return out === undefined ? foretold(known) : silent(known)
 }
 
-function wasInjected({ metrics, isCompared }: Extract<CameOut, { outcome: 'injected' }>): string {
+function wasInjected({
+  metrics,
+  isCompared,
+}: Extract<InjectionOutcome, { outcome: 'injected' }>): string {
   const names = metrics.join(', ')
   return isCompared
     ? `The pod was injected with ${names}.`
@@ -59,7 +62,7 @@ function wasInjected({ metrics, isCompared }: Extract<CameOut, { outcome: 'injec
 function unverified({
   metrics,
   differences,
-}: Extract<CameOut, { outcome: 'unverified' }>): Conclusion {
+}: Extract<InjectionOutcome, { outcome: 'unverified' }>): Conclusion {
   const names = metrics.join(', ')
   const conclusion = `The pod's status says injected with ${names}, which is not verified: ${differences.join('; ')}.`
   return { outcome: 'unverified', reason: 'observer-differs', conclusion }
@@ -70,7 +73,7 @@ function left(reason: Reason | Cause, conclusion: string): Conclusion {
 }
 
 /** The pod is there and says nothing. */
-function silent({ answer: { decision }, asked }: Known): Conclusion {
+function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   const word = 'reason' in decision ? decision.reason : undefined
   if (word !== undefined && (REGARDLESS.has(word) || word === 'too-large')) {
     return left(word, `The pod was left: ${'message' in decision ? decision.message : word}.`)
@@ -84,7 +87,7 @@ function silent({ answer: { decision }, asked }: Known): Conclusion {
 }
 
 /** The pod is still to come. */
-function foretold(known: Known): Conclusion {
+function foretold(known: ConclusionFacts): Conclusion {
   return carriedConclusion(known) ?? answered(known)
 }
 
@@ -96,14 +99,17 @@ const LEFT_ALONE: ReadonlySet<string> = new Set<Reason>([
 ])
 
 /** Whether a pod brings its observers with it, from `ridealong inject`, and the webhook adds none. */
-export function isCarrying({ carried, answer: { decision } }: Pick<Known, 'carried' | 'answer'>) {
+export function isCarrying({
+  carried,
+  answer: { decision },
+}: Pick<ConclusionFacts, 'carried' | 'answer'>) {
   const isLeft = 'reason' in decision && LEFT_ALONE.has(decision.reason)
   return (
     carried !== undefined && carried.outcome !== 'silent' && carried.outcome !== 'left' && isLeft
   )
 }
 
-function carriedConclusion(known: Known): Conclusion | undefined {
+function carriedConclusion(known: ConclusionFacts): Conclusion | undefined {
   const { carried, answer } = known
   if ('reason' in answer.decision && answer.decision.reason === 'observer-differs') {
     const conclusion = `The pod would be left as it is: ${answer.decision.message}.`
@@ -119,7 +125,7 @@ function carriedConclusion(known: Known): Conclusion | undefined {
   return { outcome: 'injected', conclusion }
 }
 
-function answered({ facts, answer: { decision }, asked }: Known): Conclusion {
+function answered({ facts, answer: { decision }, asked }: ConclusionFacts): Conclusion {
   const regardless = 'reason' in decision && REGARDLESS.has(decision.reason)
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {

@@ -1,6 +1,6 @@
-import { type Amounts, readAmounts, sum } from '../core/amounts.ts'
-import { type Fields, fieldsOrNone } from '../core/json.ts'
-import { writeQuantity } from '../core/quantity.ts'
+import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { writeQuantity } from '../core/kubernetes/quantity.ts'
+import { type ResourceList, readResourceList, sum } from '../core/kubernetes/resource-list.ts'
 
 /** What observers may use, all in all: quantities by the resource's name. */
 export interface Cost {
@@ -15,16 +15,16 @@ export interface Cost {
  *
  * @param resources a core/v1 ResourceRequirements of each observer of one pod
  */
-export function costOf(resources: readonly unknown[], pods: number | undefined): Cost {
+export function computeCost(resources: readonly unknown[], pods: number | undefined): Cost {
   const times = BigInt(pods ?? 1)
   const total = (kind: 'requests' | 'limits') => {
-    const lists = resources.map((one) => readAmounts(fieldsOrNone(fieldsOrNone(one)[kind])))
+    const lists = resources.map((one) => readResourceList(fieldsOrNone(fieldsOrNone(one)[kind])))
     return written(sum(lists), times)
   }
   return { pods, requests: total('requests'), limits: total('limits') }
 }
 
-function written(amounts: Amounts, times: bigint): Record<string, string> {
+function written(amounts: ResourceList, times: bigint): Record<string, string> {
   return Object.fromEntries([...amounts].map(([name, one]) => [name, writeQuantity(one * times)]))
 }
 

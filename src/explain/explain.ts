@@ -1,17 +1,17 @@
-import { answerPod, type PodAnswer } from '../core/answer.ts'
-import { askedAtBirth } from '../core/asked-at-birth.ts'
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { KEYS } from '../core/keys.ts'
+import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { requestedAtCreation } from '../core/missed/requested-at-creation.ts'
 import type { Reason } from '../core/reasons.ts'
 import { readAnnotations, readRequest } from '../core/request.ts'
 import { leavesItToNamespace, type Review } from '../core/review.ts'
-import { asItCame } from './as-it-came.ts'
-import { type CameOut, cameOut, comparable, createdFindings } from './came-out.ts'
-import { type Cause, remedyOf } from './causes.ts'
-import { type Conclusion, conclusionOf, isCarrying } from './conclusion.ts'
-import { type Cost, costOf } from './cost.ts'
+import { type PodReview, reviewPod } from '../core/review-pod.ts'
+import { type Cause, findRemedy } from './causes.ts'
+import { type Conclusion, conclude, isCarrying } from './conclusion.ts'
+import { type Cost, computeCost } from './cost.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
+import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
+import { asItCame } from './original-pod.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
 
@@ -32,20 +32,20 @@ export interface Explanation {
 export function explain(facts: Facts): Explanation {
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
-  const answer = answerPod(cameAs(facts), settingsFor(facts))
+  const answer = reviewPod(cameAs(facts), settingsFor(facts))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
   const knowsImages = out?.outcome === 'injected' || settingsFor(facts).heldImages !== undefined
   const rules = ruleFindings(
     stopped,
-    requestOf(facts),
+    resolveRequest(facts),
     knowsImages,
     isCarrying({ carried, answer }),
   )
   const created = facts.created
     ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
     : []
-  const conclusion = conclusionOf({ facts, out, carried, answer, asked, rules })
+  const conclusion = conclude({ facts, out, carried, answer, asked, rules })
   return {
     subject: facts.subject,
     namespace: facts.review.namespace,
@@ -59,7 +59,7 @@ export function explain(facts: Facts): Explanation {
 function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
   return {
     ...(outcome === 'injected' && cost && { cost }),
-    ...(reason && { remedy: remedyOf(reason) }),
+    ...(reason && { remedy: findRemedy(reason) }),
   }
 }
 
@@ -81,18 +81,21 @@ function settingsFor({ settings, created }: Facts): Facts['settings'] {
   return { ...settings, namespace, heldImages: undefined }
 }
 
-function stoppedThen(out: CameOut | undefined, { decision }: PodAnswer): Stopped | undefined {
+function stoppedThen(
+  out: InjectionOutcome | undefined,
+  { decision }: PodReview,
+): Stopped | undefined {
   if (out?.outcome === 'left') return out
   return out === undefined || out.outcome === 'silent' ? stoppedBy(decision) : undefined
 }
 
-function requestOf({ review, settings }: Facts) {
-  const own = fieldsOf(fieldsOrNone(fieldsOrNone(review.object).metadata).annotations)
+function resolveRequest({ review, settings }: Facts) {
+  const own = asFields(fieldsOrNone(fieldsOrNone(review.object).metadata).annotations)
   return readRequest(readAnnotations(own), settings.namespace.annotations, settings.catalog)
 }
 
 /** What lies before the webhook's own decision: whether it was, or would be, asked. */
-function webhookPart(facts: Facts, { decision }: PodAnswer): readonly Finding[] {
+function webhookPart(facts: Facts, { decision }: PodReview): readonly Finding[] {
   const { webhook, review, namespace, created } = facts
   if (webhook === undefined) return [find('cluster', 'unknown', 'none was asked')]
   const asksItself = !leavesItToNamespace(review)
@@ -110,14 +113,17 @@ function webhookPart(facts: Facts, { decision }: PodAnswer): readonly Finding[] 
 
 /** Whether the pod, or the namespace that asks for it, was annotated only after the pod was created. */
 function isAskedLater({ settings }: Facts, created: Fields, asksItself: boolean): boolean {
-  if (asksItself) return !askedAtBirth(created)
-  const { asksSince } = settings.namespace
-  const then = textOf(fieldsOrNone(created.metadata).creationTimestamp)
-  return asksSince !== undefined && then !== undefined && asksSince > then
+  if (asksItself) return !requestedAtCreation(created)
+  const { requestedSince } = settings.namespace
+  const then = asText(fieldsOrNone(created.metadata).creationTimestamp)
+  return requestedSince !== undefined && then !== undefined && requestedSince > then
 }
 
 /** What would become of a pod now that was left then. */
-function nowFinding(out: CameOut | undefined, { decision }: PodAnswer): readonly Finding[] {
+function nowFinding(
+  out: InjectionOutcome | undefined,
+  { decision }: PodReview,
+): readonly Finding[] {
   if (out?.outcome !== 'left') return []
   const isSame = 'reason' in decision && decision.reason === out.reason
   if (isSame) return []
@@ -126,27 +132,27 @@ function nowFinding(out: CameOut | undefined, { decision }: PodAnswer): readonly
 }
 
 /** What became of a pod that is there, or what one that is still to come brings along of observers. */
-function cameOutOf({ settings, isCatalogGuessed }: Facts, pod: Fields): CameOut {
+function cameOutOf({ settings, isCatalogGuessed }: Facts, pod: Fields): InjectionOutcome {
   return cameOut(pod, comparable(settings.catalog, isCatalogGuessed === true, pod))
 }
 
 function costIn(
   { created, review, pods }: Facts,
-  out: CameOut | undefined,
-  { decision }: PodAnswer,
+  out: InjectionOutcome | undefined,
+  { decision }: PodReview,
 ) {
   const carrier = created ?? (decision.outcome === 'injected' ? undefined : review.object)
   if (carrier !== undefined && out?.outcome === 'injected') {
     const { initContainers, containers } = fieldsOrNone(fieldsOrNone(carrier).spec)
     const all = [...listOrNone(initContainers), ...listOrNone(containers)].map(fieldsOrNone)
     const ours = all.filter(({ name }) => out.metrics.some((metric) => metric === name))
-    return costOf(
+    return computeCost(
       ours.map(({ resources }: Fields) => resources),
       pods,
     )
   }
   if (decision.outcome !== 'injected') return undefined
-  return costOf(
+  return computeCost(
     decision.observers.map(({ resources }) => resources),
     pods,
   )

@@ -1,20 +1,20 @@
-import type { Settings } from '../core/answer.ts'
-import type { Fields } from '../core/json.ts'
+import type { Fields } from '../core/kubernetes/json.ts'
 import type { Review } from '../core/review.ts'
+import type { Settings } from '../core/review-pod.ts'
 
 /** What was asked of a cluster: an answer, or why there is none. */
-export type Asked<T> = { readonly value: T } | { readonly problem: string }
+export type FactLookup<T> = { readonly value: T } | { readonly problem: string }
 
 /** What a cluster says of the webhook. */
 export interface WebhookFacts {
   /** Milliseconds since 1970, for what expires. */
   readonly now: number
   /** The MutatingWebhookConfiguration; undefined where there is none. */
-  readonly configuration: Asked<Fields | undefined>
+  readonly configuration: FactLookup<Fields | undefined>
   /** The certificates that the server shows, as PEM, its own first. */
-  readonly serving: Asked<string>
+  readonly serving: FactLookup<string>
   /** How many replicas are ready; undefined where the webhook is called by URL. */
-  readonly ready: Asked<number | undefined>
+  readonly ready: FactLookup<number | undefined>
 }
 
 /** All that an explanation is made of. */
@@ -31,7 +31,7 @@ export interface Facts {
   /** How pods of the same workload came out differently, in words, if they did. */
   readonly differences?: string | undefined
   /** The Namespace; undefined where none was found. */
-  readonly namespace: Asked<Fields | undefined>
+  readonly namespace: FactLookup<Fields | undefined>
   /** What rules in the namespace and could not be read, a sentence each. */
   readonly unread: readonly string[]
   /**

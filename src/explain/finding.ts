@@ -5,7 +5,7 @@ import type { Cause } from './causes.ts'
  * What a rule says of a pod: `ok` lets observers ride, `no` keeps them out, `look` is worth a look, `unknown`
  * could not be found out, `open` was not reached.
  */
-export type Verdict = Finding['verdict']
+export type FindingVerdict = Finding['verdict']
 
 /** A rule, what it says, and why, as a sentence. */
 export type Finding = { readonly name: string; readonly sentence: string } & (
@@ -14,7 +14,11 @@ export type Finding = { readonly name: string; readonly sentence: string } & (
 )
 
 /** A finding that keeps no observer out. */
-export function find(name: string, verdict: Exclude<Verdict, 'no'>, sentence: string): Finding {
+export function find(
+  name: string,
+  verdict: Exclude<FindingVerdict, 'no'>,
+  sentence: string,
+): Finding {
   return { name, verdict, sentence }
 }
 

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
 /** The expression of the chart: a test holds the two equal. */
 export const POD_ASKS =
@@ -11,13 +11,13 @@ const KNOWN: ReadonlyMap<string, (asksItself: boolean) => boolean> = new Map([
 ])
 
 /** What a webhook's matchConditions say of a pod; all must hold. Another expression than the chart's is not evaluated. */
-export function matchConditionsOf(
+export function readMatchConditions(
   webhook: Fields,
   asksItself: boolean,
 ): { readonly holds: boolean | undefined; readonly names: string } {
   const conditions = listOrNone(webhook.matchConditions).map(fieldsOrNone)
   const answers = conditions.map(({ expression }) => {
-    const text = (textOf(expression) ?? '').replace(/\s+/g, ' ').trim()
+    const text = (asText(expression) ?? '').replace(/\s+/g, ' ').trim()
     return KNOWN.get(text)?.(asksItself)
   })
   const holds = answers.includes(false) ? false : answers.includes(undefined) ? undefined : true

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf } from '../core/json.ts'
+import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { type Template, valueAt } from '../manifest/templates.ts'
 
 /** Kinds whose pods are as many as there are nodes, or are counted in another way than by replicas. */
@@ -10,21 +10,21 @@ const UNCOUNTED: ReadonlySet<string> = new Set(['DaemonSet', 'LeaderWorkerSet', 
  *
  * @returns undefined where the kind does not say
  */
-export function podsOf({ resource, path }: Template): number | undefined {
+export function countPods({ resource, path }: Template): number | undefined {
   if (UNCOUNTED.has(resource.kind)) return undefined
   const inside = path.slice(resource.path.length)
   const levels = inside.map((_, depth) =>
-    fieldsOf(valueAt(resource.fields, inside.slice(0, depth))),
+    asFields(valueAt(resource.fields, inside.slice(0, depth))),
   )
   return levels.map((level) => timesAt(level ?? {})).reduce((a, b) => a * b, 1)
 }
 
 function timesAt({ replicas, parallelism, completions }: Fields): number {
-  const wanted = numberOf(parallelism) ?? 1
-  const needed = numberOf(completions) ?? Number.POSITIVE_INFINITY
-  return (numberOf(replicas) ?? 1) * Math.min(wanted, needed)
+  const wanted = asNumber(parallelism) ?? 1
+  const needed = asNumber(completions) ?? Number.POSITIVE_INFINITY
+  return (asNumber(replicas) ?? 1) * Math.min(wanted, needed)
 }
 
-function numberOf(value: unknown): number | undefined {
+function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

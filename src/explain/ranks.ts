@@ -1,7 +1,7 @@
 import type { Catalog } from '../core/catalog.ts'
-import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
-import { type CameOut, cameOut } from './came-out.ts'
+import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { cameOut, type InjectionOutcome } from './injection-outcome.ts'
 
 /** Pods of one workload that came out alike. */
 export interface Likes {
@@ -23,15 +23,15 @@ export function alike(
 ): readonly Likes[] {
   const groups = new Map<string, [Fields, ...Fields[]]>()
   for (const pod of pods) {
-    const word = wordOf(cameOut(pod, catalogFor(pod)))
+    const word = outcomeWord(cameOut(pod, catalogFor(pod)))
     const group = groups.get(word)
     if (group === undefined) groups.set(word, [pod])
     else group.push(pod)
   }
-  return [...groups].map(([word, group]) => ({ word, pods: group, which: whichOf(group) }))
+  return [...groups].map(([word, group]) => ({ word, pods: group, which: formatRanks(group) }))
 }
 
-function wordOf(out: CameOut): string {
+function outcomeWord(out: InjectionOutcome): string {
   switch (out.outcome) {
     case 'injected':
       return `injected ${out.metrics.join(', ')}, counters ${out.counters}`
@@ -46,15 +46,15 @@ function wordOf(out: CameOut): string {
   }
 }
 
-function whichOf(pods: readonly Fields[]): string {
-  const ranks = pods.map(rankOf)
+function formatRanks(pods: readonly Fields[]): string {
+  const ranks = pods.map(readRank)
   const numbers = ranks.filter((rank) => rank !== undefined).sort((a, b) => a - b)
   if (numbers.length === pods.length)
     return `${pods.length === 1 ? 'rank' : 'ranks'} ${spans(numbers)}`
-  return pods.map(({ metadata }) => textOf(fieldsOrNone(metadata).name)).join(', ')
+  return pods.map(({ metadata }) => asText(fieldsOrNone(metadata).name)).join(', ')
 }
 
-function rankOf({ metadata }: Fields): number | undefined {
+function readRank({ metadata }: Fields): number | undefined {
   const index = fieldsOrNone(fieldsOrNone(metadata).annotations)[COMPLETION_INDEX_KEY]
   return typeof index === 'string' && /^\d{1,9}$/.test(index) ? Number(index) : undefined
 }

@@ -57,7 +57,7 @@ function described(request: Request): string {
   if (request.kind !== 'asked') return 'holds'
   const { metrics, mode, targetContainer, targetCommand, onError } = request
   const asked = metrics.map(({ metric, options }) => {
-    const values = options.map(({ name, value }) => `${optionOf(name)}=${value}`)
+    const values = options.map(({ name, value }) => `${optionName(name)}=${value}`)
     return values.length === 0 ? metric.name : `${metric.name} (${values.join(', ')})`
   })
   const target = targetContainer ?? 'the default one'
@@ -71,6 +71,6 @@ function described(request: Request): string {
   ].join('; ')
 }
 
-function optionOf(variable: string): string {
+function optionName(variable: string): string {
   return variable.replace('RIDEALONG_OPTION_', '').toLowerCase().replaceAll('_', '-')
 }

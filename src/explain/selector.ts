@@ -1,4 +1,4 @@
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
 /**
  * The first requirement of a meta/v1 LabelSelector that labels do not meet, as it would be written, with
@@ -14,7 +14,7 @@ export function unmetIn(
   }
   for (const expression of listOrNone(matchExpressions).map(fieldsOrNone)) {
     if (!isMet(expression, labels))
-      return { key: textOf(expression.key) ?? '', text: said(expression) }
+      return { key: asText(expression.key) ?? '', text: said(expression) }
   }
   return undefined
 }

@@ -1,11 +1,11 @@
-import { printableJson } from '../core/printable.ts'
-import type { Form, Output } from '../form.ts'
+import { printableJson } from '../core/text/printable.ts'
+import type { Output, OutputFormat } from '../lib/output-format.ts'
 import { cleanYaml } from '../manifest/print.ts'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
 
 /** Explanations as they are printed: as text, as a list in JSON, or as documents of YAML. */
-export function shown(explanations: readonly Explanation[], form: Form): Output {
+export function shown(explanations: readonly Explanation[], form: OutputFormat): Output {
   if (form === 'json') return { document: `${printableJson(explanations, 2)}\n` }
   if (form === 'yaml')
     return { document: explanations.map((one) => `---\n${cleanYaml(one)}`).join('') }

@@ -1,17 +1,17 @@
-import { type Fields, fieldsOrNone } from '../core/json.ts'
 import { ARMED_LABEL } from '../core/keys.ts'
+import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { bundleProblem, servingProblem } from './certificate.ts'
-import type { Asked, WebhookFacts } from './facts.ts'
+import type { FactLookup, WebhookFacts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
-import { matchConditionsOf } from './match-conditions.ts'
+import { readMatchConditions } from './match-conditions.ts'
 import { unmetIn } from './selector.ts'
 import {
   ARMED_WEBHOOK,
-  caBundleOf,
   calledBy,
-  hostOf,
   NAMESPACE_WEBHOOK,
   POD_WEBHOOK,
+  readCaBundle,
+  serverName,
   webhookIn,
 } from './webhook.ts'
 
@@ -20,7 +20,7 @@ export interface Caller {
   /** Whether it carries `ridealong.dev/inject` itself; if not, its namespace may ask. */
   readonly asksItself: boolean
   readonly labels: Fields
-  readonly namespace: Asked<Fields | undefined>
+  readonly namespace: FactLookup<Fields | undefined>
 }
 
 /** Whether the apiserver calls the webhook for a pod, and can: the configuration, its CA, its selectors and conditions. */
@@ -53,13 +53,13 @@ function completeness(configuration: Fields): readonly Finding[] {
 }
 
 function trustFindings({ now, serving }: WebhookFacts, webhook: Fields): readonly Finding[] {
-  const bundle = caBundleOf(webhook)
+  const bundle = readCaBundle(webhook)
   const problem = bundleProblem(bundle, now)
   if (problem !== undefined) return [stop('CA', 'webhook-ca', problem)]
   if ('problem' in serving) {
     return [find('CA', 'unknown', `caBundle holds; no certificate to verify: ${serving.problem}`)]
   }
-  const wrong = servingProblem(bundle, serving.value, hostOf(calledBy(webhook)), now)
+  const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
   return wrong === undefined
     ? [find('CA', 'ok', "caBundle verifies the server's certificate")]
     : [stop('CA', 'webhook-ca', wrong)]
@@ -110,7 +110,7 @@ function objectFinding({ objectSelector }: Fields, { labels }: Caller): Finding 
 }
 
 function conditionFinding(webhook: Fields, { asksItself }: Caller): Finding {
-  const { holds, names } = matchConditionsOf(webhook, asksItself)
+  const { holds, names } = readMatchConditions(webhook, asksItself)
   if (holds === undefined)
     return find('matchConditions', 'unknown', `${names}: not the chart's expressions`)
   return holds

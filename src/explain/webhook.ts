@@ -1,4 +1,4 @@
-import { type Fields, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
 /** The webhooks of the chart's configuration that are called for pods: for one that asks itself, and for one whose namespace does. */
 export const POD_WEBHOOK = 'pods.ridealong.dev'
@@ -13,8 +13,8 @@ export function webhookIn(configuration: Fields, name: string): Fields | undefin
 }
 
 /** The CA that the apiserver verifies the server with, as PEM; empty where the configuration has none. */
-export function caBundleOf(webhook: Fields): string {
-  const bundle = textOf(fieldsOrNone(webhook.clientConfig).caBundle) ?? ''
+export function readCaBundle(webhook: Fields): string {
+  const bundle = asText(fieldsOrNone(webhook.clientConfig).caBundle) ?? ''
   return Buffer.from(bundle, 'base64').toString()
 }
 
@@ -28,11 +28,11 @@ export function calledBy(webhook: Fields): Called {
   const { service, url } = fieldsOrNone(webhook.clientConfig)
   const { name, namespace } = fieldsOrNone(service)
   const isService = typeof name === 'string' && typeof namespace === 'string'
-  return { service: isService ? { name, namespace } : undefined, url: textOf(url) }
+  return { service: isService ? { name, namespace } : undefined, url: asText(url) }
 }
 
 /** The name that the certificate must be for. */
-export function hostOf({ service, url }: Called): string | undefined {
+export function serverName({ service, url }: Called): string | undefined {
   if (service !== undefined) return `${service.name}.${service.namespace}.svc`
   const host = url === undefined ? '' : new URL(url).hostname
   return /^[\d.]+$|^\[/.test(host) || host === '' ? undefined : host

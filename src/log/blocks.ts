@@ -40,13 +40,13 @@ export function readBlocks(): BlockReader {
   }
   const begin = (marker: Marker, line: string): readonly Block[] => {
     const kind = OPENS[marker]
-    if (kind !== undefined) open = { kind, lines: restOf(line, marker) }
+    if (kind !== undefined) open = { kind, lines: textAfter(line, marker) }
     return []
   }
   return {
     push: (raw) => {
       const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw
-      const marker = markerOf(line)
+      const marker = findMarker(line)
       if (marker !== undefined) return [...close(isClosedBy(open, marker)), ...begin(marker, line)]
       open?.lines.push(line)
       return []
@@ -78,7 +78,7 @@ const CLOSES: Readonly<Partial<Record<Marker, Block['kind']>>> = {
 
 const NAMES = Object.keys(MARKERS) as readonly Marker[]
 
-function markerOf(line: string): Marker | undefined {
+function findMarker(line: string): Marker | undefined {
   if (!line.startsWith('M') && !line.startsWith('P')) return undefined
   return NAMES.find((name) => {
     return name === 'metadataStart' ? line.startsWith(MARKERS[name]) : line.trim() === MARKERS[name]
@@ -86,7 +86,7 @@ function markerOf(line: string): Marker | undefined {
 }
 
 /** The metadata begin on the line of their marker. */
-function restOf(line: string, marker: Marker): string[] {
+function textAfter(line: string, marker: Marker): string[] {
   const rest = line.slice(MARKERS[marker].length).trim()
   return rest === '' ? [] : [rest]
 }

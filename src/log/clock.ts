@@ -1,7 +1,7 @@
 import type { Moment } from './columns.ts'
 
 /** What a timepoint says of its time. */
-export interface Said {
+export interface ReportedTime {
   /** The time of day, HHMMSS as a number. */
   readonly clock: number | null
   /** Date and time, ISO 8601. */
@@ -11,7 +11,7 @@ export interface Said {
 const DAY = 86_400
 
 /** What is known of a log's time before its first timepoint. */
-export interface Pace {
+export interface SampleInterval {
   /** Seconds between timepoints, where they say no time. */
   readonly rate: number
   /** When the observer began, ISO 8601: a time of day is then of a date. */
@@ -23,7 +23,7 @@ export interface Pace {
  * Makes moments of what the timepoints of one log say. The seconds count from the first one, over
  * midnight too; where a log says no time at all they are counted by its rate.
  */
-export function startClock(pace: Pace): (index: number, said: Said) => Moment {
+export function startClock(pace: SampleInterval): (index: number, said: ReportedTime) => Moment {
   const { rate, isAverage } = pace
   let previous: { readonly at: number; readonly seconds: number } | undefined
   return (timepoint, said) => {
@@ -38,16 +38,16 @@ export function startClock(pace: Pace): (index: number, said: Said) => Moment {
 }
 
 /** The time with its date, as far as both are known. */
-function dated({ at, time, isDated }: Time, { rate, started }: Pace): string | null {
+function dated({ at, time, isDated }: Time, { rate, started }: SampleInterval): string | null {
   if (isDated || started === null) return time
-  return dateOf(started, time === null ? at + rate : at, time)
+  return toDate(started, time === null ? at + rate : at, time)
 }
 
 /**
  * The first moment with this time of day that is not before the observer began, but for a second; or
  * so many seconds after it began, where the timepoints say no time.
  */
-function dateOf(started: string, seconds: number, time: string | null): string | null {
+function toDate(started: string, seconds: number, time: string | null): string | null {
   const began = Date.parse(started) / 1000
   if (!Number.isFinite(began)) return time
   const same = time === null ? began + seconds : Math.floor(began / DAY) * DAY + seconds
@@ -66,7 +66,7 @@ interface Time {
   readonly isDated: boolean
 }
 
-function readTime({ clock, timestamp }: Said, counted: number): Time {
+function readTime({ clock, timestamp }: ReportedTime, counted: number): Time {
   const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp) / 1000
   if (Number.isFinite(at)) return { at, time: new Date(at * 1000).toISOString(), isDated: true }
   if (clock === null) return { at: counted, time: null, isDated: false }

@@ -105,7 +105,7 @@ type Cells<Columns extends Record<string, Column>> = {
 }
 
 /** Where a log comes from; null where nobody says. */
-export type Place = Omit<Cells<typeof PLACE_COLUMNS>, 'kind' | keyof Moment>
+export type RowOrigin = Omit<Cells<typeof PLACE_COLUMNS>, 'kind' | keyof Moment>
 
 /** When a timepoint was. */
 export interface Moment {
@@ -118,8 +118,10 @@ export interface Moment {
 export type ProcessCells = Cells<typeof PROCESS_COLUMNS>
 export type DeviceCells = Cells<typeof DEVICE_COLUMNS>
 
-export type ProcessSample = { readonly kind: 'process' | 'thread' } & Place & Moment & ProcessCells
-export type DeviceSample = { readonly kind: 'device' } & Place & Moment & DeviceCells
+export type ProcessSample = { readonly kind: 'process' | 'thread' } & RowOrigin &
+  Moment &
+  ProcessCells
+export type DeviceSample = { readonly kind: 'device' } & RowOrigin & Moment & DeviceCells
 
 /** One row: a process, a thread or a device at one timepoint of one log. */
 export type Sample = ProcessSample | DeviceSample

@@ -1,8 +1,8 @@
-import type { Fields } from '../core/json.ts'
-import type { Place, Sample } from './columns.ts'
+import type { Fields } from '../core/kubernetes/json.ts'
+import type { RowOrigin, Sample } from './columns.ts'
 
 /** What is said once of a log, after its samples. */
-export type LogEntry = { readonly kind: 'log' } & Place & {
+export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     /** The observer's own words about itself, as it printed them. */
     readonly metadata: Fields
     /** The command that the Metrics Operator was told to wait for. */

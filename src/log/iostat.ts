@@ -1,5 +1,11 @@
-import { type Fields, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
-import { cellOf } from './cell.ts'
+import {
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../core/kubernetes/json.ts'
+import { readCell } from './cell.ts'
 import { DEVICE_COLUMNS, type DeviceCells } from './columns.ts'
 
 export interface Devices {
@@ -23,7 +29,7 @@ function readDocument(document: unknown): Devices {
   const [host] = listOrNone(fieldsOrNone(fieldsOrNone(document).sysstat).hosts)
   // Where iostat was asked for two reports, the first is since the node started.
   const statistics = fieldsOrNone(listOrNone(fieldsOrNone(host).statistics).at(-1))
-  return { rows: objectsOf(statistics.disk).map(rowOf), timestamp: textOf(statistics.timestamp) }
+  return { rows: asObjects(statistics.disk).map(readRow), timestamp: asText(statistics.timestamp) }
 }
 
 /** The table of `iostat -dxm`: a header that begins with Device, then a line for each device. */
@@ -35,7 +41,7 @@ function readTable(lines: readonly string[]): Devices | undefined {
   const rows = lines.slice(at + 1).flatMap((line) => {
     const cells = line.trim().split(/\s+/)
     return cells.length === names.length
-      ? [rowOf(Object.fromEntries(names.map((name, index) => [name, cells[index]])))]
+      ? [readRow(Object.fromEntries(names.map((name, index) => [name, cells[index]])))]
       : []
   })
   return { rows, timestamp: undefined }
@@ -43,11 +49,11 @@ function readTable(lines: readonly string[]): Devices | undefined {
 
 const NAMES = Object.keys(DEVICE_COLUMNS) as readonly (keyof DeviceCells)[]
 
-function rowOf(row: Fields): DeviceCells {
+function readRow(row: Fields): DeviceCells {
   const normal = Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key.toLowerCase().replace(/[/-]/g, '_'), value]),
   )
   const known: Fields = { ...normal, device: normal.disk_device ?? normal.device }
-  const cells = NAMES.map((name) => [name, cellOf(DEVICE_COLUMNS[name], known[name])])
+  const cells = NAMES.map((name) => [name, readCell(DEVICE_COLUMNS[name], known[name])])
   return Object.fromEntries(cells) as DeviceCells
 }

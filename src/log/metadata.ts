@@ -1,8 +1,8 @@
-import { type Fields, fieldsOf, fieldsOrNone, textOf } from '../core/json.ts'
-import type { Place } from './columns.ts'
+import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import type { RowOrigin } from './columns.ts'
 
 /** What is known of a log besides its text; the rest is looked for in its metadata. */
-export type Known = Partial<Place> & {
+export type KnownOrigin = Partial<RowOrigin> & {
   readonly source: string
   /** What a reader must know of the log, a sentence each. */
   readonly notices?: readonly string[]
@@ -24,37 +24,41 @@ export function readSummary(lines: readonly string[]): readonly Fields[] {
 
 function parse(text: string): Fields | undefined {
   try {
-    return fieldsOf(JSON.parse(text))
+    return asFields(JSON.parse(text))
   } catch {
     return undefined
   }
 }
 
 /** When an observer of ours began; those of the Metrics Operator do not say. */
-export function startedOf(metadata: Fields | undefined): string | null {
-  return textOf(metadata?.started) ?? null
+export function readStart(metadata: Fields | undefined): string | null {
+  return asText(metadata?.started) ?? null
 }
 
 /** Seconds between samples, as the options say; both metrics' default is 10. */
-export function rateOf(metadata: Fields | undefined): number {
+export function readRate(metadata: Fields | undefined): number {
   const { rate } = fieldsOrNone(metadata?.metricOptions)
   return typeof rate === 'number' && rate > 0 ? rate : 10
 }
 
 /** Where the log is from: what the caller knows goes before what the metadata say. */
-export function placeOf(known: Known, metadata: Fields | undefined, metric: string | null): Place {
+export function readPlace(
+  known: KnownOrigin,
+  metadata: Fields | undefined,
+  metric: string | null,
+): RowOrigin {
   const { pod, namespace, node, completionIndex, metricName } = metadata ?? {}
   return {
     source: known.source,
-    metric: known.metric ?? textOf(metricName) ?? metric,
-    namespace: known.namespace ?? textOf(namespace) ?? null,
-    pod: known.pod ?? textOf(pod) ?? null,
-    node: known.node ?? textOf(node) ?? null,
-    rank: known.rank ?? wordOf(completionIndex),
+    metric: known.metric ?? asText(metricName) ?? metric,
+    namespace: known.namespace ?? asText(namespace) ?? null,
+    pod: known.pod ?? asText(pod) ?? null,
+    node: known.node ?? asText(node) ?? null,
+    rank: known.rank ?? asWord(completionIndex),
   }
 }
 
-function wordOf(value: unknown): string | null {
+function asWord(value: unknown): string | null {
   if (typeof value === 'number') return String(value)
-  return textOf(value) || null
+  return asText(value) || null
 }

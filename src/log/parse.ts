@@ -1,5 +1,12 @@
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone, objectsOf, textOf } from '../core/json.ts'
-import { cellOf } from './cell.ts'
+import {
+  asFields,
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../core/kubernetes/json.ts'
+import { readCell } from './cell.ts'
 import { DEVICE_COLUMNS, PLACE_COLUMNS, PROCESS_COLUMNS } from './columns.ts'
 import type { Entry } from './entry.ts'
 
@@ -22,21 +29,21 @@ const COLUMNS_OF: Readonly<Record<string, typeof PROCESS>> = {
  */
 export function parseEntry(line: string): Entry | undefined {
   const row = parse(line)
-  const columns = COLUMNS_OF[textOf(row?.kind) ?? '']
-  if (row === undefined || columns === undefined || textOf(row.source) === undefined)
+  const columns = COLUMNS_OF[asText(row?.kind) ?? '']
+  if (row === undefined || columns === undefined || asText(row.source) === undefined)
     return undefined
   const cells = Object.fromEntries(
-    columns.map(([name, column]) => [name, cellOf(column, row[name])]),
+    columns.map(([name, column]) => [name, readCell(column, row[name])]),
   )
-  const whole = row.kind === 'log' ? { ...cells, ...sayingsOf(row) } : cells
+  const whole = row.kind === 'log' ? { ...cells, ...readDescriptions(row) } : cells
   return whole as unknown as Entry
 }
 
-function sayingsOf(row: Fields) {
+function readDescriptions(row: Fields) {
   return {
     metadata: fieldsOrNone(row.metadata),
-    command: textOf(row.command) ?? null,
-    summary: objectsOf(row.summary),
+    command: asText(row.command) ?? null,
+    summary: asObjects(row.summary),
     isAverage: row.isAverage === true,
     timepoints: typeof row.timepoints === 'number' ? row.timepoints : 0,
     cuts: textsOf(row.cuts),
@@ -50,7 +57,7 @@ function textsOf(list: unknown): readonly string[] {
 
 function parse(line: string): Fields | undefined {
   try {
-    return fieldsOf(JSON.parse(line))
+    return asFields(JSON.parse(line))
   } catch {
     return undefined
   }

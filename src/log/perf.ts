@@ -1,5 +1,5 @@
-import { type Fields, objectsOf, textOf } from '../core/json.ts'
-import { cellOf } from './cell.ts'
+import { asObjects, asText, type Fields } from '../core/kubernetes/json.ts'
+import { readCell } from './cell.ts'
 import { PROCESS_COLUMNS, type ProcessCells } from './columns.ts'
 
 /** Rows of one timepoint of perf-sysstat, each with the time of day that it says. */
@@ -38,12 +38,12 @@ export function hasSections(lines: readonly string[]): boolean {
 export function readProcesses(lines: readonly string[]): Processes {
   const byTask = new Map<string, Fields>()
   const broken: string[] = []
-  for (const { header, json } of sectionsOf(lines)) {
+  for (const { header, json } of readSections(lines)) {
     const rows = parseList(json)
     if (rows === undefined) broken.push(header)
     else join(byTask, rows)
   }
-  return { rows: [...byTask.values()].map(rowOf), broken }
+  return { rows: [...byTask.values()].map(readRow), broken }
 }
 
 interface Section {
@@ -52,7 +52,7 @@ interface Section {
 }
 
 /** The JSON is the first line after the header that begins a list: others are noise. */
-function sectionsOf(lines: readonly string[]): Section[] {
+function readSections(lines: readonly string[]): Section[] {
   const sections: { header: string; json: string }[] = []
   for (const line of lines) {
     const last = sections.at(-1)
@@ -64,7 +64,7 @@ function sectionsOf(lines: readonly string[]): Section[] {
 
 function parseList(json: string): readonly Fields[] | undefined {
   try {
-    return objectsOf(JSON.parse(json))
+    return asObjects(JSON.parse(json))
   } catch {
     return undefined
   }
@@ -92,11 +92,14 @@ function normalised(row: Fields): Fields {
 
 const NAMES = Object.keys(PROCESS_COLUMNS) as readonly (keyof ProcessCells)[]
 
-function rowOf(row: Fields): ProcessRow {
+function readRow(row: Fields): ProcessRow {
   // pidstat marks the name of a thread with |__.
-  const command = textOf(row.command)?.replace(/^\|__/, '')
+  const command = asText(row.command)?.replace(/^\|__/, '')
   const known = { ...row, program: row.program ?? command }
-  const cells = NAMES.map((name) => [name, cellOf(PROCESS_COLUMNS[name], known[name as 'program'])])
+  const cells = NAMES.map((name) => [
+    name,
+    readCell(PROCESS_COLUMNS[name], known[name as 'program']),
+  ])
   return {
     kind: row.tid === undefined ? 'process' : 'thread',
     cells: Object.fromEntries(cells) as ProcessCells,

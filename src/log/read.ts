@@ -1,6 +1,6 @@
 import { type Block, readBlocks } from './blocks.ts'
 import type { Entry } from './entry.ts'
-import type { Known } from './metadata.ts'
+import type { KnownOrigin } from './metadata.ts'
 import { startRun } from './run.ts'
 
 export interface LogReader {
@@ -14,7 +14,7 @@ export interface LogReader {
  * Reads the log of an observer, line by line, holding one timepoint in memory. A text with several
  * runs, of a container that was restarted or of files put together, gives one log for each.
  */
-export function readLines(known: Known): LogReader {
+export function readLines(known: KnownOrigin): LogReader {
   const blocks = readBlocks()
   let runs = 1
   let run = startRun(known)
@@ -32,7 +32,7 @@ export function readLines(known: Known): LogReader {
 }
 
 /** Reads the whole text of a log. */
-export function readLog(text: string, known: Known): readonly Entry[] {
+export function readLog(text: string, known: KnownOrigin): readonly Entry[] {
   const reader = readLines(known)
   const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
   return [...lines.flatMap((line) => [...reader.push(line)]), ...reader.end()]

@@ -1,20 +1,27 @@
-import { type Fields, fieldsOrNone } from '../core/json.ts'
+import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { Block } from './blocks.ts'
-import { type Said, startClock } from './clock.ts'
+import { type ReportedTime, startClock } from './clock.ts'
 import type { Moment, Sample } from './columns.ts'
 import type { LogEntry } from './entry.ts'
-import { type Known, placeOf, rateOf, readMetadata, readSummary, startedOf } from './metadata.ts'
+import {
+  type KnownOrigin,
+  readMetadata,
+  readPlace,
+  readRate,
+  readStart,
+  readSummary,
+} from './metadata.ts'
 import { type Row, readTimepoint } from './timepoint.ts'
 
 /** One run of an observer, from its metadata to its closing marker. */
-export interface Run {
+export interface ObserverLog {
   readonly isBegun: () => boolean
   readonly take: (block: Block) => readonly Sample[]
   readonly end: () => LogEntry
 }
 
-interface State {
-  readonly known: Known
+interface ReadingState {
+  readonly known: KnownOrigin
   metadata: Fields | undefined
   command: string | null
   summary: readonly Fields[]
@@ -25,12 +32,12 @@ interface State {
   /** What the rows show to be true where the metadata are missing. */
   metric: string | null
   isAverage: boolean
-  clock: ((index: number, said: Said) => Moment) | undefined
+  clock: ((index: number, said: ReportedTime) => Moment) | undefined
   readonly cuts: string[]
 }
 
-export function startRun(known: Known): Run {
-  const state: State = {
+export function startRun(known: KnownOrigin): ObserverLog {
+  const state: ReadingState = {
     known,
     metadata: undefined,
     command: null,
@@ -50,7 +57,7 @@ export function startRun(known: Known): Run {
   }
 }
 
-function takeBlock(state: State, { kind, lines, isWhole }: Block): readonly Sample[] {
+function takeBlock(state: ReadingState, { kind, lines, isWhole }: Block): readonly Sample[] {
   if (kind === 'timepoint') return takeTimepoint(state, lines, isWhole)
   if (kind === 'metadata') {
     state.metadata = readMetadata(lines)
@@ -64,7 +71,7 @@ function takeBlock(state: State, { kind, lines, isWhole }: Block): readonly Samp
   return []
 }
 
-function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean): Sample[] {
+function takeTimepoint(state: ReadingState, lines: readonly string[], isWhole: boolean): Sample[] {
   const index = state.seen
   state.seen += 1
   const { rows, said, isOurs, cut } = readTimepoint(lines, isWhole, isOther(state))
@@ -73,11 +80,11 @@ function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean)
   if (state.filled === 0) lookAt(state, rows, isOurs)
   state.filled += 1
   state.clock ??= startClock({
-    rate: rateOf(state.metadata),
-    started: startedOf(state.metadata),
+    rate: readRate(state.metadata),
+    started: readStart(state.metadata),
     isAverage: state.isAverage,
   })
-  const place = placeOf(state.known, state.metadata, state.metric)
+  const place = readPlace(state.known, state.metadata, state.metric)
   const moment = state.clock(index, said)
   return rows.map(({ kind, ...cells }) => ({ kind, ...place, ...moment, ...cells }) as Sample)
 }
@@ -85,18 +92,18 @@ function takeTimepoint(state: State, lines: readonly string[], isWhole: boolean)
 /** The metrics whose rows are read. */
 const READ: ReadonlySet<string> = new Set(['perf-sysstat', 'io-sysstat'])
 
-function isOther({ known, metadata, metric }: State): boolean {
-  const name = placeOf(known, metadata, metric).metric
+function isOther({ known, metadata, metric }: ReadingState): boolean {
+  const name = readPlace(known, metadata, metric).metric
   return name !== null && !READ.has(name)
 }
 
 /** What the first rows tell of the whole log. */
-function lookAt(state: State, [row]: readonly Row[], isOurs: boolean): void {
+function lookAt(state: ReadingState, [row]: readonly Row[], isOurs: boolean): void {
   state.metric = row?.kind === 'device' ? 'io-sysstat' : 'perf-sysstat'
-  state.isAverage = state.metadata === undefined ? !isOurs : startedOf(state.metadata) === null
+  state.isAverage = state.metadata === undefined ? !isOurs : readStart(state.metadata) === null
 }
 
-function logEntry(state: State): LogEntry {
+function logEntry(state: ReadingState): LogEntry {
   const { metadata, command, summary, filled, seen, hasEnd } = state
   const isEmpty = filled === 0 && seen > 0
   const cuts = [
@@ -108,7 +115,7 @@ function logEntry(state: State): LogEntry {
   const unread = `its rows are not read: only those of ${[...READ].join(' and ')} are`
   return {
     kind: 'log',
-    ...placeOf(state.known, metadata, state.metric),
+    ...readPlace(state.known, metadata, state.metric),
     metadata: fieldsOrNone(metadata),
     command,
     summary,

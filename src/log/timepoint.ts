@@ -1,4 +1,4 @@
-import type { Said } from './clock.ts'
+import type { ReportedTime } from './clock.ts'
 import type { DeviceCells, ProcessCells } from './columns.ts'
 import { readDevices } from './iostat.ts'
 import { hasSections, readProcesses } from './perf.ts'
@@ -9,14 +9,14 @@ export type Row =
 
 export interface Timepoint {
   readonly rows: readonly Row[]
-  readonly said: Said
+  readonly said: ReportedTime
   /** Whether the rows show that an observer of ours wrote them. */
   readonly isOurs: boolean
   /** What is missing from it, or undefined. */
   readonly cut: string | undefined
 }
 
-const SILENT: Said = { clock: null, timestamp: undefined }
+const SILENT: ReportedTime = { clock: null, timestamp: undefined }
 
 /**
  * Reads a timepoint by what it holds: pidstat's sections, or what iostat prints. Of another metric nothing is

@@ -1,9 +1,9 @@
 import type { Entry, LogEntry } from './entry.ts'
-import { type Known, placeOf, readSummary } from './metadata.ts'
+import { type KnownOrigin, readPlace, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
 
-export type Form = 'jsonl' | 'csv' | 'logs'
+export type LogFormat = 'jsonl' | 'csv' | 'logs'
 
 /** Writes a log in another form, as its lines come. */
 export interface Transcript {
@@ -22,21 +22,21 @@ export interface Done {
   readonly foreign: string | undefined
 }
 
-export function transcribe(form: Form, known: Known): Transcript {
+export function transcribe(form: LogFormat, known: KnownOrigin): Transcript {
   const reader = readLines(known)
   const all: Counts = { logs: [], samples: 0, first: undefined }
   return {
     push: (line) => {
       if (line.trim() !== '') all.first ??= line
       const entries = counted(all, reader.push(line))
-      return form === 'logs' ? `${line}\n` : textOf(form, entries)
+      return form === 'logs' ? `${line}\n` : writeEntries(form, entries)
     },
     end: (message) => {
       const ended = counted(all, reader.end())
-      const done = doneOf(all)
+      const done = summarize(all)
       const entries = ended.map((entry) => withMessage(entry, message))
       const isWritten = form !== 'logs' && done.foreign === undefined
-      return { text: isWritten ? textOf(form, entries) : '', done }
+      return { text: isWritten ? writeEntries(form, entries) : '', done }
     },
   }
 }
@@ -55,24 +55,28 @@ function counted(all: Counts, entries: readonly Entry[]): readonly Entry[] {
   return entries
 }
 
-function doneOf({ logs, samples, first }: Counts): Done {
+function summarize({ logs, samples, first }: Counts): Done {
   const isOurs = samples > 0 || logs.some(isOfObserver)
   if (!isOurs) return { samples, cuts: [], foreign: first ?? '' }
   return { samples, cuts: logs.flatMap(({ cuts }) => [...cuts]), foreign: undefined }
 }
 
 /** What is left of a log that is gone: the summary in the container's termination message. */
-export function transcribeGone(form: Form, known: Known, message: string | null): string {
+export function transcribeGone(
+  form: LogFormat,
+  known: KnownOrigin,
+  message: string | null,
+): string {
   const summary = message === null ? [] : readSummary(message.split('\n'))
   if (summary.length === 0 || form !== 'jsonl') return ''
   const cuts = ['the log is gone: this is the summary in the termination message']
   const nothing = { metadata: {}, command: null, isAverage: false, timepoints: 0 }
-  const place = placeOf(known, undefined, null)
+  const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
   return jsonLines([{ kind: 'log', ...place, ...nothing, summary, cuts, notices }])
 }
 
-function textOf(form: Form, entries: readonly Entry[]): string {
+function writeEntries(form: LogFormat, entries: readonly Entry[]): string {
   if (entries.length === 0) return ''
   return form === 'csv' ? csvLines(entries) : jsonLines(entries)
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
-import { printable, printableJson } from '../core/printable.ts'
+import { printable, printableJson } from '../core/text/printable.ts'
 import { COLUMNS } from './columns.ts'
 import type { Entry } from './entry.ts'
 

@@ -1,11 +1,11 @@
-import { type Fields, fieldsOf } from '../core/json.ts'
+import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { editedDocument } from './edit.ts'
 import { extend } from './extend.ts'
-import { isBuiltIn, kindOf } from './kinds.ts'
+import { findKind, isBuiltIn } from './kinds.ts'
 import type { Step } from './nodes.ts'
 import { type Manifest, readManifests } from './read.ts'
-import { type Resource, resourcesOf } from './resources.ts'
-import { pathsAt, templatesOf } from './templates.ts'
+import { findResources, type ManifestResource } from './resources.ts'
+import { findTemplates, pathsAt } from './templates.ts'
 import { verify } from './verify.ts'
 
 /** A document with annotations where they travel to its pods, and what was not annotated. */
@@ -20,7 +20,7 @@ export interface Annotated {
 
 /** An object whose pods no annotation in it reaches, and what to do instead. */
 export interface PassedOver {
-  readonly resource: Resource
+  readonly resource: ManifestResource
   readonly why: string
 }
 
@@ -32,7 +32,7 @@ export interface PassedOver {
  * @throws ManifestError where the document cannot be edited without changing something else
  */
 export function annotate(manifest: Manifest, annotations: Fields, namespaces: boolean): Annotated {
-  const resources = resourcesOf(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
+  const resources = findResources(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
   const paths = resources.flatMap(annotationPaths)
   const patches = paths.map((path) => ({ path: [], extensions: [{ path, entries: annotations }] }))
   const text = paths.reduce(
@@ -54,21 +54,21 @@ function withEntries(file: string, text: string, path: readonly Step[], entries:
     .join('')
 }
 
-function annotationPaths(resource: Resource): readonly (readonly Step[])[] {
+function annotationPaths(resource: ManifestResource): readonly (readonly Step[])[] {
   const { group, kind, fields } = resource
-  const listed = kindOf(group, kind)?.annotations ?? []
+  const listed = findKind(group, kind)?.annotations ?? []
   return [
     ...listed.flatMap((path) => pathsAt(fields, path)).map((path) => [...resource.path, ...path]),
-    ...templatesOf(resource).map(({ path }) => [...path, 'metadata', 'annotations']),
+    ...findTemplates(resource).map(({ path }) => [...path, 'metadata', 'annotations']),
   ]
 }
 
 /** Why an object has nothing to write into, and what to do instead; nothing for kinds that make no pods. */
-export function whyNot({ group, kind, fields }: Resource): string | undefined {
-  const row = kindOf(group, kind)
+export function whyNot({ group, kind, fields }: ManifestResource): string | undefined {
+  const row = findKind(group, kind)
   if (row !== undefined)
     return row.instead ?? `it has no ${row.templates?.join(' or ')} with containers`
-  const isPods = !isBuiltIn(group) && fieldsOf(fields.spec) !== undefined
+  const isPods = !isBuiltIn(group) && asFields(fields.spec) !== undefined
   return isPods ? UNKNOWN : undefined
 }
 

@@ -1,18 +1,18 @@
-import { type Fields, fieldsOf, textOf } from '../core/json.ts'
 import { STATUS_KEY } from '../core/keys.ts'
+import { asFields, asText, type Fields } from '../core/kubernetes/json.ts'
 import { isShort } from '../core/status.ts'
 import type { Extension } from './extend.ts'
+import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
 import {
   collectionAt,
-  collectionOf,
-  colonEndOf,
-  endOf,
-  type Item,
+  colonEnd,
+  findCollection,
   itemAt,
+  itemEnd,
   type Step,
+  type YamlItem,
 } from './nodes.ts'
 import type { Manifest } from './read.ts'
-import { at, ManifestError, type Place } from './trouble.ts'
 
 /**
  * What gave way to an injection, by key, as it was written behind the colon: ` []` of `volumes: []`. The
@@ -21,7 +21,11 @@ import { at, ManifestError, type Place } from './trouble.ts'
 export type Before = Readonly<Record<string, string>>
 
 /** What an extension will take the place of. */
-export function beforeOf(manifest: Manifest, base: readonly Step[], extension: Extension): Before {
+export function describeBefore(
+  manifest: Manifest,
+  base: readonly Step[],
+  extension: Extension,
+): Before {
   const { path } = extension
   const shares = 'entries' in extension && SHARE in extension.entries
   const item = hollowItem(manifest, base, path) ?? (shares ? sharing(manifest, base) : undefined)
@@ -35,7 +39,7 @@ const SHARE = 'shareProcessNamespace'
 
 interface Keyed {
   readonly key: Step
-  readonly item: Item
+  readonly item: YamlItem
 }
 
 /** The first on a path that is written but holds nothing. */
@@ -47,7 +51,7 @@ function hollowItem(
   for (const [depth, key] of path.entries()) {
     const parent = collectionAt(manifest, [...base, ...path.slice(0, depth)])
     const item = parent && itemAt(manifest, parent, key)
-    const isHollow = (collectionOf(manifest, item?.value)?.items.length ?? 0) === 0
+    const isHollow = (findCollection(manifest, item?.value)?.items.length ?? 0) === 0
     if (item !== undefined && isHollow) return { key, item }
   }
   return undefined
@@ -59,15 +63,20 @@ function sharing(manifest: Manifest, base: readonly Step[]): Keyed | undefined {
   return item && { key: SHARE, item }
 }
 
-function standing(manifest: Manifest, item: Item): string {
-  return manifest.text.slice(colonEndOf(item), endOf(manifest, item))
+function standing(manifest: Manifest, item: YamlItem): string {
+  return manifest.text.slice(colonEnd(item), itemEnd(manifest, item))
 }
 
 /** The status with what gave way, now and in an earlier round. */
-export function remember(status: string, earlier: Before, now: Before, place: Place): string {
+export function remember(
+  status: string,
+  earlier: Before,
+  now: Before,
+  place: ManifestPosition,
+): string {
   const before = { ...now, ...earlier }
   if (Object.keys(before).length === 0) return status
-  const remembered = JSON.stringify({ ...fieldsOf(JSON.parse(status)), before })
+  const remembered = JSON.stringify({ ...asFields(JSON.parse(status)), before })
   if (isShort(remembered)) return remembered
   const keys = Object.keys(before).join(', ')
   throw new ManifestError(
@@ -76,11 +85,11 @@ export function remember(status: string, earlier: Before, now: Before, place: Pl
 }
 
 /** The status annotation of a template, read. */
-export function statusOf(template: Fields): Fields | undefined {
-  const metadata = fieldsOf(template.metadata)
-  const written = textOf(fieldsOf(metadata?.annotations)?.[STATUS_KEY])
+export function readTemplateStatus(template: Fields): Fields | undefined {
+  const metadata = asFields(template.metadata)
+  const written = asText(asFields(metadata?.annotations)?.[STATUS_KEY])
   try {
-    return written === undefined ? undefined : fieldsOf(JSON.parse(written))
+    return written === undefined ? undefined : asFields(JSON.parse(written))
   } catch {
     return undefined
   }
@@ -88,10 +97,10 @@ export function statusOf(template: Fields): Fields | undefined {
 
 /** What the status of a template remembers. */
 export function rememberedIn(template: Fields): Before {
-  const before = fieldsOf(statusOf(template)?.before) ?? {}
+  const before = asFields(readTemplateStatus(template)?.before) ?? {}
   return Object.fromEntries(
     Object.entries(before).filter(
-      (entry): entry is [string, string] => textOf(entry[1]) !== undefined,
+      (entry): entry is [string, string] => asText(entry[1]) !== undefined,
     ),
   )
 }

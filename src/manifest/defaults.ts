@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, fieldsOrNone } from '../core/json.ts'
+import { asFields, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 
 /**
  * The spec of a pod with its requests filled from its limits, as the apiserver fills them before a webhook sees the pod: without that, a
@@ -20,9 +20,9 @@ function filled(key: string, containers: unknown): Fields {
 }
 
 function withRequests(container: unknown): unknown {
-  const fields = fieldsOf(container)
-  const resources = fieldsOf(fields?.resources)
-  const limits = fieldsOf(resources?.limits)
+  const fields = asFields(container)
+  const resources = asFields(fields?.resources)
+  const limits = asFields(resources?.limits)
   if (limits === undefined) return container
   const requests = { ...limits, ...fieldsOrNone(resources?.requests) }
   return { ...fields, resources: { ...resources, requests } }

@@ -1,24 +1,24 @@
 import { isScalar } from 'yaml'
-import type { Fields } from '../core/json.ts'
+import type { Fields } from '../core/kubernetes/json.ts'
 import type { Edit } from './edit.ts'
+import { at, ManifestError } from './manifest-error.ts'
 import {
-  type Collection,
   collectionAt,
-  colonEndOf,
-  endOf,
+  colonEnd,
   endsOpen,
-  type Item,
-  indentOf,
   isFlow,
   itemAt,
+  itemEnd,
+  itemStart,
   lineEnd,
+  measureIndent,
   type Step,
-  startOf,
+  type YamlCollection,
+  type YamlItem,
 } from './nodes.ts'
 import type { Manifest } from './read.ts'
 import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './render.ts'
-import { indentBefore, styleOf } from './style.ts'
-import { at, ManifestError } from './trouble.ts'
+import { detectStyle, indentBefore } from './style.ts'
 
 /** What is to be in a document: entries of a map, or items at the end of a list. */
 export type Extension =
@@ -52,12 +52,12 @@ export function extend(
 function into(
   manifest: Manifest,
   base: readonly Step[],
-  collection: Collection,
+  collection: YamlCollection,
   missing: readonly Step[],
   value: Fields | readonly unknown[],
 ): readonly Edit[] {
   const sample = collectionAt(manifest, [...base, 'spec'])
-  const context = { manifest, collection, style: styleOf(manifest, collection, sample) }
+  const context = { manifest, collection, style: detectStyle(manifest, collection, sample) }
   const [key, ...inner] = missing
   if (key !== undefined) {
     return [
@@ -75,19 +75,19 @@ function into(
 }
 
 /** What is there already keeps its quotes. */
-function isThere({ manifest, collection }: Context, key: string, value: unknown): boolean {
+function isThere({ manifest, collection }: ExtendContext, key: string, value: unknown): boolean {
   const item = itemAt(manifest, collection, key)
   return isScalar(item?.value) && item.value.value === value
 }
 
-interface Context {
+interface ExtendContext {
   readonly manifest: Manifest
-  readonly collection: Collection
+  readonly collection: YamlCollection
   readonly style: Style
 }
 
 /** Sets a key: in its place where it is there, before `spec` for metadata, else last. */
-function put(context: Context, key: string, value: unknown): Edit {
+function put(context: ExtendContext, key: string, value: unknown): Edit {
   const { manifest, collection } = context
   const item = itemAt(manifest, collection, key)
   if (item !== undefined) return replace(context, item, value)
@@ -96,21 +96,21 @@ function put(context: Context, key: string, value: unknown): Edit {
 }
 
 /** Behind a colon that nothing stood behind, or in JSON close to it. */
-function spaceOf({ form }: Style): string {
+function spacing({ form }: Style): string {
   return form === 'json' ? '' : ' '
 }
 
 /** What stands between the colon and the end of the value gives way. */
-function replace({ manifest, style }: Context, item: Item, value: unknown): Edit {
-  const [start, end] = [colonEndOf(item), endOf(manifest, item)]
+function replace({ manifest, style }: ExtendContext, item: YamlItem, value: unknown): Edit {
+  const [start, end] = [colonEnd(item), itemEnd(manifest, item)]
   const depth = start
   if (style.form !== 'block' || typeof value !== 'object') {
     const blanks = /^[ \t]*/.exec(manifest.text.slice(start, end))?.[0]
-    return { start, end, text: `${blanks || spaceOf(style)}${inlineText(value, style)}`, depth }
+    return { start, end, text: `${blanks || spacing(style)}${inlineText(value, style)}`, depth }
   }
   // A comment behind what gives way stays on its line.
   const rest = manifest.text.slice(end, lineEnd(manifest.text, end))
-  const lines = nested(value, style, indentOf(item.collection))
+  const lines = nested(value, style, measureIndent(item.collection))
   return { start, end: end + rest.length, text: [rest, ...lines].join(style.eol), depth }
 }
 
@@ -120,19 +120,19 @@ function nested(value: unknown, style: Style, indent: number): readonly string[]
   return blockLines(value, style).map((line) => `${' '.repeat(deeper)}${line}`)
 }
 
-function append(context: Context, key: string | undefined, value: unknown): Edit {
+function append(context: ExtendContext, key: string | undefined, value: unknown): Edit {
   const { manifest, collection, style } = context
   const { text } = manifest
   const last = { collection, index: collection.items.length - 1 }
-  const end = endOf(manifest, last)
+  const end = itemEnd(manifest, last)
   if (!isFlow(collection)) {
     const start = lineEnd(text, end)
     if (start === text.length && endsOpen(manifest, last))
       throw new ManifestError(at(manifest, OPEN))
     const lines = itemLines(key, value, style).map(
-      (line) => ' '.repeat(indentOf(collection)) + line,
+      (line) => ' '.repeat(measureIndent(collection)) + line,
     )
-    return { start, end: start, text: ['', ...lines].join(style.eol), depth: startOf(last) }
+    return { start, end: start, text: ['', ...lines].join(style.eol), depth: itemStart(last) }
   }
   const indent = indentBefore(text, last)
   const gap = indent === undefined ? ' ' : `${style.eol}${indent}`
@@ -161,18 +161,18 @@ function flowItem(
 }
 
 function insertBefore(
-  { manifest, collection, style }: Context,
-  item: Item,
+  { manifest, collection, style }: ExtendContext,
+  item: YamlItem,
   key: string,
   value: unknown,
 ): Edit {
-  const start = startOf(item)
+  const start = itemStart(item)
   const indent = indentBefore(manifest.text, item)
   if (isFlow(collection)) {
     const gap = indent === undefined ? ' ' : `${style.eol}${indent}`
     return { start, end: start, text: `${flowItem(key, value, style, indent)},${gap}`, depth: 0 }
   }
-  const column = ' '.repeat(indentOf(collection))
+  const column = ' '.repeat(measureIndent(collection))
   const lines = itemLines(key, value, style).map((line, index) =>
     index === 0 ? line : column + line,
   )

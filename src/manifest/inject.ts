@@ -1,33 +1,33 @@
-import type { PodAnswer } from '../core/answer.ts'
 import type { Decision } from '../core/decision.ts'
 import { STATUS_KEY } from '../core/keys.ts'
 import type { Review } from '../core/review.ts'
-import { type Before, beforeOf, remember, rememberedIn } from './before.ts'
+import type { PodReview } from '../core/review-pod.ts'
+import { type Before, describeBefore, remember, rememberedIn } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
-import { extensionsOf } from './operations.ts'
+import { toExtensions } from './operations.ts'
 import type { Manifest } from './read.ts'
-import { type Resource, resourcesOf } from './resources.ts'
-import { reviewOf } from './static-pod.ts'
-import { type Template, templatesOf } from './templates.ts'
+import { findResources, type ManifestResource } from './resources.ts'
+import { buildReview } from './static-pod.ts'
+import { findTemplates, type Template } from './templates.ts'
 import { type Patch, verify } from './verify.ts'
 
 /** What became of a pod template. */
-export interface Outcome {
-  readonly resource: Resource
+export interface TemplateOutcome {
+  readonly resource: ManifestResource
   readonly decision: Decision
 }
 
 /** A document with what was made of it. */
-export interface Injected {
+export interface InjectedManifest {
   readonly manifest: Manifest
   /** The document's own text, from the marks before it on. */
   readonly text: string
-  readonly outcomes: readonly Outcome[]
+  readonly outcomes: readonly TemplateOutcome[]
 }
 
 /** Answers the review of a template's first pod. */
-export type Answer = (review: Review) => PodAnswer
+export type Answer = (review: Review) => PodReview
 
 /**
  * Puts observers into the pod templates of a document that ask for them, as the webhook would into their pods.
@@ -36,27 +36,27 @@ export type Answer = (review: Review) => PodAnswer
  * @param namespace of objects that do not say theirs
  * @throws ManifestError where the document cannot be edited without changing something else
  */
-export function inject(manifest: Manifest, answer: Answer, namespace: string): Injected {
-  const rides = resourcesOf(manifest)
-    .flatMap(templatesOf)
-    .map((template) => rideOf(template, answer, namespace))
+export function inject(manifest: Manifest, answer: Answer, namespace: string): InjectedManifest {
+  const rides = findResources(manifest)
+    .flatMap(findTemplates)
+    .map((template) => injectTemplate(template, answer, namespace))
   const edits = rides.flatMap(({ edits }) => edits)
   const text = editedDocument(manifest, edits)
   if (edits.length > 0) verify(manifest, text, rides)
   return { manifest, text, outcomes: rides }
 }
 
-interface Ride extends Outcome, Patch {
+interface TemplateInjection extends TemplateOutcome, Patch {
   readonly edits: readonly Edit[]
 }
 
-function rideOf(template: Template, answer: Answer, namespace: string): Ride {
+function injectTemplate(template: Template, answer: Answer, namespace: string): TemplateInjection {
   const { resource, path } = template
-  const review = reviewOf(template, resource.namespace || namespace)
+  const review = buildReview(template, resource.namespace || namespace)
   const { decision, operations, fault } = answer(review)
   if (fault !== undefined) throw fault
   const isWritten = decision.outcome === 'injected' || decision.outcome === 'restored'
-  const extensions = isWritten ? withMemory(template, extensionsOf(operations)) : []
+  const extensions = isWritten ? withMemory(template, toExtensions(operations)) : []
   const edits = extensions.flatMap((extension) => extend(resource.manifest, path, extension))
   return { resource, decision, path, extensions, edits }
 }
@@ -66,7 +66,7 @@ function withMemory(template: Template, extensions: readonly Extension[]): reado
   const { resource, path, fields } = template
   const now: Before = Object.assign(
     {},
-    ...extensions.map((extension) => beforeOf(resource.manifest, path, extension)),
+    ...extensions.map((extension) => describeBefore(resource.manifest, path, extension)),
   )
   return extensions.map((extension) => {
     const status = 'entries' in extension ? extension.entries[STATUS_KEY] : undefined

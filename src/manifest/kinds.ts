@@ -116,7 +116,7 @@ const KINDS: readonly Kind[] = [
 const BY_NAME = new Map(KINDS.map((row) => [`${row.group}/${row.kind}`, row]))
 
 /** The row of a kind; nothing for one that is not listed. */
-export function kindOf(group: string, kind: string): Kind | undefined {
+export function findKind(group: string, kind: string): Kind | undefined {
   return BY_NAME.get(`${group}/${kind}`)
 }
 

@@ -14,27 +14,31 @@ import type { Manifest } from './read.ts'
 /** A key of a map, or a place in a list. */
 export type Step = string | number
 
-export type Collection = YAMLMap.Parsed | YAMLSeq.Parsed
+export type YamlCollection = YAMLMap.Parsed | YAMLSeq.Parsed
 
 /** An item of a collection: of a map a key with its value. */
-export interface Item {
-  readonly collection: Collection
+export interface YamlItem {
+  readonly collection: YamlCollection
   readonly index: number
   /** What it holds: an alias where one is written; undefined where nothing is. */
   readonly value: Node | undefined
 }
 
 /** The map or list that a node is, an alias followed; undefined for anything else. */
-export function collectionOf(manifest: Manifest, node: unknown): Collection | undefined {
+export function findCollection(manifest: Manifest, node: unknown): YamlCollection | undefined {
   const target = isAlias(node) ? node.resolve(manifest.node) : node
-  return isMap(target) || isSeq(target) ? (target as Collection) : undefined
+  return isMap(target) || isSeq(target) ? (target as YamlCollection) : undefined
 }
 
 /** The item at a step, in the map itself or in one that it merges. */
-export function itemAt(manifest: Manifest, collection: Collection, step: Step): Item | undefined {
+export function itemAt(
+  manifest: Manifest,
+  collection: YamlCollection,
+  step: Step,
+): YamlItem | undefined {
   const index = isSeq(collection)
     ? Number(step)
-    : collection.items.findIndex(({ key }) => keyOf(key) === step)
+    : collection.items.findIndex(({ key }) => readKey(key) === step)
   const item = collection.items[index]
   if (item !== undefined) {
     return { collection, index, value: ((isPair(item) ? item.value : item) ?? undefined) as Node }
@@ -42,45 +46,48 @@ export function itemAt(manifest: Manifest, collection: Collection, step: Step): 
   return isMap(collection) ? mergedItem(manifest, collection, step) : undefined
 }
 
-function mergedItem(manifest: Manifest, map: YAMLMap.Parsed, step: Step): Item | undefined {
-  const merged = map.items.find(({ key }) => keyOf(key) === '<<')?.value
+function mergedItem(manifest: Manifest, map: YAMLMap.Parsed, step: Step): YamlItem | undefined {
+  const merged = map.items.find(({ key }) => readKey(key) === '<<')?.value
   const sources = isSeq(merged) ? merged.items : [merged]
   for (const source of sources) {
-    const collection = collectionOf(manifest, source)
+    const collection = findCollection(manifest, source)
     const item = collection && itemAt(manifest, collection, step)
     if (item !== undefined) return item
   }
   return undefined
 }
 
-function keyOf(key: unknown): unknown {
+function readKey(key: unknown): unknown {
   return isScalar(key) ? (typeof key.value === 'symbol' ? key.source : key.value) : undefined
 }
 
 /** The collection at a path from the root; undefined where a step leads nowhere. */
-export function collectionAt(manifest: Manifest, path: readonly Step[]): Collection | undefined {
-  let here = collectionOf(manifest, manifest.node.contents)
+export function collectionAt(
+  manifest: Manifest,
+  path: readonly Step[],
+): YamlCollection | undefined {
+  let here = findCollection(manifest, manifest.node.contents)
   for (const step of path) {
     const item = here && itemAt(manifest, here, step)
-    here = collectionOf(manifest, item?.value)
+    here = findCollection(manifest, item?.value)
   }
   return here
 }
 
 /** Whether a collection is written in braces or brackets. */
-export function isFlow(collection: Collection): boolean {
+export function isFlow(collection: YamlCollection): boolean {
   return collection.srcToken?.type === 'flow-collection'
 }
 
 /** The column of a block collection's keys or dashes. */
-export function indentOf({ srcToken }: Collection): number {
+export function measureIndent({ srcToken }: YamlCollection): number {
   return srcToken !== undefined && 'indent' in srcToken ? srcToken.indent : 0
 }
 
 type ItemToken = CST.CollectionItem
 
 /** The source of an item. Those of comments alone are no items; neither is what follows a last comma. */
-function tokenOf({ collection, index }: Pick<Item, 'collection' | 'index'>): ItemToken {
+function findToken({ collection, index }: Pick<YamlItem, 'collection' | 'index'>): ItemToken {
   const { srcToken } = collection
   const all: readonly ItemToken[] =
     srcToken !== undefined && 'items' in srcToken ? srcToken.items : []
@@ -98,38 +105,38 @@ function tokenOf({ collection, index }: Pick<Item, 'collection' | 'index'>): Ite
 const PROPERTIES = ['seq-item-ind', 'explicit-key-ind', 'map-value-ind', 'anchor', 'tag']
 
 /** Where an item begins: at its dash, its key, or an anchor or tag before that. */
-export function startOf(item: Pick<Item, 'collection' | 'index'>): number {
-  const { start, key, sep, value } = tokenOf(item)
+export function itemStart(item: Pick<YamlItem, 'collection' | 'index'>): number {
+  const { start, key, sep, value } = findToken(item)
   const property = start.find(({ type }) => PROPERTIES.includes(type))
   return property?.offset ?? key?.offset ?? value?.offset ?? sep?.[0]?.offset ?? 0
 }
 
 /** Where the colon after a key ends. */
-export function colonEndOf(item: Pick<Item, 'collection' | 'index'>): number {
-  const colon = tokenOf(item).sep?.find(({ type }) => type === 'map-value-ind')
+export function colonEnd(item: Pick<YamlItem, 'collection' | 'index'>): number {
+  const colon = findToken(item).sep?.find(({ type }) => type === 'map-value-ind')
   if (colon === undefined) throw new Error('a key without a colon')
   return colon.offset + 1
 }
 
 /** Where an item's content ends, without the comments and blank lines that follow. */
-export function endOf(manifest: Manifest, item: Pick<Item, 'collection' | 'index'>): number {
-  const { start, key, sep = [], value } = tokenOf(item)
+export function itemEnd(manifest: Manifest, item: Pick<YamlItem, 'collection' | 'index'>): number {
+  const { start, key, sep = [], value } = findToken(item)
   if (value != null) return valueEnd(manifest, collectionItem(item))
   const last = [...start, ...sep].filter(({ type }) => PROPERTIES.includes(type)).at(-1)
   const after = last === undefined ? 0 : last.offset + last.source.length
   return Math.max(after, key == null ? 0 : key.offset + ('source' in key ? key.source.length : 0))
 }
 
-function collectionItem({ collection, index }: Pick<Item, 'collection' | 'index'>): Node {
+function collectionItem({ collection, index }: Pick<YamlItem, 'collection' | 'index'>): Node {
   const item = collection.items[index]
   return (isPair(item) ? item.value : item) as Node
 }
 
 function valueEnd(manifest: Manifest, node: Node): number {
-  if ((isMap(node) || isSeq(node)) && !isFlow(node as Collection)) {
-    const collection = node as Collection
+  if ((isMap(node) || isSeq(node)) && !isFlow(node as YamlCollection)) {
+    const collection = node as YamlCollection
     const last = collection.items.length - 1
-    if (last >= 0) return endOf(manifest, { collection, index: last })
+    if (last >= 0) return itemEnd(manifest, { collection, index: last })
   }
   const end = node.range?.[1] ?? 0
   const isBlockScalar = isScalar(node) && node.srcToken?.type === 'block-scalar'
@@ -137,10 +144,13 @@ function valueEnd(manifest: Manifest, node: Node): number {
 }
 
 /** Whether an item ends with a block of text that has no line break behind it. */
-export function endsOpen(manifest: Manifest, item: Pick<Item, 'collection' | 'index'>): boolean {
+export function endsOpen(
+  manifest: Manifest,
+  item: Pick<YamlItem, 'collection' | 'index'>,
+): boolean {
   const node = collectionItem(item)
   if (isMap(node) || isSeq(node)) {
-    const collection = node as Collection
+    const collection = node as YamlCollection
     const index = collection.items.length - 1
     return !isFlow(collection) && index >= 0 && endsOpen(manifest, { collection, index })
   }

@@ -1,21 +1,21 @@
-import { type Fields, listOrNone } from '../core/json.ts'
+import { type Fields, listOrNone } from '../core/kubernetes/json.ts'
 import type { Operation } from '../core/patch.ts'
 import type { Extension } from './extend.ts'
 import type { Step } from './nodes.ts'
 
 /** The operations of a patch as what they extend: all items of one list together. */
-export function extensionsOf(operations: readonly Operation[]): readonly Extension[] {
+export function toExtensions(operations: readonly Operation[]): readonly Extension[] {
   const extensions = new Map<string, Extension>()
   for (const operation of operations) {
     if (operation.op !== 'add') throw new Error(`a patch with ${operation.op}`)
-    const extension = extensionOf(stepsOf(operation.path), operation.value)
+    const extension = toExtension(parsePointer(operation.path), operation.value)
     const key = extension.path.join('/')
     extensions.set(key, joined(extensions.get(key), extension))
   }
   return [...extensions.values()]
 }
 
-function extensionOf(steps: readonly Step[], value: unknown): Extension {
+function toExtension(steps: readonly Step[], value: unknown): Extension {
   const [parent, last = ''] = [steps.slice(0, -1), steps.at(-1)]
   if (last === '-') return { path: parent, items: [value] }
   if (Array.isArray(value)) return { path: steps, items: listOrNone(value) }
@@ -34,7 +34,7 @@ function joined(first: Extension | undefined, second: Extension): Extension {
 }
 
 /** The steps of an RFC 6901 pointer. */
-function stepsOf(pointer: string): readonly Step[] {
+function parsePointer(pointer: string): readonly Step[] {
   return pointer
     .split('/')
     .slice(1)

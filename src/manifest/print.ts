@@ -1,12 +1,12 @@
 import { Document, visit } from 'yaml'
-import { type Fields, fieldsOf } from '../core/json.ts'
-import { printableBlock, printableJson, printableYamlText } from '../core/printable.ts'
+import { asFields, type Fields } from '../core/kubernetes/json.ts'
+import { printableBlock, printableJson, printableYamlText } from '../core/text/printable.ts'
 import { type Manifest, readManifests } from './read.ts'
-import { type Resource, resourcesOf } from './resources.ts'
+import { findResources, type ManifestResource } from './resources.ts'
 import { valueAt } from './templates.ts'
 
 /** How documents are printed; without one of these, as they came. */
-export type Form = 'yaml' | 'json'
+export type ManifestFormat = 'yaml' | 'json'
 
 /** A document with the text that it has now. */
 export interface Printed {
@@ -20,12 +20,12 @@ export interface Printed {
  * @param form `json`: one object, or a List of several. `yaml`: what came as JSON is written anew, and YAML
  * stays as it is. Without: everything stays as it is, byte for byte
  */
-export function printed(documents: readonly Printed[], form: Form | undefined): string {
-  if (form === 'json') return jsonOf(documents.flatMap(valuesOf))
+export function printed(documents: readonly Printed[], form: ManifestFormat | undefined): string {
+  if (form === 'json') return printJson(documents.flatMap(readValues))
   return documents.reduce((text, document, index) => {
     const isNext = documents[index - 1]?.manifest.end === document.manifest.start
     const isSameFile = documents[index - 1]?.manifest.text === document.manifest.text
-    const one = form === 'yaml' && isJson(document.manifest) ? yamlOf(document) : document.text
+    const one = form === 'yaml' && isJson(document.manifest) ? printYaml(document) : document.text
     return isNext && isSameFile ? text + one : text + gap(text, document) + one
   }, '')
 }
@@ -41,8 +41,8 @@ function gap(before: string, { manifest }: Printed): string {
   return manifest.node.directives.docStart === true ? end : `${end}---\n`
 }
 
-function yamlOf(document: Printed): string {
-  return valuesOf(document).map(cleanYaml).join('---\n')
+function printYaml(document: Printed): string {
+  return readValues(document).map(cleanYaml).join('---\n')
 }
 
 /** A value as YAML of its own: nothing that is shared is an anchor, and every character is printable. */
@@ -64,12 +64,12 @@ const STYLE = {
   doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
 } as const
 
-function valuesOf({ manifest, text }: Printed): readonly unknown[] {
+function readValues({ manifest, text }: Printed): readonly unknown[] {
   const [now] = readManifests(manifest.file, text)
   return now?.value == null ? [] : [now.value]
 }
 
-function jsonOf(values: readonly unknown[]): string {
+function printJson(values: readonly unknown[]): string {
   const [only] = values
   const value = values.length === 1 ? only : { apiVersion: 'v1', kind: 'List', items: values }
   return `${printableJson(value, 2)}\n`
@@ -86,16 +86,16 @@ export function included(
 ): readonly Printed[] {
   return documents.flatMap((document) => {
     const { manifest } = document
-    const resources = resourcesOf(manifest)
+    const resources = findResources(manifest)
     const chosen = resources.filter(({ kind }) => kinds.has(kind.toLowerCase()))
     const isRoot = chosen.some(({ path }) => path.length === 0)
-    const isList = kinds.has(String(fieldsOf(manifest.value)?.kind).toLowerCase())
+    const isList = kinds.has(String(asFields(manifest.value)?.kind).toLowerCase())
     if (isRoot || isList) return [document]
-    return chosen.flatMap((resource) => itemOf(document, resource))
+    return chosen.flatMap((resource) => printItem(document, resource))
   })
 }
 
-function itemOf({ manifest, text }: Printed, { path }: Resource): readonly Printed[] {
+function printItem({ manifest, text }: Printed, { path }: ManifestResource): readonly Printed[] {
   const [whole] = readManifests(manifest.file, text)
   const value = valueAt(whole?.value, path) as Fields
   const own = `---\n${cleanYaml(value)}`

@@ -1,9 +1,9 @@
 import { Composer, type Document, Lexer, LineCounter, type ParsedNode, Parser } from 'yaml'
-import { firstLineOf } from '../sentence.ts'
-import { at, ManifestError, type Place } from './trouble.ts'
+import { firstErrorLine } from '../lib/error-message.ts'
+import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
 
 /** A document of a file that Kubernetes is to be given, as text and as what the text means. */
-export interface Manifest extends Place {
+export interface Manifest extends ManifestPosition {
   /** The text of the whole file: nodes know their offsets in it. */
   readonly text: string
   /** Where the document begins in the text, with the marks and comments before it, and where it ends. */
@@ -56,10 +56,10 @@ export function readManifests(file: string, text: string): readonly Manifest[] {
     const [error] = node.errors
     if (error !== undefined) {
       const where = { ...place, line: lines.linePos(error.pos[0]).line }
-      throw new ManifestError(at(where, withoutPlace(firstLineOf(error))))
+      throw new ManifestError(at(where, withoutPlace(firstErrorLine(error))))
     }
     const isJson = isJsonText(text.slice(start, end))
-    const value = meaningOf(place, node)
+    const value = readMeaning(place, node)
     return { ...place, text, start, end, node, value, lines, eol, isJson }
   })
 }
@@ -92,11 +92,11 @@ function composed(
   return [...composer.compose(tokens, false, text.length)]
 }
 
-function meaningOf(place: Place, node: Document.Parsed): unknown {
+function readMeaning(place: ManifestPosition, node: Document.Parsed): unknown {
   try {
     return node.toJS({ maxAliasCount: MOST_ALIASES })
   } catch (error) {
-    throw new ManifestError(at(place, withoutPlace(firstLineOf(error))))
+    throw new ManifestError(at(place, withoutPlace(firstErrorLine(error))))
   }
 }
 

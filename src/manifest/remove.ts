@@ -1,17 +1,17 @@
 import type { Before } from './before.ts'
 import type { Edit } from './edit.ts'
 import {
-  type Collection,
   collectionAt,
-  collectionOf,
-  colonEndOf,
-  endOf,
-  type Item,
+  colonEnd,
+  findCollection,
   isFlow,
   itemAt,
+  itemEnd,
+  itemStart,
   lineEnd,
   type Step,
-  startOf,
+  type YamlCollection,
+  type YamlItem,
 } from './nodes.ts'
 import type { Manifest } from './read.ts'
 
@@ -58,7 +58,7 @@ function removeOne({ manifest, base, before }: Document, { path, steps }: Remova
   const name = path.at(-1)
   if (collection === undefined) return { edits: [] }
   const context = { manifest, collection }
-  const indices = indicesOf(context, steps)
+  const indices = findIndices(context, steps)
   const isEmptied = indices.size === collection.items.length
   if (!isEmptied || name === undefined) return { edits: takeOut(context, indices) }
   const parent = collectionAt(manifest, [...base, ...path.slice(0, -1)])
@@ -78,36 +78,39 @@ function merged(removals: readonly Removal[], added: Removal | undefined): reado
   return [...others, { path, steps: [...(same?.steps ?? []), ...steps] }]
 }
 
-interface Context {
+interface RemoveContext {
   readonly manifest: Manifest
-  readonly collection: Collection
+  readonly collection: YamlCollection
 }
 
-function indicesOf({ manifest, collection }: Context, steps: readonly Step[]): ReadonlySet<number> {
+function findIndices(
+  { manifest, collection }: RemoveContext,
+  steps: readonly Step[],
+): ReadonlySet<number> {
   const items = steps.map((step) => itemAt(manifest, collection, step))
   return new Set(items.flatMap((item) => (item?.collection === collection ? [item.index] : [])))
 }
 
-function takeOut(context: Context, indices: ReadonlySet<number>): readonly Edit[] {
+function takeOut(context: RemoveContext, indices: ReadonlySet<number>): readonly Edit[] {
   return [...indices].map((index) => {
     const { collection } = context
     const isFirst = [...Array(index).keys()].every((before) => indices.has(before))
     const next = index + 1
     // What was put before its neighbour goes up to it, and so does what nothing stays in front of.
     if (isFirst || (isMetadata(context, index) && next < collection.items.length)) {
-      return cut(startOf({ collection, index }), startOf({ collection, index: next }))
+      return cut(itemStart({ collection, index }), itemStart({ collection, index: next }))
     }
     return cut(endAt(context, index - 1), endAt(context, index))
   })
 }
 
-function isMetadata({ manifest, collection }: Context, index: number): boolean {
+function isMetadata({ manifest, collection }: RemoveContext, index: number): boolean {
   return itemAt(manifest, collection, 'metadata')?.index === index
 }
 
 /** Where what belongs to an item ends: with its line, where it has lines of its own. */
-function endAt({ manifest, collection }: Context, index: number): number {
-  const end = endOf(manifest, { collection, index })
+function endAt({ manifest, collection }: RemoveContext, index: number): number {
+  const end = itemEnd(manifest, { collection, index })
   return isFlow(collection) ? end : lineEnd(manifest.text, end)
 }
 
@@ -116,9 +119,9 @@ function cut(start: number, end: number): Edit {
 }
 
 /** Puts back behind a colon what stood there. */
-export function restore(manifest: Manifest, item: Item, text: string): Edit {
-  const [start, end] = [colonEndOf(item), endOf(manifest, item)]
-  const value = collectionOf(manifest, item.value)
+export function restore(manifest: Manifest, item: YamlItem, text: string): Edit {
+  const [start, end] = [colonEnd(item), itemEnd(manifest, item)]
+  const value = findCollection(manifest, item.value)
   if (value === undefined || isFlow(value)) return { start, end, text, depth: 0 }
   // A comment on the key's line stays there.
   const line = lineEnd(manifest.text, start)

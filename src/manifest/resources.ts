@@ -1,12 +1,12 @@
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
+import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import type { ManifestPosition } from './manifest-error.ts'
 import type { Step } from './nodes.ts'
 import type { Manifest } from './read.ts'
-import type { Place } from './trouble.ts'
 
 /** An object of Kubernetes's in a manifest: its root, or an item where the root is a list. */
-export interface Resource {
+export interface ManifestResource {
   readonly manifest: Manifest
-  readonly place: Place
+  readonly place: ManifestPosition
   readonly path: readonly Step[]
   readonly fields: Fields
   readonly group: string
@@ -17,7 +17,7 @@ export interface Resource {
 }
 
 /** The objects of a manifest. What has no kind, as the values of a chart, is none. */
-export function resourcesOf(manifest: Manifest): readonly Resource[] {
+export function findResources(manifest: Manifest): readonly ManifestResource[] {
   return resourcesAt(manifest, [], manifest.value)
 }
 
@@ -25,9 +25,9 @@ function resourcesAt(
   manifest: Manifest,
   path: readonly Step[],
   value: unknown,
-): readonly Resource[] {
-  const fields = fieldsOf(value)
-  const kind = textOf(fields?.kind)
+): readonly ManifestResource[] {
+  const fields = asFields(value)
+  const kind = asText(fields?.kind)
   if (fields === undefined || kind === undefined) return []
   if (kind.endsWith('List') && Array.isArray(fields.items)) {
     return listOrNone(fields.items).flatMap((item, index) => {
@@ -35,22 +35,22 @@ function resourcesAt(
     })
   }
   const metadata = fieldsOrNone(fields.metadata)
-  const [group = '', version] = (textOf(fields.apiVersion) ?? '').split('/')
+  const [group = '', version] = (asText(fields.apiVersion) ?? '').split('/')
   return [
     {
       manifest,
-      place: placeOf(manifest, path),
+      place: locate(manifest, path),
       path,
       fields,
       group: version === undefined ? '' : group,
       kind,
-      name: textOf(metadata.name) ?? '',
-      namespace: textOf(metadata.namespace) ?? '',
+      name: asText(metadata.name) ?? '',
+      namespace: asText(metadata.namespace) ?? '',
     },
   ]
 }
 
-function placeOf(manifest: Manifest, path: readonly Step[]): Place {
+function locate(manifest: Manifest, path: readonly Step[]): ManifestPosition {
   const node = manifest.node.getIn(path, true)
   const start = (node as { range?: readonly number[] } | undefined)?.range?.[0]
   const line = start === undefined ? manifest.line : manifest.lines.linePos(start).line

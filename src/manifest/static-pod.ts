@@ -1,9 +1,9 @@
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../core/json.ts'
+import { UNKNOWN_BODY } from '../core/body-scan.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
+import { asFields, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import type { Review } from '../core/review.ts'
-import { UNKNOWN_SOURCE } from '../core/source.ts'
 import { withDefaults } from './defaults.ts'
-import { madeOf } from './makers.ts'
+import { describePods } from './pod-owners.ts'
 import type { Template } from './templates.ts'
 
 /**
@@ -11,10 +11,10 @@ import type { Template } from './templates.ts'
  *
  * @param namespace where the pod will be
  */
-export function reviewOf(template: Template, namespace: string): Review {
-  const object = podOf(template)
+export function buildReview(template: Template, namespace: string): Review {
+  const object = buildPod(template)
   return {
-    source: UNKNOWN_SOURCE,
+    source: UNKNOWN_BODY,
     uid: uidBeside(fieldsOrNone(object.spec).volumes),
     operation: 'CREATE',
     subResource: '',
@@ -26,17 +26,17 @@ export function reviewOf(template: Template, namespace: string): Review {
   }
 }
 
-function podOf(template: Template): Fields {
+function buildPod(template: Template): Fields {
   const { fields } = template
   const metadata = fieldsOrNone(fields.metadata)
-  const { owner, restartPolicy, isIndexed, labels } = madeOf(template)
+  const { owner, restartPolicy, isIndexed, labels } = describePods(template)
   const index = isIndexed ? { [COMPLETION_INDEX_KEY]: '0' } : {}
   const references = owner && { ownerReferences: [{ ...owner, controller: true }] }
   return {
     metadata: {
       ...metadata,
-      annotations: annotationsOf(metadata.annotations, index),
-      labels: { ...fieldsOf(metadata.labels), ...labels },
+      annotations: mergeAnnotations(metadata.annotations, index),
+      labels: { ...asFields(metadata.labels), ...labels },
       ...references,
     },
     spec: withDefaults({ ...fieldsOrNone(fields.spec), restartPolicy }),
@@ -44,8 +44,8 @@ function podOf(template: Template): Fields {
 }
 
 /** What is no map stays what it is, so that it is seen to be none. */
-function annotationsOf(written: unknown, added: Fields): unknown {
-  const annotations = fieldsOf(written ?? {})
+function mergeAnnotations(written: unknown, added: Fields): unknown {
+  const annotations = asFields(written ?? {})
   return annotations === undefined ? written : { ...annotations, ...added }
 }
 
@@ -54,7 +54,7 @@ function annotationsOf(written: unknown, added: Fields): unknown {
  * one wrote, and two volumes of one name are refused.
  */
 function uidBeside(volumes: unknown): string {
-  const names = new Set(listOrNone(volumes).map((volume) => fieldsOf(volume)?.name))
+  const names = new Set(listOrNone(volumes).map((volume) => asFields(volume)?.name))
   for (let round = 1; ; round += 1) {
     const uid = round === 1 ? 'static' : `static${round}`
     if (!names.has(`ridealong-no-token-${uid}`)) return uid

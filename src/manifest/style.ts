@@ -1,12 +1,12 @@
 import { isSeq } from 'yaml'
 import {
-  type Collection,
-  collectionOf,
-  type Item,
-  indentOf,
+  findCollection,
   isFlow,
   itemAt,
-  startOf,
+  itemStart,
+  measureIndent,
+  type YamlCollection,
+  type YamlItem,
 } from './nodes.ts'
 import type { Manifest } from './read.ts'
 import type { Style } from './render.ts'
@@ -16,13 +16,13 @@ import type { Style } from './render.ts'
  *
  * @param sample a map that may hold a list, from which is seen how dashes are placed
  */
-export function styleOf(
+export function detectStyle(
   manifest: Manifest,
-  collection: Collection,
-  sample: Collection | undefined,
+  collection: YamlCollection,
+  sample: YamlCollection | undefined,
 ): Style {
   const { text, node, eol, isJson } = manifest
-  const root = collectionOf(manifest, node.contents)
+  const root = findCollection(manifest, node.contents)
   return {
     form: isJson ? 'json' : isFlow(collection) ? 'flow' : 'block',
     eol,
@@ -31,18 +31,18 @@ export function styleOf(
   }
 }
 
-function indentsLists(manifest: Manifest, map: Collection): boolean {
-  const list = collectionOf(manifest, itemAt(manifest, map, 'containers')?.value)
-  return isSeq(list) && !isFlow(list) && indentOf(list) > indentOf(map)
+function indentsLists(manifest: Manifest, map: YamlCollection): boolean {
+  const list = findCollection(manifest, itemAt(manifest, map, 'containers')?.value)
+  return isSeq(list) && !isFlow(list) && measureIndent(list) > measureIndent(map)
 }
 
 /** The blanks before an item that begins a line; undefined where something else stands before it. */
 export function indentBefore(
   text: string,
-  item: Pick<Item, 'collection' | 'index'>,
+  item: Pick<YamlItem, 'collection' | 'index'>,
 ): string | undefined {
   if (item.collection.items.length === 0) return undefined
-  const start = startOf(item)
+  const start = itemStart(item)
   const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
   return /^[ \t]*$/.test(before) ? before : undefined
 }

@@ -1,20 +1,20 @@
-import { type Fields, fieldsOf, listOrNone, textOf } from '../core/json.ts'
-import { isBuiltIn, kindOf } from './kinds.ts'
+import { asFields, asText, type Fields, listOrNone } from '../core/kubernetes/json.ts'
+import { findKind, isBuiltIn } from './kinds.ts'
 import type { Step } from './nodes.ts'
-import type { Resource } from './resources.ts'
+import type { ManifestResource } from './resources.ts'
 
 /** A pod template in an object. */
 export interface Template {
-  readonly resource: Resource
+  readonly resource: ManifestResource
   /** From the root of the document. */
   readonly path: readonly Step[]
   readonly fields: Fields
 }
 
 /** The pod templates of an object: where the table of kinds says, or by their shape where it says nothing. */
-export function templatesOf(resource: Resource): readonly Template[] {
+export function findTemplates(resource: ManifestResource): readonly Template[] {
   const { group, kind, fields } = resource
-  const row = kindOf(group, kind)
+  const row = findKind(group, kind)
   const found =
     row === undefined
       ? isBuiltIn(group)
@@ -22,7 +22,7 @@ export function templatesOf(resource: Resource): readonly Template[] {
         : byShape(fields.spec, ['spec'])
       : (row.templates ?? []).flatMap((path) => pathsAt(fields, path))
   return found.flatMap((path) => {
-    const template = fieldsOf(valueAt(fields, path))
+    const template = asFields(valueAt(fields, path))
     if (!hasContainers(template)) return []
     return [{ resource, path: [...resource.path, ...path], fields: template }]
   })
@@ -33,14 +33,14 @@ export function pathsAt(fields: Fields, pattern: string): readonly (readonly Ste
   const steps = pattern === '' ? [] : pattern.split('.')
   return steps.reduce<readonly (readonly Step[])[]>(
     (paths, step) =>
-      paths.flatMap((path) => (step === '*' ? eachOf(fields, path) : [[...path, step]])),
+      paths.flatMap((path) => (step === '*' ? expandPath(fields, path) : [[...path, step]])),
     [[]],
   )
 }
 
-function eachOf(fields: Fields, path: readonly Step[]): readonly (readonly Step[])[] {
+function expandPath(fields: Fields, path: readonly Step[]): readonly (readonly Step[])[] {
   const value = valueAt(fields, path)
-  const keys = Array.isArray(value) ? value.keys() : Object.keys(fieldsOf(value) ?? {})
+  const keys = Array.isArray(value) ? value.keys() : Object.keys(asFields(value) ?? {})
   return [...keys].map((key) => [...path, key])
 }
 
@@ -48,14 +48,14 @@ function eachOf(fields: Fields, path: readonly Step[]): readonly (readonly Step[
 export function valueAt(value: unknown, path: readonly Step[]): unknown {
   return path.reduce<unknown>((here, step) => {
     if (Array.isArray(here)) return here[Number(step)]
-    const fields = fieldsOf(here)
+    const fields = asFields(here)
     return fields !== undefined && Object.hasOwn(fields, step) ? fields[step] : undefined
   }, value)
 }
 
 /** A core/v1 PodTemplateSpec has metadata and a spec with containers, each of which has a name, and nothing else. */
 function byShape(value: unknown, path: readonly Step[]): readonly (readonly Step[])[] {
-  const fields = fieldsOf(value)
+  const fields = asFields(value)
   const isTemplate = hasContainers(fields) && Object.keys(fields).every((key) => PARTS.has(key))
   if (isTemplate) return [path]
   const inner = Array.isArray(value) ? [...value.entries()] : Object.entries(fields ?? {})
@@ -65,9 +65,9 @@ function byShape(value: unknown, path: readonly Step[]): readonly (readonly Step
 const PARTS: ReadonlySet<string> = new Set(['metadata', 'spec'])
 
 function hasContainers(template: Fields | undefined): template is Fields {
-  const containers = listOrNone(fieldsOf(template?.spec)?.containers)
+  const containers = listOrNone(asFields(template?.spec)?.containers)
   return (
     containers.length > 0 &&
-    containers.every((container) => textOf(fieldsOf(container)?.name) !== undefined)
+    containers.every((container) => asText(asFields(container)?.name) !== undefined)
   )
 }

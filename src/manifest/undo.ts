@@ -1,12 +1,12 @@
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone, textOf } from '../core/json.ts'
 import { DEFAULT_CONTAINER_KEY, STATUS_KEY } from '../core/keys.ts'
-import { rememberedIn, statusOf } from './before.ts'
+import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { readTemplateStatus, rememberedIn } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
-import { collectionAt, endOf, itemAt } from './nodes.ts'
+import { collectionAt, itemAt, itemEnd } from './nodes.ts'
 import type { Manifest } from './read.ts'
 import { type Removal, remove, restore } from './remove.ts'
-import { resourcesOf } from './resources.ts'
-import { type Template, templatesOf } from './templates.ts'
+import { findResources } from './resources.ts'
+import { findTemplates, type Template } from './templates.ts'
 
 /**
  * Takes observers, and all that came with them, out of the pod templates of a document: what `inject` gave is
@@ -15,12 +15,12 @@ import { type Template, templatesOf } from './templates.ts'
  * @returns the document's own text
  */
 export function undo(manifest: Manifest): string {
-  const edits = resourcesOf(manifest).flatMap(templatesOf).flatMap(undoTemplate)
+  const edits = findResources(manifest).flatMap(findTemplates).flatMap(undoTemplate)
   return editedDocument(manifest, edits)
 }
 
 function undoTemplate(template: Template): readonly Edit[] {
-  const status = statusOf(template.fields)
+  const status = readTemplateStatus(template.fields)
   if (status === undefined) return []
   const { resource, path, fields } = template
   const removals = [
@@ -49,7 +49,7 @@ function containers(fields: Fields, { metrics }: Fields, key: string): Removal {
   const names = new Set(listOrNone(metrics))
   const steps = listOrNone(fieldsOrNone(fields.spec)[key]).flatMap((container, index) => {
     const { name, env } = fieldsOrNone(container)
-    const isObserver = listOrNone(env).some((one) => fieldsOf(one)?.name === 'RIDEALONG_CATALOG')
+    const isObserver = listOrNone(env).some((one) => asFields(one)?.name === 'RIDEALONG_CATALOG')
     return isObserver && names.has(name) ? [index] : []
   })
   return { path: ['spec', key], steps }
@@ -57,7 +57,7 @@ function containers(fields: Fields, { metrics }: Fields, key: string): Removal {
 
 function volumes(fields: Fields): Removal {
   const steps = listOrNone(fieldsOrNone(fields.spec).volumes).flatMap((volume, index) => {
-    return textOf(fieldsOf(volume)?.name)?.startsWith('ridealong-no-token-') ? [index] : []
+    return asText(asFields(volume)?.name)?.startsWith('ridealong-no-token-') ? [index] : []
   })
   return { path: ['spec', 'volumes'], steps }
 }
@@ -77,6 +77,6 @@ function unshare({ resource, path, fields }: Template, status: Fields): readonly
   const { shareProcessNamespace: before } = rememberedIn(fields)
   if (before !== undefined) return [restore(manifest, item, before)]
   if (status.shareProcessNamespace !== 'false') return []
-  const end = endOf(manifest, item)
+  const end = itemEnd(manifest, item)
   return [{ start: item.value?.range?.[0] ?? end, end, text: 'false', depth: 0 }]
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Fields, fieldsOrNone, listOrNone } from '../core/json.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import type { Extension } from './extend.ts'
+import { at, ManifestError } from './manifest-error.ts'
 import type { Step } from './nodes.ts'
 import { type Manifest, readManifests } from './read.ts'
-import { at, ManifestError } from './trouble.ts'
 
 /** What a document is to have, and the path from its root to where. */
 export interface Patch {
@@ -24,14 +24,14 @@ export function verify(manifest: Manifest, text: string, patches: readonly Patch
       extensions.map((one) => ({ ...one, path: [...path, ...one.path] })),
     )
     .reduce((value, extension) => extended(value, extension.path, extension), manifest.value)
-  if (isDeepStrictEqual(meaningOf(manifest, text), plain(wanted))) return
+  if (isDeepStrictEqual(parseMeaning(manifest, text), plain(wanted))) return
   const remedy = 'write out what its anchors or merge keys share'
   throw new ManifestError(
     at(manifest, `cannot be edited without changing something else: ${remedy}`),
   )
 }
 
-function meaningOf(manifest: Manifest, text: string): unknown {
+function parseMeaning(manifest: Manifest, text: string): unknown {
   try {
     const [only, ...others] = readManifests(manifest.file, text)
     return others.length > 0 ? undefined : plain(only?.value)

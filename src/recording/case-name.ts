@@ -1,4 +1,4 @@
-import { readPod } from '../core/pod.ts'
+import { readPod } from '../core/kubernetes/pod.ts'
 import type { Review } from '../core/review.ts'
 
 /** Room for what makes it unique, in a file system that allows 255 bytes. */

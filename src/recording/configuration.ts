@@ -27,7 +27,7 @@ const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
  * Makes the MutatingWebhookConfiguration of a recorder. No pod fails or waits for it for longer than a
  * second; the probe may fail, since that tells what is in the way, and concerns nobody else.
  */
-export function configurationOf({ name, url, ca, namespaces, selector, probe }: Recorder) {
+export function buildConfiguration({ name, url, ca, namespaces, selector, probe }: Recorder) {
   const caBundle = Buffer.from(ca).toString('base64')
   const shared = (path: string) => ({
     clientConfig: { url: `${url}${path}`, caBundle },

@@ -1,6 +1,6 @@
 import type { Catalog } from '../core/catalog.ts'
-import { fieldsOrNone } from '../core/json.ts'
-import { hasCommandOfCatalog } from '../core/observer-difference.ts'
+import { fieldsOrNone } from '../core/kubernetes/json.ts'
+import { hasCommandOfCatalog } from '../core/rules/observer-difference.ts'
 import { METADATA } from './redact-metadata.ts'
 import { fields, items, type Redaction, taken, values } from './redaction.ts'
 

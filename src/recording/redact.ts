@@ -1,5 +1,5 @@
 import type { Catalog } from '../core/catalog.ts'
-import { type Fields, fieldsOrNone, textOf } from '../core/json.ts'
+import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { METADATA } from './redact-metadata.ts'
 import { podRedaction } from './redact-pod.ts'
 import { eachField, fields, items, type Redaction, redacted, taken } from './redaction.ts'
@@ -7,7 +7,7 @@ import { eachField, fields, items, type Redaction, redacted, taken } from './red
 /** Controllers and nodes have names of this kind; people do not. */
 const OF_SYSTEM = /^system:/
 
-const group: Redaction = (name) => (OF_SYSTEM.test(textOf(name) ?? '') ? name : taken(name))
+const group: Redaction = (name) => (OF_SYSTEM.test(asText(name) ?? '') ? name : taken(name))
 
 const PERSON = fields({
   username: taken,
@@ -18,7 +18,7 @@ const PERSON = fields({
 
 /** Who creates a pod is nobody's business, unless it is a part of the system. */
 const userInfo: Redaction = (user) => {
-  return OF_SYSTEM.test(textOf(fieldsOrNone(user).username) ?? '') ? user : PERSON(user)
+  return OF_SYSTEM.test(asText(fieldsOrNone(user).username) ?? '') ? user : PERSON(user)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf } from '../core/json.ts'
+import { asFields, type Fields } from '../core/kubernetes/json.ts'
 
 /** What becomes of a value in a recording. What is not where a rule expects it stays as it is. */
 export type Redaction = (value: unknown) => unknown
@@ -17,8 +17,8 @@ export function fields(rules: Readonly<Record<string, Redaction>>): Redaction {
 /** Makes each value of an object anew. */
 export function eachField(make: (key: string, value: unknown) => unknown): Redaction {
   return (object) => {
-    const entries = Object.entries(fieldsOf(object) ?? {})
-    return fieldsOf(object) === undefined
+    const entries = Object.entries(asFields(object) ?? {})
+    return asFields(object) === undefined
       ? object
       : Object.fromEntries(entries.map(([key, value]) => [key, make(key, value)]))
   }
@@ -34,7 +34,7 @@ export const values: Redaction = eachField((_key, value) => taken(value))
 
 /** The object as a redaction leaves it. */
 export function redacted(object: Fields, rule: Redaction): Fields {
-  return fieldsOf(rule(object)) ?? {}
+  return asFields(rule(object)) ?? {}
 }
 
 /**

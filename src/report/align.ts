@@ -4,7 +4,7 @@
  *
  * @param starts - by log: the time of a sample, ISO 8601, and the seconds of it in its log; or null
  */
-export function offsetsOf(starts: ReadonlyMap<string, Start | null>): Map<string, number> {
+export function computeOffsets(starts: ReadonlyMap<string, Start | null>): Map<string, number> {
   const began = [...starts].map(([source, start]) => [source, beganAt(start)] as const)
   const known = began.flatMap(([, at]) => at ?? [])
   const first = known.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY)

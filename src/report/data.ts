@@ -1,15 +1,15 @@
-import { offsetsOf } from './align.ts'
+import { computeOffsets } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
-import type { Run } from './gather.ts'
+import type { CollectedRun } from './gather.ts'
 import { chooseGrid, type Grid, onGrid } from './grid.ts'
 import { groupBy } from './group-by.ts'
-import { distinct, groupsOf, ordered } from './groups.ts'
+import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
 import { MEASURES } from './measures.ts'
-import { noticesOf } from './notices.ts'
-import { marksIn, median, mostOf, plainMean } from './statistics.ts'
+import { listNotices } from './notices.ts'
+import { marksIn, maximum, median, plainMean } from './statistics.ts'
 import { type Group, SUMMARY_COLUMNS, type SummaryRow, summarise } from './summary.ts'
-import { sumOf, type Track } from './track.ts'
+import { sumTracks, type Track } from './track.ts'
 
 export type Unit = 'auto' | 'process' | 'program'
 
@@ -60,20 +60,23 @@ export interface PageData {
 const MOST_PROCESSES = 2000
 
 /** Makes of all that was read what the page shows. */
-export function pageData(run: Run, unit: Unit): PageData {
-  const offsets = offsetsOf(new Map([...run.sources].map(([name, { start }]) => [name, start])))
+export function pageData(run: CollectedRun, unit: Unit): PageData {
+  const offsets = computeOffsets(
+    new Map([...run.sources].map(([name, { start }]) => [name, start])),
+  )
   const labels = labelRanks([...run.sources.values()].map(({ place }) => place))
   const rankOf = (source: string) => labels.get(source) ?? source
   const processes = [...run.processes.values()]
-  const groups = groupsOf(run, rankOf)
+  const groups = groupTracks(run, rankOf)
   const chosen = unit === 'auto' ? autoUnit(processes) : unit
   const tracks = chosen === 'process' ? processes : groups.flatMap(merged)
   const active = [...run.devices.values()].filter(isActive)
   const all = [...processes, ...active]
-  const duration = mostOf(all.map((track) => (offsets.get(track.source) ?? 0) + lastOf(track))) ?? 0
+  const duration =
+    maximum(all.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))) ?? 0
   const context = { offsets, rankOf, duration }
-  const plots = plotsOf(ordered(tracks, rankOf), MEASURES, context)
-  const devices = plotsOf(ordered(active, rankOf), DEVICE_MEASURES, context)
+  const plots = buildPlots(ordered(tracks, rankOf), MEASURES, context)
+  const devices = buildPlots(ordered(active, rankOf), DEVICE_MEASURES, context)
   return {
     ranks: distinct([
       ...all.map(({ source }) => rankOf(source)),
@@ -84,7 +87,7 @@ export function pageData(run: Run, unit: Unit): PageData {
     samples: run.samples,
     logs: run.sources.size,
     unit: chosen,
-    notices: noticesOf(run, [plots.grid, devices.grid], groups),
+    notices: listNotices(run, [plots.grid, devices.grid], groups),
     columns: SUMMARY_COLUMNS.map(({ key, title, unit }) => ({ key, title, unit })),
     rows: summarise(groups),
     plots,
@@ -101,22 +104,22 @@ function autoUnit(processes: readonly Track[]): 'process' | 'program' {
 function merged({ tracks }: Group): readonly Track[] {
   const bySource = groupBy(tracks, ({ source }) => source)
   return [...bySource].map(([source, own]) =>
-    sumOf(own, { source, program: own[0]?.program ?? '' }),
+    sumTracks(own, { source, program: own[0]?.program ?? '' }),
   )
 }
 
-interface Context {
+interface DataContext {
   readonly offsets: ReadonlyMap<string, number>
   readonly rankOf: (source: string) => string
   readonly duration: number
 }
 
-function plotsOf(
+function buildPlots(
   tracks: readonly Track[],
   measures: Plots['measures'],
-  { offsets, rankOf, duration }: Context,
+  { offsets, rankOf, duration }: DataContext,
 ): Plots {
-  const interval = median(tracks.slice(0, 200).flatMap(gapsOf)) ?? 10
+  const interval = median(tracks.slice(0, 200).flatMap(findGaps)) ?? 10
   const grid = chooseGrid(duration, interval, tracks.length, measures.length)
   const meansOf = ({ values }: Track) => values.map(plainMean)
   const floors = measures.map(() => 1)
@@ -134,11 +137,11 @@ function plotsOf(
   return { grid, measures: measures.map(({ key, title, unit }) => ({ key, title, unit })), lines }
 }
 
-function gapsOf({ seconds }: Track): number[] {
+function findGaps({ seconds }: Track): number[] {
   return seconds.slice(1, 50).flatMap((at, index) => at - (seconds[index] ?? at) || [])
 }
 
-function lastOf({ seconds }: Track): number {
+function lastSecond({ seconds }: Track): number {
   return seconds.at(-1) ?? 0
 }
 

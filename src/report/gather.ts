@@ -1,4 +1,4 @@
-import type { DeviceSample, Place, ProcessSample } from '../log/columns.ts'
+import type { DeviceSample, ProcessSample, RowOrigin } from '../log/columns.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
@@ -6,28 +6,28 @@ import { MEASURES } from './measures.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
 /** What is known of one log. */
-export interface Source {
-  readonly place: Place
+export interface LogSource {
+  readonly place: RowOrigin
   /** What its first sample says of the time, or null. */
   start: Start | null
   log: LogEntry | undefined
 }
 
 /** All that a report is made of. */
-export interface Run {
-  readonly sources: Map<string, Source>
+export interface CollectedRun {
+  readonly sources: Map<string, LogSource>
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
   samples: number
 }
 
-export function newRun(): Run {
+export function newRun(): CollectedRun {
   return { sources: new Map(), processes: new Map(), devices: new Map(), samples: 0 }
 }
 
 /** Adds a line of collected data. Threads are in their processes' numbers already. */
-export function addEntry(run: Run, entry: Entry): void {
-  const source = sourceOf(run, entry)
+export function addEntry(run: CollectedRun, entry: Entry): void {
+  const source = findSource(run, entry)
   if (entry.kind === 'log') {
     source.log = entry
     return
@@ -38,17 +38,17 @@ export function addEntry(run: Run, entry: Entry): void {
   if (entry.kind === 'device') addDevice(run, entry)
 }
 
-function sourceOf({ sources }: Run, entry: Entry): Source {
+function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
   const { source, metric, namespace, pod, node, rank } = entry
   const known = sources.get(source ?? '')
   if (known !== undefined) return known
   const place = { source, metric, namespace, pod, node, rank }
-  const made: Source = { place, start: null, log: undefined }
+  const made: LogSource = { place, start: null, log: undefined }
   sources.set(source ?? '', made)
   return made
 }
 
-function addProcess({ processes }: Run, sample: ProcessSample): void {
+function addProcess({ processes }: CollectedRun, sample: ProcessSample): void {
   const { source, program, pid } = sample
   const place = { source: source ?? '', program: program ?? '?', pid }
   const key = JSON.stringify(place)
@@ -61,7 +61,7 @@ function addProcess({ processes }: Run, sample: ProcessSample): void {
   )
 }
 
-function addDevice({ devices }: Run, sample: DeviceSample): void {
+function addDevice({ devices }: CollectedRun, sample: DeviceSample): void {
   const { source, device } = sample
   const place = { source: source ?? '', program: device ?? '?', pid: null }
   const key = JSON.stringify(place)

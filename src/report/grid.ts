@@ -50,7 +50,7 @@ export function onGrid(
   const pairs: (number | null)[] = new Array(grid.buckets * 2).fill(NOTHING)
   let last = -1
   for (const [index, at] of track.seconds.entries()) {
-    const bucket = bucketOf(offset + at, grid)
+    const bucket = findBucket(offset + at, grid)
     if (wasAway(track, index) && bucket > last + 1) pairs[last * 2 + 2] = null
     put(pairs, bucket * 2, values[index] ?? null)
     last = bucket
@@ -60,7 +60,7 @@ export function onGrid(
   return kept.map(rounded)
 }
 
-function bucketOf(at: number, { buckets, width, isDownsampled }: Grid): number {
+function findBucket(at: number, { buckets, width, isDownsampled }: Grid): number {
   const place = isDownsampled ? Math.floor(at / width) : Math.round(at / width)
   return Math.min(Math.max(place, 0), buckets - 1)
 }
@@ -74,13 +74,13 @@ function wasAway({ seconds, intervals }: Track, index: number): boolean {
 /** Puts a value among the least and the most of a bucket, which keep the order of their coming. */
 function put(pairs: (number | null)[], at: number, value: number | null): void {
   const held = pairs.slice(at, at + 2).flatMap((one) => (one === NOTHING ? [] : (one ?? [])))
-  const kept = value === null ? held : extremesOf([...held, value])
+  const kept = value === null ? held : findExtremes([...held, value])
   pairs[at] = kept[0] ?? null
   pairs[at + 1] = kept[1] ?? NOTHING
 }
 
 /** At most two of the values, the least and the most, in the order that they are in. */
-function extremesOf(values: readonly number[]): readonly number[] {
+function findExtremes(values: readonly number[]): readonly number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   if (least === most) return [least]
   return values.indexOf(least) < values.lastIndexOf(most) ? [least, most] : [most, least]

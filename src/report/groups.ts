@@ -1,6 +1,6 @@
-import type { Run } from './gather.ts'
+import type { CollectedRun } from './gather.ts'
 import type { Group } from './summary.ts'
-import { plus, type Totals, totalsOf } from './totals.ts'
+import { plus, readTotals, type Totals } from './totals.ts'
 import type { Track } from './track.ts'
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
@@ -31,7 +31,10 @@ interface Growing {
 }
 
 /** The processes of each program on each rank, those too that only the observer's summary knows. */
-export function groupsOf(run: Run, rankOf: (source: string) => string): readonly Group[] {
+export function groupTracks(
+  run: CollectedRun,
+  rankOf: (source: string) => string,
+): readonly Group[] {
   const groups = new Map<string, Growing>()
   const group = (rank: string, program: string): Growing => {
     const key = JSON.stringify([rank, program])
@@ -42,7 +45,7 @@ export function groupsOf(run: Run, rankOf: (source: string) => string): readonly
   for (const track of run.processes.values())
     group(rankOf(track.source), track.program).tracks.push(track)
   for (const [source, { log }] of run.sources) {
-    for (const [program, totals] of totalsOf(log?.summary ?? [])) {
+    for (const [program, totals] of readTotals(log?.summary ?? [])) {
       const own = group(rankOf(source), program)
       own.totals = own.totals === undefined ? totals : plus(own.totals, totals)
     }

@@ -1,4 +1,4 @@
-import type { Place } from '../log/columns.ts'
+import type { RowOrigin } from '../log/columns.ts'
 
 /**
  * What each log's rank is called: its rank, its pod where it has none, its file where that is not known
@@ -6,29 +6,29 @@ import type { Place } from '../log/columns.ts'
  *
  * @returns the names, by log
  */
-export function labelRanks(places: readonly Place[]): Map<string, string> {
+export function labelRanks(places: readonly RowOrigin[]): Map<string, string> {
   const podsOf = new Map<string, Set<string>>()
   for (const place of places) {
-    const pods = podsOf.get(shortOf(place)) ?? new Set()
-    podsOf.set(shortOf(place), pods.add(podOf(place)))
+    const pods = podsOf.get(shortLabel(place)) ?? new Set()
+    podsOf.set(shortLabel(place), pods.add(podLabel(place)))
   }
   return new Map(
     places.map((place) => {
-      const short = shortOf(place)
+      const short = shortLabel(place)
       const isShared = (podsOf.get(short)?.size ?? 0) > 1
-      return [place.source ?? '', isShared ? `${short} (${podOf(place)})` : short]
+      return [place.source ?? '', isShared ? `${short} (${podLabel(place)})` : short]
     }),
   )
 }
 
-function shortOf({ rank, pod, source }: Place): string {
-  return rank ?? pod ?? baseOf(source ?? '')
+function shortLabel({ rank, pod, source }: RowOrigin): string {
+  return rank ?? pod ?? baseName(source ?? '')
 }
 
-function podOf({ namespace, pod, source }: Place): string {
+function podLabel({ namespace, pod, source }: RowOrigin): string {
   return pod === null ? (source ?? '') : `${namespace ?? ''}/${pod}`
 }
 
-function baseOf(source: string): string {
+function baseName(source: string): string {
   return source.slice(source.lastIndexOf('/') + 1)
 }

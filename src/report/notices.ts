@@ -1,4 +1,4 @@
-import type { Run, Source } from './gather.ts'
+import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import type { Group } from './summary.ts'
 
@@ -6,8 +6,8 @@ import type { Group } from './summary.ts'
 const NAMED = 3
 
 /** What a reader must know before the numbers, a sentence each. */
-export function noticesOf(
-  run: Run,
+export function listNotices(
+  run: CollectedRun,
   grids: readonly Grid[],
   groups: readonly Group[],
 ): readonly string[] {
@@ -24,7 +24,7 @@ export function noticesOf(
       'says no date: it begins at 0 here',
     ),
     say(unclosed, 'has no end in the collected file'),
-    ...cutsOf(sources),
+    ...listCuts(sources),
     ...toldOf(sources),
   ]
   const coarse = grids.find(({ isDownsampled }) => isDownsampled)
@@ -46,8 +46,8 @@ function unseenIn(groups: readonly Group[]): string | undefined {
 }
 
 /** Logs that are cut in the same way are said together. */
-function cutsOf(sources: readonly Source[]): (string | undefined)[] {
-  const byCut = new Map<string, Source[]>()
+function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
+  const byCut = new Map<string, LogSource[]>()
   for (const source of sources) {
     const cuts = source.log?.cuts ?? []
     const words = cuts.map((cut) => cut.replace(/^timepoint \d+ .*/, 'a timepoint is cut'))
@@ -58,20 +58,20 @@ function cutsOf(sources: readonly Source[]): (string | undefined)[] {
 }
 
 /** What is to be known of logs besides; those with the same sentence are named together. */
-function toldOf(sources: readonly Source[]): (string | undefined)[] {
-  const bySentence = new Map<string, Source[]>()
+function toldOf(sources: readonly LogSource[]): (string | undefined)[] {
+  const bySentence = new Map<string, LogSource[]>()
   for (const source of sources)
     for (const sentence of source.log?.notices ?? [])
       bySentence.set(sentence, [...(bySentence.get(sentence) ?? []), source])
   return [...bySentence].map(([sentence, told]) => `${namesOf(told)}: ${sentence}.`)
 }
 
-function say(sources: readonly Source[], what: string): string | undefined {
+function say(sources: readonly LogSource[], what: string): string | undefined {
   if (sources.length === 0) return undefined
   return `${namesOf(sources)}: ${sources.length === 1 ? '' : 'each '}${what}.`
 }
 
-function namesOf(sources: readonly Source[]): string {
+function namesOf(sources: readonly LogSource[]): string {
   const names = sources.slice(0, NAMED).map(({ place }) => place.source ?? '?')
   const more = sources.length - names.length
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '')

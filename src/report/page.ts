@@ -1,4 +1,4 @@
-import { printable } from '../core/printable.ts'
+import { printable } from '../core/text/printable.ts'
 import type { PageData } from './data.ts'
 
 /** A script or a style of the page, and the SHA-256 of its text in base64. */
@@ -20,7 +20,7 @@ export interface PageParts {
  * The page, whole in one file. Its policy lets these scripts and styles run and nothing else, and lets no
  * request leave it.
  */
-export function pageOf({ title, style, script, data, generator }: PageParts): string {
+export function renderPage({ title, style, script, data, generator }: PageParts): string {
   const policy = [
     "default-src 'none'",
     `script-src 'sha256-${script.sha256}'`,

@@ -25,7 +25,7 @@ export function standingOut(values: readonly (number | null)[], least: number): 
 }
 
 /** The mean over time: each sample weighs what it covers, or the same where that is not known. */
-export function meanOf(
+export function computeMean(
   values: readonly (number | null)[],
   intervals: readonly (number | null)[],
 ): number | null {
@@ -39,7 +39,7 @@ export function meanOf(
 }
 
 /** What rates add up to over the intervals that they cover; null where a part is not known. */
-export function totalOf(
+export function computeTotal(
   values: readonly (number | null)[],
   intervals: readonly (number | null)[],
 ): number | null {
@@ -53,7 +53,7 @@ export function totalOf(
 }
 
 /** The most of the values that are known, or null. */
-export function mostOf(values: readonly (number | null)[]): number | null {
+export function maximum(values: readonly (number | null)[]): number | null {
   let most: number | null = null
   for (const value of values) if (value !== null && (most === null || value > most)) most = value
   return most
@@ -85,5 +85,5 @@ export function marksIn<Thing>(
 
 /** The mean of the values that are known, or null. */
 export function plainMean(values: readonly (number | null)[]): number | null {
-  return meanOf(values, [])
+  return computeMean(values, [])
 }

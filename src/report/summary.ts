@@ -1,5 +1,5 @@
 import { MEASURES } from './measures.ts'
-import { marksIn, meanOf, mostOf, totalOf } from './statistics.ts'
+import { computeMean, computeTotal, marksIn, maximum } from './statistics.ts'
 import type { Totals } from './totals.ts'
 import type { Track } from './track.ts'
 
@@ -30,14 +30,14 @@ function mean(key: Key) {
   return ({ tracks }: Group) => {
     const values = tracks.flatMap((track) => track.values[place(key)] ?? [])
     const intervals = tracks.flatMap((track) => track.intervals)
-    return meanOf(values, intervals)
+    return computeMean(values, intervals)
   }
 }
 
 function total(key: Key, factor: number) {
   return ({ tracks }: Group) => {
     const totals = tracks.map(({ values, intervals }) =>
-      totalOf(values[place(key)] ?? [], intervals),
+      computeTotal(values[place(key)] ?? [], intervals),
     )
     const isKnown = totals.length > 0 && totals.every((own) => own !== null)
     return isKnown ? totals.reduce((sum: number, own) => sum + (own ?? 0), 0) * factor : null
@@ -45,7 +45,8 @@ function total(key: Key, factor: number) {
 }
 
 function most(key: Key) {
-  return ({ tracks }: Group) => mostOf(tracks.map(({ values }) => mostOf(values[place(key)] ?? [])))
+  return ({ tracks }: Group) =>
+    maximum(tracks.map(({ values }) => maximum(values[place(key)] ?? [])))
 }
 
 /** The observer's own sum, or that of the samples where its summary is missing. */

@@ -1,4 +1,4 @@
-import { type Fields, textOf } from '../core/json.ts'
+import { asText, type Fields } from '../core/kubernetes/json.ts'
 
 /** What an observer itself added up of a program: also of processes that no timepoint shows. */
 export interface Totals {
@@ -13,13 +13,13 @@ export interface Totals {
 }
 
 /** The totals by program in an observer's summary; what is no program's is left out. */
-export function totalsOf(summary: readonly Fields[]): ReadonlyMap<string, Totals> {
+export function readTotals(summary: readonly Fields[]): ReadonlyMap<string, Totals> {
   const totals = new Map<string, Totals>()
   for (const row of summary) {
-    const program = textOf(row.program)
+    const program = asText(row.program)
     if (program === undefined || typeof row.cpu_seconds !== 'number') continue
     const before = totals.get(program)
-    const own = totalOf(row)
+    const own = readTotal(row)
     totals.set(program, before === undefined ? own : plus(before, own))
   }
   return totals
@@ -27,18 +27,18 @@ export function totalsOf(summary: readonly Fields[]): ReadonlyMap<string, Totals
 
 const MIB = 1024 * 1024
 
-function totalOf(row: Fields): Totals {
+function readTotal(row: Fields): Totals {
   return {
-    processes: numberOf(row.processes) ?? 0,
-    cpuSeconds: numberOf(row.cpu_seconds) ?? 0,
-    peakMiB: (numberOf(row.peak_rss_kib) ?? 0) / 1024,
+    processes: asNumber(row.processes) ?? 0,
+    cpuSeconds: asNumber(row.cpu_seconds) ?? 0,
+    peakMiB: (asNumber(row.peak_rss_kib) ?? 0) / 1024,
     readMiB: mib(row.bytes_read),
     writtenMiB: mib(row.bytes_written),
-    unseenSeconds: numberOf(row.unaccounted_cpu_seconds) ?? 0,
+    unseenSeconds: asNumber(row.unaccounted_cpu_seconds) ?? 0,
   }
 }
 
-function numberOf(value: unknown): number | null {
+function asNumber(value: unknown): number | null {
   return typeof value === 'number' ? value : null
 }
 

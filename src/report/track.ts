@@ -34,7 +34,10 @@ export function addPoint(
  * The sum of tracks of one log, timepoint by timepoint. Where one of them could not be read the sum
  * is not known either.
  */
-export function sumOf(tracks: readonly Track[], place: Pick<Track, 'source' | 'program'>): Track {
+export function sumTracks(
+  tracks: readonly Track[],
+  place: Pick<Track, 'source' | 'program'>,
+): Track {
   const sums = new Map<number, Sum>()
   for (const track of tracks) addTo(sums, track)
   const sum = newTrack({ ...place, pid: null }, tracks[0]?.values.length ?? 0)

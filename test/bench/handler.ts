@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { answerPod } from '../../src/core/answer.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
+import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 
 /** How much a pod holds beside what was recorded. */
@@ -41,7 +41,7 @@ export async function benchHandler(path: string, print: (line: string) => void):
     const review = readBody(text)
     const answer = () => {
       const start = performance.now()
-      const { decision } = answerPod(review, settings)
+      const { decision } = reviewPod(review, settings)
       if (decision.outcome !== 'injected') throw new Error('the pod was not injected')
       return (performance.now() - start) * 1000
     }

@@ -6,8 +6,8 @@
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { answerPod } from '../../src/core/answer.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
+import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 import { Dice } from '../dice.ts'
 import { ADVERSARIES, RULES } from './adversarial.ts'
@@ -52,7 +52,7 @@ function costOf(work: () => void): number {
 function measure(origin: string, text: string): Found | undefined {
   try {
     const parseMs = costOf(() => JSON.parse(text))
-    const answerMs = costOf(() => answerPod(readBody(text), settings))
+    const answerMs = costOf(() => reviewPod(readBody(text), settings))
     return { origin, text, parseMs, answerMs }
   } catch {
     // A mutation of the envelope is no review any more.

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
-import { readRecording } from '../../src/cli/recording.ts'
-import { answererOf } from '../../src/cli/settings.ts'
+import { readRecording } from '../../src/cli/shared/recording.ts'
+import { buildReviewer } from '../../src/cli/shared/settings.ts'
 import { median } from './handler.ts'
 import { benchHostile, writeRules } from './hostile.ts'
 import { load } from './load.ts'
@@ -44,7 +44,7 @@ export async function benchServer(
   await writeKeyPair(folder, authority, { names: ['localhost'] })
   const contenders: Contender[] = []
   try {
-    const answer = await answererOf({ namespaces })
+    const answer = await buildReviewer({ namespaces })
     const { response } = answer(await readRecording(path))
     await writeFile(join(folder, 'answer.json'), JSON.stringify(response))
     contenders.push(await startFloor(folder), await startOurs(folder, namespaces))

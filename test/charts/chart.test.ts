@@ -5,13 +5,13 @@ import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { BUILT_IN, loadCatalog } from '../../src/catalog/load.ts'
 import metricSchema from '../../src/catalog/metric.schema.json' with { type: 'json' }
-import { type Fields, fieldsOf, fieldsOrNone, listOrNone } from '../../src/core/json.ts'
+import { asFields, type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { CHART, PROGRAMS, render, run, skip } from './programs.ts'
 import { EVERYTHING, LITTLE } from './values.ts'
 
 function objectsOf(manifests: string): readonly Fields[] {
   return parseAllDocuments(manifests)
-    .map((document) => fieldsOf(document.toJS()))
+    .map((document) => asFields(document.toJS()))
     .filter((object) => object !== undefined)
 }
 

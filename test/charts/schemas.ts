@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/json.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { run } from '../cluster/tools.ts'
 
 /** How kubeconform names the schema of a kind (its --schema-location); the group of v1 is v1 to it. */

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
-import { answererOf } from '../../src/cli/settings.ts'
+import { buildReviewer } from '../../src/cli/shared/settings.ts'
 import { readReview } from '../../src/core/review.ts'
 import { reviewOf, sampleOf } from '../server.ts'
 import { type Api, openApi } from './api.ts'
@@ -112,7 +112,7 @@ async function patchOfOurs(api: Api, namespace: string) {
   const { body } = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
   const review = readReview(reviewOf(body))
   if ('problem' in review) throw new Error(review.problem)
-  return (await answererOf({}))(review).operations
+  return (await buildReviewer({}))(review).operations
 }
 
 /** What a batch took: of each pod, and in all. Milliseconds. */

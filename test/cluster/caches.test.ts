@@ -2,8 +2,8 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { ARMED_LABEL, KEYS } from '../../src/core/keys.ts'
+import { INTERVALS, type Intervals } from '../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../webhook/cluster/cluster.ts'
-import { PACE, type Pace } from '../../webhook/cluster/pace.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { addedNames, capturedLog, podOf, post, reviewOf, startApp } from '../server.ts'
 import { until } from '../until.ts'
@@ -50,7 +50,7 @@ async function isArmed(name: string): Promise<boolean> {
 }
 
 /** A replica of the webhook that watches the cluster, behind a network that can fail. */
-async function startReplica(t: Test, pace: Partial<Pace> = {}, isReady = true) {
+async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = true) {
   const access = await clusterToWatch(undefined)
   const relay = await startRelay(t, Number(new URL(access.server).port))
   const { log, lines } = capturedLog()
@@ -59,7 +59,7 @@ async function startReplica(t: Test, pace: Partial<Pace> = {}, isReady = true) {
     excludedNamespaces: new Set(['kube-system']),
     registry: new Registry(),
     log,
-    pace: { ...PACE, pauseMs: 50, longestPauseMs: 200, lookupMs: 5000, ...pace },
+    pace: { ...INTERVALS, pauseMs: 50, longestPauseMs: 200, lookupMs: 5000, ...pace },
   })
   t.teardown(() => cluster.stop())
   const app = await startApp(t, { namespaces: cluster })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { fieldsOrNone, textOf } from '../../src/core/json.ts'
+import { asText, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
 import { readNamespaceFile } from '../../webhook/namespaces.ts'
 import type { Api } from './api.ts'
 import { createNamespace, runningCluster } from './running.ts'
@@ -105,8 +105,8 @@ async function tryIn(api: Api, namespace: string, pod: Pod) {
   return {
     isAccepted,
     message: isAccepted ? '' : `${status} ${body.message}`,
-    outcome: textOf(said.reason ?? said.outcome) ?? 'untold',
-    qos: textOf(body.status?.qosClass),
+    outcome: asText(said.reason ?? said.outcome) ?? 'untold',
+    qos: asText(body.status?.qosClass),
   }
 }
 

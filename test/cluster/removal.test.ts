@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMetrics } from '../../webhook/metrics.ts'
-import { buildStatusApp, type Check } from '../../webhook/status-app.ts'
+import { buildStatusApp, type ReadinessCheck } from '../../webhook/status-app.ts'
 import { run } from '../cli/command.ts'
 import { kubectl } from './kubectl.ts'
 import { createNamespace, runningCluster } from './running.ts'
@@ -121,7 +121,7 @@ t.test('disarm says which label a webhook puts back', async (t) => {
 
 t.test('doctor says that the apiserver gets no answer, and what the webhook says', async (t) => {
   const { cluster } = await runningCluster(t)
-  const checks: readonly Check[] = [
+  const checks: readonly ReadinessCheck[] = [
     { name: 'serving', problem: undefined, fatal: true },
     { name: 'catalog', problem: 'metrics.yaml: a second metric io-sysstat', fatal: false },
   ]

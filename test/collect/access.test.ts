@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Cluster, findCluster, hasCluster } from '../../src/cluster/access.ts'
-import { apiserverOf } from '../../src/cluster/apiserver.ts'
+import { connectApiserver } from '../../src/cluster/apiserver.ts'
 import { startStandIn } from '../apiserver.ts'
 import { kubeconfigOf } from '../kubeconfig.ts'
 
@@ -107,7 +107,7 @@ t.test('a kubeconfig opens the cluster that it names', async (t) => {
       'current-context': 'x',
     }),
   })
-  const api = apiserverOf(await found({ kubeconfig: join(folder, 'config') }))
+  const api = connectApiserver(await found({ kubeconfig: join(folder, 'config') }))
   t.match(await api.ask(askVersion), { items: [] })
   t.strictSame(standIn.authorizations, ['Bearer a-token'])
 })
@@ -122,7 +122,7 @@ t.test('a pod opens the cluster around it, with the token of the moment', async 
   })
   const cluster = await found({}, folder)
   t.match(cluster, { source: folder, namespace: 'own' })
-  const api = apiserverOf(cluster)
+  const api = connectApiserver(cluster)
   await api.ask(askVersion)
   writeFileSync(join(folder, 'token'), 'two')
   await api.ask(askVersion)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { type Apiserver, apiserverOf } from '../../src/cluster/apiserver.ts'
+import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -18,7 +18,7 @@ async function serverOf(t: Test, answer: Answer): Promise<Apiserver> {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return apiserverOf({ server: `http://127.0.0.1:${port}`, credentials: async () => ({}) })
+  return connectApiserver({ server: `http://127.0.0.1:${port}`, credentials: async () => ({}) })
 }
 
 t.test('each change is the call that Kubernetes has for it', async (t) => {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { observersOf } from '../../src/collect/observers.ts'
+import { findObservers } from '../../src/collect/observers.ts'
 import { readWorkload } from '../../src/collect/workload.ts'
-import type { Fields } from '../../src/core/json.ts'
+import type { Fields } from '../../src/core/kubernetes/json.ts'
 import { CATALOG, pod } from './pod.ts'
 
 const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
-const of = (value: object) => observersOf(value as Fields, METRICS, CATALOG)
+const of = (value: object) => findObservers(value as Fields, METRICS, CATALOG)
 
 t.test('the observers of a pod are those that its status names and that are there', async (t) => {
   const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
@@ -101,7 +101,7 @@ function changed(change: object): Fields {
 }
 
 const noticesOf = (made: object, catalog: typeof CATALOG | undefined) =>
-  observersOf(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
+  findObservers(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
 
 t.test("a container that is not the catalog's is named as such", async (t) => {
   t.strictSame(noticesOf(changed({}), CATALOG), [[]])

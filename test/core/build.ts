@@ -1,15 +1,15 @@
 import jsonpatch from 'fast-json-patch'
-import { answerPod, type PodAnswer } from '../../src/core/answer.ts'
+import { scanBody } from '../../src/core/body-scan.ts'
 import {
+  buildCatalog,
   type Catalog,
-  catalogOf,
   type MetricDocument,
   type Privilege,
 } from '../../src/core/catalog.ts'
 import { type NamespaceRules, readNamespace } from '../../src/core/namespace.ts'
 import type { ReviewResponse } from '../../src/core/response.ts'
 import type { Review } from '../../src/core/review.ts'
-import { sourceOf } from '../../src/core/source.ts'
+import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
 
 /** Text by name, as Kubernetes has annotations and labels. */
 export type Texts = Readonly<Record<string, string>>
@@ -82,7 +82,7 @@ const tracing = (securityContext: Json) => ({
   securityContext,
 })
 
-export const CATALOG: Catalog = catalogOf(
+export const CATALOG: Catalog = buildCatalog(
   [
     metricDocument('perf-sysstat', {
       options: {
@@ -105,7 +105,7 @@ export const CATALOG: Catalog = catalogOf(
 /** The review of something that is created. */
 export function reviewOf(object: unknown, more: Partial<Review> = {}): Review {
   return {
-    source: sourceOf(JSON.stringify(object ?? null)),
+    source: scanBody(JSON.stringify(object ?? null)),
     uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
     operation: 'CREATE',
     subResource: '',
@@ -146,10 +146,10 @@ export interface Place {
   readonly review?: Partial<Review>
 }
 
-export function answerIn(place: Place, pod: unknown): PodAnswer {
+export function answerIn(place: Place, pod: unknown): PodReview {
   const { catalog = CATALOG, annotations = {}, labels = {}, excluded = [], review } = place
   const rules = { limitRanges: [], resourceQuotas: [], ...place.rules }
-  return answerPod(reviewOf(pod, review), {
+  return reviewPod(reviewOf(pod, review), {
     catalog,
     namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }, rules),
     excludedNamespaces: new Set(excluded),
@@ -180,7 +180,7 @@ export interface Ride {
   readonly status: Json | undefined
   /** The native sidecars and containers that the pod did not have before, by name. */
   readonly observers: Readonly<Record<string, ContainerObject>>
-  readonly answer: PodAnswer
+  readonly answer: PodReview
 }
 
 /** A LimitRange of one item. */

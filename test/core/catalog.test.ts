@@ -1,18 +1,18 @@
 import t from 'tap'
-import { catalogOf, covers, type Option, readOption } from '../../src/core/catalog.ts'
+import { buildCatalog, covers, type Option, readOption } from '../../src/core/catalog.ts'
 import { metricDocument, podOf, ride, variable } from './build.ts'
 
 t.test('a catalog lists its metrics by name, in one order', async (t) => {
   const documents = ['perf', 'io', 'a', 'perf-2'].map((name) => metricDocument(name))
   const names = ['a', 'io', 'perf', 'perf-2']
-  t.strictSame([...catalogOf(documents, 'r').metrics.keys()], names)
-  t.strictSame([...catalogOf(documents.toReversed(), 'r').metrics.keys()], names)
-  t.equal(catalogOf([], 'cafe0123').revision, 'cafe0123')
-  t.equal(catalogOf([], 'r').metrics.size, 0)
+  t.strictSame([...buildCatalog(documents, 'r').metrics.keys()], names)
+  t.strictSame([...buildCatalog(documents.toReversed(), 'r').metrics.keys()], names)
+  t.equal(buildCatalog([], 'cafe0123').revision, 'cafe0123')
+  t.equal(buildCatalog([], 'r').metrics.size, 0)
 })
 
 t.test('of two documents with one name the later counts', async (t) => {
-  const catalog = catalogOf(
+  const catalog = buildCatalog(
     [
       metricDocument('perf', { description: 'the first' }),
       metricDocument('io'),
@@ -26,14 +26,14 @@ t.test('of two documents with one name the later counts', async (t) => {
 
 t.test('a metric is what its document says', async (t) => {
   const document = metricDocument('perf', { privilege: 'baseline' })
-  const metric = catalogOf([document], 'r').metrics.get('perf')
+  const metric = buildCatalog([document], 'r').metrics.get('perf')
   const { description, privilege, container } = document.spec
   t.match(metric, { name: 'perf', description, privilege, container })
   t.equal(metric?.options.size, 0, 'options may be absent')
 })
 
 t.test('the name of a metric is looked up as text', async (t) => {
-  const catalog = catalogOf([metricDocument('constructor')], 'r')
+  const catalog = buildCatalog([metricDocument('constructor')], 'r')
   t.equal(catalog.metrics.has('toString'), false)
   t.equal(catalog.metrics.has('__proto__'), false)
   const { word } = ride(podOf({ 'ridealong.dev/inject': 'constructor' }), { catalog })
@@ -45,7 +45,7 @@ t.test(
   async (t) => {
     const description = 'd'
     const { container } = metricDocument('x').spec
-    const catalog = catalogOf(
+    const catalog = buildCatalog(
       [
         metricDocument('perf', {
           options: {

@@ -4,7 +4,7 @@ import { readNamespace } from '../../src/core/namespace.ts'
 const STRICT = {
   name: 'hpc',
   annotations: new Map(),
-  asksSince: undefined,
+  requestedSince: undefined,
   enforce: undefined,
   privilege: 'restricted',
   limitRanges: [],
@@ -91,7 +91,7 @@ t.test('a namespace asks since the first of the annotation owners wrote last', a
     fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } },
   })
   const since = (managedFields: unknown) =>
-    readNamespace('hpc', { metadata: { managedFields } }).asksSince
+    readNamespace('hpc', { metadata: { managedFields } }).requestedSince
   const [early, late] = ['2026-01-01T12:00:00Z', '2026-01-01T12:00:05Z']
   t.equal(since([owner(late), owner(early)]), early)
   t.equal(since([owner(late), owner(early, 'team')]), late)

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { scanBody } from '../../src/core/body-scan.ts'
 import { readAnnotations, readPodAnnotations, readRequest } from '../../src/core/request.ts'
-import { sourceOf } from '../../src/core/source.ts'
 import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from './build.ts'
 
 const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
@@ -386,7 +386,7 @@ t.test(
       })
     const read = (annotations: Texts, more = '') => {
       looks = 0
-      const source = sourceOf(JSON.stringify(annotations) + more)
+      const source = scanBody(JSON.stringify(annotations) + more)
       return [...readPodAnnotations(watched(annotations), source, CATALOG).keys()]
     }
     const set = { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }

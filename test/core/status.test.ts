@@ -1,8 +1,8 @@
 import t from 'tap'
-import { catalogOf } from '../../src/core/catalog.ts'
-import { ascii } from '../../src/core/printable.ts'
-import { UNKNOWN_SOURCE } from '../../src/core/source.ts'
+import { UNKNOWN_BODY } from '../../src/core/body-scan.ts'
+import { buildCatalog } from '../../src/core/catalog.ts'
 import { leftStatus } from '../../src/core/status.ts'
+import { ascii } from '../../src/core/text/printable.ts'
 import {
   askingPod,
   type ContainerObject,
@@ -238,7 +238,7 @@ t.test('a message that is too long is cut to what fits, and says so', async (t) 
 
 t.test('a request whose status would not fit in 512 bytes is one too many', async (t) => {
   const names = Array.from({ length: 40 }, (_, place) => `${place + 10}-metric`)
-  const catalog = catalogOf(
+  const catalog = buildCatalog(
     names.map((name) => metricDocument(name)),
     '3f2a91c0',
   )
@@ -287,7 +287,7 @@ t.test('annotations may take 256 KiB with ours, in bytes, and not one more', asy
     const room = LIMIT - sizeOf(injected({}, own).metadata.annotations ?? {}) - 'filler'.length
     const count = Math.floor(room / bytes(character))
     const filler = character.repeat(count) + 'x'.repeat(room - count * bytes(character))
-    for (const review of [{}, { source: UNKNOWN_SOURCE }]) {
+    for (const review of [{}, { source: UNKNOWN_BODY }]) {
       const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
       const fitting = at({ filler })
       t.equal(fitting.word, 'injected', `characters ${name}`)

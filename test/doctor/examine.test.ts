@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
-import type { Check } from '../../src/doctor/check.ts'
-import { examine, outcomeOf } from '../../src/doctor/examine.ts'
-import { heldImagesOf, type Installation, type Release } from '../../src/doctor/installation.ts'
+import type { InstallationCheck } from '../../src/doctor/check.ts'
+import { examine, overallOutcome } from '../../src/doctor/examine.ts'
+import { type Installation, type Release, readHeldImages } from '../../src/doctor/installation.ts'
 import { askingPod, metricToAsk } from '../../src/doctor/probe.ts'
 import { shown } from '../../src/doctor/show.ts'
 import type { WebhookFacts } from '../../src/explain/facts.ts'
@@ -120,7 +120,7 @@ t.test('where all is well, every check says what it has seen', async (t) => {
     namespaces: '1 of 2 ask, and these are armed',
     'a pod that asks': 'a dry run in namespace default comes back with perf-sysstat',
   })
-  t.equal(outcomeOf(checks), 'sound')
+  t.equal(overallOutcome(checks), 'sound')
 })
 
 const LEFT = {
@@ -304,7 +304,7 @@ for (const [what, [installation, name, sentence, remedy]] of Object.entries(FAUL
     const faults = checks.filter(({ verdict }) => verdict === 'no')
     t.match(faults, [{ name, sentence, remedy }])
     t.equal(faults.length, 1)
-    t.equal(outcomeOf(checks), 'faulty')
+    t.equal(overallOutcome(checks), 'faulty')
   })
 }
 
@@ -336,7 +336,7 @@ t.test('what nobody may read is unknown, and no fault', async (t) => {
       'unknown a pod that asks',
     ],
   )
-  t.equal(outcomeOf(checks), 'sound', 'a dry run went the whole way')
+  t.equal(overallOutcome(checks), 'sound', 'a dry run went the whole way')
   const nothing = examine({
     ...withRelease({
       service: forbidden,
@@ -348,7 +348,7 @@ t.test('what nobody may read is unknown, and no fault', async (t) => {
     triedNamespace: forbidden,
     triedPod: { ...WELL.triedPod, answer: forbidden },
   })
-  t.equal(outcomeOf(nothing), 'unknown')
+  t.equal(overallOutcome(nothing), 'unknown')
   t.strictSame(unknownOf(nothing), [
     'Service',
     'Deployment',
@@ -359,7 +359,7 @@ t.test('what nobody may read is unknown, and no fault', async (t) => {
   ])
 })
 
-const unknownOf = (checks: readonly Check[]) =>
+const unknownOf = (checks: readonly InstallationCheck[]) =>
   checks.flatMap(({ name, verdict }) => (verdict === 'unknown' ? [name] : []))
 
 t.test('a pod that is tried in an excluded namespace says nothing of the webhook', async (t) => {
@@ -404,7 +404,7 @@ t.test(
         "a dry run in namespace default comes back with another container than the catalog's: " +
         `container perf-sysstat runs image "mirror.example/o:1", and the catalog's image is "${IMAGE}"`,
     })
-    t.equal(outcomeOf(checks), 'sound')
+    t.equal(overallOutcome(checks), 'sound')
   },
 )
 
@@ -418,10 +418,10 @@ t.test(
       nodes: 1,
     })
     const { release } = withRelease({ holders: { value: [holder('a', true), holder('b', false)] } })
-    t.strictSame(heldImagesOf(release), new Set(['a']))
-    t.equal(heldImagesOf(withRelease({ holders: { value: [] } }).release), undefined)
-    t.equal(heldImagesOf(withRelease({ holders: forbidden }).release), undefined)
-    t.equal(heldImagesOf(undefined), undefined)
+    t.strictSame(readHeldImages(release), new Set(['a']))
+    t.equal(readHeldImages(withRelease({ holders: { value: [] } }).release), undefined)
+    t.equal(readHeldImages(withRelease({ holders: forbidden }).release), undefined)
+    t.equal(readHeldImages(undefined), undefined)
   },
 )
 
@@ -431,7 +431,7 @@ t.test('a webhook that is called by URL is examined without a release', async (t
     ...withWebhook({ configuration: { value: url }, ready: { value: undefined } }),
     release: undefined,
   })
-  t.equal(outcomeOf(checks), 'sound')
+  t.equal(overallOutcome(checks), 'sound')
   t.match(checks[0], { sentence: `ridealong calls https://${HOST}/` })
 })
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { matchConditionsOf, POD_ASKS } from '../../src/explain/match-conditions.ts'
+import { POD_ASKS, readMatchConditions } from '../../src/explain/match-conditions.ts'
 import { unmetIn } from '../../src/explain/selector.ts'
 
 const CHART = new URL(
@@ -18,12 +18,12 @@ t.test('all conditions must hold', async (t) => {
   const of = (...expressions: string[]) => ({
     matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
   })
-  t.strictSame(matchConditionsOf(of(POD_ASKS), true), { holds: true, names: 'c0' })
-  t.equal(matchConditionsOf(of(POD_ASKS), false).holds, false)
-  t.equal(matchConditionsOf(of(`!(${POD_ASKS})`), false).holds, true)
-  t.equal(matchConditionsOf(of(POD_ASKS, 'true'), true).holds, undefined)
-  t.equal(matchConditionsOf(of('true', POD_ASKS), false).holds, false)
-  t.equal(matchConditionsOf({}, true).holds, true)
+  t.strictSame(readMatchConditions(of(POD_ASKS), true), { holds: true, names: 'c0' })
+  t.equal(readMatchConditions(of(POD_ASKS), false).holds, false)
+  t.equal(readMatchConditions(of(`!(${POD_ASKS})`), false).holds, true)
+  t.equal(readMatchConditions(of(POD_ASKS, 'true'), true).holds, undefined)
+  t.equal(readMatchConditions(of('true', POD_ASKS), false).holds, false)
+  t.equal(readMatchConditions({}, true).holds, true)
 })
 
 t.test('a selector names its first requirement that is not met', async (t) => {

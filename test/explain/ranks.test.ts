@@ -1,9 +1,9 @@
 import t from 'tap'
-import { podsOf } from '../../src/explain/pods-of-template.ts'
+import { countPods } from '../../src/explain/pods-of-template.ts'
 import { alike } from '../../src/explain/ranks.ts'
 import { readManifests } from '../../src/manifest/read.ts'
-import { resourcesOf } from '../../src/manifest/resources.ts'
-import { templatesOf } from '../../src/manifest/templates.ts'
+import { findResources } from '../../src/manifest/resources.ts'
+import { findTemplates } from '../../src/manifest/templates.ts'
 import { askingPod, CATALOG, type Json, ride } from '../core/build.ts'
 
 const INJECTED = ride(askingPod()).pod as unknown as { metadata: { annotations: Json } } & Json
@@ -69,8 +69,8 @@ const kinds: Readonly<Record<string, number | undefined>> = {
 
 for (const [text, pods] of Object.entries(kinds)) {
   t.test(`${text.split('\n')[1]} makes ${pods} pods at a time`, async (t) => {
-    const [found] = readManifests('a.yaml', text).flatMap(resourcesOf).flatMap(templatesOf)
+    const [found] = readManifests('a.yaml', text).flatMap(findResources).flatMap(findTemplates)
     t.ok(found)
-    t.equal(found && podsOf(found), pods)
+    t.equal(found && countPods(found), pods)
   })
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { annotate } from '../../src/manifest/annotate.ts'
 import { readManifests } from '../../src/manifest/read.ts'
-import { resourcesOf } from '../../src/manifest/resources.ts'
-import { templatesOf, valueAt } from '../../src/manifest/templates.ts'
+import { findResources } from '../../src/manifest/resources.ts'
+import { findTemplates, valueAt } from '../../src/manifest/templates.ts'
 import { WORKLOADS, workload } from './build.ts'
 
 const ASK = { 'ridealong.dev/inject': 'io-sysstat' }
@@ -50,7 +50,7 @@ for (const [apiVersion, kind, paths] of PLACES) {
 t.test('what reaches pods by a template is annotated in each template', async (t) => {
   for (const name of WORKLOADS) {
     const out = textOf(workload(name))
-    const templates = readManifests('a.yaml', out).flatMap(resourcesOf).flatMap(templatesOf)
+    const templates = readManifests('a.yaml', out).flatMap(findResources).flatMap(findTemplates)
     for (const { fields } of templates) t.match(fields, { metadata: { annotations: ASK } })
     t.equal(textOf(out), out)
     const lines = out

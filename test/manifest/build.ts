@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { answerPod, type PodAnswer } from '../../src/core/answer.ts'
-import { fieldsOf } from '../../src/core/json.ts'
+import { asFields } from '../../src/core/kubernetes/json.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import type { Review } from '../../src/core/review.ts'
-import { type Injected, inject } from '../../src/manifest/inject.ts'
+import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
+import { type InjectedManifest, inject } from '../../src/manifest/inject.ts'
 import { readManifests } from '../../src/manifest/read.ts'
-import { resourcesOf } from '../../src/manifest/resources.ts'
+import { findResources } from '../../src/manifest/resources.ts'
 import { undo } from '../../src/manifest/undo.ts'
 
 /** The manifests behind the recorded reviews. */
@@ -26,17 +26,17 @@ export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 export function injected(
   text: string,
   given: Readonly<Record<string, string>> = {},
-): readonly Injected[] {
+): readonly InjectedManifest[] {
   const manifests = readManifests('a.yaml', text)
-  const resources = manifests.flatMap(resourcesOf)
-  const answer = (review: Review): PodAnswer => {
+  const resources = manifests.flatMap(findResources)
+  const answer = (review: Review): PodReview => {
     const found = resources.find(
       ({ kind, name }) => kind === 'Namespace' && name === review.namespace,
     )
-    const { annotations, ...namespace } = readNamespace(review.namespace, fieldsOf(found?.fields))
+    const { annotations, ...namespace } = readNamespace(review.namespace, asFields(found?.fields))
     const asking = new Map([...annotations, ...Object.entries(given)])
     const settings = { catalog, excludedNamespaces: new Set<string>() }
-    return answerPod(review, { ...settings, namespace: { ...namespace, annotations: asking } })
+    return reviewPod(review, { ...settings, namespace: { ...namespace, annotations: asking } })
   }
   return manifests.map((manifest) => inject(manifest, answer, 'hpc'))
 }

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { readRecording } from '../../src/cli/recording.ts'
-import { answererOf } from '../../src/cli/settings.ts'
-import { fieldsOf } from '../../src/core/json.ts'
+import { readRecording } from '../../src/cli/shared/recording.ts'
+import { buildReviewer } from '../../src/cli/shared/settings.ts'
+import { asFields } from '../../src/core/kubernetes/json.ts'
 import { applied } from '../../src/core/patch.ts'
 import { readManifests } from '../../src/manifest/read.ts'
-import { resourcesOf } from '../../src/manifest/resources.ts'
-import { reviewOf } from '../../src/manifest/static-pod.ts'
-import { templatesOf } from '../../src/manifest/templates.ts'
+import { findResources } from '../../src/manifest/resources.ts'
+import { buildReview } from '../../src/manifest/static-pod.ts'
+import { findTemplates } from '../../src/manifest/templates.ts'
 import { type Json, mapOf, mapsOf } from '../arbitrary.ts'
 import { injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
 
@@ -83,7 +83,7 @@ const TWINS: Readonly<Record<string, Twin>> = {
 }
 
 const CASES = fileURLToPath(new URL('../cases', import.meta.url))
-const answer = await answererOf({ namespaces: `${CASES}/namespaces.yaml` })
+const answer = await buildReviewer({ namespaces: `${CASES}/namespaces.yaml` })
 
 /** What observers bring to a pod; the end of their volume's name is a review's own. */
 function ridersOf(pod: unknown): Json {
@@ -123,8 +123,8 @@ for (const [name, twin] of Object.entries(TWINS)) {
       'reason' in decision && decision.reason,
     )
     if (decision.outcome !== 'injected') return
-    const after = readManifests('a.yaml', textOf(documents)).flatMap(resourcesOf)
-    const templates = after.filter((resource) => resource.name === twin.name).flatMap(templatesOf)
+    const after = readManifests('a.yaml', textOf(documents)).flatMap(findResources)
+    const templates = after.filter((resource) => resource.name === twin.name).flatMap(findTemplates)
     const wanted = ridersOf(applied(review.object, operations))
     const got = ridersOf(templates[twin.template ?? 0]?.fields)
     t.strictSame(got, twin.isNamedLater ? withoutOwner(wanted) : wanted)
@@ -134,11 +134,13 @@ for (const [name, twin] of Object.entries(TWINS)) {
 
 t.test('the webhook leaves alone what was injected before', async (t) => {
   for (const name of WORKLOADS) {
-    const resources = readManifests('a.yaml', textOf(injected(workload(name)))).flatMap(resourcesOf)
-    const whole = resources.flatMap(templatesOf).filter(({ fields }) => ridersOf(fields).status)
+    const resources = readManifests('a.yaml', textOf(injected(workload(name)))).flatMap(
+      findResources,
+    )
+    const whole = resources.flatMap(findTemplates).filter(({ fields }) => ridersOf(fields).status)
     t.ok(whole.length > 0)
     for (const template of whole) {
-      const { decision, operations } = answer(reviewOf(template, 'batch'))
+      const { decision, operations } = answer(buildReview(template, 'batch'))
       t.strictSame(operations, [])
       t.match(decision, { outcome: 'left' })
     }
@@ -282,7 +284,7 @@ t.test('what a cluster gives back is undone too, where its keys are in order', a
   const value = readManifests('a', textOf(injected(`${POD}  containers: [{name: a}]\n`, PERF)))[0]
     ?.value
   const sorted = JSON.stringify(value, (_, inner) => {
-    const fields = fieldsOf(inner)
+    const fields = asFields(inner)
     return fields === undefined
       ? inner
       : Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)))

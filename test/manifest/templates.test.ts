@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readManifests } from '../../src/manifest/read.ts'
-import { resourcesOf } from '../../src/manifest/resources.ts'
-import { templatesOf } from '../../src/manifest/templates.ts'
+import { findResources } from '../../src/manifest/resources.ts'
+import { findTemplates } from '../../src/manifest/templates.ts'
 import type { Json } from '../arbitrary.ts'
 
 const TEMPLATE = { spec: { containers: [{ name: 'a' }] } }
@@ -9,7 +9,7 @@ const TEMPLATE = { spec: { containers: [{ name: 'a' }] } }
 /** The paths of the templates in an object. */
 function pathsIn(apiVersion: string, kind: string, rest: Json): readonly string[] {
   const text = JSON.stringify({ apiVersion, kind, ...rest })
-  const templates = readManifests('a.json', text).flatMap(resourcesOf).flatMap(templatesOf)
+  const templates = readManifests('a.json', text).flatMap(findResources).flatMap(findTemplates)
   return templates.map(({ path }) => path.join('.'))
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { configurationOf } from '../../src/recording/configuration.ts'
+import { buildConfiguration } from '../../src/recording/configuration.ts'
 
-const configuration = configurationOf({
+const configuration = buildConfiguration({
   name: 'ride-along-recorder',
   url: 'https://10.0.0.7:8443/secret',
   ca: 'PEM',

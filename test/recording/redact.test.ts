@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseDocument } from 'yaml'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { answerPod } from '../../src/core/answer.ts'
-import { catalogOf } from '../../src/core/catalog.ts'
-import type { Fields } from '../../src/core/json.ts'
+import { buildCatalog } from '../../src/core/catalog.ts'
+import type { Fields } from '../../src/core/kubernetes/json.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import { readReview } from '../../src/core/review.ts'
+import { reviewPod } from '../../src/core/review-pod.ts'
 import { redactObject, redactReview } from '../../src/recording/redact.ts'
 import { calls, type Json, mapOf, mapsOf, nonsense } from '../arbitrary.ts'
 import { CASES } from '../cli/command.ts'
@@ -24,7 +24,7 @@ const redact = (review: Fields) => redactReview(review, catalog)
 function answer(body: Json, namespace: unknown) {
   const review = readReview(body)
   if ('problem' in review) throw new Error(review.problem)
-  return answerPod(review, {
+  return reviewPod(review, {
     catalog,
     excludedNamespaces,
     namespace: readNamespace('hpc', namespace),
@@ -206,7 +206,7 @@ t.test(
       resources: { limits: { cpu: '100m', memory: '32Mi' } },
     }
     const traces = metricDocument('traces', { container })
-    const offered = catalogOf([traces], catalog.revision)
+    const offered = buildCatalog([traces], catalog.revision)
     const recorded = (more: Json) => {
       const initContainers = [{ name: 'traces', ...container, restartPolicy: 'Always', ...more }]
       const status = JSON.stringify({ outcome: 'injected', metrics: ['traces'] })
@@ -219,7 +219,7 @@ t.test(
       const read = readReview(body)
       if ('problem' in read) throw new Error(read.problem)
       const namespace = readNamespace('hpc', undefined)
-      return answerPod(read, { catalog: offered, excludedNamespaces, namespace }).decision
+      return reviewPod(read, { catalog: offered, excludedNamespaces, namespace }).decision
     }
     const redacted = redactReview(recorded({}), offered)
     t.strictSame(redacted, {

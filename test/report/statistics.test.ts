@@ -1,5 +1,11 @@
 import t from 'tap'
-import { marksIn, meanOf, median, standingOut, totalOf } from '../../src/report/statistics.ts'
+import {
+  computeMean,
+  computeTotal,
+  marksIn,
+  median,
+  standingOut,
+} from '../../src/report/statistics.ts'
 
 t.test('the median is the middle, or between the two', async (t) => {
   t.equal(median([]), null)
@@ -35,15 +41,15 @@ t.test('things are compared within their group', async (t) => {
 })
 
 t.test('a total is known only where every part is', async (t) => {
-  t.equal(totalOf([10, 20], [10, 5]), 200)
-  t.equal(totalOf([10, null], [10, 5]), null)
-  t.equal(totalOf([10, 20], [10, null]), null)
-  t.equal(totalOf([], []), null)
+  t.equal(computeTotal([10, 20], [10, 5]), 200)
+  t.equal(computeTotal([10, null], [10, 5]), null)
+  t.equal(computeTotal([10, 20], [10, null]), null)
+  t.equal(computeTotal([], []), null)
 })
 
 t.test('a mean weighs what each sample covers', async (t) => {
-  t.equal(meanOf([100, 0], [30, 10]), 75)
-  t.equal(meanOf([100, null], [30, 10]), 100)
-  t.equal(meanOf([100, 0], [null, null]), 50)
-  t.equal(meanOf([null], [1]), null)
+  t.equal(computeMean([100, 0], [30, 10]), 75)
+  t.equal(computeMean([100, null], [30, 10]), 100)
+  t.equal(computeMean([100, 0], [null, null]), 50)
+  t.equal(computeMean([null], [1]), null)
 })

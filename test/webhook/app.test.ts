@@ -456,7 +456,7 @@ const BROKEN_NAMESPACE: Namespace = {
   name: 'quiet',
   enforce: 'privileged',
   privilege: 'restricted',
-  asksSince: undefined,
+  requestedSince: undefined,
   limitRanges: [],
   quotas: [],
   get annotations(): never {

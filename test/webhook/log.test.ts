@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
 import t from 'tap'
-import { answerPod } from '../../src/core/answer.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
+import { reviewPod } from '../../src/core/review-pod.ts'
 import { logPod, openLog } from '../../webhook/log.ts'
 import { HOSTILE } from '../cli/hostile-text.ts'
 import { CATALOG, podOf, reviewOf } from '../core/build.ts'
@@ -40,7 +40,7 @@ t.test('the line of a decision is short, whatever the pod says', async (t) => {
     namespace: readNamespace('hpc', undefined),
     excludedNamespaces: new Set<string>(),
   }
-  logPod(log, review, answerPod(review, settings), 0.001)
+  logPod(log, review, reviewPod(review, settings), 0.001)
   t.ok((lines[0]?.length ?? 0) < 1500)
   t.notMatch(lines[0], HARMFUL)
   t.match(JSON.parse(lines[0] ?? ''), { reason: 'unknown-metric' })

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { type Catalog, catalogOf } from '../../src/core/catalog.ts'
-import { PACE } from '../../webhook/cluster/pace.ts'
+import { buildCatalog, type Catalog } from '../../src/core/catalog.ts'
+import { INTERVALS } from '../../webhook/cluster/backoff.ts'
 import { showImages } from '../../webhook/observer-images.ts'
 import { startStandIn } from '../apiserver.ts'
 import { metricDocument } from '../core/build.ts'
@@ -29,7 +29,7 @@ function catalogWith(images: Readonly<Record<string, string>>): Catalog {
     const { spec } = metricDocument(name)
     return metricDocument(name, { container: { ...spec.container, image } })
   })
-  return catalogOf(documents, '3f2a91c0')
+  return buildCatalog(documents, '3f2a91c0')
 }
 
 /** What is shown of a catalog while these images are held, which a test may change. */
@@ -41,7 +41,7 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
     registry,
     catalog: () => offered.catalog,
     heldImages: images && (() => held),
-    pace: { ...PACE, imagesMs },
+    pace: { ...INTERVALS, imagesMs },
   })
   const available = async (metric: string) => {
     return sampleOf(await registry.metrics(), 'ridealong_observer_image_available', { metric })
@@ -108,7 +108,7 @@ t.test('pods are left while no node holds the image, and observed when one does'
     kubeconfig: join(folder, 'config'),
     imageHolders: 'holders',
     observerImage: A,
-    pace: { ...PACE, imagesMs: 100 },
+    pace: { ...INTERVALS, imagesMs: 100 },
   })
   const ready = async () => (await running.status('/readyz')).status === 200
   await until('it is ready all the same', ready)

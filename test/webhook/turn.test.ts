@@ -1,5 +1,5 @@
 import t from 'tap'
-import { namespacesOf } from '../../webhook/namespaces.ts'
+import { indexNamespaces } from '../../webhook/namespaces.ts'
 import { turnEnd } from '../../webhook/turn.ts'
 import { ASKING, JSON_TYPE, makeApp, reviewOf } from '../server.ts'
 
@@ -14,7 +14,7 @@ t.test('who waits in one turn goes on together, and another turn comes', async (
 
 t.test('calls that come together are all answered before one is written', async (t) => {
   const steps: string[] = []
-  const { find } = namespacesOf([])
+  const { find } = indexNamespaces([])
   const namespaces = {
     find: (...asked: Parameters<typeof find>) => {
       steps.push('answer')

@@ -1,17 +1,17 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Access } from '../../src/cluster/access.ts'
-import { apiserverOf } from '../../src/cluster/apiserver.ts'
+import { connectApiserver } from '../../src/cluster/apiserver.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
 import { type FollowedNamespaces, NotKnownYet } from '../namespaces.ts'
-import type { Check } from '../status-app.ts'
+import type { ReadinessCheck } from '../status-app.ts'
+import { INTERVALS, type Intervals } from './backoff.ts'
 import { finder } from './find.ts'
-import { guard } from './guard.ts'
-import { watchHeldImages } from './held-images.ts'
-import { createKnowledge, RESOURCE_NAMES, RESOURCES } from './knowledge.ts'
+import { watchHeldImages } from './images/held-images.ts'
 import { createLookup } from './lookup.ts'
-import { type Mirror, type MirrorOptions, mirror } from './mirror.ts'
-import { PACE, type Pace } from './pace.ts'
+import { guard } from './missed/guard.ts'
+import { createNamespaceCache, RESOURCE_NAMES, RESOURCES } from './namespace-cache.ts'
+import { type Reflector, type ReflectorOptions, startReflector } from './reflect/reflector.ts'
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
@@ -23,7 +23,7 @@ export interface MissedPodScan {
   catalog(): Catalog
 }
 
-export interface ClusterOptions {
+export interface ClusterWatchOptions {
   readonly access: Access
   readonly excludedNamespaces: ReadonlySet<string>
   /** The namespace whose DaemonSets keep observers' images on nodes; without it nobody watches. */
@@ -32,7 +32,7 @@ export interface ClusterOptions {
   readonly scan?: MissedPodScan | undefined
   readonly registry: Registry
   readonly log: Logger
-  readonly pace?: Pace | undefined
+  readonly pace?: Intervals | undefined
 }
 
 /**
@@ -40,11 +40,11 @@ export interface ClusterOptions {
  * once: while nothing is known yet, each namespace that a pod comes from is looked up. What images nodes
  * hold cannot be, and the apiserver has to ask again.
  */
-export function watchCluster(options: ClusterOptions): FollowedNamespaces {
-  const { excludedNamespaces, imageHolders: namespace, registry, log, pace = PACE } = options
-  const api = apiserverOf(options.access)
-  const report = createReport(registry, log, () => Math.max(...mirrors.map(ageOf)))
-  const knowledge = createKnowledge((name) => {
+export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
+  const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options
+  const api = connectApiserver(options.access)
+  const report = createReport(registry, log, () => Math.max(...mirrors.map(computeAge)))
+  const knowledge = createNamespaceCache((name) => {
     repairs.consider(name)
     look.forget(name)
   })
@@ -55,13 +55,13 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
     pace,
     onOutcome: report.onRepair,
   })
-  const onTroubleOf = (resource: string): MirrorOptions['onTrouble'] => {
+  const onTroubleOf = (resource: string): ReflectorOptions['onTrouble'] => {
     return (trouble, isLasting) => report.onTrouble(resource, trouble, isLasting)
   }
   const mirrors = RESOURCE_NAMES.map((resource) => {
     const { [resource]: collection } = knowledge.collections
     const [path, itemOf] = [`/api/v1/${resource}`, RESOURCES[resource]]
-    return mirror({ api, path, itemOf, collection, pace, onTrouble: onTroubleOf(resource) })
+    return startReflector({ api, path, itemOf, collection, pace, onTrouble: onTroubleOf(resource) })
   })
   const look = createLookup({ access: options.access, knowledge, pace, onEnd: report.onLookup })
   const onChange = report.onImage
@@ -77,8 +77,8 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
       return find(name, mustAsk)
     },
     checks: () => [
-      ...mirrors.map((each, place) => checkOf(RESOURCE_NAMES[place] ?? '', each)),
-      ...(images ? [checkOf('daemonsets', images.mirror)] : []),
+      ...mirrors.map((each, place) => buildCheck(RESOURCE_NAMES[place] ?? '', each)),
+      ...(images ? [buildCheck('daemonsets', images.mirror)] : []),
       ...(guarded ? [guarded.check()] : []),
     ],
     heldImages: images ? images.current : undefined,
@@ -89,14 +89,14 @@ export function watchCluster(options: ClusterOptions): FollowedNamespaces {
   }
 }
 
-function ageOf({ inStepAt }: Mirror): number {
+function computeAge({ inStepAt }: Reflector): number {
   return (performance.now() - inStepAt) / 1000
 }
 
 /** Without its first list a server would leave pods that ask; with an old one it still serves. */
-function checkOf(name: string, mirror: Mirror): Check {
+function buildCheck(name: string, mirror: Reflector): ReadinessCheck {
   const { isListed, trouble } = mirror
   if (!isListed) return { name, problem: `not listed yet: ${trouble ?? 'asked for'}`, fatal: true }
-  const age = `last in step ${Math.round(ageOf(mirror))} s ago`
+  const age = `last in step ${Math.round(computeAge(mirror))} s ago`
   return { name, problem: trouble && `${trouble}; ${age}`, fatal: false }
 }

@@ -1,8 +1,8 @@
 import { readNamespace } from '../../src/core/namespace.ts'
-import { asks } from '../../src/core/request.ts'
+import { requestsMetrics } from '../../src/core/request.ts'
 import { type NamespaceSource, NotKnownYet } from '../namespaces.ts'
-import type { Knowledge } from './knowledge.ts'
 import type { Lookup } from './lookup.ts'
+import type { NamespaceCache } from './namespace-cache.ts'
 
 /**
  * Answers from what is known, in the same turn, or asks the apiserver where that may be too little: the
@@ -12,17 +12,17 @@ import type { Lookup } from './lookup.ts'
  * LimitRange not, so each is asked for
  */
 export function finder(
-  knowledge: Knowledge,
+  knowledge: NamespaceCache,
   look: Lookup,
   isComplete: () => boolean,
 ): NamespaceSource['find'] {
   return (name, mustAsk) => {
     const known = knowledge.find(name)
-    const isEnough = known !== undefined && (!mustAsk || asks(known.annotations))
+    const isEnough = known !== undefined && (!mustAsk || requestsMetrics(known.annotations))
     if (isEnough && isComplete()) return known
     const best = (isAnswered: boolean) => {
       const found = knowledge.find(name) ?? readNamespace(name, undefined)
-      if (mustAsk && !isAnswered && !asks(found.annotations))
+      if (mustAsk && !isAnswered && !requestsMetrics(found.annotations))
         throw new NotKnownYet('what the namespace asks')
       return found
     }

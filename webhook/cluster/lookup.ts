@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Access } from '../../src/cluster/access.ts'
-import { type Apiserver, apiserverOf } from '../../src/cluster/apiserver.ts'
+import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 import { Refusal } from '../../src/cluster/refusal.ts'
-import { fieldsOrNone, listOrNone, textOf } from '../../src/core/json.ts'
-import { NAMESPACE_NAME } from '../../src/core/namespace-name.ts'
+import { asText, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
+import { NAMESPACE_NAME } from '../../src/core/kubernetes/namespace-name.ts'
 import { NotKnownYet } from '../namespaces.ts'
-import { namespaceItem, ruleItem } from './item.ts'
-import type { Knowledge } from './knowledge.ts'
-import type { Pace } from './pace.ts'
+import type { Intervals } from './backoff.ts'
+import type { NamespaceCache } from './namespace-cache.ts'
+import { namespaceItem, ruleItem } from './reflect/item.ts'
 
 const UNREF = { ref: false } as const
 
@@ -16,8 +16,8 @@ const IDLE_MS = 5000
 
 export interface LookupOptions {
   readonly access: Access
-  readonly knowledge: Knowledge
-  readonly pace: Pace
+  readonly knowledge: NamespaceCache
+  readonly pace: Intervals
   /** Called once for each lookup, with what went wrong, if anything did. */
   onEnd(name: string, error: unknown): void
 }
@@ -52,7 +52,7 @@ export interface Lookup {
  * all callers. Names that they do know are limited by their number.
  */
 export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions): Lookup {
-  const api = apiserverOf(access, IDLE_MS)
+  const api = connectApiserver(access, IDLE_MS)
   const current = new Map<string, Promise<boolean> | boolean>()
   const absent = new Set<string>()
   const budget = createBudget(pace)
@@ -101,7 +101,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
 }
 
 /** Bounds look-ups that run at the same time, and their rate: a bucket of tokens that fills evenly. */
-function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Pace) {
+function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Intervals) {
   let running = 0
   let tokens = lookupBurst
   let filledAt = performance.now()
@@ -130,7 +130,7 @@ function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Pace) {
 async function fill(
   name: string,
   api: Apiserver,
-  { collections }: Knowledge,
+  { collections }: NamespaceCache,
   signal: AbortSignal,
   settled: () => void,
 ): Promise<unknown> {
@@ -142,7 +142,7 @@ async function fill(
   }
   const fillRules = async (resource: 'limitranges' | 'resourcequotas') => {
     const { items, metadata } = await api.ask({ path: `${path}/${resource}`, signal })
-    const version = textOf(fieldsOrNone(metadata).resourceVersion) ?? ''
+    const version = asText(fieldsOrNone(metadata).resourceVersion) ?? ''
     collections[resource].settle(name, listOrNone(items).map(ruleItem), version)
   }
   const answers = [fillNamespace(), fillRules('limitranges'), fillRules('resourcequotas')]

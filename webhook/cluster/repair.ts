@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { Refusal } from '../../src/cluster/refusal.ts'
-import { rearm } from '../../src/core/rearm.ts'
-import type { Collection } from './collection.ts'
-import { jittered, type Pace } from './pace.ts'
+import { rearm } from '../../src/core/namespaces/repair-label.ts'
+import { type Intervals, jittered } from './backoff.ts'
+import type { Store } from './reflect/store.ts'
 
 /** What became of one repair. `overtaken`: the namespace was changed, or is gone; nothing was done. */
 export const REPAIR_OUTCOMES = ['armed', 'disarmed', 'overtaken', 'forbidden', 'failed'] as const
@@ -11,9 +11,9 @@ export type RepairOutcome = (typeof REPAIR_OUTCOMES)[number]
 
 export interface RepairOptions {
   readonly api: Apiserver
-  readonly namespaces: Collection
+  readonly namespaces: Store
   readonly excludedNamespaces: ReadonlySet<string>
-  readonly pace: Pace
+  readonly pace: Intervals
   onOutcome(name: string, outcome: RepairOutcome, error?: unknown): void
 }
 
@@ -91,13 +91,13 @@ async function repair(
     return true
   } catch (error) {
     if (stopped.aborted) return false
-    const outcome = outcomeOf(error)
+    const outcome = classifyOutcome(error)
     onOutcome(name, outcome, error)
     return outcome === 'overtaken'
   }
 }
 
-function outcomeOf(error: unknown): RepairOutcome {
+function classifyOutcome(error: unknown): RepairOutcome {
   const status = error instanceof Refusal ? error.status : 0
   if (status === 404 || status === 409) return 'overtaken'
   return status === 403 ? 'forbidden' : 'failed'

@@ -50,7 +50,7 @@ function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
   return (namespace, error) => {
     lookups.inc({ outcome: error === undefined ? 'answered' : 'failed' })
     if (error === undefined) return
-    log.warn({ namespace, trouble: sentenceOf(error) }, 'a pod is answered with what is known')
+    log.warn({ namespace, trouble: describeOutcome(error) }, 'a pod is answered with what is known')
   }
 }
 
@@ -66,7 +66,7 @@ function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
   return (namespace, outcome, error) => {
     repairs.inc({ outcome })
     if (outcome === 'overtaken') return
-    const line = { namespace, outcome, trouble: sentenceOf(error) }
+    const line = { namespace, outcome, trouble: describeOutcome(error) }
     if (error === undefined) log.info(line, 'the label of a namespace was wrong')
     // What fails at every pass is told once.
     else if (outcome !== lastFailure) log.error(line, 'the label of a namespace stays wrong')
@@ -74,6 +74,6 @@ function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
   }
 }
 
-function sentenceOf(error: unknown): string | undefined {
+function describeOutcome(error: unknown): string | undefined {
   return error instanceof Error ? error.message : undefined
 }

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { KEYS } from '../../../src/core/keys.ts'
+import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
-import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
 import { startStandIn } from '../../apiserver.ts'
 import { capturedLog, sampleOf } from '../../server.ts'
 import { until } from '../../until.ts'
 
 /** Fast where a test waits, and never where it does not. */
-const QUICK: Pace = {
-  ...PACE,
+const QUICK: Intervals = {
+  ...INTERVALS,
   pauseMs: 10,
   longestPauseMs: 50,
   lookupMs: 20_000,
@@ -32,7 +32,7 @@ function namespace(name: string, annotations: Strings = {}, labels: Strings = {}
 const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespace('hpc'))
 
 interface Options {
-  readonly pace?: Partial<Pace>
+  readonly pace?: Partial<Intervals>
   readonly excluded?: readonly string[]
   /** What is there, or goes wrong, before anybody watches. */
   prepare?(standIn: Awaited<ReturnType<typeof startStandIn>>['standIn']): void

@@ -1,14 +1,14 @@
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
-import { PACE, type Pace } from '../../../webhook/cluster/pace.ts'
 import { NotKnownYet } from '../../../webhook/namespaces.ts'
 import { startStandIn } from '../../apiserver.ts'
 import { capturedLog } from '../../server.ts'
 import { until } from '../../until.ts'
 
 /** No pause ends during a test, and no budget comes back, unless the test says so. */
-const STILL: Partial<Pace> = {
+const STILL: Partial<Intervals> = {
   lookupMs: 20_000,
   lookupRestMs: 60_000,
   absentMs: 60_000,
@@ -16,7 +16,7 @@ const STILL: Partial<Pace> = {
 }
 
 /** Watches a stand-in where the namespace `known` is there and asks nothing. */
-async function watch(t: Test, pace: Partial<Pace>) {
+async function watch(t: Test, pace: Partial<Intervals>) {
   const { standIn, access } = await startStandIn(t)
   standIn.put('namespaces', { metadata: { name: 'known' } })
   const cluster = watchCluster({
@@ -24,7 +24,7 @@ async function watch(t: Test, pace: Partial<Pace>) {
     excludedNamespaces: new Set(),
     registry: new Registry(),
     log: capturedLog().log,
-    pace: { ...PACE, ...STILL, ...pace },
+    pace: { ...INTERVALS, ...STILL, ...pace },
   })
   t.teardown(() => cluster.stop())
   await until('all is listed', () => cluster.checks().every(({ problem }) => !problem))

@@ -1,0 +1,39 @@
+import { loadCatalog } from '../../catalog/load.ts'
+import { annotate as annotateOne } from '../../manifest/annotate.ts'
+import { describe } from '../../manifest/report.ts'
+import { type InjectOptions, resolveMetrics, show, type VerbOutput } from '../inject/inject.ts'
+import { asked } from '../shared/asking.ts'
+import { UsageError, usageError } from '../shared/errors.ts'
+import { manifestError, readInput } from '../shared/input.ts'
+
+export type AnnotateOptions = Pick<
+  InjectOptions,
+  'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
+> & { readonly metric: readonly string[] }
+
+/**
+ * `ridealong annotate -f FILE --metric M`: the annotations where each kind's operator copies them to its pods.
+ *
+ * @throws UsageError when a file or a document does not hold, the request is wrong, or nothing could be
+ * annotated; then nothing is to be printed
+ */
+export async function annotate(options: AnnotateOptions): Promise<VerbOutput> {
+  const { catalog: folder, observerImage, include } = options
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const annotations = Object.fromEntries(asked(options.metric, options.annotation, catalog))
+  const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
+  try {
+    const wanted = resolveMetrics(await readInput(options.filename), include)
+    const annotated = wanted.map((manifest) => annotateOne(manifest, annotations, namespaces))
+    const notes = annotated.flatMap(({ passedOver }) =>
+      passedOver.map(({ resource, why }) => describe(resource, why)),
+    )
+    const isAny = annotated.some(({ places }) => places > 0)
+    if (!isAny) throw new UsageError(...notes, NOTHING)
+    return { output: show(annotated, options), notes }
+  } catch (error) {
+    return manifestError(error)
+  }
+}
+
+const NOTHING = 'nothing was annotated; Namespaces are with --include Namespace'

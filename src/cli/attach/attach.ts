@@ -1,0 +1,129 @@
+import { type Attached, ephemeral } from '../../attach/ephemeral.ts'
+import type { Attachment } from '../../attach/show.ts'
+import { isConflict } from '../../cluster/refusal.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import { readNamespace } from '../../core/namespace.ts'
+import { UsageError } from '../shared/errors.ts'
+import { openReader, type Reader } from '../shared/reader.ts'
+import { describeFailure } from '../shared/refusal.ts'
+import { readSettings, type SettingOptions } from '../shared/settings.ts'
+
+export interface AttachOptions extends SettingOptions {
+  readonly kubeconfig?: string | undefined
+  readonly namespace?: string | undefined
+  readonly metric: string
+  readonly targetContainer?: string | undefined
+  readonly option?: readonly string[] | undefined
+}
+
+const PATIENCE_MS = 10_000
+/** Seconds until an observer has started, an image to be pulled included. */
+const START_SECONDS = 60
+
+/**
+ * `ridealong attach POD --metric M`: observes a pod that already runs, with an ephemeral container.
+ *
+ * @throws UsageError when the pod, the request, the cluster or one of its policies stands in the way
+ */
+export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
+  const { metric } = options
+  const asked = {
+    metric,
+    targetContainer: options.targetContainer,
+    options: readPairs(options.option),
+  }
+  const { catalog } = await readSettings(options)
+  const reader = await openReader(options.kubeconfig)
+  const { namespace = reader.namespace } = options
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
+  const at = `${path}/pods/${encodeURIComponent(name)}`
+  // Who may not read the namespace hears from the apiserver itself what it enforces.
+  const found = await reader.look(path)
+  const object = 'value' in found ? found.value : undefined
+  const place = { catalog, namespace: readNamespace(namespace, object) }
+  const target = await add(reader, at, (pod) => {
+    if (pod === undefined) throw new UsageError(`namespace ${namespace} has no pod ${name}`)
+    const attached = ephemeral(pod, asked, place)
+    if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
+    return attached
+  })
+  await started(reader, at, metric)
+  return { namespace, pod: name, container: metric, target }
+}
+
+function readPairs(pairs: readonly string[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    pairs.map((pair) => {
+      const [key = '', ...value] = pair.split('=')
+      if (value.length === 0) throw new UsageError(`--option must be NAME=VALUE, and is ${pair}`)
+      return [key.trim(), value.join('=')] as const
+    }),
+  )
+}
+
+/** As often as client-go tries what was written in between (util/retry, DefaultRetry). */
+const TRIES = 5
+
+type Whole = Exclude<Attached, { readonly problem: string }>
+
+/**
+ * Adds what is made of the pod as it is, and of the pod as it is then where a kubelet or a controller wrote it in between.
+ *
+ * @returns the container that is observed
+ */
+async function add(
+  reader: Reader,
+  at: string,
+  make: (pod: Fields | undefined) => Whole,
+): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const pod = await reader.get(at)
+    const { container, target } = make(pod)
+    try {
+      await patch(reader, at, pod ?? {}, container)
+      return target
+    } catch (error) {
+      if (isConflict(error) && tries < TRIES) continue
+      throw new UsageError(`no ephemeral container can be added: ${describeFailure(error)}`)
+    }
+  }
+}
+
+/** The version that was read goes along: an ephemeral container that came meanwhile must not be lost. */
+async function patch(
+  { apiserver }: Reader,
+  at: string,
+  { metadata, spec }: Fields,
+  container: Fields,
+): Promise<void> {
+  const { resourceVersion } = fieldsOrNone(metadata)
+  const before = listOrNone(fieldsOrNone(spec).ephemeralContainers)
+  const patch = {
+    metadata: { resourceVersion },
+    spec: { ephemeralContainers: [...before, container] },
+  }
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  await apiserver.ask({ path: `${at}/ephemeralcontainers`, patch, signal })
+}
+
+/** @throws UsageError saying why the kubelet does not start the observer */
+async function started(reader: Reader, at: string, name: string): Promise<void> {
+  const end = performance.now() + START_SECONDS * 1000
+  let why = 'the kubelet says nothing of it'
+  while (performance.now() < end) {
+    const statuses = fieldsOrNone((await reader.get(at))?.status).ephemeralContainerStatuses
+    const own = listOrNone(statuses)
+      .map(fieldsOrNone)
+      .find((status) => status.name === name)
+    const { running, terminated, waiting } = fieldsOrNone(own?.state)
+    if (running !== undefined || terminated !== undefined) return
+    const { reason, message } = fieldsOrNone(waiting)
+    why = [asText(reason), asText(message)].filter((text) => text !== undefined).join(': ') || why
+    if (
+      /^(ErrImagePull|ImagePullBackOff|InvalidImageName|Create.*Error)$/.test(asText(reason) ?? '')
+    )
+      break
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  throw new UsageError(`${name} was added and does not start: ${why}`)
+}

@@ -1,0 +1,212 @@
+import { loadCatalog } from '../../catalog/load.ts'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { listPods } from '../../cluster/pods.ts'
+import {
+  findObservers,
+  NOT_COMPARED,
+  type PodOfObservers,
+  type RunningObserver,
+} from '../../collect/observers.ts'
+import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import type { LogFormat } from '../../log/transcribe.ts'
+import { groupBy } from '../../report/group-by.ts'
+import { comparisonWith } from '../shared/comparison.ts'
+import { EXIT, UsageError, usageError } from '../shared/errors.ts'
+import { openCluster } from '../shared/open-cluster.ts'
+import { type Progress, startProgress } from '../shared/progress.ts'
+import { readerOf } from '../shared/reader.ts'
+import { describeFailure } from '../shared/refusal.ts'
+import { type Destination, openDestination } from './destination.ts'
+import { pause, startCrowd } from './follow.ts'
+import { type Gathered, gather, inOrder, sourceName } from './gather.ts'
+
+export interface CollectOptions {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
+  readonly selector?: string
+  readonly output: LogFormat
+  readonly to?: string
+  readonly follow?: boolean
+  readonly parallel: number
+  readonly catalog?: string
+  readonly observerImage?: string
+}
+
+/** Between two looks at the pods. */
+const LOOK_MS = 2000
+
+/**
+ * `ridealong collect KIND/NAME`: the logs of all observers of a workload.
+ *
+ * @returns the exit code: no where a log is missing, trouble where all are
+ * @throws UsageError where the command line, the cluster or the destination stands in the way
+ */
+export async function collect(
+  workload: string | undefined,
+  options: CollectOptions,
+  say: (sentence: string) => void,
+): Promise<number> {
+  const chosen = choose(workload, options)
+  const { apiserver, ...found } = await openCluster(options)
+  const namespace = options.namespace ?? found.namespace
+  const list = () => listPods(apiserver, namespace, chosen).catch(apiTrouble)
+  const { catalog: folder, observerImage } = options
+  const known = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const first = await list()
+  const { catalogFor, problem } = await comparisonWith(
+    known,
+    options,
+    readerOf(apiserver, namespace),
+  )
+  const names = new Set(known.metrics.keys())
+  const read = (pods: readonly Fields[]) =>
+    pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
+  const pods = read(first)
+  const find: Find = async () => read(await list())
+  mustHaveObservers(pods, chosen.words, namespace)
+  const destination = await openDestination(options.to, options.output)
+  if (options.follow && options.output === 'logs' && !destination.isFolder)
+    throw new UsageError('logs that are followed would mingle: name a folder with --to DIR/')
+  const gathered = await gatherAll({ apiserver, pods, find, options, destination })
+  sayNotices(gathered, problem, say)
+  return tell(gathered, options, say)
+}
+
+type Find = () => Promise<readonly PodOfObservers[]>
+
+function choose(workload: string | undefined, { selector }: CollectOptions): Chosen {
+  if ((workload === undefined) === (selector === undefined))
+    throw new UsageError('name either KIND/NAME, such as job/lammps, or --selector LABELS')
+  const chosen = workload === undefined ? readSelector(selector ?? '') : readWorkload(workload)
+  if ('problem' in chosen) throw new UsageError(chosen.problem)
+  return chosen
+}
+
+function apiTrouble(error: unknown): never {
+  throw new UsageError(describeFailure(error))
+}
+
+function mustHaveObservers(
+  pods: readonly PodOfObservers[],
+  words: string,
+  namespace: string,
+): void {
+  if (pods.length === 0) throw new UsageError(`no pods of ${words} in namespace ${namespace}`)
+  if (pods.some(({ observers }) => observers.length > 0)) return
+  const left = pods.find((pod) => pod.left !== null)
+  const why = left === undefined ? '' : `; ${left.name} was left: ${left.left}`
+  throw new UsageError(`no observer in the ${pods.length} pods of ${words}${why}`)
+}
+
+interface Work {
+  readonly apiserver: Apiserver
+  readonly pods: readonly PodOfObservers[]
+  readonly find: Find
+  readonly options: CollectOptions
+  readonly destination: Destination
+}
+
+async function gatherAll(work: Work): Promise<readonly Gathered[]> {
+  const { destination, options } = work
+  const interrupted = new AbortController()
+  const stop = () => interrupted.abort()
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const progress = startProgress()
+  let isGood = false
+  try {
+    const gathering = options.follow ? followAll : gatherOnce
+    const gathered = await gathering(work, progress, interrupted.signal)
+    isGood = gathered.some(({ missing, samples }) => missing === undefined || samples > 0)
+    return gathered
+  } finally {
+    progress.clear()
+    await destination.close(isGood)
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+  }
+}
+
+async function gatherOnce(
+  { apiserver, pods, options, destination }: Work,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<readonly Gathered[]> {
+  const observers = pods.flatMap((pod) => pod.observers)
+  const gathering = { apiserver, form: options.output, signal }
+  const all: Gathered[] = []
+  let samples = 0
+  const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
+  for await (const { text, ...gathered } of results) {
+    await destination.write(logName(gathered.observer), text)
+    all.push({ ...gathered, text: '' })
+    samples += gathered.samples
+    progress.show(all.length, observers.length, `${samples} samples`)
+  }
+  return all
+}
+
+async function followAll(
+  { apiserver, pods, find, options, destination }: Work,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<readonly Gathered[]> {
+  const write = (observer: RunningObserver, text: string) => {
+    return destination.write(logName(observer), text)
+  }
+  const following = { apiserver, form: options.output, signal, write, pauseMs: LOOK_MS }
+  const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
+  let now = pods
+  while (!signal.aborted) {
+    crowd.take(now.flatMap((pod) => pod.observers))
+    const { done, all } = crowd.counts()
+    progress.show(done, all, 'following')
+    if (done === all && now.every((pod) => pod.isOver)) break
+    await pause(LOOK_MS, signal)
+    // An apiserver that restarts is asked again; the logs notice by themselves.
+    now = await find().catch(() => now)
+  }
+  return crowd.end()
+}
+
+/** The name of a log's file. No name of Kubernetes holds a slash. */
+function logName({ pod, container }: RunningObserver): string {
+  return `${pod}.${container}`
+}
+
+/** Logs with the same notice are named together: a Job may have thousands. */
+function sayNotices(
+  gathered: readonly Gathered[],
+  problem: string | undefined,
+  say: (sentence: string) => void,
+): void {
+  const told = gathered.flatMap(({ observer }) =>
+    observer.notices.map((notice) => ({ notice, source: sourceName(observer) })),
+  )
+  for (const [notice, [first, ...others]] of groupBy(told, ({ notice }) => notice)) {
+    const more = others.length === 0 ? '' : ` and ${others.length} others`
+    const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
+    say(`${first?.source}${more}: ${notice}${why}`)
+  }
+}
+
+const WHY_NOT =
+  "since the cluster's own could not be read (--catalog and --observer-image name another)"
+
+function tell(
+  gathered: readonly Gathered[],
+  { output, to }: CollectOptions,
+  say: (sentence: string) => void,
+): number {
+  const missing = gathered.filter((one) => one.missing !== undefined)
+  for (const one of missing) say(`no whole log of ${sourceName(one.observer)}: ${one.missing}`)
+  for (const { observer, cuts } of gathered)
+    if (cuts.length > 0) say(`${sourceName(observer)} is cut: ${cuts.join('; ')}`)
+  const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
+  const logs = gathered.length - missing.length
+  say(
+    `${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${to ?? 'standard output'}`,
+  )
+  if (missing.length === 0) return EXIT.ok
+  return logs === 0 && samples === 0 ? EXIT.trouble : EXIT.no
+}

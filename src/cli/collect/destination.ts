@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createWriteStream, existsSync, statSync } from 'node:fs'
+import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { errorMessage } from '../../lib/error-message.ts'
+import type { LogFormat } from '../../log/transcribe.ts'
+import { CSV_HEADER } from '../../log/write.ts'
+import { UsageError } from '../shared/errors.ts'
+import { documentFor } from '../shared/output.ts'
+
+/** Where collected logs are written. */
+export interface Destination {
+  /** Whether each log has a file of its own. */
+  readonly isFolder: boolean
+  readonly write: (name: string, text: string) => Promise<void>
+  /** Ends it; a file appears under its name only now, or not at all. */
+  readonly close: (isGood: boolean) => Promise<void>
+}
+
+/**
+ * Opens standard output, a file, or a folder: a path that ends in / or that is a folder.
+ *
+ * @throws UsageError naming the path that cannot be written
+ */
+export async function openDestination(
+  path: string | undefined,
+  form: LogFormat,
+): Promise<Destination> {
+  if (path === undefined || path === '-') return toStream(process.stdout, form, async () => {})
+  const isFolder = path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
+  const opening = isFolder ? toFolder(path, form) : toFile(path, form)
+  return opening.catch((error: unknown) => {
+    throw new UsageError(`cannot write ${path}: ${errorMessage(error)}`)
+  })
+}
+
+async function toFile(path: string, form: LogFormat): Promise<Destination> {
+  const partial = `${path}.partial`
+  const stream = createWriteStream(partial)
+  await once(stream, 'open')
+  return toStream(stream, form, async (isGood) => {
+    stream.end()
+    if (!stream.closed) await once(stream, 'close').catch(() => {})
+    await (isGood ? rename(partial, path) : rm(partial, { force: true }))
+  })
+}
+
+function toStream(
+  stream: Writable,
+  form: LogFormat,
+  close: (isGood: boolean) => Promise<void>,
+): Destination {
+  let header = form === 'csv' ? CSV_HEADER : ''
+  let failure: Error | undefined
+  // A disk that is full, or a reader that has gone, is told by an event alone.
+  stream.on('error', (error) => {
+    failure = error
+  })
+  const write = async (text: string): Promise<void> => {
+    const whole = header + text
+    header = ''
+    const isFull =
+      whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
+    if (isFull) await once(stream, 'drain').catch(() => {})
+    if (failure !== undefined) throw new UsageError(`cannot write on: ${failure.message}`)
+  }
+  return {
+    isFolder: false,
+    write: (_name, text) => write(text),
+    close: async (isGood) => {
+      if (isGood && failure === undefined) await write('')
+      await close(isGood && failure === undefined)
+    },
+  }
+}
+
+const SUFFIX: Readonly<Record<LogFormat, string>> = { jsonl: 'jsonl', csv: 'csv', logs: 'log' }
+
+async function toFolder(path: string, form: LogFormat): Promise<Destination> {
+  await mkdir(path, { recursive: true })
+  const begun = new Set<string>()
+  return {
+    isFolder: true,
+    write: async (name, text) => {
+      if (text === '') return
+      const file = join(path, `${name}.${SUFFIX[form]}`)
+      if (begun.has(name)) return appendFile(file, text)
+      begun.add(name)
+      await writeFile(file, form === 'csv' ? CSV_HEADER + text : text)
+    },
+    close: async () => {},
+  }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readLogLines } from '../../cluster/logs.ts'
+import type { RunningObserver } from '../../collect/observers.ts'
+import { transcribe } from '../../log/transcribe.ts'
+import { describeRefusal } from '../shared/refusal.ts'
+import {
+  describeObserver,
+  type Gathered,
+  type Gathering,
+  sourceName,
+  summarizeLog,
+} from './gather.ts'
+
+/** So many times in a row a log may break off before it is given up. */
+const ATTEMPTS = 5
+
+export interface Following extends Gathering {
+  readonly write: (observer: RunningObserver, text: string) => Promise<void>
+  /** The observer as it is now; undefined once its pod is deleted. */
+  readonly look: (observer: RunningObserver) => RunningObserver | undefined
+  /** Between two looks at the pods, and two attempts at a log. */
+  readonly pauseMs: number
+}
+
+/** Follows a log until its container has ended, over connections that break off. */
+export async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
+  const { form, signal, look, pauseMs } = following
+  const transcript = transcribe(form, describeObserver(observer))
+  const state = { written: 0, failures: 0 }
+  const onLine = (line: string) => following.write(observer, transcript.push(line))
+  let problem: string | undefined
+  do {
+    problem = await pass(observer, following, state, onLine).then(() => undefined, describeRefusal)
+    if (problem !== undefined) state.failures += 1
+    if (isOver(look(observer), problem)) break
+    await pause(pauseMs, signal)
+  } while (!signal.aborted && state.failures < ATTEMPTS)
+  const now = look(observer) ?? observer
+  const { text, done } = transcript.end(now.message)
+  return summarizeLog(now, form, done, text, signal.aborted ? undefined : problem)
+}
+
+interface FollowState {
+  /** Lines that were written. */
+  written: number
+  /** Attempts in a row that brought nothing. */
+  failures: number
+}
+
+/** One connection. An observer's budget keeps its log whole: what was read before comes first again. */
+async function pass(
+  observer: RunningObserver,
+  { apiserver, signal }: Following,
+  state: FollowState,
+  onLine: (line: string) => Promise<void>,
+): Promise<void> {
+  let seen = 0
+  for await (const line of readLogLines(apiserver, observer, { follow: true, signal })) {
+    seen += 1
+    if (seen <= state.written) continue
+    state.written = seen
+    state.failures = 0
+    await onLine(line)
+  }
+}
+
+function isOver(observer: RunningObserver | undefined, problem: string | undefined): boolean {
+  if (observer === undefined) return true
+  return observer.state !== 'running' && problem === undefined
+}
+
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
+}
+
+export interface Crowd {
+  /** Takes the pods as they are now, and begins with what runs and was not known. */
+  readonly take: (observers: readonly RunningObserver[]) => void
+  readonly counts: () => { readonly done: number; readonly all: number }
+  readonly end: () => Promise<readonly Gathered[]>
+}
+
+/** Follows the logs of many observers, each from the moment that it runs. */
+export function startCrowd(
+  following: Omit<Following, 'look'>,
+  onDone: (gathered: Gathered) => Promise<void>,
+): Crowd {
+  const keyOf = (observer: RunningObserver) => `${sourceName(observer)} ${observer.uid}`
+  let now = new Map<string, RunningObserver>()
+  let done = 0
+  const tasks = new Map<string, Promise<Gathered>>()
+  const begin = async (observer: RunningObserver): Promise<Gathered> => {
+    const look = (one: RunningObserver) => now.get(keyOf(one))
+    const gathered = await follow(observer, { ...following, look })
+    await onDone(gathered)
+    done += 1
+    return gathered
+  }
+  return {
+    take: (observers) => {
+      now = new Map(observers.map((observer) => [keyOf(observer), observer]))
+      for (const [key, observer] of now) {
+        if (observer.state !== 'waiting' && !tasks.has(key)) tasks.set(key, begin(observer))
+      }
+    },
+    counts: () => ({ done, all: Math.max(now.size, tasks.size) }),
+    end: () => Promise.all(tasks.values()),
+  }
+}

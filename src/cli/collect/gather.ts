@@ -1,0 +1,86 @@
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { readLogLines } from '../../cluster/logs.ts'
+import type { RunningObserver } from '../../collect/observers.ts'
+import type { KnownOrigin } from '../../log/metadata.ts'
+import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
+import { describeRefusal } from '../shared/refusal.ts'
+
+/** What became of one observer's log. */
+export interface Gathered {
+  readonly observer: RunningObserver
+  readonly samples: number
+  readonly cuts: readonly string[]
+  /** Why the log, or a part of it, is missing. */
+  readonly missing: string | undefined
+  /** What is still to be written. */
+  readonly text: string
+}
+
+export interface Gathering {
+  readonly apiserver: Apiserver
+  readonly form: LogFormat
+  readonly signal: AbortSignal
+}
+
+/** The name of a log: NAMESPACE/POD/CONTAINER. */
+export function sourceName({ namespace, pod, container }: RunningObserver): string {
+  return `${namespace}/${pod}/${container}`
+}
+
+/** What the pod says of an observer's log. */
+export function describeObserver(observer: RunningObserver): KnownOrigin {
+  const { container: metric, namespace, pod, node, rank, notices } = observer
+  return { source: sourceName(observer), metric, namespace, pod, node, rank, notices }
+}
+
+/** Reads a log as far as it is now; what breaks off is kept and said. */
+export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
+  const { apiserver, form, signal } = gathering
+  const transcript = transcribe(form, describeObserver(observer))
+  const texts: string[] = []
+  let problem: string | undefined
+  try {
+    for await (const line of readLogLines(apiserver, observer, { follow: false, signal }))
+      texts.push(transcript.push(line))
+  } catch (error) {
+    problem = describeRefusal(error)
+  }
+  const { text, done } = transcript.end(observer.message)
+  return summarizeLog(observer, form, done, texts.join('') + text, problem)
+}
+
+/**
+ * The end of a log that was read. Where nothing of it is an observer's, the summary is left in the
+ * container's termination message, if there is one.
+ */
+export function summarizeLog(
+  observer: RunningObserver,
+  form: LogFormat,
+  { samples, cuts, foreign }: Done,
+  text: string,
+  problem: string | undefined,
+): Gathered {
+  if (foreign === undefined) return { observer, samples, cuts, missing: problem, text }
+  const left = transcribeGone(form, describeObserver(observer), observer.message)
+  const missing = `${problem ?? describeForeign(foreign)}${left === '' ? '' : '; its summary is there'}`
+  return { observer, samples, cuts: [], missing, text: left }
+}
+
+function describeForeign(first: string): string {
+  return first === '' ? 'its log is empty' : `its log is no observer's: ${first.slice(0, 160)}`
+}
+
+/** Does work for each item, so many at a time, and answers in the order of the items. */
+export async function* inOrder<Item, Result>(
+  items: readonly Item[],
+  parallel: number,
+  work: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const running: Promise<Result>[] = []
+  for (const item of items) {
+    running.push(work(item))
+    const first = running.length < parallel ? undefined : running.shift()
+    if (first !== undefined) yield await first
+  }
+  for (const result of running) yield await result
+}

@@ -1,0 +1,78 @@
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
+import { WEBHOOK_CONFIGURATIONS } from '../../cluster/paths.ts'
+import { isMissing } from '../../cluster/refusal.ts'
+import { UsageError } from '../shared/errors.ts'
+import { openCluster } from '../shared/open-cluster.ts'
+import { describeRefusal } from '../shared/refusal.ts'
+import { removeLabels } from './remove-labels.ts'
+
+export interface DisarmOptions {
+  readonly kubeconfig?: string | undefined
+  readonly webhookConfiguration?: string | undefined
+  readonly clusterRoleBinding?: string | undefined
+  readonly namespace?: string | undefined
+  readonly certificate?: readonly string[] | undefined
+}
+
+interface DisarmTarget {
+  readonly kind: string
+  /** Where the objects of its kind are. */
+  readonly root: string
+  readonly name: string
+}
+
+/**
+ * `ridealong disarm`: takes away what would outlive an installation, in the order in which nothing
+ * comes back. First the webhook configuration, so that no pod is asked about; then the right to set
+ * the label; then the label; then each Certificate before its Secret, which would be issued again.
+ * What is gone already is no trouble.
+ *
+ * @throws UsageError with the apiserver's own sentence on what it did not remove
+ */
+export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
+  if (options.certificate !== undefined && options.namespace === undefined) {
+    throw new UsageError('--certificate needs --namespace, where the certificates are')
+  }
+  const { apiserver } = await openCluster(options)
+  for (const object of callers(options)) print(await remove(apiserver, object))
+  await removeLabels(apiserver, print)
+  for (const object of certificates(options)) print(await remove(apiserver, object))
+}
+
+function callers({
+  webhookConfiguration,
+  clusterRoleBinding,
+}: DisarmOptions): readonly DisarmTarget[] {
+  const named = (kind: string, root: string, name: string | undefined) =>
+    name === undefined ? [] : [{ kind, root, name }]
+  const rights = '/apis/rbac.authorization.k8s.io/v1'
+  return [
+    ...named('MutatingWebhookConfiguration', WEBHOOK_CONFIGURATIONS, webhookConfiguration),
+    ...named('ClusterRoleBinding', `${rights}/clusterrolebindings`, clusterRoleBinding),
+  ]
+}
+
+/** cert-manager does not own its Secrets, unless it was started with --enable-certificate-owner-ref. */
+function certificates({
+  certificate = [],
+  namespace = '',
+}: DisarmOptions): readonly DisarmTarget[] {
+  const place = `namespaces/${encodeURIComponent(namespace)}`
+  return certificate.flatMap((name) => [
+    { kind: 'Certificate', root: `/apis/cert-manager.io/v1/${place}/certificates`, name },
+    { kind: 'Secret', root: `/api/v1/${place}/secrets`, name },
+  ])
+}
+
+/** @returns a line that says what became of it */
+async function remove({ ask }: Apiserver, { kind, root, name }: DisarmTarget): Promise<string> {
+  const path = `${root}/${encodeURIComponent(name)}`
+  try {
+    await ask({ path, delete: {}, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+    return `${kind} ${name}: removed`
+  } catch (error) {
+    // Of a kind that the cluster does not know there is nothing to remove either.
+    if (isMissing(error)) return `${kind} ${name}: not there`
+    throw new UsageError(`${kind} ${name} stays: ${describeRefusal(error)}`)
+  }
+}

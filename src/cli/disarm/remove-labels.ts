@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
+import { ARMED_LABEL } from '../../core/keys.ts'
+import { asObjects, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { UsageError } from '../shared/errors.ts'
+import { describeRefusal } from '../shared/refusal.ts'
+
+/** How often a label is taken off that comes back at once, and the milliseconds between. */
+const TRIES = 10
+const PAUSE_MS = 500
+
+const NAMESPACES = '/api/v1/namespaces'
+
+/**
+ * Takes the label that the webhook selects by off all namespaces, and prints a line for each.
+ *
+ * @throws UsageError naming those that keep it, after all were tried
+ */
+export async function removeLabels(
+  apiserver: Apiserver,
+  print: (line: string) => void,
+): Promise<void> {
+  const troubles: string[] = []
+  for (const name of await labelled(apiserver)) {
+    try {
+      await removeLabel(apiserver, name)
+      print(`Namespace ${name}: disarmed`)
+    } catch (error) {
+      troubles.push(`Namespace ${name} keeps its label: ${describeRefusal(error)}`)
+    }
+  }
+  if (troubles.length > 0) throw new UsageError(troubles.join('; '))
+}
+
+async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
+  const query = { labelSelector: ARMED_LABEL }
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+  try {
+    const { items } = await ask({ path: NAMESPACES, query, signal })
+    return asObjects(items).map(({ metadata }) => String(fieldsOrNone(metadata).name))
+  } catch (error) {
+    throw new UsageError(`namespaces keep their label ${ARMED_LABEL}: ${describeRefusal(error)}`)
+  }
+}
+
+/**
+ * An apiserver goes on asking a webhook for as long as it has not heard that its configuration is gone, and
+ * the webhook puts the label back in the same breath.
+ */
+async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
+  const path = `${NAMESPACES}/${encodeURIComponent(name)}`
+  const query = { fieldManager: 'ridealong' }
+  const patch = { metadata: { labels: { [ARMED_LABEL]: null } } }
+  for (let tries = 1; ; tries += 1) {
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+    const { metadata } = await ask({ path, query, patch, signal })
+    if (fieldsOrNone(fieldsOrNone(metadata).labels)[ARMED_LABEL] === undefined) return
+    if (tries === TRIES) throw new Error('a webhook sets it again')
+    await sleep(PAUSE_MS)
+  }
+}

@@ -1,0 +1,34 @@
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { askingNamespace, askingPod } from '../../doctor/probe.ts'
+import type { FactLookup } from '../../explain/facts.ts'
+import { describeRefusal } from '../shared/refusal.ts'
+
+/** A Namespace that asks, as the apiserver would store it. */
+export function tryNamespace(apiserver: Apiserver, metric: string): Promise<FactLookup<Fields>> {
+  return tried(apiserver, '/api/v1/namespaces', askingNamespace(metric))
+}
+
+/** A pod that asks, as the apiserver would store it in a namespace. */
+export function tryPod(
+  apiserver: Apiserver,
+  namespace: string,
+  metric: string,
+): Promise<FactLookup<Fields>> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`
+  return tried(apiserver, path, askingPod(metric))
+}
+
+async function tried(
+  apiserver: Apiserver,
+  path: string,
+  create: Fields,
+): Promise<FactLookup<Fields>> {
+  // Every webhook that there is may take its time.
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+  try {
+    return { value: await apiserver.ask({ path, query: { dryRun: 'All' }, create, signal }) }
+  } catch (error) {
+    return { problem: describeRefusal(error) }
+  }
+}

@@ -1,0 +1,31 @@
+import { fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { check, fault, type InstallationCheck } from '../../doctor/check.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+
+const PATIENCE_MS = 10_000
+
+/**
+ * What a webhook says of itself.
+ *
+ * @param address an URL, or what a kubelet writes into the environment of pods for a port of a Service:
+ * tcp://10.96.7.1:8080 (kubernetes pkg/kubelet/envvars/envvars.go)
+ */
+export async function askServer(address: string): Promise<readonly InstallationCheck[]> {
+  const url = address.replace(/^tcp:/, 'http:')
+  try {
+    const response = await fetch(new URL('/readyz', url), {
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    const checks = Object.entries(fieldsOrNone(fieldsOrNone(await response.json()).checks))
+    return checks.map(([name, state]) => {
+      const title = `the webhook's ${name}`
+      const remedy = 'its log says more'
+      return state === 'ok' ? check(title, 'ok', 'ok') : fault(title, String(state), remedy)
+    })
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    const remedy =
+      'see that a replica is ready, and that a NetworkPolicy lets this machine reach it'
+    return [fault('the webhook answers', errorMessage(cause), remedy)]
+  }
+}

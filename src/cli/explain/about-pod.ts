@@ -1,0 +1,24 @@
+import { UNKNOWN_BODY } from '../../core/body-scan.ts'
+import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import type { Review } from '../../core/review.ts'
+import type { About } from './explain-facts.ts'
+
+/** A pod that was created, from how it is now. */
+export function aboutPod(pod: Fields, subject: string): About {
+  return { subject, review: buildReview(pod), created: pod, pods: 1 }
+}
+
+function buildReview(object: Fields): Review {
+  const { name, namespace, uid } = fieldsOrNone(object.metadata)
+  return {
+    source: UNKNOWN_BODY,
+    uid: asText(uid) ?? '',
+    operation: 'CREATE',
+    subResource: '',
+    namespace: asText(namespace) ?? '',
+    name: asText(name) ?? '',
+    dryRun: false,
+    object,
+    oldObject: null,
+  }
+}

@@ -1,0 +1,117 @@
+import { type Catalog, PRIVILEGES } from '../../core/catalog.ts'
+import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
+import { readNamespace } from '../../core/namespace.ts'
+import type { Settings } from '../../core/review-pod.ts'
+import {
+  type Release,
+  readCatalog,
+  readHeldImages,
+  servedOption,
+} from '../../doctor/installation.ts'
+import type { FactLookup, Facts } from '../../explain/facts.ts'
+import { comparable } from '../../explain/injection-outcome.ts'
+import type { Reader } from '../shared/reader.ts'
+import { readRelease } from '../shared/release-facts.ts'
+import { type KnownSettings, readSettings, type SettingOptions } from '../shared/settings.ts'
+import { readWebhookFacts } from '../shared/webhook-facts.ts'
+
+export interface FactOptions extends SettingOptions {
+  readonly webhookConfiguration?: string | undefined
+}
+
+/** What is explained: the rest of the facts is of where it is. */
+export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
+
+/** What all pods that are explained have in common. */
+export interface Common {
+  /** Puts the facts about a pod together. */
+  readonly factsOf: (about: About) => Promise<Facts>
+  /** The catalog to compare the containers of a pod with, if it is known. */
+  readonly catalogFor: (pod: Fields) => Catalog | undefined
+}
+
+/**
+ * Reads what all pods have in common: the catalog, and of a cluster the webhook. Of a namespace it is read once.
+ *
+ * @param reader nothing where no cluster is to be asked
+ * @param documents Namespaces that a file holds, by name
+ * @throws UsageError naming what does not hold
+ */
+export async function factsFrom(
+  options: FactOptions,
+  reader: Reader | undefined,
+  documents: ReadonlyMap<string, Fields> = new Map(),
+): Promise<Common> {
+  const known = await readSettings(options)
+  const webhook = reader && (await readWebhookFacts(reader, options.webhookConfiguration))
+  const release = reader && webhook && (await readRelease(reader, webhook))
+  const served = servedOption(release, '--pod-security-default')
+  const podSecurityDefault =
+    known.podSecurityDefault ?? PRIVILEGES.find((level) => level === served)
+  const settings = { ...known, ...offeredBy(release, options), podSecurityDefault }
+  const isCatalogGuessed = isGuessed(release, options)
+  const places = new Map<string, Promise<PodSetting>>()
+  const factsOf = async (about: About) => {
+    const { namespace: name } = about.review
+    const document = documents.get(name)
+    const place = places.get(name) ?? resolvePlace(settings, reader, document, name)
+    places.set(name, place)
+    return { ...about, ...(await place), isCatalogGuessed, webhook }
+  }
+  const catalogFor = (pod: Fields) => comparable(settings.catalog, isCatalogGuessed, pod)
+  return { factsOf, catalogFor }
+}
+
+/** Whether neither the cluster's catalog is known nor another one is named. */
+function isGuessed(release: Release | undefined, options: FactOptions): boolean {
+  const isNamed = options.catalog !== undefined || options.observerImage !== undefined
+  return !isNamed && readCatalog(release) === undefined
+}
+
+/** Unless another catalog is named it is the cluster's own, with the images that its nodes hold. */
+function offeredBy(
+  release: Release | undefined,
+  { catalog: folder, observerImage }: FactOptions,
+): Partial<Offered> {
+  const catalog = readCatalog(release)
+  if (catalog === undefined || folder !== undefined || observerImage !== undefined) return {}
+  return { catalog, heldImages: readHeldImages(release) }
+}
+
+type Offered = Pick<Settings, 'catalog' | 'heldImages'>
+
+type PodSetting = Pick<Facts, 'settings' | 'namespace' | 'unread'>
+
+async function resolvePlace(
+  { namespaceOf, ...known }: KnownSettings & Offered,
+  reader: Reader | undefined,
+  document: Fields | undefined,
+  name: string,
+): Promise<PodSetting> {
+  if (reader === undefined) {
+    const namespace = document === undefined ? namespaceOf(name) : readNamespace(name, document)
+    const settings = { ...known, namespace }
+    return { settings, namespace: { value: document }, unread: [] }
+  }
+  const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
+  const [found, limitRanges, resourceQuotas] = await Promise.all(
+    ['', '/limitranges', '/resourcequotas'].map((part) => reader.look(`${path}${part}`)),
+  )
+  const object = answered(found) ?? document
+  const rules = {
+    limitRanges: asObjects(answered(limitRanges)?.items),
+    resourceQuotas: asObjects(answered(resourceQuotas)?.items),
+  }
+  const namespace = readNamespace(name, object, rules)
+  return {
+    settings: { ...known, namespace },
+    namespace: found && 'problem' in found ? found : { value: object },
+    unread: [found, limitRanges, resourceQuotas].flatMap((one) =>
+      one !== undefined && 'problem' in one ? [one.problem] : [],
+    ),
+  }
+}
+
+function answered(asked: FactLookup<Fields | undefined> | undefined): Fields | undefined {
+  return asked !== undefined && 'value' in asked ? asked.value : undefined
+}

@@ -1,0 +1,66 @@
+import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { readReview } from '../../core/review.ts'
+import { countPods } from '../../explain/pods-of-template.ts'
+import { at } from '../../manifest/manifest-error.ts'
+import type { Manifest } from '../../manifest/read.ts'
+import { listSkipped } from '../../manifest/report.ts'
+import { findResources, type ManifestResource } from '../../manifest/resources.ts'
+import { buildReview } from '../../manifest/static-pod.ts'
+import { findTemplates, type Template } from '../../manifest/templates.ts'
+import { UsageError } from '../shared/errors.ts'
+import { aboutPod } from './about-pod.ts'
+import type { About } from './explain-facts.ts'
+
+/**
+ * What files hold to be explained: recorded AdmissionReviews, pods as a cluster printed them, and pod templates.
+ *
+ * @param namespace of objects that do not say theirs
+ * @throws UsageError when there is none of these, saying of each object why not
+ */
+export function aboutFiles(manifests: readonly Manifest[], namespace: string): readonly About[] {
+  const abouts = manifests.flatMap((manifest) => aboutManifest(manifest, namespace))
+  if (abouts.length > 0) return abouts
+  const whys = manifests.flatMap((manifest) => listSkipped({ manifest, text: '', outcomes: [] }))
+  throw new UsageError([...whys, 'nothing that makes pods was found'].join('\nridealong: '))
+}
+
+/** The Namespaces among the documents, by name. */
+export function namespacesIn(manifests: readonly Manifest[]): ReadonlyMap<string, Fields> {
+  const namespaces = manifests
+    .flatMap(findResources)
+    .filter(({ group, kind }) => group === '' && kind === 'Namespace')
+  return new Map(namespaces.map(({ name, fields }) => [name, fields]))
+}
+
+function aboutManifest(manifest: Manifest, namespace: string): readonly About[] {
+  if (fieldsOrNone(manifest.value).kind === 'AdmissionReview') return [aboutRecording(manifest)]
+  return findResources(manifest).flatMap((resource) => aboutResource(resource, namespace))
+}
+
+function aboutRecording(manifest: Manifest): About {
+  const review = readReview(manifest.value)
+  if ('problem' in review)
+    throw new UsageError(at(manifest, `no AdmissionReview: ${review.problem}`))
+  return { subject: `pod/${review.name} of ${manifest.file}`, review, pods: 1 }
+}
+
+function aboutResource(resource: ManifestResource, namespace: string): readonly About[] {
+  const { group, kind, name, fields } = resource
+  // The apiserver has given it an id: it was created.
+  const isCreated =
+    group === '' && kind === 'Pod' && fieldsOrNone(fields.metadata).uid !== undefined
+  if (isCreated) return [aboutPod(fields, `pod/${name} of ${resource.manifest.file}`)]
+  const templates = findTemplates(resource)
+  return templates.map((template) => aboutTemplate(template, templates.length > 1, namespace))
+}
+
+/** The first pod of a template. */
+export function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: string): About {
+  const { resource, path } = template
+  const place = isOneOfMany ? `, ${path.slice(resource.path.length).join('.')}` : ''
+  return {
+    subject: `${resource.kind.toLowerCase()}/${resource.name}${place}`,
+    review: buildReview(template, resource.namespace || namespace),
+    pods: countPods(template),
+  }
+}

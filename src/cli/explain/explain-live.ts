@@ -1,0 +1,61 @@
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { alike } from '../../explain/ranks.ts'
+import { readManifests } from '../../manifest/read.ts'
+import { findResources } from '../../manifest/resources.ts'
+import { findTemplates } from '../../manifest/templates.ts'
+import { UsageError } from '../shared/errors.ts'
+import type { Reader } from '../shared/reader.ts'
+import { aboutPod } from './about-pod.ts'
+import type { About, Common } from './explain-facts.ts'
+import { aboutTemplate } from './explain-files.ts'
+import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
+
+/**
+ * What a cluster has under `KIND/NAME`: the pods of it that came out alike, each kind of them once; where it has
+ * none yet, its templates.
+ *
+ * @throws UsageError when there is no such object, or it makes no pods
+ */
+export async function aboutLive(
+  reader: Reader,
+  what: string,
+  namespace: string,
+  catalogFor: Common['catalogFor'],
+): Promise<readonly About[]> {
+  const [word = '', name = '', ...more] = what.split('/')
+  if (name === '' || more.length > 0) {
+    throw new UsageError(`${what} is no KIND/NAME, as pod/lammps-0 or job/lammps`)
+  }
+  const kinds = await readKinds(reader)
+  const kind = kindNamed(kinds, word)
+  const path = `${kind.root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}`
+  const object = await reader.get(path)
+  const subject = `${kind.kind.toLowerCase()}/${name}`
+  if (object === undefined) throw new UsageError(`namespace ${namespace} has no ${subject}`)
+  if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
+  const pods = await podsFrom(reader, kinds, object, namespace)
+  return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutTemplates(object, subject)
+}
+
+function aboutPods(
+  pods: readonly Fields[],
+  subject: string,
+  catalogFor: Common['catalogFor'],
+): readonly About[] {
+  const groups = alike(pods, catalogFor)
+  const said = groups.map(({ which, word }) => `${which}: ${word}`).join('; ')
+  const differences = groups.length > 1 ? `came out differently: ${said}` : undefined
+  return groups.map(({ pods, which }) => {
+    const about = aboutPod(pods[0], `${subject}, ${which}`)
+    return { ...about, pods: pods.length, differences }
+  })
+}
+
+function aboutTemplates(object: Fields, subject: string): readonly About[] {
+  const manifests = readManifests(subject, JSON.stringify(object))
+  const templates = manifests.flatMap(findResources).flatMap(findTemplates)
+  if (templates.length === 0) {
+    throw new UsageError(`${subject} has no pods yet, and its operator makes them of no template`)
+  }
+  return templates.map((template) => aboutTemplate(template, templates.length > 1, ''))
+}

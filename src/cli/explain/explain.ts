@@ -1,0 +1,64 @@
+import { hasCluster } from '../../cluster/access.ts'
+import { type Explanation, explain as explainOne } from '../../explain/explain.ts'
+import { EXIT, UsageError } from '../shared/errors.ts'
+import { manifestError, readInput } from '../shared/input.ts'
+import { openReader } from '../shared/reader.ts'
+import { type About, type Common, type FactOptions, factsFrom } from './explain-facts.ts'
+import { aboutFiles, namespacesIn } from './explain-files.ts'
+import { aboutLive } from './explain-live.ts'
+
+export interface ExplainOptions extends FactOptions {
+  readonly kubeconfig?: string | undefined
+  readonly filename?: readonly string[]
+  readonly namespace?: string | undefined
+  readonly offline?: boolean
+}
+
+/**
+ * `ridealong explain KIND/NAME` or `-f FILE`: why pods have observers, or have none. Files are explained
+ * for the cluster, where one is named, or without.
+ *
+ * @throws UsageError when what is to be explained cannot be read, or makes no pods
+ */
+export async function explain(
+  what: string | undefined,
+  options: ExplainOptions,
+): Promise<readonly Explanation[]> {
+  const { filename, kubeconfig, namespace } = options
+  if (what !== undefined && filename === undefined) {
+    const reader = await openReader(kubeconfig)
+    const { factsOf, catalogFor } = await factsFrom(options, reader)
+    const abouts = await aboutLive(reader, what, namespace ?? reader.namespace, catalogFor)
+    return explainAll(abouts, factsOf)
+  }
+  if (what !== undefined || filename === undefined) {
+    throw new UsageError('explain takes KIND/NAME or -f FILE, one of the two')
+  }
+  try {
+    const manifests = await readInput(filename)
+    const reader = isOffline(options) ? undefined : await openReader(kubeconfig)
+    const abouts = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
+    const { factsOf } = await factsFrom(options, reader, namespacesIn(manifests))
+    return await explainAll(abouts, factsOf)
+  } catch (error) {
+    return manifestError(error)
+  }
+}
+
+/** Namespaces of a file stand for a cluster's. */
+function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
+  if (offline === true || namespaces !== undefined) return true
+  return !hasCluster({ kubeconfig, mayReadHome: true })
+}
+
+async function explainAll(
+  abouts: readonly About[],
+  factsOf: Common['factsOf'],
+): Promise<readonly Explanation[]> {
+  return Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
+}
+
+/** 0 where all were injected, 1 where one was not. */
+export function exitCode(explanations: readonly Explanation[]): number {
+  return explanations.every(({ outcome }) => outcome === 'injected') ? EXIT.ok : EXIT.no
+}

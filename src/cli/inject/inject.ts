@@ -1,0 +1,114 @@
+import { asFields } from '../../core/kubernetes/json.ts'
+import { type Namespace, readNamespace } from '../../core/namespace.ts'
+import type { Annotations } from '../../core/request.ts'
+import { reviewPod } from '../../core/review-pod.ts'
+import { type Answer, type InjectedManifest, inject as injectOne } from '../../manifest/inject.ts'
+import { included, type ManifestFormat, type Printed, printed } from '../../manifest/print.ts'
+import type { Manifest } from '../../manifest/read.ts'
+import { listProblems, listSkipped } from '../../manifest/report.ts'
+import { findResources } from '../../manifest/resources.ts'
+import { undo as undoOne } from '../../manifest/undo.ts'
+import { asked } from '../shared/asking.ts'
+import { UsageError } from '../shared/errors.ts'
+import { manifestError, readInput } from '../shared/input.ts'
+import { readSettings, type SettingOptions } from '../shared/settings.ts'
+
+export interface InjectOptions extends SettingOptions {
+  readonly filename: readonly string[]
+  readonly metrics?: readonly string[]
+  readonly annotation?: readonly string[]
+  readonly include?: readonly string[]
+  readonly namespace: string
+  readonly undo?: boolean
+  readonly output?: ManifestFormat
+}
+
+/** What a verb says: on standard output the result, on standard error what was left alone. */
+export interface VerbOutput {
+  readonly output: string
+  readonly notes: readonly string[]
+}
+
+/**
+ * `ridealong inject -f FILE`: observers in the pod templates of static manifests.
+ *
+ * @throws UsageError when a file, a document or a request in it does not hold; then nothing is to be printed
+ */
+export async function inject(options: InjectOptions): Promise<VerbOutput> {
+  try {
+    const manifests = await readInput(options.filename)
+    const wanted = resolveMetrics(manifests, options.include)
+    if (options.undo === true) {
+      const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
+      return { output: show(undone, options), notes: [] }
+    }
+    const answer = await answererFor(manifests, options)
+    const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
+    refuseWrong(injected)
+    return { output: show(injected, options), notes: injected.flatMap(listSkipped) }
+  } catch (error) {
+    return manifestError(error)
+  }
+}
+
+/** The documents that are to be printed. */
+export function resolveMetrics(
+  manifests: readonly Manifest[],
+  include: readonly string[] | undefined,
+): readonly Manifest[] {
+  if (include === undefined) return manifests
+  const kinds = readKinds(include)
+  const wanted = manifests.filter((manifest) => {
+    return (
+      included([{ manifest, text: manifest.text.slice(manifest.start, manifest.end) }], kinds)
+        .length > 0
+    )
+  })
+  if (wanted.length > 0) return wanted
+  const there = new Set(manifests.flatMap(findResources).map(({ kind }) => kind))
+  throw new UsageError(
+    `no document is a ${include.join(' or a ')}; there are ${[...there].join(', ')}`,
+  )
+}
+
+function readKinds(include: readonly string[]): ReadonlySet<string> {
+  return new Set(include.map((kind) => kind.toLowerCase()))
+}
+
+/** The text of the documents that are to be printed. */
+export function show(
+  documents: readonly Printed[],
+  { include, output }: Pick<InjectOptions, 'include' | 'output'>,
+): string {
+  const chosen = include === undefined ? documents : included(documents, readKinds(include))
+  return printed(chosen, output)
+}
+
+function refuseWrong(injected: readonly InjectedManifest[]): void {
+  const wrongs = injected.flatMap(listProblems)
+  const last = wrongs.at(-1)
+  if (last !== undefined) throw new UsageError(...wrongs.slice(0, -1), last)
+}
+
+async function answererFor(
+  manifests: readonly Manifest[],
+  options: InjectOptions,
+): Promise<Answer> {
+  const { namespaceOf, ...settings } = await readSettings(options)
+  const given = asked(options.metrics, options.annotation, settings.catalog)
+  const documents = new Map(
+    manifests
+      .flatMap(findResources)
+      .filter(({ group, kind }) => group === '' && kind === 'Namespace')
+      .map(({ name, fields }) => [name, readNamespace(name, asFields(fields))]),
+  )
+  return (review) => {
+    const namespace = documents.get(review.namespace) ?? namespaceOf(review.namespace)
+    return reviewPod(review, { ...settings, namespace: asking(namespace, given) })
+  }
+}
+
+/** The command line asks as a namespace does, before it: the pod's own annotations win over both. */
+function asking(namespace: Namespace, given: Annotations): Namespace {
+  return { ...namespace, annotations: new Map([...namespace.annotations, ...given]) }
+}

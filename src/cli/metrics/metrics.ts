@@ -1,0 +1,69 @@
+import { loadCatalog } from '../../catalog/load.ts'
+import type { Metric } from '../../core/catalog.ts'
+import { printableJson } from '../../core/text/printable.ts'
+import type { Output } from '../../lib/output-format.ts'
+import { cleanYaml } from '../../manifest/print.ts'
+import { UsageError, usageError } from '../shared/errors.ts'
+import type { SettingOptions } from '../shared/settings.ts'
+
+export interface MetricsOptions extends SettingOptions {
+  readonly output: 'table' | 'yaml' | 'json'
+}
+
+/**
+ * `ridealong metrics [NAME]`: the catalog, or one metric with its options.
+ *
+ * @throws UsageError when no metric has the name, or a document does not hold
+ */
+export async function metrics(name: string | undefined, options: MetricsOptions): Promise<Output> {
+  const { catalog: folder, observerImage, output } = options
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const all = [...catalog.metrics.values()]
+  const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
+  if (chosen.length === 0) {
+    const known = all.map((metric) => metric.name).join(', ')
+    throw new UsageError(`no metric is named ${name}; known are ${known}`)
+  }
+  if (output === 'json') return { document: `${printableJson(chosen.map(toPlain), 2)}\n` }
+  if (output === 'yaml')
+    return { document: chosen.map((metric) => `---\n${cleanYaml(toPlain(metric))}`).join('') }
+  return { lines: name === undefined ? chosen.map(formatLine) : chosen.flatMap(formatMetric) }
+}
+
+/** The metric as a document of a catalog. */
+function toPlain({ name, description, privilege, options, container }: Metric) {
+  const documents = [...options].map(([key, { variable: _, ...option }]) => {
+    return [key.slice(key.indexOf('/') + 1), option]
+  })
+  return {
+    apiVersion: 'ridealong.dev/v1alpha1',
+    kind: 'Metric',
+    metadata: { name },
+    spec: { description, privilege, options: Object.fromEntries(documents), container },
+  }
+}
+
+function formatLine({ name, privilege, description }: Metric): string {
+  return `${name.padEnd(16)} ${privilege.padEnd(11)} ${description}`
+}
+
+function formatMetric({
+  name,
+  description,
+  privilege,
+  container,
+  options,
+}: Metric): readonly string[] {
+  const rows = [...options].flatMap(([key, option]) => {
+    const { type, description: meaning } = option
+    const values = `${type}, ${formatBounds(option)}default ${option.default}`
+    return [`  ${key}`, `      ${meaning}`, `      ${values}`]
+  })
+  const head = [name, `  ${description}`, `  privilege ${privilege}`, `  image ${container.image}`]
+  return [...head, '', 'Options, as annotations of a pod template or a Namespace:', ...rows]
+}
+
+function formatBounds(option: object): string {
+  if ('minimum' in option && 'maximum' in option) return `${option.minimum} to ${option.maximum}, `
+  return 'enum' in option && Array.isArray(option.enum) ? `${option.enum.join(' or ')}, ` : ''
+}

@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { namespacesIn } from '../../../webhook/namespaces.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { usageError } from '../shared/errors.ts'
+import { NAMESPACES, REVIEW } from '../test/test.ts'
+
+/** A folder of cases that grows. Nothing that is in it is written again. */
+export interface CaseFolder {
+  /**
+   * Writes the review of a new case.
+   *
+   * @param name of the case; a number is added where there is one of that name
+   * @returns the name that it got
+   */
+  addCase(name: string, review: Fields): Promise<string>
+  /** Writes a Namespace and what is in it, unless the folder has a Namespace of that name. */
+  addNamespace(name: string, objects: readonly Fields[]): Promise<void>
+  hasNamespace(name: string): boolean
+}
+
+/**
+ * Opens a folder for new cases, and makes it where it is not there.
+ *
+ * @throws UsageError naming the folder that cannot be made, or what of its namespaces.yaml does not hold
+ */
+export async function openCaseFolder(folder: string): Promise<CaseFolder> {
+  await mkdir(folder, { recursive: true }).catch(usageError)
+  const path = join(folder, NAMESPACES)
+  const known = new Set(existsSync(path) ? await namespacesIn(path).catch(usageError) : [])
+  const next = new Map<string, number>()
+  return {
+    async addCase(name, review) {
+      let unique: string
+      do unique = nameAfter(name, next)
+      while (!(await writeCase(join(folder, unique), review)))
+      return unique
+    },
+    hasNamespace: (name) => known.has(name),
+    async addNamespace(name, objects) {
+      if (known.has(name) || objects.length === 0) return
+      const before = existsSync(path) ? await readFile(path, 'utf8') : ''
+      await writeWhole(path, [before, ...objects.map(formatDocument)].filter(Boolean).join('---\n'))
+      known.add(name)
+    },
+  }
+}
+
+/** The name itself the first time, then with a number. */
+function nameAfter(name: string, next: Map<string, number>): string {
+  const number = next.get(name) ?? 1
+  next.set(name, number + 1)
+  return number === 1 ? name : `${name}-${number}`
+}
+
+/** @returns whether it was written; not where there is a folder of that name */
+async function writeCase(folder: string, review: Fields): Promise<boolean> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+  try {
+    await writeWhole(join(folder, REVIEW), `${JSON.stringify(review, null, 2)}\n`)
+    return true
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function formatDocument(object: Fields): string {
+  return stringify(object, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
+}
+
+/** Whoever reads it meanwhile sees all of it or what was there before. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text)
+  await rename(`${path}.new`, path)
+}

@@ -1,0 +1,38 @@
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { isMissing } from '../../cluster/refusal.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import { redactObject } from '../../recording/redact.ts'
+
+const PATIENCE_MS = 10_000
+
+const RULES = [
+  { resource: 'limitranges', kind: 'LimitRange' },
+  { resource: 'resourcequotas', kind: 'ResourceQuota' },
+] as const
+
+/**
+ * Reads a Namespace, and the LimitRanges and ResourceQuotas in it, redacted: all that an answer about a pod
+ * depends on besides the pod.
+ *
+ * @returns nothing for a namespace that is not there
+ * @throws Refusal, or an error of the network
+ */
+export async function readNamespaceObjects(
+  api: Apiserver,
+  namespace: string,
+): Promise<readonly Fields[]> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
+  const ask = (path: string) => api.ask({ path, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const rules = RULES.map(async ({ resource, kind }) => {
+    const { items } = await ask(`${path}/${resource}`)
+    // The items of a list do not say what they are.
+    return listOrNone(items).map((item) => ({ apiVersion: 'v1', kind, ...fieldsOrNone(item) }))
+  })
+  try {
+    const [own, ...others] = await Promise.all([ask(path), ...rules])
+    return [own, ...others.flat()].map((object) => redactObject(fieldsOrNone(object)))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}

@@ -1,0 +1,62 @@
+import { EXCLUDED_NAMESPACES } from '../../core/kubernetes/namespace-name.ts'
+import { type Requirement, readSelector } from '../../recording/label-selector.ts'
+import { UsageError } from '../shared/errors.ts'
+
+export interface RecordOptions {
+  readonly url: string
+  readonly kubeconfig?: string
+  readonly namespace?: readonly string[]
+  readonly selector?: string
+  readonly count?: number
+  /** Seconds. */
+  readonly timeout?: number
+  readonly host: string
+  readonly port?: number
+  readonly name: string
+  readonly force?: boolean
+}
+
+/** Where the apiserver reaches a recorder. */
+export interface Address {
+  /** With nothing behind the port. */
+  readonly url: string
+  /** A DNS name or an IP address, for the certificate. */
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * Reads a URL.
+ *
+ * @throws UsageError that says what it would be
+ */
+export function readAddress(text: string): Address {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isPlain = url?.href === `${url?.origin}/`
+  if (url?.protocol !== 'https:' || !isPlain) {
+    throw new UsageError(`--url must be https://HOST:PORT, and is ${text}`)
+  }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  return { url: url.origin, host, port: Number(url.port || 443) }
+}
+
+/**
+ * The namespaces to record in.
+ *
+ * @throws UsageError for one that observers never ride in
+ */
+export function readNamespaces(namespaces: readonly string[]): readonly string[] {
+  const excluded = namespaces.find((name) => EXCLUDED_NAMESPACES.includes(name))
+  if (excluded === undefined) return namespaces
+  throw new UsageError(
+    `--namespace ${excluded}: nothing is recorded in Kubernetes's own namespaces`,
+  )
+}
+
+/** @throws UsageError naming the part that is no requirement */
+export function readLabels(selector: string | undefined): readonly Requirement[] {
+  const requirements = selector === undefined ? [] : readSelector(selector)
+  if (!('problem' in requirements)) return requirements
+  const example = 'app=web,tier!=db,run in (a,b),!legacy'
+  throw new UsageError(`--selector holds "${requirements.problem}"; it can be ${example}`)
+}

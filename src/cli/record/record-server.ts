@@ -1,0 +1,57 @@
+import Fastify from 'fastify'
+import { BODY_LIMIT } from '../../../webhook/intake.ts'
+import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { allow } from '../../core/response.ts'
+import { type Review, readReview } from '../../core/review.ts'
+import { PATHS } from '../../recording/configuration.ts'
+import { usageError } from '../shared/errors.ts'
+
+export interface ServerOptions {
+  readonly tls: { readonly cert: string; readonly key: string }
+  readonly host: string
+  readonly port: number
+  /** What every path begins with. It is a secret, so that only the apiserver is recorded. */
+  readonly root: string
+  /** Called for each review of a pod; the apiserver waits until it resolves. */
+  onPod(review: Review, body: Fields): Promise<void>
+}
+
+export interface RecordServer {
+  /** Whether the apiserver has ever called. */
+  wasProbed(): boolean
+  close(): Promise<void>
+}
+
+/**
+ * Listens for AdmissionReviews, and allows what each is about as it came.
+ *
+ * @throws UsageError naming the port that stands in the way
+ */
+export async function listen(options: ServerOptions): Promise<RecordServer> {
+  const { tls, host, port, root } = options
+  const app = Fastify({ https: tls, bodyLimit: BODY_LIMIT, forceCloseConnections: true })
+  // The default parser would take keys out that a recording must have.
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, JSON.parse(`${body}`))
+    } catch (error) {
+      done(Object.assign(error as Error, { statusCode: 400 }))
+    }
+  })
+  app.post(`${root}${PATHS.pods}`, async ({ body }, reply) => {
+    const review = readReview(body)
+    if ('problem' in review) return reply.code(400).send(review)
+    await options.onPod(review, fieldsOrNone(body))
+    return allow(review)
+  })
+  let isProbed = false
+  app.post(`${root}${PATHS.probe}`, async ({ body }, reply) => {
+    const review = readReview(body)
+    if ('problem' in review) return reply.code(400).send(review)
+    isProbed = true
+    return allow(review)
+  })
+  await app.listen({ host, port }).catch(usageError)
+  return { wasProbed: () => isProbed, close: () => app.close() }
+}

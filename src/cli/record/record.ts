@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { makeAuthority } from '../../../certs/make.ts'
+import { loadCatalog } from '../../catalog/load.ts'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import type { Catalog } from '../../core/catalog.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { buildConfiguration } from '../../recording/configuration.ts'
+import { readClusterCatalog } from '../shared/cluster-catalog.ts'
+import { usageError } from '../shared/errors.ts'
+import { openCluster } from '../shared/open-cluster.ts'
+import { note } from '../shared/output.ts'
+import { type Reader, readerOf } from '../shared/reader.ts'
+import { install, remove, untilCalled } from './record-cluster.ts'
+import { type Ending, openEnding } from './record-ending.ts'
+import { openCaseFolder } from './record-files.ts'
+import { readNamespaceObjects } from './record-namespace.ts'
+import {
+  type Address,
+  type RecordOptions,
+  readAddress,
+  readLabels,
+  readNamespaces,
+} from './record-options.ts'
+import { listen } from './record-server.ts'
+import { type Session, startSession } from './record-session.ts'
+
+/**
+ * `ridealong record DIR`: has the apiserver send the pods that are created in some namespaces, and writes
+ * each as a case that `test` and `review` read. Pods are let through as they came. However it ends, its
+ * configuration is taken away.
+ *
+ * @returns whether as many were recorded as were asked for, and one at least
+ * @throws UsageError naming what stands in the way
+ */
+export async function record(
+  dir: string,
+  options: RecordOptions,
+  print: (line: string) => void,
+): Promise<boolean> {
+  const address = readAddress(options.url)
+  const selector = readLabels(options.selector)
+  const { apiserver, namespace } = await openCluster(options)
+  const namespaces = readNamespaces(options.namespace ?? [namespace])
+  const read = await namespaceReader(apiserver, namespaces)
+  const catalog = await readCatalog(readerOf(apiserver, namespace))
+  const folder = await openCaseFolder(dir)
+  const ending = openEnding(options.timeout)
+  const count = options.count ?? Number.POSITIVE_INFINITY
+  const session = startSession({ folder, catalog, count, read, print, say: note, end: ending.end })
+  try {
+    await run({ ...options, address, selector, apiserver, namespaces, session, ending })
+  } finally {
+    ending.end()
+  }
+  const written = await session.finish()
+  const next = written === 0 ? '' : `; ridealong test ${dir} --update writes their answers`
+  note(`${written} recorded${next}`)
+  return written >= (options.count ?? 1)
+}
+
+/** What may not be read is said now, and not when the first pod has come. */
+async function namespaceReader(
+  apiserver: Apiserver,
+  namespaces: readonly string[],
+): Promise<(name: string) => Promise<readonly Fields[]>> {
+  for (const name of namespaces) await readNamespaceObjects(apiserver, name).catch(usageError)
+  return (name) => readNamespaceObjects(apiserver, name)
+}
+
+/** The catalog of the cluster, or the built-in one where it has none or it may not be read. */
+async function readCatalog(reader: Reader): Promise<Catalog> {
+  const found = await readClusterCatalog(reader).catch(() => undefined)
+  return found !== undefined && 'value' in found ? found.value : loadCatalog({})
+}
+
+interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'force'> {
+  readonly address: Address
+  readonly selector: ReturnType<typeof readLabels>
+  readonly apiserver: Apiserver
+  readonly namespaces: readonly string[]
+  readonly session: Session
+  readonly ending: Ending
+}
+
+/** Listens, then has itself called, until the end; and takes both back in reverse. */
+async function run(options: RecordRun): Promise<void> {
+  const { address, apiserver, session, ending } = options
+  const authority = await makeAuthority()
+  const tls = await authority.issue({ names: [address.host] })
+  const [secret, probe] = [randomUUID(), randomUUID()]
+  const { host, port = address.port } = options
+  const server = await listen({ tls, host, port, root: `/${secret}`, onPod: session.take })
+  const url = `${address.url}/${secret}`
+  const configuration = buildConfiguration({ ...options, url, ca: authority.ca, probe })
+  try {
+    await install(apiserver, configuration, options.force === true)
+    try {
+      const isOver = () => server.wasProbed() || ending.isOver()
+      await untilCalled(apiserver, address.url, probe, isOver)
+      if (!ending.isOver()) note(`recording pods of ${options.namespaces.join(', ')}; Ctrl-C ends`)
+      await ending.ended
+    } finally {
+      await remove(apiserver, configuration)
+    }
+  } finally {
+    await server.close()
+  }
+}

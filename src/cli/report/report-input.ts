@@ -1,0 +1,52 @@
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { errorMessage } from '../../lib/error-message.ts'
+import { splitLines } from '../../lib/split-lines.ts'
+import type { Entry } from '../../log/entry.ts'
+import { parseEntry } from '../../log/parse.ts'
+import { readLines } from '../../log/read.ts'
+import { addEntry, type CollectedRun } from '../../report/gather.ts'
+import { UsageError } from '../shared/errors.ts'
+
+/**
+ * Reads a file, line by line, as what it is: what collect wrote, or the log of an observer.
+ *
+ * @throws UsageError where it cannot be read, or is neither
+ */
+export async function readInto(run: CollectedRun, file: string): Promise<void> {
+  const before = countSamples(run)
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    for await (const entry of readEntries(splitLines(input), inputName(file))) addEntry(run, entry)
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${errorMessage(error)}`)
+  }
+  if (countSamples(run) === before)
+    throw new UsageError(`${file} holds neither the log of an observer nor what collect wrote`)
+}
+
+function inputName(file: string): string {
+  return file === '-' ? 'standard input' : basename(file)
+}
+
+function countSamples({ samples, sources }: CollectedRun): number {
+  return samples + sources.size
+}
+
+async function* readEntries(lines: AsyncIterable<string>, source: string): AsyncGenerator<Entry> {
+  const reader = readLines({ source })
+  let isCollected = false
+  for await (const line of lines) {
+    const entry = line.startsWith('{"kind":') ? parseEntry(line) : undefined
+    isCollected ||= entry !== undefined
+    yield* entry === undefined ? reader.push(line) : [entry]
+  }
+  const ending = reader.end()
+  const isLog = ending.some((entry) => entry.kind !== 'log' || isSaying(entry))
+  if (isLog && !isCollected) yield* ending
+}
+
+/** Whether there was anything of an observer's before this end. */
+function isSaying({ metadata, timepoints }: Extract<Entry, { kind: 'log' }>): boolean {
+  return timepoints > 0 || Object.keys(metadata).length > 0
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import manifest from '../../../package.json' with { type: 'json' }
+import { errorMessage } from '../../lib/error-message.ts'
+import type { Output } from '../../lib/output-format.ts'
+import { pageData, type Unit } from '../../report/data.ts'
+import { type CollectedRun, newRun } from '../../report/gather.ts'
+import { type Asset, renderPage } from '../../report/page.ts'
+import { UsageError } from '../shared/errors.ts'
+import { readInto } from './report-input.ts'
+
+export interface ReportOptions {
+  readonly to?: string
+  readonly title?: string
+  readonly by: Unit
+}
+
+/**
+ * `ridealong report FILE...`: one HTML page of collected JSON Lines and of observers' logs.
+ *
+ * @throws UsageError naming the file that cannot be read, or holds nothing of an observer
+ */
+export async function report(
+  files: readonly string[],
+  { to, title, by }: ReportOptions,
+  print: (output: Output) => void,
+): Promise<void> {
+  const run = newRun()
+  for (const file of files) await readInto(run, file)
+  const [style, script] = await readAssets()
+  const page = renderPage({
+    title: title ?? buildTitle(run),
+    style,
+    script,
+    data: pageData(run, by),
+    generator: `Made by ridealong ${manifest.version} of ${files.map((file) => basename(file)).join(', ')}. Plots by uPlot (MIT).`,
+  })
+  if (to === undefined || to === '-') print({ document: page })
+  else await writeWhole(to, page)
+}
+
+/** A name that all logs have in common: the owner of their pods, or what comes next to it. */
+function buildTitle({ sources }: CollectedRun): string {
+  const all = [...sources.values()]
+  const owners = new Set(all.map(({ log }) => log?.metadata.owner))
+  const namespaces = new Set(all.map(({ place }) => place.namespace))
+  const [owner] = owners
+  const [namespace] = namespaces
+  if (owners.size === 1 && typeof owner === 'string')
+    return namespaces.size === 1 && namespace ? `${owner} in ${namespace}` : owner
+  return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
+}
+
+/** The page's own scripts, in the order in which they need each other. */
+const SCRIPTS = ['data', 'colours', 'filter', 'table', 'strip', 'plots', 'main']
+
+async function readAssets(): Promise<readonly [Asset, Asset]> {
+  const uplot = dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
+  const own = (name: string) =>
+    readFile(new URL(`../../report/page/${name}`, import.meta.url), 'utf8')
+  const [licence, library, librarysStyle, style, ...scripts] = await Promise.all([
+    readFile(join(uplot, 'LICENSE'), 'utf8'),
+    readFile(join(uplot, 'dist', 'uPlot.iife.min.js'), 'utf8'),
+    readFile(join(uplot, 'dist', 'uPlot.min.css'), 'utf8'),
+    own('page.css'),
+    ...SCRIPTS.map((name) => own(`${name}.js`)),
+  ])
+  const script = [`/* uPlot\n${licence}*/`, library, ...scripts].join('\n')
+  return [buildAsset(`${librarysStyle}\n${style}`), buildAsset(script)]
+}
+
+function buildAsset(text: string): Asset {
+  return { text, sha256: createHash('sha256').update(text).digest('base64') }
+}
+
+/** Nobody opens half a page. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const partial = `${path}.partial`
+  try {
+    await writeFile(partial, text)
+    await rename(partial, path)
+  } catch (error) {
+    await rm(partial, { force: true }).catch(() => {})
+    throw new UsageError(`cannot write ${path}: ${errorMessage(error)}`)
+  }
+}

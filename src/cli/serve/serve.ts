@@ -1,0 +1,66 @@
+import closeWithGrace from 'close-with-grace'
+import { destination, type Logger } from 'pino'
+import { openLog } from '../../../webhook/log.ts'
+import { serve as startServer } from '../../../webhook/serve.ts'
+import { EXCLUDED_NAMESPACES } from '../../core/kubernetes/namespace-name.ts'
+import { UsageError, usageError } from '../shared/errors.ts'
+import type { SettingOptions } from '../shared/settings.ts'
+
+export interface ServeArguments extends SettingOptions {
+  readonly cert: string
+  readonly key: string
+  readonly clientCa?: string
+  readonly clientName?: readonly string[]
+  readonly kubeconfig?: string
+  readonly imageHolders?: string
+  readonly scanLease?: string
+  readonly scanInterval?: number
+  readonly host: string
+  readonly port: number
+  readonly statusPort: number
+  readonly drainQuiet: number
+  readonly drainLimit: number
+  readonly logLevel: string
+}
+
+/** Seconds between two looks at the files. */
+const LOOK_SECONDS = 5
+
+/**
+ * `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
+ *
+ * @throws UsageError naming the option, the file or the port that stands in the way, or that there is no
+ * cluster
+ */
+export async function serve(options: ServeArguments): Promise<void> {
+  const { scanLease, scanInterval, clientCa, clientName } = options
+  if (scanInterval !== undefined && scanLease === undefined)
+    throw new UsageError('--scan-interval says how often to look, and only --scan-lease says to')
+  if (clientName !== undefined && clientCa === undefined)
+    throw new UsageError('--client-name needs --client-ca: without it, clients show no certificate')
+  const log = openLog(
+    options.logLevel,
+    destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 1000 }),
+  )
+  const server = await startServer({
+    ...options,
+    clientNames: clientName,
+    excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
+    drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
+    scanMs: scanInterval && scanInterval * 1000,
+    lookMs: LOOK_SECONDS * 1000,
+    log,
+  }).catch(usageError)
+  log.info({ port: server.port, statusPort: server.statusPort }, 'listening')
+  closeWithGrace({ delay: options.drainLimit * 1000 + 5000, logger: log }, async ({ signal }) => {
+    log.info({ signal }, 'draining')
+    await server.close()
+    log.info('closed')
+    await flushed(log)
+  })
+}
+
+/** The log is written in the background; its last lines say how the end was. */
+function flushed(log: Logger): Promise<void> {
+  return new Promise((resolve) => log.flush(() => resolve()))
+}

@@ -1,0 +1,32 @@
+import type { Catalog } from '../../core/catalog.ts'
+import { KEYS } from '../../core/keys.ts'
+import { type Annotations, readAnnotations, readRequest } from '../../core/request.ts'
+import { UsageError } from './errors.ts'
+
+/**
+ * What a command line asks for, as the annotations that would.
+ *
+ * @param metrics names, also several with commas between them
+ * @param pairs `KEY=VALUE`
+ * @throws UsageError when one is no annotation of Ridealong's, or the catalog does not know it
+ */
+export function asked(
+  metrics: readonly string[] | undefined,
+  pairs: readonly string[] | undefined,
+  catalog: Catalog,
+): Annotations {
+  const written = Object.fromEntries((pairs ?? []).map(readPair))
+  const all = metrics === undefined ? written : { ...written, [KEYS.inject]: metrics.join(',') }
+  const annotations = readAnnotations(all)
+  const foreign = Object.keys(all).find((key) => !annotations.has(key))
+  if (foreign !== undefined) throw new UsageError(`${foreign} is no annotation of Ridealong's`)
+  const request = readRequest(annotations, new Map(), catalog)
+  if (request.kind === 'wrong') throw new UsageError(`${request.reason}: ${request.message}`)
+  return annotations
+}
+
+function readPair(pair: string): readonly [string, string] {
+  const [key = '', ...value] = pair.split('=')
+  if (value.length === 0) throw new UsageError(`--annotation must be KEY=VALUE, and is ${pair}`)
+  return [key.trim(), value.join('=')]
+}

@@ -1,0 +1,26 @@
+import type { Catalog } from '../../core/catalog.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { comparable } from '../../explain/injection-outcome.ts'
+import { readClusterCatalog } from './cluster-catalog.ts'
+import type { Reader } from './reader.ts'
+import type { SettingOptions } from './settings.ts'
+
+/** The catalog to compare the containers of pods with. */
+export interface Comparison {
+  readonly catalogFor: (pod: Fields) => Catalog | undefined
+  /** Why the cluster's own catalog is not known, where it is not. */
+  readonly problem: string | undefined
+}
+
+/** The catalog that the options name, else the cluster's, else for pods of its revision the built-in one. */
+export async function comparisonWith(
+  known: Catalog,
+  { catalog, observerImage }: SettingOptions,
+  reader: Reader,
+): Promise<Comparison> {
+  const isNamed = catalog !== undefined || observerImage !== undefined
+  if (isNamed) return { catalogFor: () => known, problem: undefined }
+  const own = await readClusterCatalog(reader)
+  if ('value' in own) return { catalogFor: () => own.value, problem: undefined }
+  return { catalogFor: (pod) => comparable(known, true, pod), problem: own.problem }
+}

@@ -1,0 +1,26 @@
+import { type ClusterOptions, findCluster } from '../../cluster/access.ts'
+import { type Apiserver, connectApiserver } from '../../cluster/apiserver.ts'
+import { UsageError, usageError } from './errors.ts'
+
+const NO_CLUSTER =
+  'no cluster: neither --kubeconfig nor KUBECONFIG names a file, and there is no ~/.kube/config'
+
+type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
+
+/** The cluster that a verb asks. */
+export interface OpenCluster {
+  readonly apiserver: Apiserver
+  /** Where kubectl would look when it is given no namespace. */
+  readonly namespace: string
+}
+
+/**
+ * Opens the cluster that kubectl would ask.
+ *
+ * @throws UsageError when there is none, or its kubeconfig does not hold
+ */
+export async function openCluster({ kubeconfig, context }: ClusterName): Promise<OpenCluster> {
+  const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)
+  if (found === undefined) throw new UsageError(NO_CLUSTER)
+  return { apiserver: connectApiserver(found), namespace: found.namespace ?? 'default' }
+}

@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { scanBody } from '../../core/body-scan.ts'
+import { type Review, readReview } from '../../core/review.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { UsageError } from './errors.ts'
+
+/**
+ * Reads an AdmissionReview that was recorded, from a file or, for `-`, from standard input.
+ *
+ * @throws UsageError naming the file and what is wrong with it
+ */
+export async function readRecording(path: string): Promise<Review> {
+  const reading = path === '-' ? text(process.stdin) : readFile(path, 'utf8')
+  const written = await reading.catch((error: unknown) => {
+    throw new UsageError(`cannot read ${path}: ${errorMessage(error)}`)
+  })
+  const review = readReview(parse(path, written), scanBody(written))
+  if ('problem' in review) throw new UsageError(`${path} is no AdmissionReview: ${review.problem}`)
+  return review
+}
+
+function parse(path: string, written: string): unknown {
+  try {
+    return JSON.parse(written)
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${errorMessage(error)}`)
+  }
+}

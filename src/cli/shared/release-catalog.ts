@@ -1,0 +1,19 @@
+import { CatalogError, loadCatalog } from '../../catalog/load.ts'
+import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import type { Offer } from '../../doctor/installation.ts'
+
+/**
+ * Reads the catalog of a ConfigMap as the servers do, which mount it as a folder.
+ *
+ * @returns the catalog, or which of its documents is not valid
+ */
+export async function readOffer(name: string, configMap: Fields): Promise<Offer> {
+  const texts = Object.entries(fieldsOrNone(configMap.data))
+  const files = new Map(texts.map(([file, text]) => [`ConfigMap ${name}/${file}`, String(text)]))
+  try {
+    return { kind: 'whole', catalog: await loadCatalog({ files }) }
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    return { kind: 'broken', problem: error.message }
+  }
+}

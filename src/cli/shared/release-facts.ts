@@ -1,0 +1,72 @@
+import { holderItem, isHeld, listImages } from '../../../webhook/cluster/images/image-holder.ts'
+import { POLICY_BINDINGS } from '../../cluster/paths.ts'
+import { asId, asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import type { Holder, Release } from '../../doctor/installation.ts'
+import type { FactLookup, WebhookFacts } from '../../explain/facts.ts'
+import { calledBy, POD_WEBHOOK, webhookIn } from '../../explain/webhook.ts'
+import { listed, type Reader } from './reader.ts'
+import { readOffer } from './release-catalog.ts'
+
+/**
+ * Reads what the chart has installed around the Service that a configuration names: all of it has that name.
+ *
+ * @returns undefined where no configuration is known, or it names no Service
+ */
+export async function readRelease(
+  reader: Reader,
+  { configuration }: WebhookFacts,
+): Promise<Release | undefined> {
+  const found = 'value' in configuration ? configuration.value : undefined
+  const webhook = found && webhookIn(found, POD_WEBHOOK)
+  const { service } = webhook ? calledBy(webhook) : { service: undefined }
+  if (service === undefined) return undefined
+  const { name, namespace } = service
+  const of = (root: string) => `${root}/namespaces/${namespace}`
+  const [own, deployment, holders, guard] = await Promise.all([
+    reader.look(`${of('/api/v1')}/services/${name}`),
+    reader.look(`${of('/apis/apps/v1')}/deployments/${name}`),
+    reader.look(`${of('/apis/apps/v1')}/daemonsets`),
+    reader.look(`${POLICY_BINDINGS}/${name}-guard`),
+  ])
+  const offer = await resolveOffer(reader, of('/api/v1'), deployment)
+  return { service: own, deployment, offer, holders: holdersIn(holders), guard }
+}
+
+/** The catalog that the servers of a Deployment mount. */
+export async function resolveOffer(
+  reader: Reader,
+  root: string,
+  deployment: FactLookup<Fields | undefined>,
+): Promise<Release['offer']> {
+  if ('problem' in deployment) return deployment
+  const template = fieldsOrNone(fieldsOrNone(deployment.value?.spec).template)
+  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
+  const volume = volumes.find(({ name }) => name === 'catalog')
+  const name = asText(fieldsOrNone(volume?.configMap).name)
+  if (name === undefined) return { value: { kind: 'none' } }
+  const found = await reader.look(`${root}/configmaps/${name}`)
+  if ('problem' in found) return found
+  if (found.value !== undefined) return { value: await readOffer(name, found.value) }
+  const problem = `there is no ConfigMap ${name}, which the Deployment mounts`
+  return { value: { kind: 'broken', problem } }
+}
+
+function holdersIn(list: FactLookup<Fields | undefined>): FactLookup<readonly Holder[]> {
+  const all = listed(list)
+  if ('problem' in all) return all
+  const ours = all.value.filter(({ metadata }) => {
+    return fieldsOrNone(fieldsOrNone(metadata).labels)['ridealong.dev/image'] !== undefined
+  })
+  return { value: ours.map(readHolder) }
+}
+
+function readHolder(daemonSet: Fields): Holder {
+  const { numberReady, desiredNumberScheduled } = fieldsOrNone(daemonSet.status)
+  const item = holderItem(daemonSet)
+  return {
+    images: listImages(item),
+    isHeld: isHeld(item),
+    ready: asId(numberReady) ?? 0,
+    nodes: asId(desiredNumberScheduled) ?? 0,
+  }
+}

@@ -1,0 +1,56 @@
+import { readNamespaceFile } from '../../../webhook/namespaces.ts'
+import { loadCatalog } from '../../catalog/load.ts'
+import type { Catalog, Privilege } from '../../core/catalog.ts'
+import { EXCLUDED_NAMESPACES } from '../../core/kubernetes/namespace-name.ts'
+import { type Namespace, readNamespace } from '../../core/namespace.ts'
+import type { Review } from '../../core/review.ts'
+import { type PodReview, reviewPod } from '../../core/review-pod.ts'
+import { usageError } from './errors.ts'
+
+/** The options of a verb that answers as the webhook would: what is offered, and where. */
+export interface SettingOptions {
+  readonly catalog?: string | undefined
+  readonly observerImage?: string | undefined
+  readonly namespaces?: string | undefined
+  readonly excludeNamespace?: readonly string[] | undefined
+  /** The Pod Security level of namespaces whose label names none. */
+  readonly podSecurityDefault?: Privilege | undefined
+}
+
+/** What is offered, and where; the Namespace of a name, without anything where none is known. */
+export interface KnownSettings {
+  readonly catalog: Catalog
+  readonly excludedNamespaces: ReadonlySet<string>
+  readonly podSecurityDefault: Privilege | undefined
+  readonly namespaceOf: (name: string) => Namespace
+}
+
+/**
+ * Reads what the options of a verb name.
+ *
+ * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
+ */
+export async function readSettings(options: SettingOptions): Promise<KnownSettings> {
+  const { catalog: folder, observerImage, namespaces: path } = options
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const namespaces =
+    path === undefined ? undefined : await readNamespaceFile(path).catch(usageError)
+  return {
+    catalog,
+    excludedNamespaces: new Set(options.excludeNamespace ?? EXCLUDED_NAMESPACES),
+    podSecurityDefault: options.podSecurityDefault,
+    namespaceOf: (name) => namespaces?.find(name) ?? readNamespace(name, undefined),
+  }
+}
+
+/**
+ * Makes a function that answers recorded reviews as the webhook would.
+ *
+ * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
+ */
+export async function buildReviewer(
+  options: SettingOptions,
+): Promise<(review: Review) => PodReview> {
+  const { namespaceOf, ...settings } = await readSettings(options)
+  return (review) => reviewPod(review, { ...settings, namespace: namespaceOf(review.namespace) })
+}

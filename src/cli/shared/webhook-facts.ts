@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:tls'
+import { WEBHOOK_CONFIGURATIONS } from '../../cluster/paths.ts'
+import {
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../../core/kubernetes/json.ts'
+import type { FactLookup, WebhookFacts } from '../../explain/facts.ts'
+import { calledBy, POD_WEBHOOK, webhookIn } from '../../explain/webhook.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import type { Reader } from './reader.ts'
+
+const PATIENCE_MS = 5_000
+
+type Service = NonNullable<ReturnType<typeof calledBy>['service']>
+
+/**
+ * What a cluster says of the webhook, as far as whoever asks may know.
+ *
+ * @param name of the MutatingWebhookConfiguration; without it the first that holds a webhook of ours
+ * @param certificate a file with the server's certificate, PEM; without it the certificate is read
+ * from the Secret, or from the server where the webhook is called by URL
+ */
+export async function readWebhookFacts(
+  reader: Reader,
+  name: string | undefined,
+  certificate?: string,
+): Promise<WebhookFacts> {
+  const now = Date.now()
+  const configuration = await readConfiguration(reader, name)
+  const found = 'value' in configuration ? configuration.value : undefined
+  const webhook = found && webhookIn(found, POD_WEBHOOK)
+  const { service, url } = webhook ? calledBy(webhook) : { service: undefined, url: undefined }
+  const serving = await readServing(reader, { service, url, certificate })
+  const ready = service ? await countReady(reader, service) : { value: undefined }
+  return { now, configuration, serving, ready }
+}
+
+interface Serving {
+  readonly service: Service | undefined
+  readonly url: string | undefined
+  readonly certificate: string | undefined
+}
+
+async function readServing(
+  reader: Reader,
+  { service, url, certificate }: Serving,
+): Promise<FactLookup<string>> {
+  if (certificate !== undefined) return readCertificate(certificate)
+  if (service !== undefined) return readSecret(reader, service)
+  return shownAt(url ?? '').catch((error) => ({ problem: errorMessage(error) }))
+}
+
+async function readCertificate(file: string): Promise<FactLookup<string>> {
+  try {
+    return { value: await readFile(file, 'utf8') }
+  } catch (error) {
+    return { problem: errorMessage(error) }
+  }
+}
+
+/** The MutatingWebhookConfiguration of that name, or the first that has a webhook of Ridealong. */
+export async function readConfiguration(
+  reader: Reader,
+  name: string | undefined,
+): Promise<FactLookup<Fields | undefined>> {
+  if (name !== undefined)
+    return reader.look(`${WEBHOOK_CONFIGURATIONS}/${encodeURIComponent(name)}`)
+  const list = await reader.look(WEBHOOK_CONFIGURATIONS)
+  if ('problem' in list) return list
+  return {
+    value: asObjects(list.value?.items).find((one) => webhookIn(one, POD_WEBHOOK) !== undefined),
+  }
+}
+
+/** The chart mounts the Secret as `tls` into the Deployment that has the Service's name. */
+async function readSecret(
+  reader: Reader,
+  { name, namespace }: Service,
+): Promise<FactLookup<string>> {
+  const of = (kind: string) => `/namespaces/${namespace}/${kind}`
+  const deployment = await reader.look(`/apis/apps/v1${of('deployments')}/${name}`)
+  if ('problem' in deployment) return deployment
+  const template = fieldsOrNone(fieldsOrNone(deployment.value?.spec).template)
+  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
+  const volume = volumes.find((one) => one.name === 'tls')
+  const secretName = asText(fieldsOrNone(volume?.secret).secretName)
+  if (secretName === undefined) return { problem: `no Deployment ${name} mounts a Secret as tls` }
+  const secret = await reader.look(`/api/v1${of('secrets')}/${secretName}`)
+  if ('problem' in secret) return secret
+  const certificate = asText(fieldsOrNone(secret.value?.data)['tls.crt'])
+  return certificate === undefined
+    ? { problem: `Secret ${secretName} has no tls.crt` }
+    : { value: Buffer.from(certificate, 'base64').toString() }
+}
+
+async function countReady(
+  reader: Reader,
+  { name, namespace }: Service,
+): Promise<FactLookup<number | undefined>> {
+  const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`
+  const slices = await reader.look(path)
+  if ('problem' in slices) return slices
+  const ours = asObjects(slices.value?.items).filter(({ metadata }) => {
+    return fieldsOrNone(fieldsOrNone(metadata).labels)['kubernetes.io/service-name'] === name
+  })
+  const endpoints = ours.flatMap((slice) => listOrNone(slice.endpoints).map(fieldsOrNone))
+  return {
+    value: endpoints.filter(({ conditions }) => fieldsOrNone(conditions).ready !== false).length,
+  }
+}
+
+/** The certificates that a server shows to whoever connects, verified or not. */
+function shownAt(url: string): Promise<FactLookup<string>> {
+  if (!URL.canParse(url))
+    return Promise.resolve({ problem: 'the configuration says nothing of where' })
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const host = hostname.replace(/^\[|\]$/g, '')
+    // It is only looked at: nothing is sent, and what it shows is verified by the explanation.
+    const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${url} does not answer`)))
+    socket.on('error', reject)
+    socket.on('secureConnect', () => {
+      const shown = socket.getPeerX509Certificate()
+      const chain = []
+      for (let one = shown; one !== undefined && chain.length < 8; one = one.issuerCertificate)
+        chain.push(one)
+      socket.destroy()
+      resolve({ value: chain.map(String).join('\n') })
+    })
+  })
+}

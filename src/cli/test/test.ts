@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTwoFilesPatch } from 'diff'
+import type { Review } from '../../core/review.ts'
+import type { PodReview } from '../../core/review-pod.ts'
+import { printableJson } from '../../core/text/printable.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { UsageError } from '../shared/errors.ts'
+import { readRecording } from '../shared/recording.ts'
+import { buildReviewer, type SettingOptions } from '../shared/settings.ts'
+
+export const REVIEW = 'review.json'
+const GOLDEN = 'answer.json'
+export const NAMESPACES = 'namespaces.yaml'
+
+export interface TestOptions extends SettingOptions {
+  /** Write what is answered instead of comparing with it. */
+  readonly update?: boolean
+}
+
+/** The outcome of one case. */
+export interface CaseResult {
+  readonly name: string
+  readonly outcome: 'same' | 'written' | 'failed'
+  /** Why it failed, line by line. */
+  readonly trouble?: readonly string[]
+}
+
+/**
+ * `ridealong test DIR`: answers each recorded review of a folder and compares with its golden.
+ *
+ * A case is a folder: `review.json`, recorded, and `answer.json`, what was decided and the patch.
+ * `namespaces.yaml` beside the cases holds the Namespaces that they happened in.
+ *
+ * @throws UsageError when the folder cannot be read or holds no case
+ */
+export async function runCases(folder: string, options: TestOptions): Promise<CaseResult[]> {
+  const names = await caseNames(folder)
+  const besides = join(folder, NAMESPACES)
+  const namespaces = options.namespaces ?? (existsSync(besides) ? besides : undefined)
+  const answer = await buildReviewer({ ...options, namespaces })
+  const results: CaseResult[] = []
+  for (const name of names) {
+    results.push(await runCase(name, join(folder, name), answer, options.update === true))
+  }
+  return results
+}
+
+async function caseNames(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    throw new UsageError(`cannot read ${folder}: ${errorMessage(error)}`)
+  })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const cases = names.filter((name) => {
+    return [REVIEW, GOLDEN].some((file) => existsSync(join(folder, name, file)))
+  })
+  if (cases.length === 0) throw new UsageError(`${folder} holds no case, a folder with ${REVIEW}`)
+  return cases.sort()
+}
+
+async function runCase(
+  name: string,
+  folder: string,
+  answer: (review: Review) => PodReview,
+  update: boolean,
+): Promise<CaseResult> {
+  const [review, golden] = [join(folder, REVIEW), join(folder, GOLDEN)]
+  if (!existsSync(review))
+    return { name, outcome: 'failed', trouble: [`${GOLDEN} without ${REVIEW}`] }
+  try {
+    const actual = formatGolden(answer(await readRecording(review)))
+    if (update) {
+      await writeFile(golden, actual)
+      return { name, outcome: 'written' }
+    }
+    return compare(name, actual, await readGolden(golden))
+  } catch (error) {
+    return { name, outcome: 'failed', trouble: [errorMessage(error)] }
+  }
+}
+
+async function readGolden(path: string): Promise<string> {
+  if (existsSync(path)) return readFile(path, 'utf8')
+  throw new UsageError(`no ${GOLDEN} yet: look at the answer, then write it with --update`)
+}
+
+/** The text of a golden: the decision without what the patch says again, and the patch. */
+function formatGolden({ decision, operations }: PodReview): string {
+  const { outcome } = decision
+  const why = 'reason' in decision ? { reason: decision.reason, message: decision.message } : {}
+  return `${printableJson({ outcome, ...why, patch: operations }, 2)}\n`
+}
+
+function compare(name: string, actual: string, golden: string): CaseResult {
+  if (actual === golden) return { name, outcome: 'same' }
+  const patch = createTwoFilesPatch(GOLDEN, 'answered', golden, actual)
+  return { name, outcome: 'failed', trouble: patch.trimEnd().split('\n').slice(1) }
+}
+
+/** The results in the Test Anything Protocol, version 14, line by line: in a name # would begin a directive. */
+export function formatTap(results: readonly CaseResult[]): readonly string[] {
+  const lines = results.flatMap(({ name, outcome, trouble }, index) => {
+    const line = `${outcome === 'failed' ? 'not ok' : 'ok'} ${index + 1} - ${name.replaceAll('#', '\\#')}`
+    const indented = trouble?.map((text) => `    ${text}`) ?? []
+    return trouble === undefined ? [line] : [line, '  ---', '  trouble: |', ...indented, '  ...']
+  })
+  return ['TAP version 14', `1..${results.length}`, ...lines]
+}

@@ -1,0 +1,66 @@
+import type { Bounds } from './limit-range.ts'
+import type { Resources } from './pod-resources.ts'
+import { writeQuantity } from './quantity.ts'
+
+/**
+ * What bounds of a LimitRange refuse, in the words of LimitRanger's own message, or nothing.
+ *
+ * The rules are kubernetes v1.36 plugin/pkg/admission/limitranger/admission.go, minConstraint,
+ * maxConstraint and limitRequestRatioConstraint.
+ *
+ * @param resources of a container or of a pod, as the bounds' type says
+ */
+export function boundsProblem(bounds: Bounds, resources: Resources): string | undefined {
+  const rules = [
+    ['minimum', bounds.min, minProblem],
+    ['maximum', bounds.max, maxProblem],
+    ['maximum limit/request ratio', bounds.maxLimitRequestRatio, ratioProblem],
+  ] as const
+  for (const [word, amounts, problemOf] of rules) {
+    for (const [name, bound] of amounts) {
+      const amount = { request: resources.requests.get(name), limit: resources.limits.get(name) }
+      const problem = problemOf(bound, amount)
+      if (problem === undefined) continue
+      return `${word} ${name} per ${bounds.type} is ${writeQuantity(bound)}, but ${problem}`
+    }
+  }
+  return undefined
+}
+
+/** What is asked of one resource. */
+interface ResourceAmounts {
+  readonly request: bigint | undefined
+  readonly limit: bigint | undefined
+}
+
+function minProblem(min: bigint, { request, limit }: ResourceAmounts): string | undefined {
+  if (request === undefined) return 'there is no request'
+  if (request < min) return `the request is ${writeQuantity(request)}`
+  return limit !== undefined && limit < min ? `the limit is ${writeQuantity(limit)}` : undefined
+}
+
+function maxProblem(max: bigint, { request, limit }: ResourceAmounts): string | undefined {
+  if (limit === undefined) return 'there is no limit'
+  if (limit > max) return `the limit is ${writeQuantity(limit)}`
+  return request !== undefined && request > max
+    ? `the request is ${writeQuantity(request)}`
+    : undefined
+}
+
+function ratioProblem(
+  most: bigint,
+  { request = 0n, limit = 0n }: ResourceAmounts,
+): string | undefined {
+  if (request === 0n) return 'the request is 0'
+  if (limit === 0n) return 'the limit is 0'
+  // In floating point and rounded up to thousandths: the rounding is part of Kubernetes' answer.
+  const ratio = Number(thousandths(limit)) / Number(thousandths(request))
+  if (ratio * 1000 <= Number(thousandths(most))) return undefined
+  return `the limit is ${writeQuantity(limit)} and the request ${writeQuantity(request)}`
+}
+
+/** As Quantity.MilliValue; beyond 2^63 thousandths, where Kubernetes takes whole units, no less. */
+function thousandths(amount: bigint): bigint {
+  const unit = 10n ** 9n
+  return (amount + unit - 1n) / unit
+}

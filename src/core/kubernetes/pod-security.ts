@@ -1,0 +1,66 @@
+import { type Fields, fieldsOrNone } from './json.ts'
+import { type Pod, readSecurityContext } from './pod.ts'
+
+/** The levels of the Pod Security Standards, the strictest first. */
+export const POD_SECURITY_LEVELS = ['restricted', 'baseline', 'privileged'] as const
+export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number]
+
+/**
+ * Capabilities that Pod Security `baseline` lets a container add: those that a runtime grants anyway.
+ * (pod-security-admission v0.36 policy/check_capabilities_baseline.go)
+ */
+export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'MKNOD',
+  'NET_BIND_SERVICE',
+  'SETFCAP',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_CHROOT',
+])
+
+/**
+ * What of an observer a Pod Security level refuses, as a phrase; or nothing. An observer has no
+ * ports, probes or host paths, so the checks on its securityContext are all that concern it.
+ *
+ * The rules are pod-security-admission v0.36, package policy.
+ *
+ * @param context the observer's core/v1 SecurityContext
+ */
+export function podSecurityProblem(
+  level: PodSecurityLevel,
+  context: Fields,
+  pod: Pick<Pod, 'hostUsers'>,
+): string | undefined {
+  if (level === 'privileged') return undefined
+  const problem = baselineProblem(context)
+  return problem ?? (level === 'restricted' ? restrictedProblem(context, pod) : undefined)
+}
+
+function baselineProblem(context: Fields): string | undefined {
+  const { privileged, addedCapabilities } = readSecurityContext(context)
+  const forbidden = addedCapabilities.find((name) => !BASELINE_CAPABILITIES.has(name))
+  if (privileged) return 'privileged'
+  if (fieldsOrNone(context.seccompProfile).type === 'Unconfined') return 'seccomp Unconfined'
+  if (fieldsOrNone(context.appArmorProfile).type === 'Unconfined') return 'AppArmor Unconfined'
+  return forbidden === undefined ? undefined : `capability ${forbidden}`
+}
+
+function restrictedProblem(context: Fields, pod: Pick<Pod, 'hostUsers'>): string | undefined {
+  const { runAsUser, runAsNonRoot, addedCapabilities, droppedCapabilities } =
+    readSecurityContext(context)
+  const forbidden = addedCapabilities.find((name) => name !== 'NET_BIND_SERVICE')
+  // A pod in a user namespace of its own may run as root (check_runAsNonRoot.go, 1.35).
+  if (pod.hostUsers && (runAsNonRoot !== true || runAsUser === 0)) return 'running as root'
+  if (context.allowPrivilegeEscalation !== false) return 'allowPrivilegeEscalation'
+  if (!droppedCapabilities.includes('ALL')) return 'capabilities that are not dropped'
+  if (forbidden !== undefined) return `capability ${forbidden}`
+  const profile = fieldsOrNone(context.seccompProfile).type
+  return profile === 'RuntimeDefault' || profile === 'Localhost' ? undefined : 'no seccomp profile'
+}

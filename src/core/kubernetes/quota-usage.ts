@@ -1,0 +1,65 @@
+import {
+  isPodResource,
+  type PodResources,
+  type Resources,
+  sumContainers,
+  withPodLevel,
+} from './pod-resources.ts'
+import { type ResourceList, sum } from './resource-list.ts'
+
+/** A pod, and any object, in 10^-12 units. */
+const ONE = 10n ** 12n
+
+/** What a quota has by the name of a resource alone, and of limits. */
+const OF_A_NODE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage']
+
+/**
+ * What a pod uses of a quota, by the names that quotas have for it.
+ *
+ * The rule is kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
+ * k8s.io/component-helpers v0.36 resource/helpers.go, PodRequests and PodLimits.
+ */
+export function computeUsage(load: PodResources): ResourceList {
+  const usage = new Map([
+    ['pods', ONE],
+    ['count/pods', ONE],
+  ])
+  for (const [name, amount] of computeRequests(load)) {
+    usage.set(`requests.${name}`, amount)
+    if (!name.includes('/')) usage.set(name, amount)
+  }
+  for (const [name, amount] of computeLimits(load)) {
+    if (OF_A_NODE.includes(name)) usage.set(`limits.${name}`, amount)
+  }
+  return usage
+}
+
+function computeRequests(load: PodResources): ResourceList {
+  const requests = sumContainers(load, 'requests')
+  return sum([withPodLevel(requests, load.podLevel?.requests, isPodResource), load.overhead])
+}
+
+function computeLimits(load: PodResources): ResourceList {
+  const limits = withPodLevel(sumContainers(load, 'limits'), load.podLevel?.limits, isPodResource)
+  // Overhead comes to a limit that is there, and makes none.
+  return new Map(
+    [...limits].map(([name, limit]) => [name, limit && limit + readOverhead(load, name)]),
+  )
+}
+
+function readOverhead({ overhead }: PodResources, name: string): bigint {
+  return overhead.get(name) ?? 0n
+}
+
+/**
+ * Whether a pod is of the quality of service class BestEffort: nothing asks for processor or memory
+ * (kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS).
+ */
+export function isBestEffort({ podLevel, containers }: PodResources): boolean {
+  const all: readonly Resources[] = podLevel ? [podLevel] : containers
+  return all.every(({ requests, limits }) => isNone(requests) && isNone(limits))
+}
+
+function isNone(amounts: ResourceList): boolean {
+  return (amounts.get('cpu') ?? 0n) <= 0n && (amounts.get('memory') ?? 0n) <= 0n
+}

@@ -1,0 +1,80 @@
+import type { Catalog } from '../catalog.ts'
+import { ARMED_LABEL } from '../keys.ts'
+import { asFields, fieldsOrNone } from '../kubernetes/json.ts'
+import { readNamespace } from '../namespace.ts'
+import { type Operation, pointerTo } from '../patch.ts'
+import { REASONS } from '../reasons.ts'
+import { type Annotations, type Request, readRequest, requestsMetrics } from '../request.ts'
+import { allow, allowPatched, type ReviewResponse } from '../response.ts'
+import type { Review } from '../review.ts'
+
+/** What is answered about a namespace. */
+export interface NamespaceReview {
+  readonly outcome: 'armed' | 'disarmed' | 'unchanged'
+  readonly response: ReviewResponse
+  /** A defect of ours; the namespace was allowed as it came. */
+  readonly fault?: unknown
+}
+
+/**
+ * Answers the review of a namespace: sets the label that the webhook for its pods selects by when
+ * the namespace asks, takes it away when it no longer does, and tells the person who annotates, who
+ * is the caller at this moment and at no other, what is wrong. Never throws.
+ */
+export function reviewNamespace(
+  review: Review,
+  catalog: Catalog,
+  excludedNamespaces: ReadonlySet<string>,
+): NamespaceReview {
+  try {
+    const isWritten = review.operation === 'CREATE' || review.operation === 'UPDATE'
+    if (!isWritten || review.subResource !== '') return unchanged(review)
+    return arm(review, catalog, excludedNamespaces)
+  } catch (fault) {
+    const warning = `internal-error: ${REASONS['internal-error'].sentence}`
+    return { outcome: 'unchanged', response: allow(review, [warning]), fault }
+  }
+}
+
+function unchanged(review: Review): NamespaceReview {
+  return { outcome: 'unchanged', response: allow(review) }
+}
+
+function arm(
+  review: Review,
+  catalog: Catalog,
+  excludedNamespaces: ReadonlySet<string>,
+): NamespaceReview {
+  const { annotations } = readNamespace(review.name, review.object)
+  const request = readRequest(new Map(), annotations, catalog)
+  const isExcluded = excludedNamespaces.has(review.name)
+  const isAsking = requestsMetrics(annotations) && !isExcluded
+  const operations = relabel(review.object, isAsking)
+  const isNews = !isSame(annotations, readNamespace(review.name, review.oldObject).annotations)
+  return {
+    outcome: operations.length === 0 ? 'unchanged' : isAsking ? 'armed' : 'disarmed',
+    response: allowPatched(review, operations, isNews ? listWarnings(request, isExcluded) : []),
+  }
+}
+
+/** What makes the label of a namespace agree with what it asks; nothing where it does. */
+export function relabel(object: unknown, isAsking: boolean): Operation[] {
+  const labels = asFields(fieldsOrNone(fieldsOrNone(object).metadata).labels)
+  const path = pointerTo('/metadata/labels', ARMED_LABEL)
+  const label = labels?.[ARMED_LABEL]
+  if (!isAsking) return label === undefined ? [] : [{ op: 'remove', path }]
+  if (label === 'true') return []
+  if (labels !== undefined) return [{ op: 'add', path, value: 'true' }]
+  return [{ op: 'add', path: '/metadata/labels', value: { [ARMED_LABEL]: 'true' } }]
+}
+
+function isSame(a: Annotations, b: Annotations): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
+}
+
+function listWarnings(request: Request, isExcluded: boolean): readonly string[] {
+  if (request.kind === 'nothing') return []
+  if (isExcluded) return ['the administrator excludes this namespace: no observer will ride here']
+  if (request.kind === 'wrong') return [`${request.reason}: ${request.message}`]
+  return ['from now on; pods that already run are not touched']
+}

@@ -1,0 +1,37 @@
+import { ARMED_LABEL } from '../keys.ts'
+import { asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
+import { readNamespace } from '../namespace.ts'
+import { requestsMetrics } from '../request.ts'
+import { relabel } from './arm-namespace.ts'
+
+/** A repair of the label on a namespace whose review was missed. */
+export interface Rearming {
+  readonly outcome: 'armed' | 'disarmed'
+  /** A JSON merge patch (RFC 7386) for the Namespace. */
+  readonly patch: Fields
+}
+
+/**
+ * Decides whether the label on a namespace must be repaired.
+ *
+ * The patch carries the resourceVersion that the decision was made on: whoever knows an older
+ * namespace, or comes second, is refused with a conflict and has changed nothing.
+ *
+ * @returns nothing where the label is right, and for a namespace that the administrator excludes
+ */
+export function rearm(
+  object: unknown,
+  excludedNamespaces: ReadonlySet<string>,
+): Rearming | undefined {
+  const metadata = fieldsOrNone(fieldsOrNone(object).metadata)
+  const name = asText(metadata.name) ?? ''
+  if (excludedNamespaces.has(name)) return undefined
+  const isAsking = requestsMetrics(readNamespace(name, object).annotations)
+  if (relabel(object, isAsking).length === 0) return undefined
+  const { resourceVersion } = metadata
+  const labels = { [ARMED_LABEL]: isAsking ? 'true' : null }
+  return {
+    outcome: isAsking ? 'armed' : 'disarmed',
+    patch: { metadata: { resourceVersion, labels } },
+  }
+}

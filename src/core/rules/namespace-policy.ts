@@ -1,0 +1,115 @@
+import { covers, type Privilege } from '../catalog.ts'
+import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
+import { PRIVILEGE_LABEL } from '../keys.ts'
+import { fieldsOrNone } from '../kubernetes/json.ts'
+import { filledProblem, limitRangeProblem } from '../kubernetes/limit-range-problem.ts'
+import type { Pod } from '../kubernetes/pod.ts'
+import {
+  type ContainerResources,
+  type Resources,
+  readContainerResources,
+  readPodResources,
+} from '../kubernetes/pod-resources.ts'
+import { podSecurityProblem } from '../kubernetes/pod-security.ts'
+import { quotaProblem } from '../kubernetes/quota-problem.ts'
+import { readResourceList } from '../kubernetes/resource-list.ts'
+import { ruledResources } from '../kubernetes/ruled-resources.ts'
+import type { Namespace } from '../namespace.ts'
+import type { Reason } from '../reasons.ts'
+import type { Mode, OnError } from '../request.ts'
+import { quote } from '../text/quote.ts'
+
+interface PolicyProblem {
+  readonly reason: Reason
+  readonly message: string
+}
+
+/** What a request says of how its observers ride. */
+interface InjectionTerms {
+  readonly mode: Mode
+  readonly onError: OnError
+}
+
+/** The rules that a pod meets where it is created. */
+export interface RuleSource {
+  readonly namespace: Namespace
+  /**
+   * The Pod Security level of namespaces whose label names none: `defaults.enforce` in the
+   * apiserver's PodSecurityConfiguration, which no API shows. Kubernetes' own default is `privileged`
+   * (pod-security-admission admission/api/v1/defaults.go).
+   */
+  readonly podSecurityDefault?: Privilege | undefined
+}
+
+/** What becomes of a pod whose namespace, or Kubernetes there, would refuse it for its observers. */
+export function checkNamespacePolicy(
+  rules: RuleSource,
+  pod: Pod,
+  { mode, onError }: InjectionTerms,
+  observers: readonly Observer[],
+): Left | Denied | undefined {
+  const { namespace } = rules
+  const problem =
+    observers
+      .map(
+        (observer) =>
+          privilegeProblem(namespace, observer) ?? standardProblem(rules, pod, observer),
+      )
+      .find((found) => found !== undefined) ?? resourceProblem(namespace, pod, mode, observers)
+  return problem && refuse(onError, problem.reason, problem.message)
+}
+
+function privilegeProblem(namespace: Namespace, { metric }: Observer): PolicyProblem | undefined {
+  if (covers(namespace.privilege, metric.privilege)) return undefined
+  const granted = `${PRIVILEGE_LABEL} of namespace ${quote(namespace.name)} grants ${namespace.privilege}`
+  const message = `${metric.name} needs ${metric.privilege}; ${granted}`
+  return { reason: 'privilege', message }
+}
+
+function standardProblem(
+  { namespace, podSecurityDefault = 'privileged' }: RuleSource,
+  pod: Pod,
+  { metric, securityContext }: Observer,
+): PolicyProblem | undefined {
+  const level = namespace.enforce ?? podSecurityDefault
+  const problem = podSecurityProblem(level, securityContext, pod)
+  if (problem === undefined) return undefined
+  const source = namespace.enforce === undefined ? ' by the default of the cluster' : ''
+  const rule = `namespace ${quote(namespace.name)} enforces ${level}${source}`
+  return { reason: 'pod-security', message: `${rule}, which refuses ${metric.name}: ${problem}` }
+}
+
+/** In the order of admission: LimitRanges fill in and judge, quotas come last. */
+function resourceProblem(
+  { limitRanges, quotas }: Namespace,
+  pod: Pod,
+  mode: Mode,
+  observers: readonly Observer[],
+): PolicyProblem | undefined {
+  if (limitRanges.length === 0 && quotas.length === 0) return undefined
+  const defaults = limitRanges.map((limitRange) => limitRange.defaults)
+  const before = readPodResources(pod, defaults, ruledResources(limitRanges, quotas))
+  const ours = observerResources(observers, mode, defaults)
+  const after = { ...before, containers: [...before.containers, ...ours] }
+  const outside = limitRangeProblem(limitRanges, after, ours) ?? filledProblem(after, ours)
+  if (outside !== undefined) return { reason: 'limit-range', message: outside }
+  const message = quotaProblem(quotas, { spec: pod.spec, before, after, observers: ours })
+  return message === undefined ? undefined : { reason: 'quota', message }
+}
+
+/** What the observers ask for, as the last containers of a pod. */
+function observerResources(
+  observers: readonly Observer[],
+  mode: Mode,
+  defaults: readonly Resources[],
+): readonly ContainerResources[] {
+  return observers.map(({ metric: { name }, resources }) => {
+    const { requests, limits } = fieldsOrNone(resources)
+    const restartsAlways = mode === 'native'
+    const own = {
+      requests: readResourceList(fieldsOrNone(requests)),
+      limits: readResourceList(fieldsOrNone(limits)),
+    }
+    return readContainerResources({ name, restartsAlways }, restartsAlways, own, defaults)
+  })
+}

@@ -1,0 +1,50 @@
+import type { Pod } from '../kubernetes/pod.ts'
+import type { Mode } from '../request.ts'
+
+/** An operator whose pods break when an observer rides along, found by a label that it writes. */
+interface Conflict {
+  readonly operator: string
+  readonly label: string
+  readonly value?: string
+  readonly modes: readonly Mode[]
+  readonly why: string
+}
+
+const CONFLICTS: readonly Conflict[] = [
+  {
+    // argo-workflows workflow/signal/signal.go: kill -15 1, run in each container.
+    operator: 'Argo Workflows',
+    label: 'workflows.argoproj.io/workflow',
+    modes: ['native', 'container'],
+    why: 'it signals process 1 of each container, which in a shared process namespace is the pod itself',
+  },
+  {
+    // netperf-operator reads the log of a pod without naming the container, and panics on the refusal.
+    operator: 'netperf-operator',
+    label: 'app',
+    value: 'netperf-operator',
+    modes: ['container'],
+    why: 'it reads the log of the only container, and cannot when there are two',
+  },
+  {
+    // volcano pkg/controllers/job/job_controller_handler.go: ContainerStatuses[0], sorted by name.
+    operator: 'Volcano',
+    label: 'volcano.sh/job-name',
+    modes: ['container'],
+    why: 'it takes the exit code of the container whose name sorts first for the exit code of the task',
+  },
+]
+
+/** What the creator of a pod would suffer from an observer of this mode, as a sentence; or nothing. */
+export function operatorConflict(pod: Pod, mode: Mode): string | undefined {
+  const conflict = CONFLICTS.find(
+    ({ label, value, modes }) =>
+      Object.hasOwn(pod.labels, label) &&
+      (value === undefined || pod.labels[label] === value) &&
+      modes.includes(mode),
+  )
+  if (conflict === undefined) return undefined
+  const { operator, why, modes } = conflict
+  const remedy = modes.includes('native') ? '' : '; ridealong.dev/mode: native works'
+  return `${operator} made this pod: ${why}${remedy}`
+}

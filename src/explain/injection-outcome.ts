@@ -1,0 +1,139 @@
+import type { Catalog } from '../core/catalog.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { findDrift } from '../core/missed/observer-drift.ts'
+import { REASONS, type Reason } from '../core/reasons.ts'
+import { differencesFrom } from '../core/rules/observer-difference.ts'
+import { injectedBefore, readStatus } from '../core/status.ts'
+import { type Finding, find, stop } from './finding.ts'
+
+/** What became of a pod that is there: what its status says, and whether its observers still are as they were. */
+export type InjectionOutcome =
+  | {
+      readonly outcome: 'injected'
+      readonly metrics: readonly string[]
+      readonly counters: string
+      /** Whether its containers were compared with a catalog. */
+      readonly isCompared: boolean
+    }
+  | {
+      readonly outcome: 'unverified'
+      readonly metrics: readonly string[]
+      /** How containers that the status names differ from the catalog's observers. */
+      readonly differences: readonly string[]
+    }
+  | { readonly outcome: 'altered'; readonly problems: readonly string[] }
+  | { readonly outcome: 'left'; readonly reason: Reason; readonly message: string }
+  | { readonly outcome: 'silent' }
+
+/**
+ * Reads what became of a pod. Its status is text that anybody may have written: an observer counts as
+ * injected where its container is there and is the catalog's.
+ *
+ * @param catalog to compare containers with; without one the status is all that is known
+ */
+export function cameOut(pod: Fields, catalog: Catalog | undefined): InjectionOutcome {
+  const annotations = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
+  const metrics = injectedBefore(annotations)
+  return metrics.length > 0 ? claimed(pod, metrics, catalog) : unclaimed(readStatus(annotations))
+}
+
+function claimed(
+  pod: Fields,
+  metrics: readonly string[],
+  catalog: Catalog | undefined,
+): InjectionOutcome {
+  const problems = findDrift(fieldsOrNone(pod.spec), metrics)
+  if (problems.length > 0) return { outcome: 'altered', problems }
+  const differences = catalog ? differencesFrom(catalog, fieldsOrNone(pod.spec), metrics) : []
+  if (differences.length > 0) {
+    const sentences = differences.map(({ sentence }) => sentence)
+    return { outcome: 'unverified', metrics, differences: sentences }
+  }
+  const status = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))
+  const counters = asText(status?.counters) ?? 'unknown'
+  return { outcome: 'injected', metrics, counters, isCompared: catalog !== undefined }
+}
+
+function unclaimed(status: Fields | undefined): InjectionOutcome {
+  const reason = Object.keys(REASONS).find((word): word is Reason => word === status?.reason)
+  if (status?.outcome !== 'left' || reason === undefined) return { outcome: 'silent' }
+  return { outcome: 'left', reason, message: asText(status.message) ?? REASONS[reason].sentence }
+}
+
+/**
+ * The catalog to compare a pod's containers with: none where it is a guess, unless the pod's status names its
+ * revision.
+ *
+ * @param isGuessed whether the catalog may be another than the cluster's
+ */
+export function comparable(catalog: Catalog, isGuessed: boolean, pod: Fields): Catalog | undefined {
+  if (!isGuessed) return catalog
+  const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
+  return then === catalog.revision ? catalog : undefined
+}
+
+/** What was really created, as findings. */
+export function createdFindings(
+  pod: Fields,
+  out: InjectionOutcome,
+  catalog: Catalog,
+): readonly Finding[] {
+  return [...statusFindings(out), ...catalogFinding(pod, catalog), ...containerFindings(pod)]
+}
+
+function statusFindings(out: InjectionOutcome): readonly Finding[] {
+  switch (out.outcome) {
+    case 'injected': {
+      const said = `injected ${out.metrics.join(', ')}; counters: ${out.counters}`
+      return [find('status', 'ok', said), observersFinding(out.isCompared)]
+    }
+    case 'unverified':
+      return [
+        find('status', 'look', `says injected ${out.metrics.join(', ')}`),
+        ...out.differences.map((sentence) => stop('observers', 'observer-differs', sentence)),
+      ]
+    case 'altered':
+      return [stop('status', 'altered', `injected, and altered since: ${out.problems.join('; ')}`)]
+    case 'left':
+      return [stop('status', out.reason, `left: ${out.message}`)]
+    case 'silent':
+      return [find('status', 'look', 'the pod carries none')]
+  }
+}
+
+function observersFinding(isCompared: boolean): Finding {
+  return isCompared
+    ? find('observers', 'ok', "their image and command are the catalog's")
+    : find('observers', 'unknown', `not compared with a catalog: ${NO_CATALOG}`)
+}
+
+/** Why containers were not compared, and what helps. */
+export const NO_CATALOG =
+  "the cluster's own could not be read; --catalog and --observer-image name one"
+
+function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] {
+  const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
+  if (then === undefined || then === revision) return []
+  const sentence = `the pod was made with catalog ${String(then)}, and is explained with ${revision}; --catalog and --observer-image name another`
+  return [find('catalog', 'look', sentence)]
+}
+
+/** Containers that the kubelet cannot start or has to start again. */
+function containerFindings(pod: Fields): readonly Finding[] {
+  const { initContainerStatuses, containerStatuses } = fieldsOrNone(pod.status)
+  const statuses = [...listOrNone(initContainerStatuses), ...listOrNone(containerStatuses)]
+  return statuses.map(fieldsOrNone).flatMap(({ name, state, restartCount }) => {
+    const waiting = fieldsOrNone(fieldsOrNone(state).waiting)
+    const reason = asText(waiting.reason) ?? ''
+    const isHeld = reason !== '' && !NORMAL.has(reason)
+    const restarts = typeof restartCount === 'number' ? restartCount : 0
+    const why = [reason, asText(waiting.message)].filter((text) => text !== undefined).join(': ')
+    if (isHeld) return [find(`container ${String(name)}`, 'look', `does not start: ${why}`)]
+    return restarts > 0
+      ? [find(`container ${String(name)}`, 'look', `was started again ${restarts} times`)]
+      : []
+  })
+}
+
+/** What every container goes through (kubernetes pkg/kubelet/kubelet_pods.go). */
+const NORMAL: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing'])

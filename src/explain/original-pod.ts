@@ -1,0 +1,41 @@
+import { STATUS_KEY } from '../core/keys.ts'
+import {
+  asFields,
+  asObjects,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../core/kubernetes/json.ts'
+import { injectedBefore, readStatus } from '../core/status.ts'
+
+/**
+ * A pod without what Ridealong has added to it, as far as a decision depends on that. A status can be copied or
+ * made up: a container is taken out where it has what every observer is told.
+ */
+export function asItCame(pod: Fields): Fields {
+  const metadata = fieldsOrNone(pod.metadata)
+  const { [STATUS_KEY]: _, ...annotations } = fieldsOrNone(metadata.annotations)
+  const names = injectedBefore(asFields(metadata.annotations))
+  const before = readStatus(asFields(metadata.annotations))?.shareProcessNamespace
+  const spec = fieldsOrNone(pod.spec)
+  const without = (containers: unknown) =>
+    listOrNone(containers).filter((one) => !isObserver(fieldsOrNone(one), names))
+  return {
+    ...pod,
+    metadata: { ...metadata, annotations },
+    spec: {
+      ...spec,
+      containers: without(spec.containers),
+      initContainers: without(spec.initContainers),
+      shareProcessNamespace: names.length > 0 ? before === 'true' : spec.shareProcessNamespace,
+    },
+  }
+}
+
+function isObserver({ name, env }: Fields, names: readonly string[]): boolean {
+  return names.some((one) => one === name) && isToldCatalog(env)
+}
+
+function isToldCatalog(env: unknown): boolean {
+  return asObjects(env).some(({ name }) => name === 'RIDEALONG_CATALOG')
+}

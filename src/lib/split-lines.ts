@@ -1,0 +1,17 @@
+/**
+ * The lines of a stream of bytes, without their line feeds. node:readline would also end lines at carriage
+ * returns, which progress bars print, and at U+2028, which JSON holds unescaped.
+ */
+export async function* splitLines(
+  chunks: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of chunks) {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    const lines = `${rest}${text}`.split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,146 @@
+import t from 'tap'
+import { askingPod, type Json, limitRange, type Ride, ride } from '../build.ts'
+
+const under = (items: readonly Json[], pod: Json = askingPod()): Ride => {
+  return ride(pod, { rules: { limitRanges: items.map((item) => limitRange(item)) } })
+}
+
+const app = (resources: Json) => ({ containers: [{ name: 'app', image: 'lammps', resources }] })
+const FULL = { cpu: '1', memory: '1Gi' }
+const GUARANTEED = app({ requests: FULL, limits: FULL })
+
+t.test('a LimitRange that only sets defaults is in nobody’s way', async (t) => {
+  const { word, observers } = under([
+    { default: { cpu: '2', memory: '2Gi' }, defaultRequest: { cpu: '1', memory: '1Gi' } },
+  ])
+  t.equal(word, 'injected')
+  t.strictSame(observers['perf-sysstat']?.resources, {
+    requests: { cpu: '0', memory: '0' },
+    limits: { cpu: '100m', memory: '32Mi' },
+  })
+})
+
+/** An item, what is wrong with a pod that is not Guaranteed, and with one that is. */
+const ROWS: readonly (readonly [Json, string, string])[] = [
+  [
+    { min: { cpu: '1m' } },
+    'minimum cpu per Container is 1m, but the request is 0 of perf-sysstat',
+    '',
+  ],
+  [
+    { min: { cpu: '150m' } },
+    'minimum cpu per Container is 150m, but the request is 0 of perf-sysstat',
+    'minimum cpu per Container is 150m, but the request is 100m of perf-sysstat',
+  ],
+  [{ min: { cpu: '0', memory: '0' } }, '', ''],
+  [
+    { max: { memory: '16Mi' } },
+    'maximum memory per Container is 16Mi, but the limit is 32Mi of perf-sysstat',
+    'maximum memory per Container is 16Mi, but the limit is 32Mi of perf-sysstat',
+  ],
+  [{ max: { cpu: '100m', memory: '32Mi' } }, '', ''],
+  [
+    { maxLimitRequestRatio: { cpu: '1' } },
+    'maximum limit/request ratio cpu per Container is 1, but the request is 0 of perf-sysstat',
+    '',
+  ],
+  [
+    { type: 'Pod', max: { cpu: '1' } },
+    '',
+    'maximum cpu per Pod is 1, but the limit is 1100m of the pod',
+  ],
+  [
+    { type: 'Pod', min: { memory: '1Gi' } },
+    'minimum memory per Pod is 1Gi, but the request is 0 of the pod',
+    '',
+  ],
+  [
+    { type: 'Pod', maxLimitRequestRatio: { memory: '1' } },
+    'maximum limit/request ratio memory per Pod is 1, but the request is 0 of the pod',
+    '',
+  ],
+  [{ type: 'PersistentVolumeClaim', min: { cpu: '9' } }, '', ''],
+]
+
+for (const [item, burstable, guaranteed] of ROWS) {
+  t.test(`a LimitRange of ${JSON.stringify(item)}`, async (t) => {
+    for (const [pod, problem] of [
+      [askingPod(), burstable],
+      [askingPod(GUARANTEED), guaranteed],
+    ] as const) {
+      const { word, message } = under([item], pod)
+      t.equal(word, problem === '' ? 'injected' : 'limit-range')
+      if (problem !== '') t.equal(message, `LimitRange "small": ${problem}`)
+    }
+  })
+}
+
+t.test('a pod whose limit is none has the observer’s, and that may be too small', async (t) => {
+  const pod = askingPod(app({ requests: { cpu: '1' } }))
+  const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)
+  t.match(message, 'minimum cpu per Pod is 200m, but the limit is 100m of the pod')
+})
+
+t.test('several observers, and every item of every LimitRange, count', async (t) => {
+  const both = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
+  const item = { type: 'Pod', max: { cpu: '1150m' } }
+  t.equal(under([item], askingPod(GUARANTEED)).word, 'injected')
+  t.equal(under([item], askingPod(GUARANTEED, both)).word, 'limit-range')
+  t.equal(under([{ max: { cpu: '2' } }, { max: { cpu: '50m' } }]).word, 'limit-range')
+})
+
+t.test('what a LimitRange gives to every container goes to the observer too', async (t) => {
+  const given = (name: string) => under([{ default: { [name]: '1' } }])
+  t.match(given('nvidia.com/gpu'), {
+    word: 'limit-range',
+    message: 'LimitRange "small": each container gets 1 of nvidia.com/gpu, perf-sysstat too',
+  })
+  t.equal(given('hugepages-2Mi').word, 'limit-range')
+  t.equal(given('ephemeral-storage').word, 'injected')
+  t.equal(under([{ default: { 'nvidia.com/gpu': '0' } }]).word, 'injected', 'nothing is no gift')
+  const bounds = { default: { 'ephemeral-storage': '1Gi' }, min: { 'ephemeral-storage': '1Gi' } }
+  t.equal(under([bounds]).word, 'injected', 'and satisfies what the LimitRange asks')
+  t.equal(under([{ type: 'Pod', min: { 'ephemeral-storage': '1Gi' } }]).word, 'limit-range')
+})
+
+t.test('in a pod with resources of its own, defaults must fit beside the containers', async (t) => {
+  const own = { requests: { cpu: '1' }, limits: { cpu: '1' } }
+  const pod = (request: string, annotations = {}) =>
+    askingPod({ ...app({ requests: { cpu: request } }), resources: own }, annotations)
+  t.equal(under([{ defaultRequest: { cpu: '500m' } }], pod('500m')).word, 'injected')
+  t.match(under([{ defaultRequest: { cpu: '500m' } }], pod('600m')), {
+    word: 'limit-range',
+    message: /^with what a LimitRange gives the observers, requests of cpu pass the pod's$/,
+  })
+  const container = { 'ridealong.dev/mode': 'container' }
+  const wide = { default: { cpu: '2' }, defaultRequest: { cpu: '0' } }
+  t.equal(under([wide], pod('0')).word, 'injected', 'an init container’s limit is not looked at')
+  t.match(under([wide], pod('0', container)), {
+    word: 'limit-range',
+    message: "a LimitRange gives perf-sysstat a limit of cpu above the pod's",
+  })
+})
+
+t.test('two LimitRanges can give what no container may have', async (t) => {
+  const disk = (amount: string) => ({ 'ephemeral-storage': amount })
+  const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
+  t.match(under([request, limit]), {
+    word: 'limit-range',
+    message: 'a LimitRange gives perf-sysstat a request of ephemeral-storage above its limit',
+  })
+  t.equal(under([limit, request]).word, 'injected', 'the first one counts')
+})
+
+t.test(
+  'a pod says for itself what it asks of processor and memory, not of huge pages',
+  async (t) => {
+    const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
+    const own = { limits: pages('6Mi'), requests: pages('6Mi') }
+    const pod = askingPod({
+      ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
+      resources: own,
+    })
+    t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
+    t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
+  },
+)

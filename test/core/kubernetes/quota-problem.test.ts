@@ -1,0 +1,117 @@
+import t from 'tap'
+import { askingPod, type Json, type Ride, resourceQuota, ride, type Texts } from '../build.ts'
+
+const under = (
+  quotas: readonly Json[],
+  pod: Json = askingPod(),
+  more: readonly Json[] = [],
+): Ride => ride(pod, { rules: { resourceQuotas: quotas, limitRanges: more } })
+
+const app = (resources: Json) => ({ containers: [{ name: 'app', image: 'lammps', resources }] })
+const FULL = { cpu: '1', memory: '1Gi' }
+const BURSTABLE = askingPod(app({ requests: FULL, limits: { cpu: '2', memory: '2Gi' } }))
+const GUARANTEED = askingPod(app({ requests: FULL, limits: FULL }))
+
+t.test('a quota on requests does not see the observer, even filled exactly', async (t) => {
+  const hard = { 'requests.cpu': '4', cpu: '4', 'requests.memory': '1Gi', pods: '1' }
+  t.equal(
+    under([resourceQuota(hard, { 'requests.cpu': '3', cpu: '3' })], BURSTABLE).word,
+    'injected',
+  )
+})
+
+t.test('a Guaranteed pod asks for its observer’s share', async (t) => {
+  const left = (used: string) =>
+    under([resourceQuota({ 'requests.cpu': '4' }, { 'requests.cpu': used })], GUARANTEED)
+  t.equal(left('2900m').word, 'injected', 'and has it where there is just enough')
+  t.match(left('2901m'), {
+    word: 'quota',
+    message:
+      'ResourceQuota "compute": the pod would have requests.cpu of 1100m; 2901m of 4 is used',
+  })
+})
+
+t.test('a quota on limits sees every observer', async (t) => {
+  const rows: [Texts, Texts, string][] = [
+    [{ 'limits.cpu': '2100m' }, {}, 'injected'],
+    [{ 'limits.cpu': '2099m' }, {}, 'quota'],
+    [{ 'limits.memory': '2080Mi' }, {}, 'injected'],
+    [{ 'limits.memory': '2079Mi' }, {}, 'quota'],
+    [{ 'limits.memory': '10Gi' }, { 'limits.memory': '8Gi' }, 'quota'],
+    [{ 'limits.nvidia.com/gpu': '0' }, {}, 'injected'],
+  ]
+  for (const [hard, used, word] of rows) {
+    t.equal(under([resourceQuota(hard, used)], BURSTABLE).word, word, JSON.stringify(hard))
+  }
+})
+
+t.test('what the observer adds nothing to is the pod’s own affair', async (t) => {
+  const spent = {
+    pods: '0',
+    'count/pods': '0',
+    'requests.cpu': '500m',
+    'requests.nvidia.com/gpu': '0',
+  }
+  t.equal(under([resourceQuota(spent)], BURSTABLE).word, 'injected')
+})
+
+t.test('a quota that is used up has no room for an observer', async (t) => {
+  const full = resourceQuota({ 'limits.cpu': '2' }, { 'limits.cpu': '2' })
+  t.equal(under([full], BURSTABLE).word, 'quota', 'as the pod alone may find some by then')
+})
+
+t.test('limits make a BestEffort pod a Burstable one, with other quotas', async (t) => {
+  const scoped = (scope: string, hard: Texts) => resourceQuota(hard, {}, { scopes: [scope] })
+  const none = { pods: '0' }
+  t.match(under([scoped('NotBestEffort', none)]), {
+    word: 'quota',
+    message: 'ResourceQuota "compute": the pod would have pods of 1; 0 of 0 is used',
+  })
+  t.match(under([scoped('NotBestEffort', { 'requests.cpu': '4' })]), {
+    word: 'quota',
+    message:
+      'ResourceQuota "compute": every container must say its requests.cpu, and "app" does not',
+  })
+  t.equal(under([scoped('NotBestEffort', { pods: '1' })]).word, 'injected', 'with room for it')
+  t.equal(under([scoped('BestEffort', none)]).word, 'injected', 'it counts here no longer')
+  t.equal(under([scoped('NotBestEffort', none)], BURSTABLE).word, 'injected', 'it did before')
+  const nothing = askingPod(app({ requests: { cpu: '0' } }))
+  const overdrawn = resourceQuota(
+    { 'requests.cpu': '1' },
+    { 'requests.cpu': '2' },
+    { scopes: ['NotBestEffort'] },
+  )
+  t.equal(under([overdrawn], nothing).word, 'injected', 'nothing more is asked of it')
+  const own = askingPod({ resources: { requests: { cpu: '0' } } })
+  t.equal(under([scoped('NotBestEffort', none)], own).word, 'injected', 'its own say what it is')
+})
+
+t.test('a quota in whose scope the pod is not does not count it', async (t) => {
+  const quota = resourceQuota({ 'limits.cpu': '0' }, {}, { scopes: ['Terminating'] })
+  t.equal(under([quota], BURSTABLE).word, 'injected')
+  t.equal(under([resourceQuota({ 'limits.cpu': '9' }), quota], BURSTABLE).word, 'injected')
+  t.equal(
+    under([resourceQuota({ 'limits.cpu': '9' }), resourceQuota({ 'limits.cpu': '0' })], BURSTABLE)
+      .word,
+    'quota',
+  )
+})
+
+t.test('a quota that demands what the observer says has it', async (t) => {
+  const all = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']
+  const quota = resourceQuota(Object.fromEntries(all.map((name) => [name, '9Gi'])))
+  t.equal(under([quota], BURSTABLE).word, 'injected')
+  t.equal(under([quota], GUARANTEED).word, 'injected')
+  const podLevel = askingPod({ resources: { limits: FULL, requests: FULL } })
+  t.equal(under([quota], podLevel).word, 'injected', 'a pod with its own resources need not say')
+})
+
+t.test('what a LimitRange gives the observer counts', async (t) => {
+  const quota = resourceQuota({ 'requests.ephemeral-storage': '1Gi' })
+  const range = {
+    metadata: { name: 'x' },
+    spec: { limits: [{ type: 'Container', defaultRequest: { 'ephemeral-storage': '600Mi' } }] },
+  }
+  t.equal(under([quota], BURSTABLE).word, 'injected')
+  t.equal(under([quota], BURSTABLE, [range]).word, 'quota')
+})

@@ -1,0 +1,221 @@
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { INTERVALS, type Intervals } from '../../../../webhook/cluster/backoff.ts'
+import { watchCluster } from '../../../../webhook/cluster/cluster.ts'
+import { type StandIn, startStandIn } from '../../../apiserver.ts'
+import { capturedLog } from '../../../server.ts'
+import { until } from '../../../until.ts'
+
+const NAMESPACE = 'ridealong-system'
+const A = 'registry.example/observer:a'
+const B = 'registry.example/observer:b'
+
+interface HolderOptions {
+  readonly ready?: number
+  readonly generation?: number
+  readonly observed?: number
+  readonly updated?: number
+  readonly labels?: Readonly<Record<string, string>>
+  readonly namespace?: string
+}
+
+/** Four nodes; what the template says now is on all of them, unless a test says else. */
+function hold(standIn: StandIn, name: string, image: string, options: HolderOptions = {}): void {
+  const { ready = 4, generation = 1, observed = generation, updated = 4 } = options
+  const { labels = { 'ridealong.dev/image': name }, namespace = NAMESPACE } = options
+  standIn.put('daemonsets', {
+    metadata: { name, namespace, labels, generation },
+    spec: { template: { spec: { containers: [{ name: 'image', image }] } } },
+    status: {
+      observedGeneration: observed,
+      desiredNumberScheduled: 4,
+      currentNumberScheduled: 4,
+      updatedNumberScheduled: updated,
+      numberReady: ready,
+    },
+  })
+}
+
+interface Options {
+  readonly pace?: Partial<Intervals>
+  readonly imageHolders?: string | undefined
+  prepare?(standIn: StandIn): void
+}
+
+/** Watches a stand-in; it does not wait for the first lists. */
+async function start(t: Test, options: Options = {}) {
+  const { pace, prepare, imageHolders = NAMESPACE } = options
+  const { standIn, access, stop, restart } = await startStandIn(t)
+  prepare?.(standIn)
+  const { log, lines } = capturedLog()
+  const cluster = watchCluster({
+    access,
+    excludedNamespaces: new Set(),
+    imageHolders,
+    registry: new Registry(),
+    log,
+    pace: { ...INTERVALS, pauseMs: 10, longestPauseMs: 50, ...pace },
+  })
+  t.teardown(() => cluster.stop())
+  const held = () => [...(cluster.heldImages?.() ?? [])].sort()
+  const isHeld = (image: string) => held().includes(image)
+  const problem = () => cluster.checks().find(({ name }) => name === 'daemonsets')
+  const told = () =>
+    lines
+      .map((line) => JSON.parse(line))
+      .filter(({ image }) => image !== undefined)
+      .map(({ image, level }) => [image, level > 30 ? 'lost' : 'held'])
+  return { cluster, standIn, stop, restart, held, isHeld, problem, told, lines }
+}
+
+/** The same, once all is known. */
+async function watch(t: Test, options: Options = {}) {
+  const watched = await start(t, options)
+  await until('all is listed', () => watched.cluster.checks().every(({ fatal }) => !fatal))
+  await until('all is watched', () => watched.standIn.watches === 4)
+  return watched
+}
+
+t.test('an image comes and goes with the pods that run it, and each change is told', async (t) => {
+  const { standIn, held, isHeld, told } = await watch(t, {
+    prepare(standIn) {
+      hold(standIn, 'one', A)
+      hold(standIn, 'other', B, { ready: 0 })
+    },
+  })
+  t.strictSame(held(), [A])
+  hold(standIn, 'other', B, { ready: 1 })
+  await until('it is there', () => isHeld(B))
+  hold(standIn, 'other', B, { ready: 2 })
+  hold(standIn, 'one', A, { ready: 0 })
+  await until('it is gone', () => !isHeld(A))
+  t.strictSame(held(), [B])
+  t.strictSame(told(), [
+    [A, 'held'],
+    [B, 'lost'],
+    [B, 'held'],
+    [A, 'lost'],
+  ])
+})
+
+t.test('a set of images that was read is not changed by what comes later', async (t) => {
+  const { standIn, cluster, isHeld } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
+  const before = cluster.heldImages?.()
+  hold(standIn, 'one', A, { ready: 0 })
+  await until('it is gone', () => !isHeld(A))
+  t.strictSame([...(before ?? [])], [A])
+})
+
+t.test('only DaemonSets that are there to hold images count', async (t) => {
+  const { standIn, held } = await watch(t, {
+    prepare(standIn) {
+      hold(standIn, 'one', A)
+      hold(standIn, 'foreign', B, { labels: { app: 'other' } })
+      hold(standIn, 'elsewhere', 'registry.example/observer:c', { namespace: 'hpc' })
+    },
+  })
+  t.strictSame(held(), [A])
+  const path = `/apis/apps/v1/namespaces/${NAMESPACE}/daemonsets`
+  const calls = standIn.calls.filter((call) => call.includes('daemonsets'))
+  t.equal(calls.length, 2, 'a list and a watch')
+  for (const call of calls) {
+    const url = new URL(call.split(' ')[1] ?? '', 'https://localhost')
+    t.equal(url.pathname, path)
+    t.equal(url.searchParams.get('labelSelector'), 'ridealong.dev/image')
+  }
+})
+
+t.test('of two DaemonSets with one image it takes one that runs', async (t) => {
+  const { standIn, held, isHeld } = await watch(t, {
+    prepare(standIn) {
+      hold(standIn, 'one', A, { ready: 1 })
+      hold(standIn, 'other', A, { ready: 0 })
+    },
+  })
+  t.strictSame(held(), [A])
+  hold(standIn, 'one', A, { ready: 0 })
+  await until('it is gone', () => !isHeld(A))
+})
+
+t.test('an image that replaces another is held when a pod runs it', async (t) => {
+  const { standIn, held, isHeld } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
+  hold(standIn, 'one', B, { generation: 2, observed: 1 })
+  hold(standIn, 'one', B, { generation: 2, updated: 1, ready: 3 })
+  hold(standIn, 'mark', 'registry.example/mark:1')
+  await until('both are known', () => isHeld('registry.example/mark:1'))
+  t.notOk(isHeld(B), 'no pod runs it yet')
+  t.ok(isHeld(A), 'nodes have not lost the other')
+  hold(standIn, 'one', B, { generation: 2, updated: 1, ready: 4 })
+  await until('it is there', () => isHeld(B))
+  t.ok(held().includes(A))
+})
+
+t.test('an image outlives its DaemonSet, for a while', async (t) => {
+  const { standIn, isHeld, told } = await watch(t, {
+    pace: { orphanMs: 2000 },
+    prepare(standIn) {
+      hold(standIn, 'one', A)
+      hold(standIn, 'other', B, { ready: 0 })
+    },
+  })
+  standIn.remove('daemonsets', 'one', NAMESPACE)
+  standIn.remove('daemonsets', 'other', NAMESPACE)
+  hold(standIn, 'mark', 'registry.example/mark:1')
+  await until('the end is known', () => isHeld('registry.example/mark:1'))
+  t.ok(isHeld(A))
+  t.notOk(isHeld(B), 'and what was not there does not come of it')
+  t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
+  await until('the while is over', () => !isHeld(A))
+  t.strictSame(told().at(-1), [A, 'lost'])
+})
+
+t.test('a DaemonSet that comes back speaks for its image again', async (t) => {
+  const { standIn, isHeld } = await watch(t, {
+    pace: { orphanMs: 60_000 },
+    prepare: (standIn) => hold(standIn, 'one', A),
+  })
+  standIn.remove('daemonsets', 'one', NAMESPACE)
+  hold(standIn, 'one', A, { ready: 0 })
+  await until('it is gone', () => !isHeld(A))
+})
+
+t.test('before the first list no image is held, and the server is not ready', async (t) => {
+  const { cluster, standIn, held, problem, isHeld } = await start(t, {
+    prepare(standIn) {
+      hold(standIn, 'one', A)
+      standIn.faults.refuse = [/daemonsets$/, 403]
+    },
+  })
+  await until('it is said', () => /not listed yet: .*403/.test(problem()?.problem ?? ''))
+  t.equal(problem()?.fatal, true)
+  t.strictSame(held(), [], 'nobody knows that an observer would start')
+  const find = async () => cluster.find('hpc', false)
+  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'and no pod is left for that')
+  standIn.faults.refuse = undefined
+  await until('it is known', () => isHeld(A))
+  t.equal((await find()).name, 'hpc')
+  t.strictSame(problem(), { name: 'daemonsets', problem: undefined, fatal: false })
+})
+
+t.test('what was known holds while the apiserver is away', async (t) => {
+  const { held, problem, stop } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
+  await stop()
+  await until('it is said', () => /ECONNREFUSED/.test(problem()?.problem ?? ''))
+  t.equal(problem()?.fatal, false)
+  t.strictSame(held(), [A])
+})
+
+t.test('where nobody watches, no image is missing', async (t) => {
+  const { standIn, access } = await startStandIn(t)
+  const { log } = capturedLog()
+  const cluster = watchCluster({
+    access,
+    excludedNamespaces: new Set(),
+    registry: new Registry(),
+    log,
+  })
+  t.teardown(() => cluster.stop())
+  await until('all is watched', () => standIn.watches === 3)
+  t.equal(cluster.heldImages, undefined)
+  t.equal(standIn.count(/daemonsets/), 0)
+})

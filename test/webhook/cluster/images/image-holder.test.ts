@@ -1,0 +1,61 @@
+import t from 'tap'
+import { holderItem, isHeld, listImages } from '../../../../webhook/cluster/images/image-holder.ts'
+
+const METADATA = { name: 'images-1', namespace: 'ridealong-system', resourceVersion: '7' }
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A DaemonSet that was changed so often, with a status of `pods`, `updated` and `ready`. */
+function holder(generation: number, status: Json, containers: unknown = [{ image: 'a' }]) {
+  const metadata = { ...METADATA, generation, managedFields: [{}] }
+  return holderItem({ metadata, spec: { template: { spec: { containers } } }, status })
+}
+
+function counted(pods: number, updated: number, ready: number, observedGeneration = 1): Json {
+  return {
+    observedGeneration,
+    desiredNumberScheduled: 4,
+    currentNumberScheduled: pods,
+    updatedNumberScheduled: updated,
+    numberReady: ready,
+  }
+}
+
+t.test('a DaemonSet holds what one of its pods runs', async (t) => {
+  const rows: [boolean, string, Json][] = [
+    [true, 'all its pods are ready', counted(4, 4, 4)],
+    [true, 'one pod is ready', counted(4, 4, 1)],
+    [true, 'the only pod is ready', counted(1, 1, 1)],
+    [false, 'no pod is ready', counted(4, 4, 0)],
+    [false, 'the only pod is not ready', counted(1, 1, 0)],
+    [false, 'there is no node for it', counted(0, 0, 0)],
+    [false, 'no status was written yet', {}],
+    [false, 'what counts pods is no number', { ...counted(4, 4, 4), numberReady: '4' }],
+  ]
+  for (const [held, name, status] of rows) t.equal(isHeld(holder(1, status)), held, name)
+})
+
+t.test('while a template is rolled out, pods of the one before hold nothing of it', async (t) => {
+  const rows: [boolean, string, Json][] = [
+    [false, 'nobody has looked at the new template', counted(4, 4, 4, 1)],
+    [false, 'no pod is of it', counted(4, 0, 4, 2)],
+    [false, 'one is, and is not ready', counted(4, 1, 3, 2)],
+    [false, 'one is, and another is ready', counted(2, 1, 1, 2)],
+    [false, 'the old pod is gone, and the new one not there', counted(3, 0, 3, 2)],
+    [true, 'one is, and all are ready', counted(4, 1, 4, 2)],
+    [true, 'three are, and two pods are ready: one of them is both', counted(4, 3, 2, 2)],
+    [true, 'all are, and one is ready', counted(4, 4, 1, 2)],
+  ]
+  for (const [held, name, status] of rows) t.equal(isHeld(holder(2, status)), held, name)
+})
+
+t.test('of a DaemonSet the images of its pods are kept, and nothing large', async (t) => {
+  const item = holder(1, counted(1, 1, 1), [{ image: 'a', env: [{}] }, { image: 'b' }, {}, null])
+  t.strictSame(listImages(item), ['a', 'b'])
+  t.strictSame(Object.keys(item.object), ['generation', 'images', 'status'])
+  const { name, namespace, resourceVersion } = item
+  t.strictSame({ name, namespace, resourceVersion }, METADATA)
+  for (const containers of [null, 'a', {}, []]) {
+    t.strictSame(listImages(holder(1, {}, containers)), [])
+  }
+})

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { Notice } from '../../../src/core/missed/missed-pod-events.ts'
+import { MISSED_POD_REASONS, type MissedPodReason } from '../../../src/core/missed/missed-pods.ts'
+import type { ReadinessCheck } from '../../status-app.ts'
+import { contend } from '../lease/lease.ts'
+import { type Found, type ScanOptions, scanPods } from './scan.ts'
+
+export interface GuardOptions
+  extends Pick<ScanOptions, 'api' | 'knowledge' | 'excludedNamespaces' | 'catalog' | 'pace'> {
+  /** The namespace and the name of the Lease that says which replica looks: `NAMESPACE/NAME`. */
+  readonly lease: string
+  readonly registry: Registry
+  readonly log: Logger
+  /** Whether enough is known of namespaces to judge the pods in them. */
+  isComplete(): boolean
+}
+
+/** Looks for pods that asked and are there without their observers, while it is this replica's turn. */
+export interface Guard {
+  check(): ReadinessCheck
+  stop(): Promise<void>
+}
+
+const REASONS = Object.keys(MISSED_POD_REASONS) as readonly MissedPodReason[]
+
+/** Finds pods that were missed, counts them in a metric, tells their owners in Events, and the log. */
+export function guard(options: GuardOptions): Guard {
+  const { lease: name, registry, log, isComplete, ...others } = options
+  const lease = contend({
+    ...others,
+    lease: name,
+    onChange: (isHeld, holder) => {
+      const sentence = isHeld ? 'this replica looks for missed pods' : 'another replica does'
+      log.info({ lease: name, holder }, sentence)
+    },
+    onTrouble: (trouble) => log.warn({ lease: name, trouble }, 'nobody may look for missed pods'),
+  })
+  const scan = scanPods({
+    ...others,
+    mayScan: () => lease.isHeld && isComplete(),
+    onNotice: (notice) => log.warn(logLine(notice), 'pods asked and are without their observers'),
+    onTrouble: (trouble) => log.warn({ trouble }, 'the look for missed pods is not complete'),
+  })
+  showFound(registry, scan.current)
+  return {
+    check: () => ({ name: 'guard', problem: lease.trouble ?? scan.trouble, fatal: false }),
+    async stop() {
+      scan.stop()
+      await lease.stop()
+    },
+  }
+}
+
+function logLine({ reason, namespace, regarding, count }: Notice): object {
+  const { kind, name } = regarding
+  return { reason, namespace, kind, name, pods: count }
+}
+
+/** Of the replica whose turn it is alone, so that pods are not counted twice. */
+function showFound(registry: Registry, current: () => Found | undefined): void {
+  new Gauge({
+    name: 'ridealong_unobserved_pods',
+    help: 'Pods that asked and are there without their observers, by reason; one replica counts them',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      const found = current()
+      if (found === undefined) return
+      for (const reason of REASONS) this.set({ reason }, found.get(reason) ?? 0)
+    },
+  })
+}
