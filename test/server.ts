@@ -21,11 +21,11 @@ import { type Authority, makeAuthority } from '../certs/make.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Operation } from '../src/core/patch.ts'
-import { type AppOptions, buildApp } from '../webhook/app.ts'
 import { openLog } from '../webhook/log.ts'
 import { createMetrics } from '../webhook/metrics.ts'
 import { indexNamespaces } from '../webhook/namespaces.ts'
 import { type ServeOptions, type Server, serve } from '../webhook/serve.ts'
+import { type AppOptions, buildApp } from '../webhook/server.ts'
 
 /** The names that the servers of tests answer to. */
 export const NAMES = ['localhost', '127.0.0.1']

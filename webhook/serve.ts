@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
-import { type App, buildApp, secureContext } from './app.ts'
 import type { ClientOptions } from './client-certificates.ts'
 import { type FileOptions, type Files, followFiles } from './files.ts'
 import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
 import { createMetrics } from './metrics.ts'
 import { showImages } from './observer-images.ts'
+import { type App, buildApp, secureContext } from './server.ts'
 import { buildStatusApp, type ReadinessCheck, type StatusApp } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 

@@ -1,4 +1,4 @@
-import type { App } from './app.ts'
+import type { App } from './server.ts'
 
 /** The calls of a server, watched so that it can end without breaking one. */
 export interface Traffic {

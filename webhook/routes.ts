@@ -1,0 +1,53 @@
+import type { Server } from 'node:https'
+import type { FastifyInstance } from 'fastify'
+import type { Review } from '../src/core/review.ts'
+import { ANSWER } from './answer-schema.ts'
+import { readBody } from './body.ts'
+import type { ReceiveBody } from './intake.ts'
+import { NotAReview } from './problem.ts'
+import { handleNamespaceReview, handlePodReview, type ReviewFacts } from './review-handler.ts'
+import type { Telemetry } from './telemetry.ts'
+import { turnEnd } from './turn.ts'
+
+/** The paths of the webhook, which the chart's MutatingWebhookConfiguration names. */
+export const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
+
+/** Adds the two routes, whose bodies are AdmissionReviews in JSON. */
+export function addRoutes(
+  app: FastifyInstance<Server>,
+  receive: ReceiveBody,
+  facts: ReviewFacts,
+  telemetry: Telemetry,
+): void {
+  acceptReviews(app, receive)
+  app.addHook('preHandler', turnEnd)
+  const [pods, namespaces] = PATHS
+  // Async, so that no answer is written before the last one of this turn is known.
+  app.post<{ Body?: Review }>(pods, { schema: ANSWER }, async ({ body }) => {
+    return handlePodReview(requireReview(body), facts, telemetry)
+  })
+  app.post<{ Body?: Review }>(namespaces, { schema: ANSWER }, ({ body }) => {
+    return handleNamespaceReview(requireReview(body), facts, telemetry)
+  })
+}
+
+/** Makes JSON the only content type, and reads it as an AdmissionReview. */
+function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', ({ raw }, payload, done) => {
+    receive(raw, payload, (error, text = '') => {
+      if (error) return done(error)
+      try {
+        done(null, readBody(text))
+      } catch (problem) {
+        done(problem as Error)
+      }
+    })
+  })
+}
+
+/** A request without a body and a content type reaches no parser. */
+function requireReview(review: Review | null | undefined): Review {
+  if (review) return review
+  throw new NotAReview('not an AdmissionReview: the body is empty')
+}
