@@ -75,13 +75,18 @@ function sizeProblem(levels: number, elements: number): string | undefined {
   return `it has more than ${MOST_ELEMENTS} objects, lists and fields`
 }
 
-/** The place of the quote that ends a text. */
+/** The index of the quote that ends a text, or the length where none does. */
 function endOfText(json: string, start: number): number {
-  let at = start + 1
-  while (at < json.length && json.charCodeAt(at) !== QUOTE) {
-    at += json.charCodeAt(at) === BACKSLASH ? 2 : 1
-  }
-  return at
+  let at = json.indexOf('"', start + 1)
+  while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1)
+  return at < 0 ? json.length : at
+}
+
+/** Whether an odd number of backslashes stands before a quote. */
+function isEscaped(json: string, quote: number): boolean {
+  let first = quote
+  while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1
+  return (quote - first) % 2 === 1
 }
 
 const MANAGED_FIELDS = '"managedFields":['
