@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { makeAuthority } from '../certs/make.ts'
-import type { Access } from '../src/cluster/access.ts'
+import type { Access } from '../src/cluster/cluster.ts'
 import { NAMES } from './server.ts'
 
 /** An object as it is stored. */

@@ -1,4 +1,5 @@
-import { type Access, findCluster } from '../src/cluster/access.ts'
+import { findCluster } from '../src/cluster/access.ts'
+import type { Access } from '../src/cluster/cluster.ts'
 
 const NO_CLUSTER =
   'no cluster to watch: neither --kubeconfig nor KUBECONFIG names a file, and this is no pod with a ' +

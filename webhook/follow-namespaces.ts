@@ -1,11 +1,12 @@
 import { follow } from '../certs/follow.ts'
 import type { Catalog } from '../src/core/catalog.ts'
+import { readNamespaceFile } from '../src/namespaces/namespace-file.ts'
 import { INTERVALS, type Intervals } from './cluster/backoff.ts'
 import { watchCluster } from './cluster/cluster.ts'
 import { clusterToWatch } from './cluster-to-watch.ts'
 import { type FileFollowOptions, reloader } from './files.ts'
 import type { Metrics } from './metrics.ts'
-import { type FollowedNamespaces, readNamespaceFile } from './namespaces.ts'
+import type { FollowedNamespaces } from './namespaces.ts'
 
 export interface NamespaceOptions extends FileFollowOptions {
   /** A file of Namespaces, instead of a cluster. It is followed. */

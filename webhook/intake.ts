@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { errorCodes, type FastifyInstance, type RawServerBase } from 'fastify'
+import { LONGEST_BODY } from '../src/core/review.ts'
 import { Overloaded } from './problem.ts'
 
 /** Bounds on the bodies of requests that are being received or answered. Bytes. */
@@ -16,19 +17,13 @@ export interface IntakeLimits {
 }
 
 /**
- * A review carries at most two objects of 3 MiB each, plus its envelope
- * (controller-runtime pkg/webhook/admission/http.go).
- */
-export const BODY_LIMIT = 7 * 1024 * 1024
-
-/**
  * The limits of a server with 512 MiB, the limit in the chart.
  *
  * An ordinary review has 5 to 50 kB: 500 of them at once fit. A parsed body takes up to twenty times its
  * length (`{}` is an object), which is why only one of the longest bodies fits.
  */
 export const INTAKE: IntakeLimits = {
-  body: BODY_LIMIT,
+  body: LONGEST_BODY,
   all: 32 * 1024 * 1024,
   allWithLarge: 8 * 1024 * 1024,
   small: 64 * 1024,

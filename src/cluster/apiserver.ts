@@ -8,7 +8,7 @@ import {
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
-import type { Access } from './access.ts'
+import type { Access } from './cluster.ts'
 import { readRefusal } from './refusal.ts'
 
 /** What is asked: a GET, or the one change that is named. */

@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:https'
 import { delimiter } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { firstErrorLine } from '../lib/error-message.ts'
-import type { Cluster } from './access.ts'
+import type { Cluster } from './cluster.ts'
 
 /**
  * Reads a kubeconfig, or the several that KUBECONFIG can name, as kubectl does: with client

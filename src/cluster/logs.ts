@@ -1,7 +1,13 @@
-import type { RunningObserver } from '../collect/observers.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import { splitLines } from '../lib/split-lines.ts'
 import type { Apiserver } from './apiserver.ts'
+
+/** The container whose log is read. */
+export interface LoggingContainer {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+}
 
 export interface LogAsking {
   readonly follow: boolean
@@ -18,7 +24,7 @@ const SILENCE_MS = 60_000
  */
 export async function* readLogLines(
   { open }: Apiserver,
-  { namespace, pod, container }: RunningObserver,
+  { namespace, pod, container }: LoggingContainer,
   { follow, signal }: LogAsking,
 ): AsyncGenerator<string> {
   const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`

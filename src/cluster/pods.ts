@@ -1,7 +1,10 @@
-import { readPods } from '../collect/observers.ts'
-import type { Chosen } from '../collect/workload.ts'
-import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from './apiserver.ts'
+
+/** Which pods of a namespace: one by its name, or all with the labels. */
+export type PodSelection =
+  | { readonly by: 'name'; readonly name: string }
+  | { readonly by: 'labels'; readonly selector: string }
 
 /** As many pods as kubectl asks for at once. */
 const PAGE = '500'
@@ -17,7 +20,7 @@ const SILENCE_MS = 20_000
 export async function listPods(
   { ask }: Apiserver,
   namespace: string,
-  chosen: Chosen,
+  chosen: PodSelection,
 ): Promise<readonly Fields[]> {
   const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`
   const get = (path: string, query = {}) => {
@@ -30,7 +33,7 @@ export async function listPods(
   do {
     const from = next === undefined ? {} : { continue: next }
     const list = await get(root, { labelSelector: chosen.selector, limit: PAGE, ...from })
-    pods.push(...readPods(list))
+    pods.push(...listOrNone(list.items).map(fieldsOrNone))
     next = asText(fieldsOrNone(list.metadata).continue) || undefined
   } while (next !== undefined)
   return pods

@@ -1,12 +1,6 @@
 import type { Catalog } from '../core/catalog.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
-import {
-  asObjects,
-  asText,
-  type Fields,
-  fieldsOrNone,
-  listOrNone,
-} from '../core/kubernetes/json.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { type ContainerList, differenceFrom } from '../core/rules/observer-difference.ts'
 import { injectedBefore } from '../core/status.ts'
 
@@ -148,9 +142,4 @@ function parse(written: string): Fields {
   } catch {
     return {}
   }
-}
-
-/** The pods of a list as the apiserver answers it. */
-export function readPods(list: unknown): readonly Fields[] {
-  return listOrNone(fieldsOrNone(list).items).map(fieldsOrNone)
 }

@@ -5,6 +5,12 @@ import { asText, fieldsOrNone } from './kubernetes/json.ts'
 /** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
 export const API_VERSION = 'admission.k8s.io/v1'
 
+/**
+ * The most bytes of an AdmissionReview: at most two objects of 3 MiB each, and its envelope
+ * (controller-runtime pkg/webhook/admission/http.go).
+ */
+export const LONGEST_BODY = 7 * 1024 * 1024
+
 /** The apiserver makes a UUID, of 36 characters; the answer repeats it. */
 const LONGEST_UID = 256
 

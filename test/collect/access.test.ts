@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Cluster, findCluster, hasCluster } from '../../src/cluster/access.ts'
+import { findCluster, hasCluster } from '../../src/cluster/access.ts'
 import { connectApiserver } from '../../src/cluster/apiserver.ts'
+import type { Cluster } from '../../src/cluster/cluster.ts'
 import { startStandIn } from '../apiserver.ts'
 import { kubeconfigOf } from '../kubeconfig.ts'
 

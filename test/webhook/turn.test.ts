@@ -1,5 +1,5 @@
 import t from 'tap'
-import { indexNamespaces } from '../../webhook/namespaces.ts'
+import { indexNamespaces } from '../../src/namespaces/namespace-file.ts'
 import { turnEnd } from '../../webhook/turn.ts'
 import { ASKING, JSON_TYPE, makeApp, reviewOf } from '../server.ts'
 

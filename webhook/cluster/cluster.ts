@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Access } from '../../src/cluster/access.ts'
 import { connectApiserver } from '../../src/cluster/apiserver.ts'
+import type { Access } from '../../src/cluster/cluster.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
 import { type FollowedNamespaces, NotKnownYet } from '../namespaces.ts'
 import type { ReadinessCheck } from '../status-app.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Access } from '../../src/cluster/access.ts'
 import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
+import type { Access } from '../../src/cluster/cluster.ts'
 import { Refusal } from '../../src/cluster/refusal.ts'
 import { asText, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { NAMESPACE_NAME } from '../../src/core/kubernetes/namespace-name.ts'

@@ -1,8 +1,7 @@
 import Fastify from 'fastify'
-import { BODY_LIMIT } from '../../../webhook/intake.ts'
 import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { allow } from '../../core/response.ts'
-import { type Review, readReview } from '../../core/review.ts'
+import { LONGEST_BODY, type Review, readReview } from '../../core/review.ts'
 import { PATHS } from '../../recording/configuration.ts'
 import { usageError } from '../shared/errors.ts'
 
@@ -29,7 +28,7 @@ export interface RecordServer {
  */
 export async function listen(options: ServerOptions): Promise<RecordServer> {
   const { tls, host, port, root } = options
-  const app = Fastify({ https: tls, bodyLimit: BODY_LIMIT, forceCloseConnections: true })
+  const app = Fastify({ https: tls, bodyLimit: LONGEST_BODY, forceCloseConnections: true })
   // The default parser would take keys out that a recording must have.
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {

@@ -1,5 +1,5 @@
-import { holderItem, isHeld, listImages } from '../../../webhook/cluster/images/image-holder.ts'
 import { POLICY_BINDINGS } from '../../cluster/paths.ts'
+import { readDaemonSet, runsAnywhere } from '../../core/kubernetes/daemon-set.ts'
 import { asId, asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import type { Holder, Release } from '../../doctor/installation.ts'
 import type { FactLookup, WebhookFacts } from '../../explain/facts.ts'
@@ -62,10 +62,10 @@ function holdersIn(list: FactLookup<Fields | undefined>): FactLookup<readonly Ho
 
 function readHolder(daemonSet: Fields): Holder {
   const { numberReady, desiredNumberScheduled } = fieldsOrNone(daemonSet.status)
-  const item = holderItem(daemonSet)
+  const held = readDaemonSet(daemonSet)
   return {
-    images: listImages(item),
-    isHeld: isHeld(item),
+    images: held.images,
+    isHeld: runsAnywhere(held),
     ready: asId(numberReady) ?? 0,
     nodes: asId(desiredNumberScheduled) ?? 0,
   }

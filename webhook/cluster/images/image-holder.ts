@@ -1,10 +1,8 @@
 import {
-  asId,
-  asText,
-  type Fields,
-  fieldsOrNone,
-  listOrNone,
-} from '../../../src/core/kubernetes/json.ts'
+  type DaemonSet,
+  readDaemonSet,
+  runsAnywhere,
+} from '../../../src/core/kubernetes/daemon-set.ts'
 import { ruleItem, type StoredObject } from '../reflect/item.ts'
 
 /**
@@ -13,33 +11,15 @@ import { ruleItem, type StoredObject } from '../reflect/item.ts'
  * @throws an error for an object without a name, a namespace or a resourceVersion
  */
 export function holderItem(object: unknown): StoredObject {
-  const { generation } = fieldsOrNone(fieldsOrNone(object).metadata)
-  const { status, spec } = fieldsOrNone(object)
-  const images = readContainers(spec).flatMap(({ image }) => asText(image) ?? [])
-  return { ...ruleItem(object), object: { generation, images, status } }
+  return { ...ruleItem(object), object: { ...readDaemonSet(object) } }
 }
 
-function readContainers(spec: unknown): readonly Fields[] {
-  const template = fieldsOrNone(fieldsOrNone(spec).template)
-  return listOrNone(fieldsOrNone(template.spec).containers).map(fieldsOrNone)
-}
-
-/** The images of a holder's pods, as its template has them now. */
+/** The images of a holder's pods, by its present template. */
 export function listImages({ object }: StoredObject): readonly string[] {
-  return object.images as readonly string[]
+  return (object as unknown as DaemonSet).images
 }
 
-/**
- * Whether one pod of a holder, at least, runs what its template says now. The status counts pods that
- * are ready, whatever they run, and pods of the present template, ready or not; where these are
- * together more than all pods, one is both (kubernetes pkg/controller/daemon/daemon_controller.go,
- * updateDaemonSetStatus). So an update in progress counts from its first pod that is ready, and a
- * status older than the template counts for nothing.
- */
-export function isHeld({ object: { generation, status } }: StoredObject): boolean {
-  const counted = fieldsOrNone(status)
-  const count = (field: string) => asId(counted[field]) ?? 0
-  if (count('observedGeneration') < (asId(generation) ?? 0)) return false
-  const pods = count('currentNumberScheduled')
-  return count('numberReady') + count('updatedNumberScheduled') > pods
+/** Whether at least one pod of a holder runs the present template. */
+export function isHeld({ object }: StoredObject): boolean {
+  return runsAnywhere(object as unknown as DaemonSet)
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readNamespaceObject } from '../../webhook/namespace-object.ts'
+import { readNamespaceObject } from '../../src/namespaces/namespace-object.ts'
 
 t.test('a Namespace is itself, a rule belongs to the namespace that it is in', async (t) => {
   const rows = [

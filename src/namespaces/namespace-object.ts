@@ -1,5 +1,5 @@
-import { asText, type Fields, fieldsOrNone, listOrNone } from '../src/core/kubernetes/json.ts'
-import { unreadableIn } from '../src/core/kubernetes/resource-list.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { unreadableIn } from '../core/kubernetes/resource-list.ts'
 
 /** An object that says something about a namespace. */
 export interface NamespaceObject {

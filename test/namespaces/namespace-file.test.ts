@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { readNamespaceFile } from '../../webhook/namespaces.ts'
+import { readNamespaceFile } from '../../src/namespaces/namespace-file.ts'
 
 const FILE = `
 apiVersion: v1
