@@ -10,20 +10,10 @@ import { standIn } from '../collect/stand-in.ts'
 import { kubeconfigOf } from '../kubeconfig.ts'
 import { podOf, reviewOf } from '../server.ts'
 import { CASES, run, runInTerminal } from './command.ts'
-import { HOSTILE, HOSTILE_LINE } from './hostile-text.ts'
+import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from './hostile-text.ts'
 
 // Whoever may create a pod, write a log or name a process can write these texts. No verb may let them act on
 // the terminal of the person who looks. Each verb runs in a real terminal (a pty) and with its streams piped.
-
-/** A control other than a line feed or a tab, a lone surrogate, or what breaks, hides or reorders lines. */
-const HARMFUL =
-  /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
-
-/** Colours of a difference, and a bar of progress that is drawn again. */
-const OURS = new RegExp(`${'\u001b'}\\[(?:3[129]m|2K|1G)`, 'g')
-
-/** A text of others that came to begin a line of its own. */
-const FORGED = /^FORGED/m
 
 const ESCAPED = /\\u001b\]0;PWNED\\+u0007/
 const IN_YAML = /\\e\]0;PWNED\\a/

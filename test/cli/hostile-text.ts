@@ -19,3 +19,13 @@ export const HOSTILE_NAME = HOSTILE.replaceAll('/', '')
 
 /** One line of it. */
 export const HOSTILE_LINE = HOSTILE.replaceAll('\n', '')
+
+/** A control other than a line feed or a tab, a lone surrogate, or what breaks, hides or reorders lines. */
+export const HARMFUL =
+  /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
+
+/** Colours of a difference, and a bar of progress that is drawn again. */
+export const OURS = new RegExp(`${'\u001b'}\\[(?:3[129]m|2K|1G)`, 'g')
+
+/** A text of others that came to begin a line of its own. */
+export const FORGED = /^FORGED/m

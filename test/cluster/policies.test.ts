@@ -93,6 +93,11 @@ t.test('the guard says which pods asked and got nothing, or had it altered', asy
     ],
     [
       'guard-silent',
+      told(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
+      [`${ALTERED} perf-sysstat, an invalid name`],
+    ],
+    [
+      'guard-silent',
       told(STATUS, { initContainers: OBSERVERS }),
       [`${ALTERED} shareProcessNamespace is not true`],
     ],
