@@ -1,20 +1,21 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { readPem } from './key-pair.ts'
 
-/** Certificates of authorities, as PEM. */
+/** One or more CA certificates, in PEM. */
 export interface Authorities {
   readonly pem: string
-  /** A hash of the file. */
+  /** A hash of the certificates. */
   readonly revision: string
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * Reads the certificates of one or more authorities.
+ * Reads one or more CA certificates from a file.
  *
- * @throws an error that names the file, when it cannot be read, has no certificate, or has one that is
- * not of an authority: OpenSSL would ignore it, and then refuse every client
+ * @throws an error that names the file if it cannot be read, has no certificate, or has a
+ * certificate that is not a CA certificate: OpenSSL would ignore such a certificate, and then
+ * reject every client
  */
 export async function readAuthorities(path: string): Promise<Authorities> {
   const text = await readPem(path)

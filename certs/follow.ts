@@ -1,13 +1,13 @@
-/** A reading that can be told from another one. */
+/** A value that was read, with a revision that identifies its content. */
 export interface Reading {
-  /** The same for the same content, another for any other. */
+  /** Equal for equal content, different for different content. */
   readonly revision: string
 }
 
-/** What is being followed: always a reading that held. */
+/** A source that is read periodically. The current value is always a valid reading. */
 export interface Followed<T extends Reading> {
   readonly current: T
-  /** Why the newest reading failed; undefined while it did not. */
+  /** Why the newest reading failed; undefined if it succeeded. */
   readonly trouble: string | undefined
   stop(): void
 }
@@ -16,18 +16,18 @@ export interface FollowOptions<T> {
   /** Milliseconds between two readings. */
   readonly everyMs: number
   onChange(reading: T): void
-  /** Called when trouble begins or changes, not at every reading. */
+  /** Called when an error first occurs or its message changes, not at every reading. */
   onTrouble(trouble: string): void
 }
 
 /**
- * Reads again and again, and keeps the last reading that held.
+ * Reads a source periodically, and keeps the last valid reading.
  *
- * Files are read, not watched: a kubelet replaces a mounted Secret by swapping the symbolic link
+ * Files are polled, not watched: a kubelet replaces a mounted Secret by swapping the symbolic link
  * `..data` (kubernetes pkg/volume/util/atomic_writer.go), other mounts and file systems send no
- * events at all, and a few kilobytes every few seconds cost nothing.
+ * events at all, and reading a few kilobytes every few seconds costs nothing.
  *
- * @param first a reading that holds: nothing can be followed that was never good
+ * @param first a valid reading, used until a newer one succeeds
  */
 export function follow<T extends Reading>(
   first: T,
@@ -48,7 +48,7 @@ export function follow<T extends Reading>(
     if (message !== trouble) onTrouble(message)
     trouble = message
   }
-  // One reading at a time: a slow one must not take the place of a newer one.
+  // Readings never overlap: a slow reading must not replace a newer one.
   let isReading = false
   const look = async () => {
     if (isReading) return

@@ -1,21 +1,22 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-/** A certificate with its key, as PEM. */
+/** A certificate and its private key, in PEM. */
 export interface KeyPair {
   readonly cert: string
   readonly key: string
-  /** When the certificate ends. */
+  /** The time at which the certificate expires. */
   readonly notAfter: Date
   /** A hash of both files. */
   readonly revision: string
 }
 
 /**
- * Reads a certificate (with what of its chain the file holds) and its private key.
+ * Reads a certificate, with any intermediate certificates in the same file, and its private key.
  *
- * @throws an error that names the file, when one cannot be read, is not PEM, or the two do not
- * belong together, as while they are being replaced one after the other
+ * @throws an error that names the file if either file cannot be read or is not PEM, or that names
+ * both files if the key does not match the certificate, for example while the files are being
+ * replaced one after the other
  */
 export async function readKeyPair(certPath: string, keyPath: string): Promise<KeyPair> {
   const [cert, key] = await Promise.all([readPem(certPath), readPem(keyPath)])
@@ -28,7 +29,10 @@ export async function readKeyPair(certPath: string, keyPath: string): Promise<Ke
   return { cert, key, notAfter: new Date(certificate.validTo), revision }
 }
 
-/** The system's own error leaves out the path where it is a folder. */
+/**
+ * Reads a PEM file. The error always names the path; the system's own error omits the path of a
+ * directory.
+ */
 export async function readPem(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`cannot read ${path}: ${error.message}`)

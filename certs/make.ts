@@ -1,4 +1,4 @@
-// @peculiar/x509 is built on tsyringe, which throws on import unless this is imported before it.
+// @peculiar/x509 depends on tsyringe, which throws on import unless this is imported first.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -6,30 +6,35 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
 
-/** ECDSA P-256: small, and several times faster to shake hands with than RSA. */
+/** ECDSA P-256: the keys are small, and a TLS handshake is several times faster than with RSA. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const DAY_MS = 24 * 60 * 60 * 1000
-/** A clock that is a little behind must not refuse the certificate. */
+/**
+ * Certificates are valid from five minutes ago, so that a client with a slow clock accepts them.
+ */
 const BACKDATED_MS = 5 * 60 * 1000
 
-/** A throw-away certificate authority, for development and tests. */
+/** A temporary certificate authority, for development and tests. */
 export interface Authority {
-  /** The certificate of the authority, PEM. */
+  /** The CA certificate, in PEM. */
   readonly ca: string
-  /** Makes a certificate for a server or a client, and its key. */
+  /** Creates a certificate for a server or a client, and its private key, both in PEM. */
   issue(options: IssueOptions): Promise<{ readonly cert: string; readonly key: string }>
 }
 
 export interface IssueOptions {
-  /** DNS names and IP addresses of a server; none for a client. */
+  /** The DNS names and IP addresses of a server; empty for a client. */
   readonly names: readonly string[]
-  /** An X.500 name; `CN=` and the first of the names where absent. */
+  /** An X.500 name. The default is `CN=` followed by the first of the names. */
   readonly subject?: string
-  /** Days from now; less than 0 for one that has ended. */
+  /**
+   * The validity in days from now; less than 0 for a certificate that has expired. The default is
+   * 1.
+   */
   readonly days?: number
 }
 
-/** Makes an authority that lives for ten days. Its key never leaves the process. */
+/** Creates an authority that is valid for ten days. Its private key never leaves the process. */
 export async function makeAuthority(): Promise<Authority> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
@@ -64,7 +69,7 @@ async function issue(
     ...validity(days),
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      // Tells authorities of the same name apart, as an old and a new one are.
+      // Distinguishes authorities of the same name, for example an old one and its replacement.
       await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
       ...(names.length === 0 ? CLIENT : serverExtensions(names)),
     ],
@@ -89,7 +94,10 @@ function validity(days: number): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(Math.min(Date.now(), end) - BACKDATED_MS), notAfter: new Date(end) }
 }
 
-/** Writes ca.crt, tls.crt and tls.key into a folder, the names that a kubernetes.io/tls Secret has. */
+/**
+ * Writes ca.crt, tls.crt and tls.key into a folder: the same names as the keys of a Secret of type
+ * kubernetes.io/tls.
+ */
 export async function writeKeyPair(
   folder: string,
   authority: Authority,

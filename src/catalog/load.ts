@@ -10,33 +10,39 @@ import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
 import { parseDocuments, readText } from '../lib/read-documents.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 
-/** A catalog document that does not hold: its file, its name where it has one, the place and why. */
+/**
+ * An invalid catalog. The message names the file, the metric if its name is known, the invalid
+ * field and the reason.
+ */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
 }
 
-/** Where the metrics that Ridealong brings are described. */
+/** The folder of the built-in metrics. */
 export const BUILT_IN = fileURLToPath(new URL('.', import.meta.url))
 
 const isMetric = new Ajv({ strict: true, strictRequired: false, strictTypes: false }).compile(
   schema,
 )
 
-/** Where catalog documents come from. */
+/** The sources of catalog documents. */
 export interface CatalogSources {
-  /** A folder of YAML or JSON files with more metrics; a built-in of the same name gives way. */
+  /**
+   * A folder of YAML files with more metrics. A metric replaces the built-in metric of the same
+   * name.
+   */
   readonly folder?: string | undefined
-  /** The same as a folder, of files that were read already: their texts by path. */
+  /** An alternative to a folder whose files were already read: the texts by path. */
   readonly files?: ReadonlyMap<string, string> | undefined
-  /** The image of the built-in metrics' observers, where it is not the published one. */
+  /** The image of the built-in metrics' observers, if it is not the published image. */
   readonly observerImage?: string | undefined
 }
 
 /**
- * Loads the built-in metrics and those of a folder.
+ * Loads the built-in metrics, and those of a folder or of files that were already read.
  *
- * @throws CatalogError naming the document, the place in it and what is wrong; nothing is taken from
- * a catalog one document of which does not hold
+ * @throws CatalogError naming the document, the invalid field and the reason; one invalid document
+ * makes the whole catalog invalid
  */
 export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
   const { folder, files, observerImage } = sources
@@ -50,14 +56,17 @@ export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
   return buildCatalog(documents, revision)
 }
 
-/** The texts of the documents in a folder, by path. */
+/** Returns the texts of the documents in a folder, by path. */
 async function readFolder(folder: string): Promise<ReadonlyMap<string, string>> {
   const paths = (await readdir(folder)).map((name) => join(folder, name)).filter(isDocument)
   const read = async (path: string) => [path, await readText(path).catch(catalogError)] as const
   return new Map(await Promise.all(paths.map(read)))
 }
 
-/** A mounted ConfigMap has folders beside its documents, whose names begin with dots. */
+/**
+ * Reports whether a path is a catalog document. A mounted ConfigMap also has folders, whose names
+ * begin with a dot.
+ */
 function isDocument(path: string): boolean {
   return /^[^.].*\.ya?ml$/.test(basename(path))
 }
@@ -104,7 +113,7 @@ function readDocument(path: string, value: unknown): MetricDocument {
   return document
 }
 
-/** Says which words would have been right, where Ajv only says that there are some. */
+/** Names the values that are allowed; Ajv's own message omits them. */
 function explain(error: ErrorObject | undefined): string {
   const { message = 'does not hold', params = {} } = error ?? {}
   const { allowedValues, additionalProperty, allowedValue } = fieldsOrNone(params)
@@ -122,7 +131,10 @@ function optionProblem({ spec }: MetricDocument): string | undefined {
   return undefined
 }
 
-/** What the schema cannot say: contexts that the apiserver or the kubelet would refuse in any pod. */
+/**
+ * Checks a rule that the schema cannot express: the apiserver or the kubelet would reject the
+ * securityContext in any pod.
+ */
 function contextProblem({ spec }: MetricDocument): string | undefined {
   const context = spec.container.securityContext
   if (context === undefined) return undefined

@@ -1,11 +1,15 @@
-/** The sentence of what was thrown, by the system or by a library. */
+/** Returns the message of a thrown value. */
 export function errorMessage(error: unknown): string {
-  // A host with several addresses that all refused says so of each, and itself nothing.
+  // A connection to a host with several addresses throws an AggregateError, whose own message is
+  // empty if every address refused the connection.
   if (error instanceof AggregateError) return error.errors.map(errorMessage).join(', ')
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The first line of it: libraries add lines that quote what they read, which may be secret. */
+/**
+ * Returns the first line of the error message. Libraries add lines that quote the input, which may
+ * be secret.
+ */
 export function firstErrorLine(error: unknown): string {
   const [line = ''] = errorMessage(error).split('\n')
   return line

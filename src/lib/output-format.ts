@@ -1,10 +1,11 @@
-/** How a result is printed: for people, or for programs. */
+/** The formats in which a result is printed: text for people, JSON and YAML for programs. */
 export const OUTPUT_FORMATS = ['text', 'json', 'yaml'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
 /**
- * What a verb prints: lines for people, each of which is made printable; the lines of a difference,
- * which are coloured as well; or a document for programs, which only a terminal gets made printable.
+ * The output of a command: lines for people, in which unprintable characters are escaped; the lines
+ * of a diff, which are also coloured; or a document for programs, which is escaped only if it is
+ * written to a terminal.
  */
 export type Output =
   | { readonly lines: readonly string[] }

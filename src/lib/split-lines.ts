@@ -1,6 +1,7 @@
 /**
- * The lines of a stream of bytes, without their line feeds. node:readline would also end lines at carriage
- * returns, which progress bars print, and at U+2028, which JSON holds unescaped.
+ * Splits a stream of bytes into lines, without their line feeds. node:readline would also split at
+ * carriage returns, which progress bars print, and at U+2028, which JSON strings may contain
+ * unescaped.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array | string>,

@@ -4,17 +4,18 @@ import { type Namespace, readNamespace } from '../core/namespace.ts'
 import { readDocuments } from '../lib/read-documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
 
-/** Namespaces that were written down. */
+/** The Namespaces of a file. */
 export interface NamespaceFile {
   readonly revision: string
   find(name: string): Namespace
 }
 
 /**
- * Reads Namespaces, and the LimitRanges and ResourceQuotas in them, from a YAML or JSON file:
- * several documents, a List as `kubectl get -o yaml` prints it, or both.
+ * Reads Namespaces, and their LimitRanges and ResourceQuotas, from a YAML or JSON file: several
+ * documents, a List as printed by `kubectl get -o yaml`, or both.
  *
- * @throws an error that names the file and the document which is none of these, and what it lacks
+ * @throws an error that names the file, and the document that is of another kind or lacks a
+ * required field
  */
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
   const objects = await readObjects(path)
@@ -23,9 +24,9 @@ export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
 }
 
 /**
- * The names of the Namespaces in such a file.
+ * Returns the names of the Namespaces in such a file.
  *
- * @throws an error that names the file and the document which does not hold
+ * @throws an error that names the file and the invalid document
  */
 export async function namespacesIn(path: string): Promise<readonly string[]> {
   const objects = await readObjects(path)
@@ -42,7 +43,7 @@ async function readObjects(path: string): Promise<readonly NamespaceObject[]> {
   })
 }
 
-/** Looks namespaces up among objects; of two Namespaces with one name the later counts. */
+/** Indexes objects by namespace. If two Namespaces have the same name, the later one is used. */
 export function indexNamespaces(objects: readonly NamespaceObject[]): {
   find(name: string): Namespace
 } {

@@ -1,10 +1,10 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { unreadableIn } from '../core/kubernetes/resource-list.ts'
 
-/** An object that says something about a namespace. */
+/** A Namespace, or an object that sets rules for the pods of a namespace. */
 export interface NamespaceObject {
   readonly kind: (typeof KINDS)[number]
-  /** The namespace that it is, or that it is in. */
+  /** The name of the Namespace, or the namespace of the object. */
   readonly namespace: string
   readonly object: unknown
 }
@@ -12,9 +12,10 @@ export interface NamespaceObject {
 const KINDS = ['Namespace', 'LimitRange', 'ResourceQuota'] as const
 
 /**
- * Tells what an object says of which namespace.
+ * Determines the kind and the namespace of an object.
  *
- * @returns the object, or why it says nothing, as the rest of a sentence about it
+ * @returns the object, or the reason why it is not valid, as the rest of a sentence about its
+ * document
  */
 export function readNamespaceObject(
   object: unknown,
@@ -32,7 +33,7 @@ export function readNamespaceObject(
   return { problem: `holds a ${kind} whose amount of ${wrong} is no quantity such as 500m or 2Gi` }
 }
 
-/** The ResourceLists of a LimitRange or a ResourceQuota. */
+/** Returns the ResourceLists of a LimitRange or a ResourceQuota. */
 function readLists(spec: unknown, status: unknown): readonly unknown[] {
   const { limits, hard } = fieldsOrNone(spec)
   const { hard: enforced, used } = fieldsOrNone(status)
