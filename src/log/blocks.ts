@@ -1,7 +1,8 @@
 /**
- * The parts of an observer's log, as the Metrics Operator's scripts print them
- * (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go, pkg/metrics/io/sysstat.go;
- * its reader: sdk/python/v1alpha2/metricsoperator/metrics/base.py).
+ * The markers that delimit the parts of an observer's log, as the Metrics Operator's scripts print
+ * them (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go,
+ * pkg/metrics/io/sysstat.go; the reader of these logs:
+ * sdk/python/v1alpha2/metricsoperator/metrics/base.py).
  */
 export const MARKERS = {
   metadataStart: 'METADATA START',
@@ -13,24 +14,27 @@ export const MARKERS = {
   end: 'METRICS OPERATOR COLLECTION END',
 } as const
 
-/** A part of a log, whole or cut. What is printed before the first part or between two is noise. */
+/**
+ * A part of a log, complete or truncated. Lines before the first part or between two parts are
+ * ignored.
+ */
 export interface Block {
   readonly kind: 'metadata' | 'command' | 'timepoint' | 'end'
   readonly lines: readonly string[]
-  /** Whether the marker that closes it was there. */
+  /** Whether the closing marker of the block was found. */
   readonly isWhole: boolean
 }
 
 type Open = { readonly kind: Block['kind']; readonly lines: string[] }
 
 export interface BlockReader {
-  /** Takes a line without its end; answers with the blocks that it closes. */
+  /** Reads a line without its line break and returns the blocks that the line closes. */
   readonly push: (line: string) => readonly Block[]
-  /** Takes the end of the text; answers with the block that was still open. */
+  /** Handles the end of the text and returns the block that was still open. */
   readonly end: () => readonly Block[]
 }
 
-/** Cuts a log into its parts, line by line, holding one part in memory. */
+/** Splits a log into its parts, line by line, and keeps at most one part in memory. */
 export function readBlocks(): BlockReader {
   let open: Open | undefined
   const close = (isWhole: boolean): readonly Block[] => {
@@ -55,7 +59,10 @@ export function readBlocks(): BlockReader {
   }
 }
 
-/** A timepoint ends where the next begins; metadata and command have markers of their own. */
+/**
+ * A timepoint ends at the next timepoint or at the end of the collection; metadata and command have
+ * closing markers of their own.
+ */
 function isClosedBy(open: Open | undefined, marker: Marker): boolean {
   return open?.kind === 'end' || CLOSES[marker] === open?.kind
 }
@@ -85,7 +92,9 @@ function findMarker(line: string): Marker | undefined {
   })
 }
 
-/** The metadata begin on the line of their marker. */
+/**
+ * Returns the text after a marker on the same line: the metadata start on the line of their marker.
+ */
 function textAfter(line: string, marker: Marker): string[] {
   const rest = line.slice(MARKERS[marker].length).trim()
   return rest === '' ? [] : [rest]

@@ -1,8 +1,9 @@
 import type { Cell, Column } from './columns.ts'
 
 /**
- * A value as a cell of its column. Numbers that jc left as text are numbers again; what is no
- * number, and the negative ones by which pidstat says that it may not read a counter, are null.
+ * Converts a value to a cell of its column. Numbers that jc left as text become numbers. Values of
+ * a number column that are not numbers become null, as do the negative numbers that pidstat prints
+ * for counters it is not permitted to read.
  */
 export function readCell({ type }: Column, value: unknown): Cell {
   if (type === 'number') return asNumber(value)

@@ -1,8 +1,8 @@
 import type { Moment } from './columns.ts'
 
-/** What a timepoint says of its time. */
+/** The time that a timepoint reports. */
 export interface ReportedTime {
-  /** The time of day, HHMMSS as a number. */
+  /** The time of day, as the number HHMMSS. */
   readonly clock: number | null
   /** Date and time, ISO 8601. */
   readonly timestamp: string | undefined
@@ -10,18 +10,21 @@ export interface ReportedTime {
 
 const DAY = 86_400
 
-/** What is known of a log's time before its first timepoint. */
+/** The facts about a log's time that are known before its first timepoint. */
 export interface SampleInterval {
-  /** Seconds between timepoints, where they say no time. */
+  /** Seconds between timepoints; used for timepoints that report no time. */
   readonly rate: number
-  /** When the observer began, ISO 8601: a time of day is then of a date. */
+  /**
+   * When the observer started, in ISO 8601; adds the date to timepoints that report only a time of
+   * day.
+   */
   readonly started: string | null
   readonly isAverage: boolean
 }
 
 /**
- * Makes moments of what the timepoints of one log say. The seconds count from the first one, over
- * midnight too; where a log says no time at all they are counted by its rate.
+ * Returns a function that converts the reported times of one log to moments. Seconds count from the
+ * first timepoint, also across midnight; timepoints that report no time are counted by the rate.
  */
 export function startClock(pace: SampleInterval): (index: number, said: ReportedTime) => Moment {
   const { rate, isAverage } = pace
@@ -37,15 +40,15 @@ export function startClock(pace: SampleInterval): (index: number, said: Reported
   }
 }
 
-/** The time with its date, as far as both are known. */
+/** Returns the time with its date if the date is known, otherwise only the time of day. */
 function dated({ at, time, isDated }: Time, { rate, started }: SampleInterval): string | null {
   if (isDated || started === null) return time
   return toDate(started, time === null ? at + rate : at, time)
 }
 
 /**
- * The first moment with this time of day that is not before the observer began, but for a second; or
- * so many seconds after it began, where the timepoints say no time.
+ * Returns the first moment with this time of day that is no earlier than one second before the
+ * observer started. If the timepoints report no time, returns the start plus the seconds.
  */
 function toDate(started: string, seconds: number, time: string | null): string | null {
   const began = Date.parse(started) / 1000
@@ -54,13 +57,16 @@ function toDate(started: string, seconds: number, time: string | null): string |
   return new Date((same < began - 1 ? same + DAY : same) * 1000).toISOString()
 }
 
-/** A time of day goes back at midnight alone. */
+/**
+ * Corrects a difference between two times of day for midnight, the only point where a time of day
+ * goes backwards.
+ */
 function overMidnight(passed: number): number {
   return passed < -DAY / 2 ? passed + DAY : passed
 }
 
 interface Time {
-  /** Seconds, since whenever. */
+  /** Seconds since an arbitrary origin that is the same for all timepoints of a log. */
   readonly at: number
   readonly time: string | null
   readonly isDated: boolean

@@ -1,4 +1,6 @@
-/** What a column of a sample is: its type, unit and meaning, for readers and for the documentation. */
+/**
+ * The type and the meaning of a column, including its unit; for readers and for the documentation.
+ */
 export interface Column {
   readonly type: 'text' | 'number'
   readonly meaning: string
@@ -7,7 +9,7 @@ export interface Column {
 const text = (meaning: string) => ({ type: 'text', meaning }) as const
 const number = (meaning: string) => ({ type: 'number', meaning }) as const
 
-/** Where and when a sample was taken: in every sample. */
+/** Where and when a sample was taken; these columns are part of every sample. */
 export const PLACE_COLUMNS = {
   kind: text('process, thread or device'),
   source: text('the log: NAMESPACE/POD/CONTAINER, or the name of a file'),
@@ -24,7 +26,9 @@ export const PLACE_COLUMNS = {
   ),
 } as const satisfies Record<string, Column>
 
-/** What pidstat says of a process or a thread; the names are those that jc gives its columns. */
+/**
+ * The columns that pidstat reports for a process or a thread, under the names that jc gives them.
+ */
 export const PROCESS_COLUMNS = {
   container: text('the container of the process'),
   program: text('the name of the program'),
@@ -61,7 +65,9 @@ export const PROCESS_COLUMNS = {
   nvcswch_s: number('involuntary context switches/s'),
 } as const satisfies Record<string, Column>
 
-/** What iostat says of a block device of the node; lower case, with _ for / and -. */
+/**
+ * The columns that iostat reports for a block device of the node: lower case, with _ for / and -.
+ */
 export const DEVICE_COLUMNS = {
   device: text('a block device of the node, which all pods of the node share'),
   r_s: number('reads/s'),
@@ -88,14 +94,16 @@ export const DEVICE_COLUMNS = {
   util: number('% of the interval during which the device had requests'),
 } as const satisfies Record<string, Column>
 
-/** All columns in the order of the CSV, which never changes: a new column comes last. */
+/**
+ * All columns in the order of the CSV. The order never changes: a new column is added at the end.
+ */
 export const COLUMNS: Readonly<Record<string, Column>> = {
   ...PLACE_COLUMNS,
   ...PROCESS_COLUMNS,
   ...DEVICE_COLUMNS,
 }
 
-/** What a cell holds. Null is a counter that could not be read, never a zero. */
+/** The value of a cell. Null means that the counter could not be read; it never means zero. */
 export type Cell = string | number | null
 
 type Cells<Columns extends Record<string, Column>> = {
@@ -104,10 +112,10 @@ type Cells<Columns extends Record<string, Column>> = {
     : string | null
 }
 
-/** Where a log comes from; null where nobody says. */
+/** The origin of a log; unknown fields are null. */
 export type RowOrigin = Omit<Cells<typeof PLACE_COLUMNS>, 'kind' | keyof Moment>
 
-/** When a timepoint was. */
+/** The time of a timepoint. */
 export interface Moment {
   readonly timepoint: number
   readonly time: string | null
@@ -123,5 +131,5 @@ export type ProcessSample = { readonly kind: 'process' | 'thread' } & RowOrigin 
   ProcessCells
 export type DeviceSample = { readonly kind: 'device' } & RowOrigin & Moment & DeviceCells
 
-/** One row: a process, a thread or a device at one timepoint of one log. */
+/** A row: one process, thread or device at one timepoint of one log. */
 export type Sample = ProcessSample | DeviceSample

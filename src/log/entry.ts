@@ -1,21 +1,27 @@
 import type { Fields } from '../core/kubernetes/json.ts'
 import type { RowOrigin, Sample } from './columns.ts'
 
-/** What is said once of a log, after its samples. */
+/** The description of a log, which follows its samples. */
 export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
-    /** The observer's own words about itself, as it printed them. */
+    /** The metadata that the observer printed about itself. */
     readonly metadata: Fields
-    /** The command that the Metrics Operator was told to wait for. */
+    /** The command that the Metrics Operator was configured to wait for. */
     readonly command: string | null
-    /** What the observer added up itself: of the run, then of each program; empty where it did not. */
+    /**
+     * The totals that the observer computed: for the run, then for each program; empty if it
+     * computed none.
+     */
     readonly summary: readonly Fields[]
-    /** Whether the samples are averages since the node started, as the Metrics Operator takes them. */
+    /**
+     * Whether the samples are averages since the node started, as those of the Metrics Operator
+     * are.
+     */
     readonly isAverage: boolean
     /** Timepoints with at least one row. */
     readonly timepoints: number
-    /** What is missing from the log, a sentence each; empty where it is whole. */
+    /** Missing parts of the log, one sentence each; empty if the log is complete. */
     readonly cuts: readonly string[]
-    /** What a reader must know of the log besides, a sentence each. */
+    /** Other notices about the log, one sentence each. */
     readonly notices: readonly string[]
   }
 

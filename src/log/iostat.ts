@@ -10,11 +10,14 @@ import { DEVICE_COLUMNS, type DeviceCells } from './columns.ts'
 
 export interface Devices {
   readonly rows: readonly DeviceCells[]
-  /** The time that iostat says with its option -t, as it wrote it. */
+  /** The time that iostat prints with its option -t, in its own format. */
   readonly timestamp: string | undefined
 }
 
-/** Reads a timepoint of io-sysstat, a JSON document or a table for people; undefined when it is cut. */
+/**
+ * Reads a timepoint of io-sysstat, either a JSON document or the human-readable table. Returns
+ * undefined if the timepoint is truncated.
+ */
 export function readDevices(lines: readonly string[]): Devices | undefined {
   const text = lines.join('\n').trim()
   if (!text.startsWith('{')) return readTable(lines)
@@ -27,12 +30,12 @@ export function readDevices(lines: readonly string[]): Devices | undefined {
 
 function readDocument(document: unknown): Devices {
   const [host] = listOrNone(fieldsOrNone(fieldsOrNone(document).sysstat).hosts)
-  // Where iostat was asked for two reports, the first is since the node started.
+  // If iostat printed two reports, the first covers the time since the node started.
   const statistics = fieldsOrNone(listOrNone(fieldsOrNone(host).statistics).at(-1))
   return { rows: asObjects(statistics.disk).map(readRow), timestamp: asText(statistics.timestamp) }
 }
 
-/** The table of `iostat -dxm`: a header that begins with Device, then a line for each device. */
+/** Reads the table of `iostat -dxm`: a header that begins with Device, then one line per device. */
 function readTable(lines: readonly string[]): Devices | undefined {
   const at = lines.findIndex((line) => /^Device\s/.test(line))
   const header = lines[at]?.trim().split(/\s+/)

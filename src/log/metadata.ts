@@ -1,21 +1,24 @@
 import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { RowOrigin } from './columns.ts'
 
-/** What is known of a log besides its text; the rest is looked for in its metadata. */
+/**
+ * The origin of a log, as far as the caller knows it; the missing fields are read from the
+ * metadata.
+ */
 export type KnownOrigin = Partial<RowOrigin> & {
   readonly source: string
-  /** What a reader must know of the log, a sentence each. */
+  /** Notices about the log, one sentence each. */
   readonly notices?: readonly string[]
 }
 
-/** The metadata, or undefined where they are cut. */
+/** Parses the metadata; returns undefined if they are truncated. */
 export function readMetadata(lines: readonly string[]): Fields | undefined {
   return parse(lines.join('\n'))
 }
 
 /**
- * The summary that an observer of Ridealong prints after its closing marker, and leaves as the
- * termination message of its container: a line of JSON for the run, and one for each program.
+ * Parses the summary that an observer of Ridealong prints after its closing marker and writes as
+ * the termination message of its container: one line of JSON for the run, and one for each program.
  */
 export function readSummary(lines: readonly string[]): readonly Fields[] {
   const rows = lines.map((line) => (line.startsWith('{') ? parse(line) : undefined))
@@ -30,18 +33,25 @@ function parse(text: string): Fields | undefined {
   }
 }
 
-/** When an observer of ours began; those of the Metrics Operator do not say. */
+/**
+ * Returns when an observer of Ridealong started; observers of the Metrics Operator do not report
+ * the start.
+ */
 export function readStart(metadata: Fields | undefined): string | null {
   return asText(metadata?.started) ?? null
 }
 
-/** Seconds between samples, as the options say; both metrics' default is 10. */
+/**
+ * Returns the seconds between samples, as set in the options; the default of both metrics is 10.
+ */
 export function readRate(metadata: Fields | undefined): number {
   const { rate } = fieldsOrNone(metadata?.metricOptions)
   return typeof rate === 'number' && rate > 0 ? rate : 10
 }
 
-/** Where the log is from: what the caller knows goes before what the metadata say. */
+/**
+ * Returns the origin of the log. Values that the caller knows take precedence over the metadata.
+ */
 export function readPlace(
   known: KnownOrigin,
   metadata: Fields | undefined,

@@ -23,9 +23,10 @@ const COLUMNS_OF: Readonly<Record<string, typeof PROCESS>> = {
 }
 
 /**
- * Reads a line of collected JSON Lines, whoever wrote it: cells of another type are null.
+ * Parses a line of collected JSON Lines, which may come from any program: cells of an unexpected
+ * type become null.
  *
- * @returns undefined where it is no such line
+ * @returns undefined if the line is not an entry
  */
 export function parseEntry(line: string): Entry | undefined {
   const row = parse(line)

@@ -2,38 +2,40 @@ import { asObjects, asText, type Fields } from '../core/kubernetes/json.ts'
 import { readCell } from './cell.ts'
 import { PROCESS_COLUMNS, type ProcessCells } from './columns.ts'
 
-/** Rows of one timepoint of perf-sysstat, each with the time of day that it says. */
+/** A row of one timepoint of perf-sysstat, with the time of day that the row reports. */
 export interface ProcessRow {
   readonly kind: 'process' | 'thread'
   readonly cells: ProcessCells
-  /** HHMMSS as a number, as jc writes it; null where it says none. */
+  /** The time of day as the number HHMMSS, as jc writes it; null if the row reports none. */
   readonly clock: number | null
-  /** Whether an observer of ours wrote it: jc names no program. */
+  /**
+   * Whether an observer of Ridealong wrote the row: only these rows name the program; jc does not.
+   */
   readonly isOurs: boolean
 }
 
 export interface Processes {
   readonly rows: readonly ProcessRow[]
-  /** Sections whose JSON is missing or broken, by their headers. */
+  /** The headers of the sections whose JSON is missing or invalid. */
   readonly broken: readonly string[]
 }
 
 /**
- * Today's eleven headers (metrics-operator pkg/metrics/perf/sysstat.go), and those of its logs of
- * 2023: CPU STATISTICS, KERNEL STATISTICS, PAGEFAULTS, THREADS. Others may follow the name, as the
- * Python package allows.
+ * The current eleven headers (metrics-operator pkg/metrics/perf/sysstat.go) and those of its logs
+ * of 2023: CPU STATISTICS, KERNEL STATISTICS, PAGEFAULTS, THREADS. Other text may follow the name,
+ * as the Python package allows.
  */
 const HEADER =
   /^(CPU STATISTICS|IO STATISTICS|KERNEL STATISTICS|POLICY|PAGEFAULTS|STACK UTILIZATION|THREADS|KERNEL TABLES|TASK SWITCHING)( |$)/
 
-/** Whether these lines are pidstat's and not iostat's. */
+/** Reports whether the lines come from pidstat and not from iostat. */
 export function hasSections(lines: readonly string[]): boolean {
   return lines.some((line) => HEADER.test(line))
 }
 
 /**
- * Reads the sections of a timepoint and joins them to one row for each process and thread. Where two
- * sections know the same counter (THREADS repeats CPU STATISTICS), the first one counts.
+ * Reads the sections of a timepoint and joins them into one row per process and thread. If two
+ * sections report the same counter (THREADS repeats CPU STATISTICS), the first value is used.
  */
 export function readProcesses(lines: readonly string[]): Processes {
   const byTask = new Map<string, Fields>()
@@ -51,7 +53,10 @@ interface Section {
   readonly json: string
 }
 
-/** The JSON is the first line after the header that begins a list: others are noise. */
+/**
+ * Splits the lines into sections. The JSON of a section is the first line after the header that
+ * begins a list; other lines are ignored.
+ */
 function readSections(lines: readonly string[]): Section[] {
   const sections: { header: string; json: string }[] = []
   for (const line of lines) {
@@ -70,7 +75,7 @@ function parseList(json: string): readonly Fields[] | undefined {
   }
 }
 
-/** Joins rows to the tasks that they are of; in a list with threads, these follow their process. */
+/** Joins rows to their tasks. In a list with threads, the threads follow their process. */
 function join(byTask: Map<string, Fields>, rows: readonly Fields[]): void {
   let process: unknown
   for (const row of rows) {
@@ -83,7 +88,9 @@ function join(byTask: Map<string, Fields>, rows: readonly Fields[]): void {
   }
 }
 
-/** jc wrote fd-nr and usr-ms before it wrote fd_nr and usr_ms. */
+/**
+ * Normalizes column names: older versions of jc wrote fd-nr and usr-ms instead of fd_nr and usr_ms.
+ */
 function normalised(row: Fields): Fields {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key.replace('-', '_'), value]),
@@ -93,7 +100,7 @@ function normalised(row: Fields): Fields {
 const NAMES = Object.keys(PROCESS_COLUMNS) as readonly (keyof ProcessCells)[]
 
 function readRow(row: Fields): ProcessRow {
-  // pidstat marks the name of a thread with |__.
+  // pidstat prefixes the name of a thread with |__.
   const command = asText(row.command)?.replace(/^\|__/, '')
   const known = { ...row, program: row.program ?? command }
   const cells = NAMES.map((name) => [

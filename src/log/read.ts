@@ -4,15 +4,20 @@ import type { KnownOrigin } from './metadata.ts'
 import { startRun } from './run.ts'
 
 export interface LogReader {
-  /** Takes a line of the log, without its end; answers with the samples that are now whole. */
+  /**
+   * Reads a line of the log without its line break and returns the samples that are now complete.
+   */
   readonly push: (line: string) => readonly Entry[]
-  /** Takes the end of the log; answers with what was left, and with what is to be said of it all. */
+  /**
+   * Handles the end of the log and returns the remaining samples and the description of the log.
+   */
   readonly end: () => readonly Entry[]
 }
 
 /**
- * Reads the log of an observer, line by line, holding one timepoint in memory. A text with several
- * runs, of a container that was restarted or of files put together, gives one log for each.
+ * Reads the log of an observer, line by line, and keeps at most one timepoint in memory. A text
+ * with several runs, from a restarted container or from concatenated files, is read as one log per
+ * run.
  */
 export function readLines(known: KnownOrigin): LogReader {
   const blocks = readBlocks()
@@ -31,7 +36,7 @@ export function readLines(known: KnownOrigin): LogReader {
   }
 }
 
-/** Reads the whole text of a log. */
+/** Reads the complete text of a log. */
 export function readLog(text: string, known: KnownOrigin): readonly Entry[] {
   const reader = readLines(known)
   const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')

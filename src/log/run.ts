@@ -25,11 +25,13 @@ interface ReadingState {
   metadata: Fields | undefined
   command: string | null
   summary: readonly Fields[]
-  /** Timepoints seen, and those of them with rows. */
+  /** The number of timepoints read, and of those with rows. */
   seen: number
   filled: number
   hasEnd: boolean
-  /** What the rows show to be true where the metadata are missing. */
+  /**
+   * The metric and the kind of values, taken from the first rows in case the metadata are missing.
+   */
   metric: string | null
   isAverage: boolean
   clock: ((index: number, said: ReportedTime) => Moment) | undefined
@@ -97,7 +99,7 @@ function isOther({ known, metadata, metric }: ReadingState): boolean {
   return name !== null && !READ.has(name)
 }
 
-/** What the first rows tell of the whole log. */
+/** Sets the properties of the log that the first rows show. */
 function lookAt(state: ReadingState, [row]: readonly Row[], isOurs: boolean): void {
   state.metric = row?.kind === 'device' ? 'io-sysstat' : 'perf-sysstat'
   state.isAverage = state.metadata === undefined ? !isOurs : readStart(state.metadata) === null

@@ -10,19 +10,20 @@ export type Row =
 export interface Timepoint {
   readonly rows: readonly Row[]
   readonly said: ReportedTime
-  /** Whether the rows show that an observer of ours wrote them. */
+  /** Whether the rows show that an observer of Ridealong wrote them. */
   readonly isOurs: boolean
-  /** What is missing from it, or undefined. */
+  /** A description of the missing part; undefined if the timepoint is complete. */
   readonly cut: string | undefined
 }
 
 const SILENT: ReportedTime = { clock: null, timestamp: undefined }
 
 /**
- * Reads a timepoint by what it holds: pidstat's sections, or what iostat prints. Of another metric nothing is
- * read, and nothing is missing from a timepoint that is whole.
+ * Reads a timepoint in the format that its lines have: sections of pidstat, or output of iostat.
+ * Timepoints of other metrics are not read, and a complete one is not reported as truncated.
  *
- * @param isOther whether the metric is known to be another than those whose rows are read
+ * @param isWhole whether the closing marker of the timepoint was found
+ * @param isOther whether the metric is known to be neither perf-sysstat nor io-sysstat
  */
 export function readTimepoint(
   lines: readonly string[],
@@ -51,7 +52,8 @@ function ofProcesses(lines: readonly string[], isWhole: boolean): Timepoint {
 
 function ofDevices(lines: readonly string[], isWhole: boolean): Timepoint {
   const devices = readDevices(lines)
-  // The last line of a table that is cut may end within a number; a document shows it by itself.
+  // The last line of a truncated table may end within a number; a truncated document does not
+  // parse.
   const isTable = !lines.join('').trimStart().startsWith('{')
   if (devices === undefined || (isTable && !isWhole))
     return { rows: [], said: SILENT, isOurs: false, cut: 'is cut' }

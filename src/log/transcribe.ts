@@ -5,20 +5,25 @@ import { csvLines, jsonLines } from './write.ts'
 
 export type LogFormat = 'jsonl' | 'csv' | 'logs'
 
-/** Writes a log in another form, as its lines come. */
+/** Converts a log to another format, line by line. */
 export interface Transcript {
-  /** Takes a line; answers with the text to write for it, which may be none. */
+  /** Reads a line and returns the text to write for it, which may be empty. */
   readonly push: (line: string) => string
-  /** Takes the end, and the termination message of the container where there is one. */
+  /**
+   * Handles the end of the log. The message is the termination message of the container, or null if
+   * there is none.
+   */
   readonly end: (message: string | null) => { readonly text: string; readonly done: Done }
 }
 
-/** What is to be told of a log that was transcribed. */
+/** The result of transcribing a log. */
 export interface Done {
   readonly samples: number
-  /** What is missing, a sentence each. */
+  /** Missing parts, one sentence each. */
   readonly cuts: readonly string[]
-  /** The first line, where nothing in the text is an observer's. */
+  /**
+   * The first non-empty line if no part of the text comes from an observer, otherwise undefined.
+   */
   readonly foreign: string | undefined
 }
 
@@ -61,7 +66,10 @@ function summarize({ logs, samples, first }: Counts): Done {
   return { samples, cuts: logs.flatMap(({ cuts }) => [...cuts]), foreign: undefined }
 }
 
-/** What is left of a log that is gone: the summary in the container's termination message. */
+/**
+ * Returns an entry for a log that no longer exists, made from the summary in the container's
+ * termination message. Returns an empty string if there is no summary or the format is not `jsonl`.
+ */
 export function transcribeGone(
   form: LogFormat,
   known: KnownOrigin,
@@ -85,7 +93,7 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
   return summary.length > 0 || Object.keys(metadata).length > 0
 }
 
-/** The termination message holds the summary also where the log lost its end. */
+/** Adds the summary from the termination message to a log whose end is missing. */
 function withMessage(entry: Entry, message: string | null): Entry {
   if (entry.kind !== 'log' || entry.summary.length > 0 || message === null) return entry
   return { ...entry, summary: readSummary(message.split('\n')) }
