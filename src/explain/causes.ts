@@ -1,6 +1,6 @@
 import type { Reason } from '../core/reasons.ts'
 
-/** Why a pod went without observers that asked for some and was not left for a reason of the webhook's. */
+/** Causes of missing observers that are not reasons of the webhook, each with its remedy. */
 export const CAUSES = {
   'webhook-absent': 'install the chart (docs/install.md), then create the pod again',
   'webhook-ca':
@@ -18,7 +18,7 @@ export const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** What to do about a reason. A test holds docs/troubleshooting.md to the same words. */
+/** The remedy for each reason. A test checks that docs/troubleshooting.md uses the same words. */
 export const REMEDIES = {
   'host-pid': 'take hostPID out of the template',
   windows: 'nothing: Windows shares no process namespaces',
@@ -50,7 +50,7 @@ export const REMEDIES = {
   'internal-error': 'a defect: the log of the webhook has it; please report it',
 } as const satisfies Record<Reason, string>
 
-/** What to do about a pod that went without. */
+/** Returns the remedy for a reason or a cause. */
 export function findRemedy(why: Reason | Cause): string {
   return { ...REMEDIES, ...CAUSES }[why]
 }

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** The certificates of a text of PEM; undefined where one does not hold. */
+/** Parses the certificates of a PEM text. Returns undefined if one of them is invalid. */
 export function certificatesIn(pem: string): readonly X509Certificate[] | undefined {
   try {
     return (pem.match(PEM) ?? []).map((text) => new X509Certificate(text))
@@ -11,7 +11,10 @@ export function certificatesIn(pem: string): readonly X509Certificate[] | undefi
   }
 }
 
-/** What keeps any of a CA bundle's certificates from verifying anything; nothing where one can. */
+/**
+ * Describes why no certificate of a CA bundle can verify a server at the time `now`, in
+ * milliseconds since 1970. Returns undefined if one of the certificates can.
+ */
 export function bundleProblem(caBundle: string, now: number): string | undefined {
   const authorities = certificatesIn(caBundle)
   if (authorities === undefined || authorities.length === 0) return 'caBundle holds no certificate'
@@ -20,12 +23,14 @@ export function bundleProblem(caBundle: string, now: number): string | undefined
 }
 
 /**
- * Why the apiserver would not trust the server, as a sentence; nothing where it would. It verifies
- * as Go does: a path from the server's own certificate, through what the server sends along, to one
- * of the bundle's, and the name that it calls.
+ * Describes, as a sentence, why the apiserver would not trust the server; returns undefined if it
+ * would. Like Go's crypto/x509, this function requires a path from the server's own certificate,
+ * through the other certificates that the server sends, to a certificate of the bundle, and checks
+ * the host name.
  *
- * @param serving the certificates that the server shows, its own first
- * @param host the name that the apiserver calls; undefined where that is an address
+ * @param serving the certificates that the server presents as PEM, its own first
+ * @param host the name that the apiserver calls; undefined if that is an IP address
+ * @param now milliseconds since 1970
  */
 export function servingProblem(
   caBundle: string,
@@ -83,7 +88,10 @@ function commonName(issuer: string): string {
   return issuer.replaceAll('\n', ', ') || 'nobody named'
 }
 
-/** When the first of the certificates of a text of PEM ends, in milliseconds since 1970. */
+/**
+ * Returns when the first certificate of a PEM text expires, in milliseconds since 1970, or 0 if the
+ * text has no valid certificate.
+ */
 export function expiry(pem: string): number {
   const [first] = certificatesIn(pem) ?? []
   return first?.validToDate.getTime() ?? 0

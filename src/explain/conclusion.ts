@@ -6,26 +6,26 @@ import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { type InjectionOutcome, NO_CATALOG } from './injection-outcome.ts'
 
-/** All that has been found out. */
+/** The facts and findings from which the conclusion is drawn. */
 export interface ConclusionFacts {
   readonly facts: Facts
   readonly out: InjectionOutcome | undefined
-  /** What the manifest of a pod that is still to come has of observers. */
+  /** The observers in the manifest of a pod that has not been created yet. */
   readonly carried: InjectionOutcome | undefined
   readonly answer: PodReview
   readonly asked: readonly Finding[]
   readonly rules: readonly Finding[]
 }
 
-/** The end of an explanation: what came out, and the one sentence. */
+/** The last part of an explanation: the outcome, and one sentence. */
 export interface Conclusion {
-  /** `unverified`: the pod's status says injected, and its containers are not the catalog's. */
+  /** `unverified`: the pod's status says injected, but its containers differ from the catalog's. */
   readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
   readonly reason?: Reason | Cause
   readonly conclusion: string
 }
 
-/** Reasons for which a pod is left whether or not a webhook is there to say so. */
+/** Reasons for which a pod is skipped whether or not the webhook is called. */
 const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
   'not-create',
   'excluded-namespace',
@@ -35,7 +35,10 @@ const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
   'not-asked',
 ])
 
-/** Draws the conclusion: of the pod that is there, else of the one that would come. */
+/**
+ * Draws the conclusion about the created pod if there is one, otherwise about the pod that would be
+ * created.
+ */
 export function conclude(known: ConclusionFacts): Conclusion {
   const { out } = known
   if (out?.outcome === 'injected') {
@@ -72,7 +75,7 @@ function left(reason: Reason | Cause, conclusion: string): Conclusion {
   return { outcome: 'left', reason, conclusion }
 }
 
-/** The pod is there and says nothing. */
+/** Concludes for a pod that was created and has no status. */
 function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   const word = 'reason' in decision ? decision.reason : undefined
   if (word !== undefined && (REGARDLESS.has(word) || word === 'too-large')) {
@@ -86,19 +89,22 @@ function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   return left(obstacle.reason, `${unanswered}: ${obstacle.sentence}.`)
 }
 
-/** The pod is still to come. */
+/** Concludes for a pod that has not been created yet. */
 function foretold(known: ConclusionFacts): Conclusion {
   return carriedConclusion(known) ?? answered(known)
 }
 
-/** Reasons for which the webhook leaves a pod that brings its observers with it. */
+/** Reasons for which the webhook skips a pod that has observers in its manifest. */
 const LEFT_ALONE: ReadonlySet<string> = new Set<Reason>([
   'not-asked',
   'opted-out',
   'excluded-namespace',
 ])
 
-/** Whether a pod brings its observers with it, from `ridealong inject`, and the webhook adds none. */
+/**
+ * Reports whether the pod's manifest contains observers from `ridealong inject` and the webhook
+ * adds none.
+ */
 export function isCarrying({
   carried,
   answer: { decision },

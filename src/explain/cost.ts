@@ -2,18 +2,19 @@ import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { writeQuantity } from '../core/kubernetes/quantity.ts'
 import { type ResourceList, readResourceList, sum } from '../core/kubernetes/resource-list.ts'
 
-/** What observers may use, all in all: quantities by the resource's name. */
+/** The total requests and limits of observers: quantities by the name of the resource. */
 export interface Cost {
-  /** How many pods carry them; undefined where nobody knows, and the sums are of one pod. */
+  /** The number of pods; undefined if it is unknown, and then the sums are for one pod. */
   readonly pods: number | undefined
   readonly requests: Readonly<Record<string, string>>
   readonly limits: Readonly<Record<string, string>>
 }
 
 /**
- * What observers cost over all pods: their requests and limits, summed up, times pods.
+ * Adds up the requests and limits of one pod's observers and multiplies them by the number of pods.
  *
- * @param resources a core/v1 ResourceRequirements of each observer of one pod
+ * @param resources a core/v1 ResourceRequirements for each observer of one pod
+ * @param pods the number of pods; undefined if it is unknown, and then the sums are for one pod
  */
 export function computeCost(resources: readonly unknown[], pods: number | undefined): Cost {
   const times = BigInt(pods ?? 1)
@@ -28,7 +29,7 @@ function written(amounts: ResourceList, times: bigint): Record<string, string> {
   return Object.fromEntries([...amounts].map(([name, one]) => [name, writeQuantity(one * times)]))
 }
 
-/** A cost in words. */
+/** Describes a cost in words. */
 export function costSentence({ pods, requests, limits }: Cost): string {
   const many = pods === undefined ? 'in each pod' : pods === 1 ? 'in 1 pod' : `over ${pods} pods`
   const said = (amounts: Fields) =>

@@ -15,7 +15,7 @@ import { asItCame } from './original-pod.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
 
-/** Why a pod has observers, or has none. */
+/** The explanation why a pod has observers or has none. */
 export interface Explanation {
   readonly subject: string
   readonly namespace: string
@@ -23,12 +23,15 @@ export interface Explanation {
   readonly reason?: Reason | Cause
   readonly findings: readonly Finding[]
   readonly cost?: Cost
-  /** One sentence, and what to do. */
+  /** One sentence. */
   readonly conclusion: string
   readonly remedy?: string
 }
 
-/** Explains a pod from what is known: every rule in order, and what came of it. The same facts give the same answer. */
+/**
+ * Explains a pod: the result of every rule in order, and the conclusion. The same facts always give
+ * the same explanation.
+ */
 export function explain(facts: Facts): Explanation {
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
@@ -55,7 +58,7 @@ export function explain(facts: Facts): Explanation {
   }
 }
 
-/** What observers cost where there are any, and what to do where there are none. */
+/** The cost if observers were injected, and the remedy if there is a reason. */
 function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
   return {
     ...(outcome === 'injected' && cost && { cost }),
@@ -63,18 +66,24 @@ function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
   }
 }
 
-/** What is to be known before the rules. */
+/**
+ * Findings that come before the rules: pods of the workload that differ, and objects that could not
+ * be read.
+ */
 function aside({ differences, unread }: Facts): readonly Finding[] {
   const ranks = differences === undefined ? [] : [find('ranks', 'look', differences)]
   return [...ranks, ...unread.map((sentence) => find('namespace', 'unknown', sentence))]
 }
 
-/** The creation as it came, whatever has been added since. */
+/** The review of the pod's creation, with the additions of Ridealong removed from a created pod. */
 function cameAs({ review, created }: Facts): Review {
   return created === undefined ? review : { ...review, object: asItCame(created) }
 }
 
-/** Of a pod that is there, what nodes hold now says nothing, and a quota counts it already. */
+/**
+ * The settings without images on nodes and quotas if the pod was created: today's images say
+ * nothing about the time of creation, and the quotas already count the pod.
+ */
 function settingsFor({ settings, created }: Facts): Facts['settings'] {
   if (created === undefined) return settings
   const namespace = { ...settings.namespace, quotas: [] }
@@ -94,7 +103,10 @@ function resolveRequest({ review, settings }: Facts) {
   return readRequest(readAnnotations(own), settings.namespace.annotations, settings.catalog)
 }
 
-/** What lies before the webhook's own decision: whether it was, or would be, asked. */
+/**
+ * Findings about the steps before the webhook's decision: whether the apiserver called the webhook,
+ * or would call it.
+ */
 function webhookPart(facts: Facts, { decision }: PodReview): readonly Finding[] {
   const { webhook, review, namespace, created } = facts
   if (webhook === undefined) return [find('cluster', 'unknown', 'none was asked')]
@@ -111,7 +123,10 @@ function webhookPart(facts: Facts, { decision }: PodReview): readonly Finding[] 
   ]
 }
 
-/** Whether the pod, or the namespace that asks for it, was annotated only after the pod was created. */
+/**
+ * Reports whether the pod, or the namespace that requests its observers, was annotated only after
+ * the pod was created.
+ */
 function isAskedLater({ settings }: Facts, created: Fields, asksItself: boolean): boolean {
   if (asksItself) return !requestedAtCreation(created)
   const { requestedSince } = settings.namespace
@@ -119,7 +134,7 @@ function isAskedLater({ settings }: Facts, created: Fields, asksItself: boolean)
   return requestedSince !== undefined && then !== undefined && requestedSince > then
 }
 
-/** What would become of a pod now that was left then. */
+/** The different decision that a pod which was skipped would get now, if there is one. */
 function nowFinding(
   out: InjectionOutcome | undefined,
   { decision }: PodReview,
@@ -131,7 +146,7 @@ function nowFinding(
   return [find('created again now', 'look', `it would be ${word}`)]
 }
 
-/** What became of a pod that is there, or what one that is still to come brings along of observers. */
+/** Reads the outcome of a created pod, or the observers in the manifest of a pod to be created. */
 function cameOutOf({ settings, isCatalogGuessed }: Facts, pod: Fields): InjectionOutcome {
   return cameOut(pod, comparable(settings.catalog, isCatalogGuessed === true, pod))
 }

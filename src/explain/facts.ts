@@ -2,43 +2,43 @@ import type { Fields } from '../core/kubernetes/json.ts'
 import type { Review } from '../core/review.ts'
 import type { Settings } from '../core/review-pod.ts'
 
-/** What was asked of a cluster: an answer, or why there is none. */
+/** A fact read from a cluster, or the problem that prevented reading it. */
 export type FactLookup<T> = { readonly value: T } | { readonly problem: string }
 
-/** What a cluster says of the webhook. */
+/** Facts about the webhook, read from a cluster. */
 export interface WebhookFacts {
-  /** Milliseconds since 1970, for what expires. */
+  /** The current time in milliseconds since 1970, for checking expiry. */
   readonly now: number
-  /** The MutatingWebhookConfiguration; undefined where there is none. */
+  /** The MutatingWebhookConfiguration; undefined if there is none. */
   readonly configuration: FactLookup<Fields | undefined>
-  /** The certificates that the server shows, as PEM, its own first. */
+  /** The certificates that the server presents, as PEM, its own first. */
   readonly serving: FactLookup<string>
-  /** How many replicas are ready; undefined where the webhook is called by URL. */
+  /** The number of ready replicas; undefined if the webhook is called by URL. */
   readonly ready: FactLookup<number | undefined>
 }
 
-/** All that an explanation is made of. */
+/** All facts from which an explanation is made. */
 export interface Facts {
-  /** What is explained, for people: `pod/lammps-0`. */
+  /** The subject of the explanation, for people: `pod/lammps-0`. */
   readonly subject: string
-  /** The creation of the pod, as it came or would come. */
+  /** The review of the pod's creation, recorded or constructed. */
   readonly review: Review
-  /** The pod as it is in the cluster, where it is there. */
+  /** The pod in the cluster, if it was created. */
   readonly created?: Fields | undefined
   readonly settings: Settings
-  /** How many pods are like this one; undefined where nobody knows. */
+  /** The number of pods like this one; undefined if it is unknown. */
   readonly pods: number | undefined
-  /** How pods of the same workload came out differently, in words, if they did. */
+  /** How the outcomes of pods of the same workload differ, in words, if they differ. */
   readonly differences?: string | undefined
-  /** The Namespace; undefined where none was found. */
+  /** The Namespace; undefined if none was found. */
   readonly namespace: FactLookup<Fields | undefined>
-  /** What rules in the namespace and could not be read, a sentence each. */
+  /** One sentence for each object of the namespace that affects pods and could not be read. */
   readonly unread: readonly string[]
   /**
-   * Whether the catalog may be another than the one that the pod was made with: neither the cluster's was
-   * read nor another one named.
+   * Whether the catalog may differ from the catalog that the pod was created with: the cluster's
+   * catalog was not read, and no other catalog was named.
    */
   readonly isCatalogGuessed?: boolean
-  /** Nothing where no cluster was asked. */
+  /** Undefined if no cluster was queried. */
   readonly webhook: WebhookFacts | undefined
 }

@@ -6,19 +6,19 @@ import { differencesFrom } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
 
-/** What became of a pod that is there: what its status says, and whether its observers still are as they were. */
+/** The outcome of a pod: its status, and whether its observers are unchanged. */
 export type InjectionOutcome =
   | {
       readonly outcome: 'injected'
       readonly metrics: readonly string[]
       readonly counters: string
-      /** Whether its containers were compared with a catalog. */
+      /** Whether the pod's containers were compared with a catalog. */
       readonly isCompared: boolean
     }
   | {
       readonly outcome: 'unverified'
       readonly metrics: readonly string[]
-      /** How containers that the status names differ from the catalog's observers. */
+      /** How the containers that the status names differ from the catalog's observers. */
       readonly differences: readonly string[]
     }
   | { readonly outcome: 'altered'; readonly problems: readonly string[] }
@@ -26,10 +26,11 @@ export type InjectionOutcome =
   | { readonly outcome: 'silent' }
 
 /**
- * Reads what became of a pod. Its status is text that anybody may have written: an observer counts as
- * injected where its container is there and is the catalog's.
+ * Reads the outcome of a pod. Anyone who can write the pod can write its status, so an observer
+ * counts as injected only if its container exists and matches the catalog.
  *
- * @param catalog to compare containers with; without one the status is all that is known
+ * @param catalog the catalog to compare containers with; without a catalog, only the names of the
+ * containers and `shareProcessNamespace` are checked
  */
 export function cameOut(pod: Fields, catalog: Catalog | undefined): InjectionOutcome {
   const annotations = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
@@ -61,10 +62,10 @@ function unclaimed(status: Fields | undefined): InjectionOutcome {
 }
 
 /**
- * The catalog to compare a pod's containers with: none where it is a guess, unless the pod's status names its
- * revision.
+ * Returns the catalog to compare a pod's containers with. A guessed catalog is returned only if the
+ * pod's status names its revision.
  *
- * @param isGuessed whether the catalog may be another than the cluster's
+ * @param isGuessed whether the catalog may differ from the cluster's
  */
 export function comparable(catalog: Catalog, isGuessed: boolean, pod: Fields): Catalog | undefined {
   if (!isGuessed) return catalog
@@ -72,7 +73,7 @@ export function comparable(catalog: Catalog, isGuessed: boolean, pod: Fields): C
   return then === catalog.revision ? catalog : undefined
 }
 
-/** What was really created, as findings. */
+/** Findings about the created pod: its status, its catalog and its containers. */
 export function createdFindings(
   pod: Fields,
   out: InjectionOutcome,
@@ -107,7 +108,7 @@ function observersFinding(isCompared: boolean): Finding {
     : find('observers', 'unknown', `not compared with a catalog: ${NO_CATALOG}`)
 }
 
-/** Why containers were not compared, and what helps. */
+/** Explains why containers were not compared, and how to name a catalog. */
 export const NO_CATALOG =
   "the cluster's own could not be read; --catalog and --observer-image name one"
 
@@ -118,7 +119,7 @@ function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] 
   return [find('catalog', 'look', sentence)]
 }
 
-/** Containers that the kubelet cannot start or has to start again. */
+/** Findings for containers that the kubelet cannot start or has restarted. */
 function containerFindings(pod: Fields): readonly Finding[] {
   const { initContainerStatuses, containerStatuses } = fieldsOrNone(pod.status)
   const statuses = [...listOrNone(initContainerStatuses), ...listOrNone(containerStatuses)]
@@ -135,5 +136,5 @@ function containerFindings(pod: Fields): readonly Finding[] {
   })
 }
 
-/** What every container goes through (kubernetes pkg/kubelet/kubelet_pods.go). */
+/** Waiting reasons that occur in every normal start (kubernetes pkg/kubelet/kubelet_pods.go). */
 const NORMAL: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing'])

@@ -1,16 +1,22 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
-/** The expression of the chart: a test holds the two equal. */
+/** The chart's CEL expression. A test checks that the chart has the same text. */
 export const POD_ASKS =
   "has(object.metadata.annotations) && 'ridealong.dev/inject' in object.metadata.annotations"
 
-/** What the chart's matchConditions say of a pod that asks itself, and of one that does not. */
+/**
+ * The results of the chart's matchConditions, given whether the pod itself carries
+ * `ridealong.dev/inject`.
+ */
 const KNOWN: ReadonlyMap<string, (asksItself: boolean) => boolean> = new Map([
   [POD_ASKS, (asksItself) => asksItself],
   [`!(${POD_ASKS})`, (asksItself) => !asksItself],
 ])
 
-/** What a webhook's matchConditions say of a pod; all must hold. Another expression than the chart's is not evaluated. */
+/**
+ * Evaluates a webhook's matchConditions for a pod; all of them must be true. `holds` is undefined
+ * if an expression is not one of the chart's and no other expression is false.
+ */
 export function readMatchConditions(
   webhook: Fields,
   asksItself: boolean,

@@ -9,8 +9,9 @@ import {
 import { injectedBefore, readStatus } from '../core/status.ts'
 
 /**
- * A pod without what Ridealong has added to it, as far as a decision depends on that. A status can be copied or
- * made up: a container is taken out where it has what every observer is told.
+ * Removes the additions of Ridealong from a pod, as far as a decision depends on them. A status can
+ * be copied or forged, so a container is removed only if it also has the environment variable that
+ * every observer gets.
  */
 export function asItCame(pod: Fields): Fields {
   const metadata = fieldsOrNone(pod.metadata)

@@ -1,14 +1,15 @@
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { type Template, valueAt } from '../manifest/templates.ts'
 
-/** Kinds whose pods are as many as there are nodes, or are counted in another way than by replicas. */
+/** Kinds with one pod per node, or whose number of pods does not follow from replicas. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['DaemonSet', 'LeaderWorkerSet', 'PodTemplate'])
 
 /**
- * How many pods a workload makes of a template at a time: the replicas and the parallelism of all that
- * the template lies in, multiplied. A Job runs no more at a time than it still has to complete.
+ * Counts the pods that a workload creates from a template at a time: the product of the replicas
+ * and the parallelism of all levels that contain the template. A Job runs at most as many pods at a
+ * time as it has completions.
  *
- * @returns undefined where the kind does not say
+ * @returns undefined if the kind does not determine the number
  */
 export function countPods({ resource, path }: Template): number | undefined {
   if (UNCOUNTED.has(resource.kind)) return undefined

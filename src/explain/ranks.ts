@@ -3,19 +3,21 @@ import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { cameOut, type InjectionOutcome } from './injection-outcome.ts'
 
-/** Pods of one workload that came out alike. */
+/** Pods of one workload that have the same outcome. */
 export interface Likes {
-  /** How they came out, in words. */
+  /** The outcome in words. */
   readonly word: string
   readonly pods: readonly [Fields, ...Fields[]]
-  /** Their ranks, or where they have none their names: "0-2, 5". */
+  /**
+   * The ranks of the pods, such as "ranks 0-2, 5", or the names of the pods if a pod has no rank.
+   */
   readonly which: string
 }
 
 /**
- * Puts pods that came out alike together, in the order of the first of each.
+ * Groups pods by outcome, in the order of the first pod of each group.
  *
- * @param catalogFor the catalog to compare a pod's containers with, if one is known
+ * @param catalogFor returns the catalog to compare a pod's containers with, if one is known
  */
 export function alike(
   pods: readonly Fields[],

@@ -4,21 +4,23 @@ import type { Request } from '../core/request.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { IMAGE_RULE, RULES, type Rule } from './rules.ts'
 
-/** The rule that kept observers out, if one did. */
+/** The reason that prevented observers, and its message. */
 export interface Stopped {
   readonly reason: Reason
   readonly message: string
 }
 
-/** The reason of a decision, if it has one. */
+/** Returns the reason and the message of a decision, or undefined if it has none. */
 export function stoppedBy(decision: Decision): Stopped | undefined {
   return 'reason' in decision ? decision : undefined
 }
 
 /**
- * Every rule of the decision in order: those before the one that stopped the pod let it pass, those after were not reached.
+ * Lists every rule of the decision in order. Rules before the one that stopped the pod are passed;
+ * rules after it were not reached.
  *
- * @param isCarrying whether the pod has its observers in its manifest, and the webhook leaves it
+ * @param knowsImages whether it is known which images nodes have, or the pod was injected
+ * @param isCarrying whether the pod has its observers in its manifest and the webhook adds none
  */
 export function ruleFindings(
   stopped: Stopped | undefined,
@@ -42,7 +44,7 @@ function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
 
-/** Observers that are in the pod already are no obstacle, and need nothing from the webhook. */
+/** Observers that the pod already has do not prevent anything, so `already-injected` gives `ok`. */
 function stopFinding(name: string, { reason, message }: Stopped, isCarrying: boolean): Finding {
   if (isCarrying) return find(name, 'look', message)
   return reason === 'already-injected' ? find(name, 'ok', message) : stop(name, reason, message)
@@ -52,7 +54,7 @@ function defect({ reason, message }: Stopped): Finding {
   return stop('defects', reason, message || REASONS[reason].sentence)
 }
 
-/** A request in words. */
+/** Describes a request in words. */
 function described(request: Request): string {
   if (request.kind !== 'asked') return 'holds'
   const { metrics, mode, targetContainer, targetCommand, onError } = request

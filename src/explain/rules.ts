@@ -1,16 +1,25 @@
 import type { Reason } from '../core/reasons.ts'
 
-/** A rule of the decision, with the reasons that it leaves a pod for, and what it says where it does not. */
+/**
+ * A rule of the decision, the reasons for which the rule skips a pod, and the sentence for a pod
+ * that passes.
+ */
 export interface Rule {
   readonly name: string
   readonly reasons: readonly Reason[]
   readonly passed: string
 }
 
-/** The rule that only a webhook which watches nodes can judge. */
+/**
+ * The rule that needs to know which images nodes have; only a webhook that watches nodes can check
+ * it.
+ */
 export const IMAGE_RULE = 'image'
 
-/** In the order in which src/core/answer.ts and src/core/decide.ts ask. A defect of ours can be met at any of them. */
+/**
+ * The rules, in the order in which src/core/review-pod.ts and src/core/decide.ts check them. An
+ * internal error has no rule, since it can occur in any of them.
+ */
 export const RULES: readonly Rule[] = [
   { name: 'operation', reasons: ['not-create'], passed: 'a pod is created' },
   { name: 'excluded', reasons: ['excluded-namespace'], passed: 'the namespace is not excluded' },

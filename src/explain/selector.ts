@@ -1,8 +1,10 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
 /**
- * The first requirement of a meta/v1 LabelSelector that labels do not meet, as it would be written, with
- * the key that it is about; nothing where they are selected. An empty selector selects all.
+ * Finds the first requirement of a meta/v1 LabelSelector that labels do not meet. An empty selector
+ * selects everything.
+ *
+ * @returns the key and the text of the requirement; undefined if the labels are selected
  */
 export function unmetIn(
   selector: unknown,
@@ -19,7 +21,7 @@ export function unmetIn(
   return undefined
 }
 
-/** apimachinery pkg/labels/selector.go: NotIn holds of what has no such label, too. */
+/** NotIn also matches objects without the label (apimachinery pkg/labels/selector.go). */
 function isMet({ key, operator, values }: Fields, labels: Fields): boolean {
   const label = Object.hasOwn(labels, String(key)) ? labels[String(key)] : undefined
   const isListed = label !== undefined && listOrNone(values).includes(label)

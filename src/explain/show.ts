@@ -4,7 +4,7 @@ import { cleanYaml } from '../manifest/print.ts'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
 
-/** Explanations as they are printed: as text, as a list in JSON, or as documents of YAML. */
+/** Formats explanations as text, as a JSON list, or as YAML documents. */
 export function shown(explanations: readonly Explanation[], form: OutputFormat): Output {
   if (form === 'json') return { document: `${printableJson(explanations, 2)}\n` }
   if (form === 'yaml')

@@ -15,15 +15,21 @@ import {
   webhookIn,
 } from './webhook.ts'
 
-/** A pod, as far as the apiserver looks at it to find out whom to call. */
+/** The facts about a pod by which the apiserver selects the webhooks to call. */
 export interface Caller {
-  /** Whether it carries `ridealong.dev/inject` itself; if not, its namespace may ask. */
+  /**
+   * Whether the pod itself carries `ridealong.dev/inject`; if not, its namespace may request
+   * observers.
+   */
   readonly asksItself: boolean
   readonly labels: Fields
   readonly namespace: FactLookup<Fields | undefined>
 }
 
-/** Whether the apiserver calls the webhook for a pod, and can: the configuration, its CA, its selectors and conditions. */
+/**
+ * Checks whether the apiserver calls the webhook for a pod and can reach it: the configuration, its
+ * CA, its failure policy, the ready replicas, the selectors and the match conditions.
+ */
 export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly Finding[] {
   const { configuration: asked } = facts
   const title = 'webhook configuration'

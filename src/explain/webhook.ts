@@ -1,24 +1,30 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
-/** The webhooks of the chart's configuration that are called for pods: for one that asks itself, and for one whose namespace does. */
+/**
+ * Names of the webhooks in the chart's configuration: for pods that carry `ridealong.dev/inject`,
+ * for the other pods of namespaces that request observers, and for Namespaces.
+ */
 export const POD_WEBHOOK = 'pods.ridealong.dev'
 export const ARMED_WEBHOOK = 'armed.ridealong.dev'
 export const NAMESPACE_WEBHOOK = 'namespaces.ridealong.dev'
 
-/** A webhook of a MutatingWebhookConfiguration, by its name. */
+/** Finds a webhook of a MutatingWebhookConfiguration by its name. */
 export function webhookIn(configuration: Fields, name: string): Fields | undefined {
   return listOrNone(configuration.webhooks)
     .map(fieldsOrNone)
     .find((webhook) => webhook.name === name)
 }
 
-/** The CA that the apiserver verifies the server with, as PEM; empty where the configuration has none. */
+/**
+ * Reads the CA bundle with which the apiserver verifies the server, as PEM; empty if the webhook
+ * has none.
+ */
 export function readCaBundle(webhook: Fields): string {
   const bundle = asText(fieldsOrNone(webhook.clientConfig).caBundle) ?? ''
   return Buffer.from(bundle, 'base64').toString()
 }
 
-/** Where the apiserver calls: a Service, or else a URL. */
+/** The address that the apiserver calls: a Service, or a URL. */
 export interface Called {
   readonly service: { readonly name: string; readonly namespace: string } | undefined
   readonly url: string | undefined
@@ -31,7 +37,10 @@ export function calledBy(webhook: Fields): Called {
   return { service: isService ? { name, namespace } : undefined, url: asText(url) }
 }
 
-/** The name that the certificate must be for. */
+/**
+ * Returns the DNS name that the server's certificate must be valid for; undefined if the webhook is
+ * called by IP address.
+ */
 export function serverName({ service, url }: Called): string | undefined {
   if (service !== undefined) return `${service.name}.${service.namespace}.svc`
   const host = url === undefined ? '' : new URL(url).hostname
