@@ -1,13 +1,16 @@
 import { asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
-/** The part of an apps/v1 DaemonSet that says which images its pods run, and how many pods do. */
+/**
+ * The fields of an apps/v1 DaemonSet that tell which images its pods run and how many pods are
+ * ready.
+ */
 export interface DaemonSet {
   readonly generation: unknown
   readonly images: readonly string[]
   readonly status: unknown
 }
 
-/** Reads a DaemonSet. Fields of another type count as absent. */
+/** Reads a DaemonSet. Fields of the wrong type count as absent. */
 export function readDaemonSet(object: unknown): DaemonSet {
   const { generation } = fieldsOrNone(fieldsOrNone(object).metadata)
   const { status, spec } = fieldsOrNone(object)
@@ -23,11 +26,13 @@ function readImages(spec: unknown): readonly string[] {
 }
 
 /**
- * Whether at least one pod of a DaemonSet runs its present template. The status counts pods that are
- * ready, of any template, and pods of the present template, ready or not; where these are together
- * more than all pods, one is both (kubernetes pkg/controller/daemon/daemon_controller.go,
- * updateDaemonSetStatus). So an update in progress counts from its first pod that is ready, and a
- * status older than the template counts for nothing.
+ * Reports whether at least one pod of a DaemonSet runs the current template and is ready.
+ *
+ * `numberReady` counts the ready pods of any template, and `updatedNumberScheduled` counts the pods
+ * of the current template, ready or not. If the sum of the two is greater than the number of all
+ * pods, at least one pod is in both groups (kubernetes pkg/controller/daemon/daemon_controller.go,
+ * updateDaemonSetStatus). While all other pods are ready, an update in progress therefore counts
+ * from its first ready pod. A status that is older than the template is ignored.
  */
 export function runsAnywhere({ generation, status }: DaemonSet): boolean {
   const counted = fieldsOrNone(status)

@@ -5,15 +5,15 @@ export interface EnvVar {
   readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } }
 }
 
-/** A variable that the downward API fills. */
+/** Returns a variable whose value comes from the downward API. */
 export function field(name: string, fieldPath: string): EnvVar {
   return { name, valueFrom: { fieldRef: { fieldPath } } }
 }
 
 /**
- * A variable of plain text. The kubelet expands `$(NAME)` in values
- * (kubernetes third_party/forked/golang/expansion), and `$$` is its escape: without it a `$` of a
- * user's regular expression would be a template.
+ * Returns a variable with a literal value. Each `$` is escaped as `$$`, because the kubelet expands
+ * `$(NAME)` in values (kubernetes third_party/forked/golang/expansion) and would otherwise change a
+ * `$` in a user's regular expression.
  */
 export function plain(name: string, text: string): EnvVar {
   return { name, value: text.includes('$') ? text.replaceAll('$', '$$$$') : text }

@@ -1,47 +1,47 @@
 /**
- * Reading JSON that nobody has validated. A webhook sees an object before Kubernetes has checked a
- * single field of it (apiserver/pkg/admission: mutation comes before validation), so every field
- * may be of any type, and a reader here answers `undefined` where the type is another one.
+ * Readers for unvalidated JSON. Kubernetes calls mutating webhooks before it validates an object
+ * (apiserver/pkg/admission), so every field may have any type. The readers in this file return
+ * `undefined` or an empty value for a value of the wrong type.
  */
 
-/** A JSON object whose fields are still to be looked at. */
+/** A JSON object whose fields have not been checked. */
 export type Fields = Readonly<Record<string, unknown>>
 
 const NONE: Fields = Object.freeze({})
 
-/** The object, or undefined for null, arrays and scalars. */
+/** Returns the value if it is an object, and undefined for null, arrays and scalars. */
 export function asFields(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Fields)
     : undefined
 }
 
-/** The object, or an empty one: where "absent" and "not an object" mean the same. */
+/** Returns the value if it is an object, and an empty object otherwise. */
 export function fieldsOrNone(value: unknown): Fields {
   return asFields(value) ?? NONE
 }
 
-/** The array, or an empty one. */
+/** Returns the value if it is an array, and an empty array otherwise. */
 export function listOrNone(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The string, or undefined. */
+/** Returns the value if it is a string. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The whole number from 0 on (a user or group id), or undefined. */
+/** Returns the value if it is a non-negative safe integer, such as a user or group ID. */
 export function asId(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 }
 
-/** The boolean, or undefined. */
+/** Returns the value if it is a boolean. */
 export function asFlag(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** The objects of the array; what is no object in it is left out. */
+/** Returns the objects in an array. Other items are skipped. */
 export function asObjects(value: unknown): readonly Fields[] {
   return listOrNone(value)
     .map(asFields)

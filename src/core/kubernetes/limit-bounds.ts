@@ -3,12 +3,13 @@ import type { Resources } from './pod-resources.ts'
 import { writeQuantity } from './quantity.ts'
 
 /**
- * What bounds of a LimitRange refuse, in the words of LimitRanger's own message, or nothing.
+ * Returns the first violation of a LimitRange's bounds, in the wording of LimitRanger's own
+ * message, or undefined if the resources are within the bounds.
  *
  * The rules are kubernetes v1.36 plugin/pkg/admission/limitranger/admission.go, minConstraint,
  * maxConstraint and limitRequestRatioConstraint.
  *
- * @param resources of a container or of a pod, as the bounds' type says
+ * @param resources the resources of a container or of a pod, according to `bounds.type`
  */
 export function boundsProblem(bounds: Bounds, resources: Resources): string | undefined {
   const rules = [
@@ -27,7 +28,7 @@ export function boundsProblem(bounds: Bounds, resources: Resources): string | un
   return undefined
 }
 
-/** What is asked of one resource. */
+/** The request and the limit of one resource. */
 interface ResourceAmounts {
   readonly request: bigint | undefined
   readonly limit: bigint | undefined
@@ -53,13 +54,17 @@ function ratioProblem(
 ): string | undefined {
   if (request === 0n) return 'the request is 0'
   if (limit === 0n) return 'the limit is 0'
-  // In floating point and rounded up to thousandths: the rounding is part of Kubernetes' answer.
+  // Kubernetes also rounds up to thousandths and divides in floating point. The rounding can change
+  // the result.
   const ratio = Number(thousandths(limit)) / Number(thousandths(request))
   if (ratio * 1000 <= Number(thousandths(most))) return undefined
   return `the limit is ${writeQuantity(limit)} and the request ${writeQuantity(request)}`
 }
 
-/** As Quantity.MilliValue; beyond 2^63 thousandths, where Kubernetes takes whole units, no less. */
+/**
+ * Converts an amount to thousandths, rounded up, as Quantity.MilliValue does. Kubernetes compares
+ * whole units if an amount exceeds 2^63 thousandths; this function always returns thousandths.
+ */
 function thousandths(amount: bigint): bigint {
   const unit = 10n ** 9n
   return (amount + unit - 1n) / unit

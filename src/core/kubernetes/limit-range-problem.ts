@@ -12,14 +12,17 @@ import { writeQuantity } from './quantity.ts'
 import { EMPTY_RESOURCE_LIST, type ResourceList } from './resource-list.ts'
 
 /**
- * Why a namespace's LimitRanges would refuse a pod with its observers, as a sentence; or nothing.
+ * Returns the reason why the LimitRanges of a namespace would refuse a pod with its observers, as a
+ * sentence, or undefined if they would accept the pod.
  *
- * A pod whose own sum a LimitRange refuses is refused anyway, and may be left for that: another
- * webhook may still change it, and then it must not fail for us. Where several LimitRanges fill in
- * the same resource, Kubernetes takes them in no order; here the first one counts.
+ * A pod that violates a LimitRange even without observers is reported too. Another webhook may
+ * still correct that pod, and the observers must not cause a refusal then.
  *
- * @param load what the pod asks for with the observers
- * @param observers the part of it that is ours
+ * If several LimitRanges set a default for the same resource, Kubernetes applies them in an
+ * unspecified order. Here, the first LimitRange takes precedence.
+ *
+ * @param load the resources of the pod including the observers
+ * @param observers the resources of the observers only
  */
 export function limitRangeProblem(
   limitRanges: readonly LimitRange[],
@@ -35,12 +38,12 @@ export function limitRangeProblem(
   return undefined
 }
 
-/** Where no bound is of the sum over a pod. */
+/** Used if no bound has the type `Pod`. */
 const NOTHING: Resources = { requests: EMPTY_RESOURCE_LIST, limits: EMPTY_RESOURCE_LIST }
 
 /**
- * What LimitRanger sums up over a pod: overhead is no part of it, and of `spec.resources` processor
- * and memory alone (limitranger, podRequests and podLimits).
+ * Computes the sum over a pod as LimitRanger does: without overhead, and using only cpu and memory
+ * from `spec.resources` (limitranger, podRequests and podLimits).
  */
 function podTotal(load: PodResources): Resources {
   const isSupported = (name: string) => name === 'cpu' || name === 'memory'
@@ -65,12 +68,14 @@ function refusal(
   return undefined
 }
 
-/** What every container may be given: the processor, memory and disk of a node are shared. */
+/**
+ * The resources that a LimitRange may give to an observer, because all pods on a node share them.
+ */
 const SHARED = new Set(['cpu', 'memory', 'ephemeral-storage'])
 
 /**
- * A default of devices or huge pages would give each observer some of its own: the pod would need
- * more of what a node has few of, and might never be scheduled.
+ * Reports a default for a scarce resource, such as a device or huge pages. Each observer would get
+ * this default too, so the pod would need more of a scarce resource and might never be scheduled.
  */
 function scarceGift(
   { defaults }: LimitRange,
@@ -84,9 +89,11 @@ function scarceGift(
 }
 
 /**
- * What the validation of a pod refuses in resources that LimitRanges filled in, as a sentence; or
- * nothing: kubernetes v1.36 pkg/apis/core/validation/validation.go, validateResourceRequirements
- * and validatePodResourceConsistency.
+ * Returns the reason why pod validation would refuse the resources that LimitRanges filled in, as a
+ * sentence, or undefined if the resources are valid.
+ *
+ * The rules are kubernetes v1.36 pkg/apis/core/validation/validation.go,
+ * validateResourceRequirements and validatePodResourceConsistency.
  */
 export function filledProblem(
   load: PodResources,
@@ -112,7 +119,7 @@ function aboveLimits(
   return above && `a limit of ${above} above the pod's`
 }
 
-/** The first resource of which one list has more than the other. */
+/** Returns the first resource whose amount in `amounts` is greater than in `most`. */
 function firstAbove(amounts: ResourceList, most: ResourceList): string | undefined {
   for (const [name, amount] of amounts) {
     if (amount > (most.get(name) ?? amount)) return name

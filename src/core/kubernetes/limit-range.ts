@@ -7,15 +7,15 @@ import {
   readResourceList,
 } from './resource-list.ts'
 
-/** A core/v1 LimitRange: what it gives to containers, and what it asks of them and of pods. */
+/** A core/v1 LimitRange: its defaults for containers, and its bounds for containers and pods. */
 export interface LimitRange {
   readonly name: string
-  /** What a container gets where it says nothing itself. */
+  /** The resources of a container that does not specify its own. */
   readonly defaults: Resources
   readonly bounds: readonly Bounds[]
 }
 
-/** What a LimitRange asks of each container, or of the sum over a pod's. */
+/** The bounds for each container, or for the sum over the containers of a pod. */
 export interface Bounds {
   readonly type: 'Container' | 'Pod'
   readonly min: ResourceList
@@ -23,14 +23,15 @@ export interface Bounds {
   readonly maxLimitRequestRatio: ResourceList
 }
 
-/** Reads a LimitRange; what it says of volume claims is left out. */
+/** Reads a LimitRange. Items for other types, such as PersistentVolumeClaim, are skipped. */
 export function readLimitRange(object: unknown): LimitRange {
   const { metadata, spec } = fieldsOrNone(object)
   const items = listOrNone(fieldsOrNone(spec).limits).map(fieldsOrNone)
   const defaults = items.filter(({ type }) => type === 'Container').map(readDefaults)
   return {
     name: asText(fieldsOrNone(metadata).name) ?? '',
-    // Of several items the last counts (limitranger, defaultContainerResourceRequirements).
+    // If several items set a default, the last one takes precedence (limitranger,
+    // defaultContainerResourceRequirements).
     defaults: defaults.reduce(
       (earlier, later) => ({
         requests: filled(later.requests, earlier.requests),
@@ -43,8 +44,9 @@ export function readLimitRange(object: unknown): LimitRange {
 }
 
 /**
- * The apiserver says no defaults but by these rules (kubernetes v1.36 pkg/apis/core/v1/defaults.go,
- * SetDefaults_LimitRangeItem), so that a LimitRange in a file means what it will mean when applied.
+ * Reads the defaults of an item and completes them as the apiserver does (kubernetes v1.36
+ * pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem). A LimitRange from a file therefore
+ * means the same as a LimitRange from the API.
  */
 function readDefaults(item: Fields): Resources {
   const [min, max] = [readList(item.min), readList(item.max)]

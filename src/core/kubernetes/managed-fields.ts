@@ -1,8 +1,8 @@
 import { type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
 /**
- * The entries of an object's managedFields whose managers own an annotation
- * (structured-merge-diff: `f:` and the field's name). There are none where somebody has emptied them.
+ * Returns the managedFields entries that own an annotation (structured-merge-diff: `f:` followed by
+ * the name of the field). The result is empty if managedFields were cleared.
  */
 export function findOwners(object: Fields, annotation: string): readonly Fields[] {
   const managers = listOrNone(fieldsOrNone(object.metadata).managedFields).map(fieldsOrNone)
@@ -13,8 +13,8 @@ export function findOwners(object: Fields, annotation: string): readonly Fields[
 }
 
 /**
- * The owners of an annotation, as an object's managedFields have them, with nothing else in them: so that
- * an object of which little is kept still tells them.
+ * Returns the managedFields entries that own an annotation, reduced to the time and that
+ * annotation. A cache can store these entries instead of the complete managedFields.
  */
 export function ownership(object: Fields, annotation: string): readonly Fields[] {
   const fieldsV1 = { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } }

@@ -1,7 +1,12 @@
-/** RFC 1123 labels alone: a name becomes a part of a path. */
+/**
+ * Matches an RFC 1123 label. No other name is accepted, because the name becomes part of a path.
+ */
 export const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Where observers never ride, whatever anybody annotates, unless an administrator says otherwise. */
+/**
+ * The namespaces that never receive observers, whatever their annotations, unless an administrator
+ * configures another list.
+ */
 export const EXCLUDED_NAMESPACES: readonly string[] = [
   'kube-system',
   'kube-public',

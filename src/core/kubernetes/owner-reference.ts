@@ -1,6 +1,6 @@
 import { type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
-/** The controller of an object, as another object can refer to it (core/v1 ObjectReference). */
+/** The controller of an object, in the form of a core/v1 ObjectReference. */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -8,27 +8,35 @@ export interface OwnerReference {
   readonly uid: string
 }
 
-/** RFC 1123 subdomains of at most 253 characters: names of the objects that make pods, and API groups. */
+/**
+ * An RFC 1123 subdomain of at most 253 characters: the name of an object that creates pods, or an
+ * API group.
+ */
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** RFC 1035 labels; kinds may have capitals (apiextensions validation of CustomResourceDefinitionNames). */
+/**
+ * An RFC 1035 label. A kind may contain capitals (apiextensions validation of
+ * CustomResourceDefinitionNames).
+ */
 const VERSION = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/
 const KIND = /^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
 
-/** As the apiserver writes uids (apimachinery util/uuid: an RFC 4122 UUID in small letters). */
+/** A UID as the apiserver writes it (apimachinery util/uuid: an RFC 4122 UUID in lowercase). */
 const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Reads the controller that an object names. The apiserver looks at little of a reference (apimachinery
- * api/validation/objectmeta.go, ValidateOwnerReferences): the fields must not be empty, one reference at
- * most may be a controller, and an Event cannot be an owner. So the fields are checked here against the
- * names and uids that objects in the apiserver can have.
+ * Reads the controller in an object's owner references.
  *
- * A valid reference may still be a lie, since the author of a pod writes it. Kubernetes itself takes it
- * for true: the controller of a Job counts every matching pod that names the Job as its controller, and
- * the garbage collector deletes pods whose owner does not exist.
+ * The apiserver validates little of a reference (apimachinery api/validation/objectmeta.go,
+ * ValidateOwnerReferences): no field may be empty, at most one reference may be a controller, and
+ * an Event cannot be an owner. This function therefore also checks each field against the names and
+ * UIDs that objects in the apiserver can have.
  *
- * @returns undefined where there is no controller, more than one, or one that cannot exist
+ * A valid reference may still be false, because the author of a pod writes it. Kubernetes itself
+ * trusts the reference: the Job controller counts every matching pod that names the Job as its
+ * controller, and the garbage collector deletes pods whose owner does not exist.
+ *
+ * @returns undefined if there is no controller, more than one, or one that cannot exist
  */
 export function readController(ownerReferences: unknown): OwnerReference | undefined {
   const references = listOrNone(ownerReferences).map(fieldsOrNone)
@@ -43,7 +51,9 @@ function readReference({ apiVersion, kind, name, uid }: Fields): OwnerReference 
   return isPossible && !isEvent ? { apiVersion, kind, name, uid } : undefined
 }
 
-/** `v1`, or a group and a version with a slash between them. */
+/**
+ * Reports whether a value is a version such as `v1`, or a group and a version such as `apps/v1`.
+ */
 function isVersion(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 320) return false
   const parts = value.split('/')

@@ -3,37 +3,41 @@ import type { Container, Pod } from './pod.ts'
 import { readQuantity } from './quantity.ts'
 import { filled, greatest, type ResourceList, readResourceList, sum } from './resource-list.ts'
 
-/** Requests and limits, of a container or of a pod. */
+/** The requests and limits of a container or of a pod. */
 export interface Resources {
   readonly requests: ResourceList
   readonly limits: ResourceList
 }
 
-/** What a container asks for, once the defaults of Kubernetes are filled in. */
+/** The resources of a container after Kubernetes has applied its defaults. */
 export interface ContainerResources extends Resources {
   readonly name: string
   readonly isInit: boolean
-  /** A native sidecar: it starts with the init containers and stays. */
+  /** Whether the container is a native sidecar: an init container that keeps running. */
   readonly isSidecar: boolean
 }
 
-/** What a pod asks for. */
+/** The resources of a pod. */
 export interface PodResources {
-  /** All of them, the init containers in their order. */
+  /** All containers of the pod; the init containers are in their original order. */
   readonly containers: readonly ContainerResources[]
-  /** The pod-level `spec.resources`, where the pod has any. */
+  /** The pod-level `spec.resources`, if the pod has any. */
   readonly podLevel: Resources | undefined
-  /** Whether `spec.resources` sets anything that pods can set (helpers.go, IsPodLevelResourcesSet). */
+  /**
+   * Whether `spec.resources` sets a resource that is supported at pod level (helpers.go,
+   * IsPodLevelResourcesSet).
+   */
   readonly isSetByPod: boolean
-  /** What the RuntimeClass adds. */
+  /** The overhead that the RuntimeClass adds. */
   readonly overhead: ResourceList
 }
 
 /**
- * Reads the resources of a pod as it came.
+ * Reads the resources of a pod as received.
  *
- * @param defaults of the LimitRanges
- * @param names the resources to read: a pod may name any number of others, which no rule is about
+ * @param defaults the defaults of the namespace's LimitRanges
+ * @param names the resources to read; if omitted, all are read. A pod may name any number of
+ * resources that no rule mentions.
  */
 export function readPodResources(
   pod: Pod,
@@ -63,7 +67,7 @@ function setsPodResource(list: Fields): boolean {
 }
 
 /**
- * Whether a pod can set a resource for all its containers together: k8s.io/component-helpers v0.36
+ * Reports whether a resource is supported at pod level: k8s.io/component-helpers v0.36
  * resource/helpers.go, IsSupportedPodLevelResource.
  */
 export function isPodResource(name: string): boolean {
@@ -71,9 +75,10 @@ export function isPodResource(name: string): boolean {
 }
 
 /**
- * Requests that are absent are as the limits (kubernetes v1.36 pkg/apis/core/v1/defaults.go,
- * SetDefaults_Pod); then LimitRanger fills in what is absent still, before the webhooks and again
- * after them (plugin/pkg/admission/limitranger/admission.go, mergeContainerResources).
+ * Applies the defaults of Kubernetes to the resources of a container. A missing request is set to
+ * the limit (kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod). LimitRanger then sets
+ * the remaining values, before the webhooks run and again afterwards
+ * (plugin/pkg/admission/limitranger/admission.go, mergeContainerResources).
  */
 export function readContainerResources(
   { name, restartsAlways }: Pick<Container, 'name' | 'restartsAlways'>,
@@ -92,8 +97,9 @@ export function readContainerResources(
 }
 
 /**
- * The sum over a pod's containers: those that run together, or more where an init container asks
- * for more beside the sidecars before it.
+ * Returns the sum over the containers that run at the same time: either the ordinary containers
+ * with all sidecars, or, for a resource of which an init container needs more, that init container
+ * with the sidecars before it.
  *
  * The rule is k8s.io/component-helpers v0.36 resource/helpers.go, AggregateContainerRequests and
  * AggregateContainerLimits (KEP-753).
@@ -105,8 +111,9 @@ export function sumContainers({ containers }: PodResources, kind: keyof Resource
 }
 
 /**
- * The most that an init container asks for with the sidecars that have started before it. Of the
- * resources that a container does not ask for, the sidecars' sum was compared when it last grew.
+ * Returns the greatest sum of an init container and the sidecars that started before it. If an init
+ * container does not use a resource, no comparison is needed: the sum over the sidecars was
+ * compared when it last increased.
  */
 function mostAtStart(
   containers: readonly ContainerResources[],
@@ -124,7 +131,10 @@ function mostAtStart(
   return greatest(starts)
 }
 
-/** A pod's sum with what its `spec.resources` says instead, of the resources that may be in there. */
+/**
+ * Replaces the amounts in a pod's sum by those in its `spec.resources`, for supported resources
+ * only.
+ */
 export function withPodLevel(
   sum: ResourceList,
   podLevel: ResourceList | undefined,

@@ -6,8 +6,8 @@ export const POD_SECURITY_LEVELS = ['restricted', 'baseline', 'privileged'] as c
 export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number]
 
 /**
- * Capabilities that Pod Security `baseline` lets a container add: those that a runtime grants anyway.
- * (pod-security-admission v0.36 policy/check_capabilities_baseline.go)
+ * The capabilities that Pod Security `baseline` allows a container to add. Container runtimes grant
+ * them by default (pod-security-admission v0.36 policy/check_capabilities_baseline.go).
  */
 export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
   'AUDIT_WRITE',
@@ -26,8 +26,9 @@ export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What of an observer a Pod Security level refuses, as a phrase; or nothing. An observer has no
- * ports, probes or host paths, so the checks on its securityContext are all that concern it.
+ * Returns the property of an observer that a Pod Security level refuses, as a phrase, or undefined
+ * if the level accepts the observer. An observer has no ports, probes or host paths, so only the
+ * checks of its securityContext apply.
  *
  * The rules are pod-security-admission v0.36, package policy.
  *
@@ -56,7 +57,7 @@ function restrictedProblem(context: Fields, pod: Pick<Pod, 'hostUsers'>): string
   const { runAsUser, runAsNonRoot, addedCapabilities, droppedCapabilities } =
     readSecurityContext(context)
   const forbidden = addedCapabilities.find((name) => name !== 'NET_BIND_SERVICE')
-  // A pod in a user namespace of its own may run as root (check_runAsNonRoot.go, 1.35).
+  // A pod in its own user namespace may run as root (check_runAsNonRoot.go, 1.35).
   if (pod.hostUsers && (runAsNonRoot !== true || runAsUser === 0)) return 'running as root'
   if (context.allowPrivilegeEscalation !== false) return 'allowPrivilegeEscalation'
   if (!droppedCapabilities.includes('ALL')) return 'capabilities that are not dropped'

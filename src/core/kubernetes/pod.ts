@@ -1,13 +1,13 @@
 import { asFields, asFlag, asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
 /**
- * What Ridealong looks at in a pod, typed. The pod itself stays as it came: it is never edited,
- * cloned or sent back through typed classes, which would drop the fields that they do not know.
+ * The fields of a pod that Ridealong uses, with their types. The original pod is never edited,
+ * cloned or converted to typed classes, which would drop fields that the classes do not know.
  */
 export interface Pod {
-  /** The characters of JSON that it came as: no part of it takes more. */
+  /** The number of characters in the JSON that contained the pod. No part of the pod is longer. */
   readonly size: number
-  /** The name, or the prefix that the apiserver will complete: for people to read, never a key. */
+  /** The name, or the prefix that the apiserver will complete. For messages only, not as a key. */
   readonly name: string
   readonly annotations: Fields | undefined
   readonly labels: Fields
@@ -15,38 +15,46 @@ export interface Pod {
   readonly hostPID: boolean
   readonly hostUsers: boolean
   readonly os: string | undefined
-  /** What the pod says of itself; an operator's explicit `false` is not a person's wish. */
+  /**
+   * The value of `spec.shareProcessNamespace`. An explicit `false` is not treated as a user's
+   * choice, because operators write it too.
+   */
   readonly shareProcessNamespace: 'absent' | 'false' | 'true'
   readonly automountServiceAccountToken: boolean
   readonly restartPolicy: string
   readonly hasVolumes: boolean
   readonly hasInitContainers: boolean
-  /** The pod-level `spec.resources`, where it says anything. */
+  /** Whether the pod-level `spec.resources` has requests or limits. */
   readonly hasResources: boolean
   readonly securityContext: SecurityContext
   readonly initContainers: readonly Container[]
   readonly containers: readonly [Container, ...Container[]]
-  /** As it came, for what only a namespace with a LimitRange or a ResourceQuota makes us look at. */
+  /** The spec as received, for rules that need fields which are not listed here. */
   readonly spec: Fields
 }
 
-/** The controller that made the pod. */
+/** The controller that created the pod. */
 export interface Owner {
   readonly kind: string
   readonly name: string
 }
 
-/** What Ridealong looks at in a container. */
+/** The fields of a container that Ridealong uses. */
 export interface Container {
   readonly name: string
-  /** An init container that does this is a native sidecar (KEP-753). */
+  /**
+   * Whether `restartPolicy` is `Always`. An init container with this value is a native sidecar
+   * (KEP-753).
+   */
   readonly restartsAlways: boolean
   readonly requests: Fields
   readonly limits: Fields
   readonly securityContext: SecurityContext
 }
 
-/** The part of a core/v1 SecurityContext or PodSecurityContext that decides what /proc shows. */
+/**
+ * The fields of a core/v1 SecurityContext or PodSecurityContext that determine what /proc shows.
+ */
 export interface SecurityContext {
   readonly runAsUser: number | undefined
   readonly runAsGroup: number | undefined
@@ -57,11 +65,11 @@ export interface SecurityContext {
 }
 
 /**
- * Reads a pod that may be nonsense.
+ * Reads a pod that has not been validated.
  *
  * @param object the `request.object` of an AdmissionReview, or any JSON
- * @param size the characters of JSON that it came as; Infinity where nobody knows
- * @returns the pod, or a sentence that names the field which no pod can have
+ * @param size the number of characters in the JSON that contained the pod; Infinity if unknown
+ * @returns the pod, or a sentence that names the invalid field
  */
 export function readPod(
   object: unknown,
@@ -94,7 +102,10 @@ export function readPod(
   }
 }
 
-/** The parts of a pod that a patch adds to: each must be what it is, or not be there. */
+/**
+ * Reads the parts of a pod that a patch adds to. The metadata, the spec and the containers are
+ * required; every other part must be absent or have the right type.
+ */
 function readParts(object: unknown): Parts | { readonly problem: string } {
   const metadata = asFields(asFields(object)?.metadata)
   const spec = asFields(asFields(object)?.spec)
@@ -119,14 +130,17 @@ interface Parts extends Pick<Pod, 'initContainers' | 'containers'> {
 }
 
 /**
- * Kubernetes can store no pod with more containers. Its client of etcd sends at most 2 MiB
- * (go.etcd.io/etcd/client/v3 options.go, defaultMaxCallSendMsgSize), and a container with the fields
- * that are required or defaulted takes at least 38 bytes of that (kubernetes v1.36
+ * The maximum number of containers in a list. Kubernetes cannot store a pod with more: its etcd
+ * client sends at most 2 MiB (go.etcd.io/etcd/client/v3 options.go, defaultMaxCallSendMsgSize), and
+ * a container with all required and defaulted fields takes at least 38 bytes (kubernetes v1.36
  * staging/src/k8s.io/api/core/v1/generated.proto, Container).
  */
 const MOST_CONTAINERS = 2 ** 16
 
-/** A name is a DNS label (validation.go, validateContainerCommon, ValidateDNS1123Label). */
+/**
+ * The maximum length of a container name, which is a DNS label (validation.go,
+ * validateContainerCommon, ValidateDNS1123Label).
+ */
 const LONGEST_NAME = 63
 
 function readContainers(value: unknown): Container[] | undefined {
@@ -149,7 +163,7 @@ function readContainer(value: unknown): Container | undefined {
   }
 }
 
-/** Reads a SecurityContext or PodSecurityContext; what it does not say is undefined or empty. */
+/** Reads a SecurityContext or PodSecurityContext. Missing fields are undefined, false or empty. */
 export function readSecurityContext(value: unknown): SecurityContext {
   const context = asFields(value)
   return context === undefined ? NO_CONTEXT : readContext(context)
@@ -167,13 +181,16 @@ function readContext(context: Fields): SecurityContext {
   }
 }
 
-/** Shared by all containers without one. */
+/** Shared by all containers that have no security context. */
 const NO_CONTEXT = readContext({})
 
-/** Container runtimes compare names of capabilities with those of linux/capability.h. */
+/** Matches a capability name. Container runtimes compare these names with linux/capability.h. */
 const CAPABILITY = /^[A-Z_]{1,32}$/i
 
-/** The capabilities of a list, each once. What cannot be the name of one has no effect anywhere. */
+/**
+ * Reads a list of capabilities without duplicates. Names that cannot be a capability are skipped,
+ * because they have no effect.
+ */
 function readCapabilities(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return []
   const names = new Set<string>()

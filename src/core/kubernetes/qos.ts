@@ -5,8 +5,9 @@ import { readQuantity } from './quantity.ts'
 const RESOURCES = ['cpu', 'memory'] as const
 
 /**
- * Whether a pod without pod-level resources is of the class Guaranteed: every container, init
- * containers too, limits processor and memory, and over the pod requests and limits are the same.
+ * Reports whether a pod without pod-level resources has the QoS class Guaranteed: every container,
+ * including init containers, has cpu and memory limits, and the sum of the requests equals the sum
+ * of the limits.
  *
  * The rule is kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS.
  */
@@ -26,7 +27,7 @@ function isSame(containers: readonly Container[], name: string): boolean {
   return sum(limits) === sum(requests)
 }
 
-/** What is no quantity, or none above zero, does not count. */
+/** Returns an amount in 10^-12 units. Invalid and negative quantities count as 0. */
 function amount(list: Fields, resource: string): bigint {
   const quantity = readQuantity(list[resource]) ?? 0n
   return quantity > 0n ? quantity : 0n

@@ -1,10 +1,10 @@
-/** A quantity is text; more than this many characters is no quantity anybody wrote. */
+/** The maximum length of a quantity, in characters. Longer text is invalid. */
 const LONGEST = 40
 
 const QUANTITY =
   /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2})|([numkMGTPE]|[KMGTPE]i)?)$/
 
-/** What a suffix multiplies by, in units of 10^-12: sums and comparisons are exact. */
+/** The factor of each suffix, in units of 10^-12, so that sums and comparisons are exact. */
 const SCALE: Readonly<Record<string, bigint>> = {
   n: 10n ** 3n,
   u: 10n ** 6n,
@@ -25,10 +25,10 @@ const SCALE: Readonly<Record<string, bigint>> = {
 }
 
 /**
- * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) exactly.
+ * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) exactly. The grammar is k8s.io/apimachinery
+ * pkg/api/resource/quantity.go.
  *
- * @returns the value in 10^-12 units, rounded towards zero; undefined for what is no quantity.
- * The grammar is k8s.io/apimachinery pkg/api/resource/quantity.go.
+ * @returns the value in 10^-12 units, rounded towards zero, or undefined if it is not a quantity
  */
 export function readQuantity(value: unknown): bigint | undefined {
   const written = typeof value === 'number' ? String(value) : value
@@ -40,7 +40,7 @@ export function readQuantity(value: unknown): bigint | undefined {
   return shift(digits * (SCALE[suffix] ?? 0n), Number(exponent) - fraction.length)
 }
 
-/** Multiplies by a power of ten. */
+/** Multiplies a value by a power of ten. */
 function shift(value: bigint, power: number): bigint {
   if (power === 0) return value
   return power < 0 ? value / 10n ** BigInt(-power) : value * 10n ** BigInt(power)
@@ -50,9 +50,10 @@ const BINARY = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi'] as const
 const DECIMAL = ['', 'm', 'u', 'n'] as const
 
 /**
- * Writes a quantity for people, with the first suffix that leaves a whole number: "100m", "32Mi".
+ * Formats a quantity for a message, with the first suffix that gives a whole number: "100m",
+ * "32Mi".
  *
- * @param value in 10^-12 units; below 10^-9 it is rounded towards zero
+ * @param value the quantity in 10^-12 units; anything below 10^-9 is rounded towards zero
  */
 export function writeQuantity(value: bigint): string {
   const suffix = [...BINARY, ...DECIMAL].find((name) => isWhole(value, SCALE[name] ?? 1n)) ?? 'n'

@@ -7,23 +7,27 @@ import { isInScope } from './quota-scope.ts'
 import { computeUsage, isBestEffort } from './quota-usage.ts'
 import type { ResourceList } from './resource-list.ts'
 
-/** A pod as it came and as it would be with its observers. */
+/** A pod before and after its observers are added. */
 export interface Change {
-  /** The pod's. */
+  /** The spec of the pod. */
   readonly spec: Fields
   readonly before: PodResources
   readonly after: PodResources
-  /** The part of it that is ours. */
+  /** The resources of the observers only. */
   readonly observers: readonly ContainerResources[]
 }
 
 /**
- * Why a namespace's ResourceQuotas would refuse a pod with its observers, as a sentence; or nothing.
+ * Returns the reason why the ResourceQuotas of a namespace would refuse a pod with its observers,
+ * as a sentence, or undefined if the quotas would accept the pod.
  *
- * Only what observers add is looked at, and all of a quota that counts a pod on their account:
- * limits make a BestEffort pod a Burstable one. What is used changes between a review and
- * admission, so this is the best knowledge and no promise: an exhausted quota is not taken for a pod
- * that is refused anyway, since it may have room by then for the pod alone.
+ * Only the resources whose usage the observers increase are checked. If a quota counts the pod only
+ * because of the observers, all its resources are checked: for example, the limits of an observer
+ * turn a BestEffort pod into a Burstable pod.
+ *
+ * The result is an estimate, because usage changes between the review and admission. For the same
+ * reason, a quota that has no room even for the pod without observers is reported: by the time of
+ * admission, the quota may have room for that pod but not for the observers.
  *
  * The rules are k8s.io/apiserver v0.36 pkg/admission/plugin/resourcequota/controller.go,
  * CheckRequest, and kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go.
@@ -47,7 +51,7 @@ function counts({ scopes }: Quota, spec: Fields, isBestEffort: boolean): boolean
   return scopes.every((scope) => isInScope(scope, spec, isBestEffort))
 }
 
-/** What a pod uses more of than it did. */
+/** Returns the usage after the change, for the resources whose usage increases. */
 function grown({
   before,
   after,
@@ -58,7 +62,10 @@ function grown({
   return new Map([...after].filter(([name, amount]) => amount > (before.get(name) ?? 0n)))
 }
 
-/** What a quota that bounds it demands of every container (pods.go, validationSet). */
+/**
+ * The quota keys that require every container to specify a resource: the key, the list and the
+ * resource (pods.go, validationSet).
+ */
 const DEMANDED = [
   ['cpu', 'requests', 'cpu'],
   ['memory', 'requests', 'memory'],

@@ -1,13 +1,16 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
-/** Which pods a quota counts: a core/v1 ScopedResourceSelectorRequirement. */
+/** A condition for the pods that a quota counts: a core/v1 ScopedResourceSelectorRequirement. */
 export interface Scope {
   readonly name: string
   readonly operator: string
   readonly values: readonly unknown[]
 }
 
-/** Reads `spec.scopes` and `spec.scopeSelector` of a ResourceQuota, all of which must hold. */
+/**
+ * Reads `spec.scopes` and `spec.scopeSelector` of a ResourceQuota. A quota counts the pods that
+ * match all of them.
+ */
 export function readScopes(spec: Fields): readonly Scope[] {
   const { scopes, scopeSelector } = spec
   const names = listOrNone(scopes).map((name) => ({ scopeName: name, operator: 'Exists' }))
@@ -20,10 +23,10 @@ export function readScopes(spec: Fields): readonly Scope[] {
 }
 
 /**
- * Whether a pod is in a scope: kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go,
- * podMatchesScopeFunc. A scope that is not of pods holds none.
+ * Reports whether a pod matches a scope: kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go,
+ * podMatchesScopeFunc. No pod matches a scope for other objects.
  *
- * @param spec the pod's
+ * @param spec the spec of the pod
  */
 export function isInScope(scope: Scope, spec: Fields, isBestEffort: boolean): boolean {
   const deadline = spec.activeDeadlineSeconds
@@ -46,7 +49,10 @@ export function isInScope(scope: Scope, spec: Fields, isBestEffort: boolean): bo
   }
 }
 
-/** As a label selector on a label that a pod without a class does not have. */
+/**
+ * Matches a priority class as a label selector matches a label. A pod without a priority class is
+ * treated as an object without the label.
+ */
 function isOfPriorityClass({ operator, values }: Scope, priorityClass: string): boolean {
   switch (operator) {
     case 'In':

@@ -7,14 +7,14 @@ import {
 } from './pod-resources.ts'
 import { type ResourceList, sum } from './resource-list.ts'
 
-/** A pod, and any object, in 10^-12 units. */
+/** One pod or one object, in 10^-12 units. */
 const ONE = 10n ** 12n
 
-/** What a quota has by the name of a resource alone, and of limits. */
+/** The resources whose limits count against a quota. */
 const OF_A_NODE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage']
 
 /**
- * What a pod uses of a quota, by the names that quotas have for it.
+ * Returns the usage of a pod, by the keys that quotas use.
  *
  * The rule is kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
  * k8s.io/component-helpers v0.36 resource/helpers.go, PodRequests and PodLimits.
@@ -41,7 +41,7 @@ function computeRequests(load: PodResources): ResourceList {
 
 function computeLimits(load: PodResources): ResourceList {
   const limits = withPodLevel(sumContainers(load, 'limits'), load.podLevel?.limits, isPodResource)
-  // Overhead comes to a limit that is there, and makes none.
+  // Overhead is added to a limit that is not zero. It does not create a limit.
   return new Map(
     [...limits].map(([name, limit]) => [name, limit && limit + readOverhead(load, name)]),
   )
@@ -52,7 +52,7 @@ function readOverhead({ overhead }: PodResources, name: string): bigint {
 }
 
 /**
- * Whether a pod is of the quality of service class BestEffort: nothing asks for processor or memory
+ * Reports whether a pod has the QoS class BestEffort: no requests or limits for cpu or memory
  * (kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS).
  */
 export function isBestEffort({ podLevel, containers }: PodResources): boolean {

@@ -2,18 +2,24 @@ import { asFields, asText, fieldsOrNone } from './json.ts'
 import { readScopes, type Scope } from './quota-scope.ts'
 import { type ResourceList, readResourceList } from './resource-list.ts'
 
-/** A core/v1 ResourceQuota: how much of each resource the pods of a namespace may have together. */
+/**
+ * A core/v1 ResourceQuota: the amount of each resource that the pods of a namespace may use
+ * together.
+ */
 export interface Quota {
   readonly name: string
   readonly hard: ResourceList
-  /** By the last word of the quota controller: pods come and go between a review and admission. */
+  /**
+   * The usage that the quota controller last reported. It changes between a review and admission as
+   * pods are created and deleted.
+   */
   readonly used: ResourceList
   readonly scopes: readonly Scope[]
 }
 
 /**
- * Reads a ResourceQuota. Kubernetes enforces what `status.hard` says; one without has just been
- * made, or was written by hand, and will in a moment enforce its `spec.hard`.
+ * Reads a ResourceQuota. Kubernetes enforces `status.hard`. A quota without this field is new or
+ * comes from a file; `spec.hard` is used instead, because Kubernetes will soon enforce it.
  */
 export function readQuota(object: unknown): Quota {
   const { metadata, spec, status } = fieldsOrNone(object)

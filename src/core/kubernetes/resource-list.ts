@@ -1,15 +1,16 @@
 import type { Fields } from './json.ts'
 import { readQuantity } from './quantity.ts'
 
-/** A core/v1 ResourceList as numbers in 10^-12 units, by the resource's name. */
+/** A core/v1 ResourceList: amounts in 10^-12 units by the name of the resource. */
 export type ResourceList = ReadonlyMap<string, bigint>
 
 export const EMPTY_RESOURCE_LIST: ResourceList = new Map()
 
 /**
- * Reads a ResourceList. What is no quantity is left out: the apiserver takes no such object.
+ * Reads a ResourceList. Values that are not quantities are skipped; the apiserver refuses such
+ * objects.
  *
- * @param names the resources to read; without it all are read
+ * @param names the resources to read; if omitted, all are read
  */
 export function readResourceList(list: Fields, names?: ReadonlySet<string>): ResourceList {
   const written = Object.keys(list)
@@ -23,7 +24,7 @@ export function readResourceList(list: Fields, names?: ReadonlySet<string>): Res
   return amounts
 }
 
-/** Both lists; where both have a resource, the first one's amount. */
+/** Merges two lists. If both have a resource, the amount in the first list is used. */
 export function filled(amounts: ResourceList, defaults: ResourceList): ResourceList {
   if (defaults.size === 0) return amounts
   if (amounts.size === 0) return defaults
@@ -32,17 +33,17 @@ export function filled(amounts: ResourceList, defaults: ResourceList): ResourceL
   return result
 }
 
-/** The sum of each resource over all lists. Each amount is looked at once. */
+/** Returns the sum of each resource over all lists, in linear time. */
 export function sum(lists: Iterable<ResourceList>): ResourceList {
   return merged(lists, (one, other) => one + other)
 }
 
-/** The greatest amount of each resource in any list. Each amount is looked at once. */
+/** Returns the greatest amount of each resource in any list, in linear time. */
 export function greatest(lists: Iterable<ResourceList>): ResourceList {
   return merged(lists, (one, other) => (one > other ? one : other))
 }
 
-/** Merges into one new map: a copy for each list would cost the square of their number. */
+/** Merges all lists into one new map. Copying the map for each list would take quadratic time. */
 function merged(
   lists: Iterable<ResourceList>,
   merge: (one: bigint, other: bigint) => bigint,
@@ -57,7 +58,7 @@ function merged(
   return result
 }
 
-/** The first resource of a ResourceList whose amount is no quantity, or nothing. */
+/** Returns the first resource of a ResourceList whose amount is not a quantity. */
 export function unreadableIn(list: Fields): string | undefined {
   return Object.keys(list).find((name) => readQuantity(list[name]) === undefined)
 }

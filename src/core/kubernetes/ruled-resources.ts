@@ -1,15 +1,19 @@
 import type { LimitRange } from './limit-range.ts'
 import type { Quota } from './quota.ts'
 
-/** The resources that decide whether a pod is BestEffort (qos.go, ComputePodQOS), in any namespace. */
+/**
+ * The resources that determine whether a pod is BestEffort (qos.go, ComputePodQOS). They are always
+ * included.
+ */
 const OF_ANY_QUOTA: readonly string[] = ['cpu', 'memory']
 
-/** How a quota names requests and limits of a resource (core/v1 ResourceName). */
+/** The prefix of a quota key for the requests or limits of a resource (core/v1 ResourceName). */
 const PREFIX = /^(?:requests|limits)\./
 
 /**
- * The names of the resources that any rule of a namespace mentions: the defaults and bounds of its
- * LimitRanges, and the keys of its quotas. No other resource of a pod can change what they decide.
+ * Returns the names of all resources that the rules of a namespace mention: the defaults and bounds
+ * of its LimitRanges, and the keys of its quotas. Other resources of a pod cannot change the result
+ * of these rules.
  */
 export function ruledResources(
   limitRanges: readonly LimitRange[],
