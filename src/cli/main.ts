@@ -2,31 +2,38 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { errorMessage } from '../lib/error-message.ts'
-import { addDisarm, addDoctor, addRecord } from './cluster-verbs.ts'
-import { addCollect, addReport } from './log-verbs.ts'
-import { addAnnotate, addInject } from './manifest-verbs.ts'
-import { addAttach, addExplain } from './pod-verbs.ts'
-import { addMetrics, addReview, addTest } from './review-verbs.ts'
-import { addServe } from './serve-verb.ts'
+import { declareAnnotate } from './annotate/declaration.ts'
+import { declareAttach } from './attach/declaration.ts'
+import { declareCollect } from './collect/declaration.ts'
+import { declareDisarm } from './disarm/declaration.ts'
+import { declareDoctor } from './doctor/declaration.ts'
+import { declareExplain } from './explain/declaration.ts'
+import { declareInject } from './inject/declaration.ts'
+import { declareMetrics } from './metrics/declaration.ts'
+import { declareRecord } from './record/declaration.ts'
+import { declareReport } from './report/declaration.ts'
+import { declareReview } from './review/declaration.ts'
+import { declareServe } from './serve/declaration.ts'
 import { EXIT, UsageError } from './shared/errors.ts'
 import { outputOfCommander, say } from './shared/output.ts'
 import { programName } from './shared/program-name.ts'
+import { declareTest } from './test/declaration.ts'
 
 /** In the order of the help. */
 const VERBS = [
-  addServe,
-  addReview,
-  addTest,
-  addRecord,
-  addMetrics,
-  addInject,
-  addAnnotate,
-  addExplain,
-  addAttach,
-  addCollect,
-  addReport,
-  addDoctor,
-  addDisarm,
+  declareServe,
+  declareReview,
+  declareTest,
+  declareRecord,
+  declareMetrics,
+  declareInject,
+  declareAnnotate,
+  declareExplain,
+  declareAttach,
+  declareCollect,
+  declareReport,
+  declareDoctor,
+  declareDisarm,
 ] as const
 
 // Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
@@ -44,7 +51,7 @@ function buildProgram(): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput(outputOfCommander)
     .exitOverride()
-  for (const add of VERBS) add(program)
+  for (const declare of VERBS) declare(program)
   return program
 }
 

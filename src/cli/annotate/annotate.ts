@@ -1,10 +1,11 @@
 import { loadCatalog } from '../../catalog/load.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
 import { describe } from '../../manifest/report.ts'
-import { type InjectOptions, resolveMetrics, show, type VerbOutput } from '../inject/inject.ts'
+import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
 import { asked } from '../shared/asking.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import type { ManifestOutput } from '../shared/manifest-output.ts'
 
 export type AnnotateOptions = Pick<
   InjectOptions,
@@ -17,7 +18,7 @@ export type AnnotateOptions = Pick<
  * @throws UsageError when a file or a document does not hold, the request is wrong, or nothing could be
  * annotated; then nothing is to be printed
  */
-export async function annotate(options: AnnotateOptions): Promise<VerbOutput> {
+export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
   const { catalog: folder, observerImage, include } = options
   const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
   const annotations = Object.fromEntries(asked(options.metric, options.annotation, catalog))

@@ -11,6 +11,7 @@ import { undo as undoOne } from '../../manifest/undo.ts'
 import { asked } from '../shared/asking.ts'
 import { UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import type { ManifestOutput } from '../shared/manifest-output.ts'
 import { readSettings, type SettingOptions } from '../shared/settings.ts'
 
 export interface InjectOptions extends SettingOptions {
@@ -23,18 +24,12 @@ export interface InjectOptions extends SettingOptions {
   readonly output?: ManifestFormat
 }
 
-/** What a verb says: on standard output the result, on standard error what was left alone. */
-export interface VerbOutput {
-  readonly output: string
-  readonly notes: readonly string[]
-}
-
 /**
  * `ridealong inject -f FILE`: observers in the pod templates of static manifests.
  *
  * @throws UsageError when a file, a document or a request in it does not hold; then nothing is to be printed
  */
-export async function inject(options: InjectOptions): Promise<VerbOutput> {
+export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   try {
     const manifests = await readInput(options.filename)
     const wanted = resolveMetrics(manifests, options.include)

@@ -11,6 +11,11 @@ export function print(output: Output): void {
   process.stdout.write(textOf(output))
 }
 
+/** Prints one line of a result that a verb prints line by line, on standard output. */
+export function printLine(line: string): void {
+  print({ lines: [line] })
+}
+
 /** Says on standard error, in one line, what is not the result: progress, and what is wrong. */
 export function say(sentence: string): void {
   process.stderr.write(`ridealong: ${printable(sentence)}\n`)

@@ -1,14 +1,12 @@
 import { type Command, Option } from 'commander'
-import type { LogFormat } from '../log/transcribe.ts'
-import type { Unit } from '../report/data.ts'
-import { examples, wholeNumber } from './shared/options.ts'
-import { print, say } from './shared/output.ts'
+import type { LogFormat } from '../../log/transcribe.ts'
+import { examples, wholeNumber } from '../shared/options.ts'
+import { say } from '../shared/output.ts'
 
 const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly LogFormat[]
-const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
 
 /** Declares the verb `collect`. */
-export function addCollect(program: Command): void {
+export function declareCollect(program: Command): void {
   program
     .command('collect')
     .description("bring together the observers' logs of a workload")
@@ -37,29 +35,7 @@ export function addCollect(program: Command): void {
       ),
     )
     .action(async (workload, options) => {
-      const { collect } = await import('./collect/collect.ts')
+      const { collect } = await import('./collect.ts')
       process.exitCode = await collect(workload, options, say)
     })
-}
-
-/** Declares the verb `report`. */
-export function addReport(program: Command): void {
-  program
-    .command('report')
-    .description('make one HTML page of collected logs, which works offline and prints')
-    .argument('<file...>', 'what collect wrote (jsonl), or logs of observers; - is standard input')
-    .option('--to <file>', 'the page (default: standard output)')
-    .option('--title <text>', 'the title of the page')
-    .addOption(new Option('--by <unit>', 'a line of the plots').choices(UNITS).default('auto'))
-    .addHelpText(
-      'after',
-      examples(
-        'report lammps.jsonl --to lammps.html',
-        'report logs/*.log --title "LAMMPS on 64 nodes" --to lammps.html',
-        'report - < perf-sysstat.log > page.html',
-      ),
-    )
-    .action(async (files, options) =>
-      (await import('./report/report.ts')).report(files, options, print),
-    )
 }

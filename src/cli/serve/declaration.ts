@@ -5,10 +5,10 @@ import {
   namespaceName,
   wholeNumber,
   withNamespaces,
-} from './shared/options.ts'
+} from '../shared/options.ts'
 
 /** Declares the verb `serve`. */
-export function addServe(program: Command): void {
+export function declareServe(program: Command): void {
   withSources(withNamespaces(program.command('serve').description('answer the apiserver')))
     .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
     .requiredOption('--key <file>', "the certificate's private key, PEM")
@@ -47,7 +47,7 @@ export function addServe(program: Command): void {
         'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
       ),
     )
-    .action(async (options) => (await import('./serve/serve.ts')).serve(options))
+    .action(async (options) => (await import('./serve.ts')).serve(options))
 }
 
 /** The options that say where the server learns about namespaces and nodes. */

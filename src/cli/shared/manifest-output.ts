@@ -1,0 +1,16 @@
+import { print, say } from './output.ts'
+
+/** The result of a verb that edits manifests, and a note for each object that it did not change. */
+export interface ManifestOutput {
+  readonly output: string
+  readonly notes: readonly string[]
+}
+
+/**
+ * Prints the documents as the result of the verb and says the notes apart from it, since the result
+ * may be sent to kubectl.
+ */
+export function printManifests({ output, notes }: ManifestOutput): void {
+  for (const note of notes) say(note)
+  print({ document: output })
+}
