@@ -46,7 +46,10 @@ export function conclude(known: ConclusionFacts): Conclusion {
   }
   if (out?.outcome === 'unverified') return unverified(out)
   if (out?.outcome === 'altered') {
-    return left('altered', `The pod was injected, and altered since: ${out.problems.join('; ')}.`)
+    return left(
+      'altered',
+      `The pod's status says injected, but its observers are not as they were added: ${out.problems.join('; ')}.`,
+    )
   }
   if (out?.outcome === 'left') return left(out.reason, `The pod was left: ${out.message}.`)
   return out === undefined ? foretold(known) : silent(known)

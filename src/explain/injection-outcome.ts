@@ -94,7 +94,9 @@ function statusFindings(out: InjectionOutcome): readonly Finding[] {
         ...out.differences.map((sentence) => stop('observers', 'observer-differs', sentence)),
       ]
     case 'altered':
-      return [stop('status', 'altered', `injected, and altered since: ${out.problems.join('; ')}`)]
+      return [
+        stop('status', 'altered', `says injected, and is altered: ${out.problems.join('; ')}`),
+      ]
     case 'left':
       return [stop('status', out.reason, `left: ${out.message}`)]
     case 'silent':

@@ -103,7 +103,8 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
     status: (catalog) => injected(['perf-sysstat', 'io-sysstat', HOSTILE], { catalog }),
     spec: { shareProcessNamespace: true },
     guarded: /altered after it was added: perf-sysstat, io-sysstat, an invalid name$/,
-    explained: /perf-sysstat is not there any more; io-sysstat is not there any more; "\?\]0;PWNED/,
+    explained:
+      /^The pod's status says injected, but .*: perf-sysstat is not there any more; io-sysstat is not there any more; "\?\]0;PWNED/m,
     wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
   },
   unavailable: {
