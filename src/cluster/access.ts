@@ -9,21 +9,28 @@ import { readKubeconfig } from './kubeconfig.ts'
 
 export interface ClusterOptions {
   readonly kubeconfig?: string | undefined
-  /** Of the kubeconfig, in place of its current one. */
+  /** The context of the kubeconfig to use, instead of its current context. */
   readonly context?: string | undefined
-  /** Whether ~/.kube/config counts, as for kubectl. A server takes no cluster that nobody gave it. */
+  /**
+   * Whether ~/.kube/config is read, as kubectl does. A server only uses a cluster that was
+   * configured explicitly.
+   */
   readonly mayReadHome?: boolean
 }
 
-/** Where the kubelet mounts the token of a pod's service account, and the authority. */
+/**
+ * The folder in which the kubelet mounts the token of a pod's service account and the CA
+ * certificate.
+ */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Finds the cluster as kubectl does (client-go tools/clientcmd/loader.go): that of `--kubeconfig`, else of
- * KUBECONFIG, which may name several files, else of ~/.kube/config, else the one around this pod.
+ * Finds the cluster as kubectl does (client-go tools/clientcmd/loader.go): from `--kubeconfig`,
+ * else from KUBECONFIG, which may name several files, else from ~/.kube/config, else the cluster in
+ * which this pod runs.
  *
- * @returns undefined where none of these is there
- * @throws an error that names the file which does not hold
+ * @returns undefined if none of these exists
+ * @throws an error that names the invalid file
  */
 export async function findCluster(
   options: ClusterOptions,
@@ -38,7 +45,7 @@ export async function findCluster(
   return { server, source: serviceAccount, namespace, credentials }
 }
 
-/** Whether anything names a cluster, which may then still not hold. */
+/** Reports whether a cluster is configured. The configuration may still be invalid. */
 export function hasCluster(options: ClusterOptions): boolean {
   const isNamed = listKubeconfigs(options).length > 0
   return isNamed || serverAround(options, SERVICE_ACCOUNT) !== undefined
@@ -53,7 +60,10 @@ function listKubeconfigs({ kubeconfig, mayReadHome }: ClusterOptions): readonly 
   return existsSync(own) ? [own] : []
 }
 
-/** The apiserver of the pod that this runs in. A pod has no contexts to choose from. */
+/**
+ * Returns the URL of the apiserver of the pod in which this process runs. A pod has no contexts, so
+ * there is no such URL if a context is requested.
+ */
 function serverAround({ context }: ClusterOptions, serviceAccount: string): string | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
   if (context !== undefined || !host || !port) return undefined
@@ -62,9 +72,9 @@ function serverAround({ context }: ClusterOptions, serviceAccount: string): stri
 }
 
 /**
- * The token and the authority as they are now: the kubelet replaces a token within its hour
- * (kubernetes.io/docs/tasks/run-application/access-api-from-pod). Reading them takes no library;
- * importing @kubernetes/client-node would cost every replica about 90 MB and 0.8 s.
+ * Reads the current token and CA certificate. The kubelet replaces a token within an hour
+ * (kubernetes.io/docs/tasks/run-application/access-api-from-pod). Reading the files needs no
+ * library; importing @kubernetes/client-node would cost every replica about 90 MB and 0.8 s.
  */
 async function readServiceAccount(folder: string): Promise<RequestOptions> {
   const read = (name: string) => readFile(join(folder, name), 'utf8')

@@ -1,16 +1,25 @@
 import type { RequestOptions } from 'node:https'
 
-/** Where an apiserver is, and what opens it. */
+/** The address of an apiserver, and the credentials for it. */
 export interface Access {
   readonly server: string
-  /** What the next call carries: the authority, and a token or a certificate. They are renewed. */
+  /**
+   * Returns the options of the next request: the CA certificate, and a token or a client
+   * certificate. Call it for each request, because credentials are renewed.
+   */
   credentials(): Promise<RequestOptions>
 }
 
-/** A cluster that was found. */
+/** A cluster that was found in the configuration. */
 export interface Cluster extends Access {
-  /** What names it: a kubeconfig, several with the delimiter of KUBECONFIG, or a service account's folder. */
+  /**
+   * The source of the configuration: a kubeconfig, several kubeconfigs joined by the delimiter of
+   * KUBECONFIG, or the folder of a service account.
+   */
   readonly source: string
-  /** The namespace of the context, or that of the pod around this process, where there is one. */
+  /**
+   * The namespace of the context, or of the pod in which this process runs; undefined if neither
+   * names one.
+   */
   readonly namespace: string | undefined
 }

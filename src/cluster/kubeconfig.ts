@@ -5,12 +5,12 @@ import { firstErrorLine } from '../lib/error-message.ts'
 import type { Cluster } from './cluster.ts'
 
 /**
- * Reads a kubeconfig, or the several that KUBECONFIG can name, as kubectl does: with client
- * certificates, tokens, plugins that bring them, and proxies. client-node takes half a second to load,
+ * Reads one kubeconfig, or the several files that KUBECONFIG can name, as kubectl does: with client
+ * certificates, tokens, credential plugins and proxies. client-node takes half a second to load,
  * and is loaded only here.
  *
- * @param context the context to take in place of the current one
- * @throws an error that names the file which does not hold
+ * @param context the context to use instead of the current one
+ * @throws an error that names the invalid file
  */
 export async function readKubeconfig(
   files: readonly string[],
@@ -38,8 +38,9 @@ function load(config: KubeConfig, path: string): KubeConfig {
 }
 
 /**
- * What was said first is right (client-go tools/clientcmd/loader.go). The library itself lets the last
- * current-context win, and throws where two files have the same name.
+ * Merges two kubeconfigs; the first definition of a name is used (client-go
+ * tools/clientcmd/loader.go). By default the library uses the last current-context, and throws if
+ * two files define the same name.
  */
 function merge(found: KubeConfig, other: KubeConfig): void {
   const isNew = (
@@ -59,7 +60,10 @@ function choose(config: KubeConfig, context: string, source: string): void {
   config.setCurrentContext(context)
 }
 
-/** The library's own agent keeps the authority and the certificate of the first call. */
+/**
+ * Reads the current credentials. The library's own agent is only used with a proxy, because it
+ * keeps the CA and the client certificate of the first request.
+ */
 async function readCredentials(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
   const options: RequestOptions = {}
   await config.applyToHTTPSOptions(options)

@@ -14,13 +14,13 @@ export interface LogAsking {
   readonly signal: AbortSignal
 }
 
-/** Silence that a log which is not followed may have within it. */
+/** The longest time without data in a log that is not followed, in milliseconds. */
 const SILENCE_MS = 60_000
 
 /**
- * The lines of an observer's log, as the kubelet serves them.
+ * Reads the lines of a container's log from the kubelet, through the apiserver.
  *
- * @throws Refusal where there is no log, or an error where the connection is not made or broke off
+ * @throws Refusal if there is no log, or an error if the connection cannot be made or breaks
  */
 export async function* readLogLines(
   { open }: Apiserver,

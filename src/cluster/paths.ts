@@ -1,7 +1,7 @@
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 
-/** Where the apiserver keeps the configurations of mutating webhooks. */
+/** The path of the MutatingWebhookConfigurations. */
 export const WEBHOOK_CONFIGURATIONS = `${ADMISSION}/mutatingwebhookconfigurations`
 
-/** And what puts validating admission policies into force. */
+/** The path of the ValidatingAdmissionPolicyBindings, which put validating policies into force. */
 export const POLICY_BINDINGS = `${ADMISSION}/validatingadmissionpolicybindings`

@@ -1,21 +1,24 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from './apiserver.ts'
 
-/** Which pods of a namespace: one by its name, or all with the labels. */
+/** The pods to select from a namespace: one by its name, or all that match a label selector. */
 export type PodSelection =
   | { readonly by: 'name'; readonly name: string }
   | { readonly by: 'labels'; readonly selector: string }
 
-/** As many pods as kubectl asks for at once. */
+/** The number of pods per page, the same as in kubectl. */
 const PAGE = '500'
 
-/** No page takes an apiserver so long, unless it has gone. */
+/**
+ * The longest time without data, in milliseconds. Only an unreachable apiserver takes longer for a
+ * page.
+ */
 const SILENCE_MS = 20_000
 
 /**
- * The pods of a namespace that were chosen, as the apiserver answers.
+ * Lists the selected pods of a namespace.
  *
- * @throws Refusal, also where there is no pod of that name, or an error of the network
+ * @throws Refusal, also if no pod has that name, or a network error
  */
 export async function listPods(
   { ask }: Apiserver,

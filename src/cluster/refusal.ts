@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers'
 import { asText, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { printable } from '../core/text/printable.ts'
 
-/** The apiserver's own no, or the ERROR event of a watch (meta/v1 Status). */
+/** An error response of the apiserver, or the ERROR event of a watch (meta/v1 Status). */
 export class Refusal extends Error {
   readonly status: number
-  /** In the apiserver's own words, or a proxy's, in one line. */
+  /** The message of the apiserver, or of a proxy, in one line. */
   readonly said: string
 
   constructor(status: number, said: string) {
@@ -17,19 +17,22 @@ export class Refusal extends Error {
   }
 }
 
-/** Whether the apiserver knows no such object, or no such kind. */
+/** Reports whether the object, or its kind, does not exist (404). */
 export function isMissing(error: unknown): boolean {
   return error instanceof Refusal && error.status === 404
 }
 
-/** Whether there is such an object already, or another version of it than the one that was read. */
+/** Reports whether the object already exists, or has changed since it was read (409). */
 export function isConflict(error: unknown): boolean {
   return error instanceof Refusal && error.status === 409
 }
 
 const NO_REASON = 'no reason'
 
-/** The refusal that an answer is. The apiserver's has a Status that says why, a proxy's before it anything. */
+/**
+ * Reads the refusal in a response. The body of the apiserver is a Status with a message; the body
+ * of a proxy in front of it can be anything.
+ */
 export async function readRefusal(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response).catch(() => '')
   const { statusCode = 0, statusMessage = '' } = response
@@ -44,7 +47,7 @@ function readMessage(body: string): string | undefined {
   }
 }
 
-/** The refusal that a Status object stands for. */
+/** Converts a Status object to a refusal. */
 export function refusalIn(status: unknown): Refusal {
   const { code, message } = fieldsOrNone(status)
   return new Refusal(typeof code === 'number' ? code : 0, asText(message) ?? NO_REASON)
