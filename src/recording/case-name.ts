@@ -1,13 +1,17 @@
 import { readPod } from '../core/kubernetes/pod.ts'
 import type { Review } from '../core/review.ts'
 
-/** Room for what makes it unique, in a file system that allows 255 bytes. */
+/**
+ * The maximum length of a name in bytes. File systems allow 255; the rest is left for a suffix that
+ * makes the name unique.
+ */
 const LONGEST = 100
 
 /**
- * Names the case of a review after who makes the pod, and the pod: `job-indexed-0`, `pod-bare`. A name is
- * lower-case ASCII that no shell and no file system takes for something else, since the apiserver has not
- * looked at a pod's own yet.
+ * Returns the name of the test case of a review, made from the kind of the pod's owner and the name
+ * of the pod: `job-indexed-0`, `pod-bare`. The name consists of lower-case letters, digits and
+ * hyphens, which are safe in shells and file systems: at this stage the apiserver has not validated
+ * the name of the pod yet.
  */
 export function caseName(review: Review): string {
   const pod = readPod(review.object)

@@ -1,31 +1,38 @@
 import type { Requirement } from './label-selector.ts'
 
-/** What the apiserver is to send, and where to. */
+/** The webhook endpoint of a recorder, and the pods that the apiserver sends to it. */
 export interface Recorder {
-  /** The name of the MutatingWebhookConfiguration: the apiserver calls them in the order of names. */
+  /**
+   * The name of the MutatingWebhookConfiguration; the apiserver calls configurations in the order
+   * of their names.
+   */
   readonly name: string
-  /** Where the apiserver reaches it, without a slash at the end. */
+  /** The URL at which the apiserver reaches the recorder, without a trailing slash. */
   readonly url: string
-  /** The authority that its certificate verifies under, PEM. */
+  /** The certificate authority that signed the recorder's certificate, in PEM. */
   readonly ca: string
   readonly namespaces: readonly string[]
-  /** Labels of the pods. */
+  /** The requirements that the labels of the pods must match. */
   readonly selector: readonly Requirement[]
-  /** The value of the label of the one Namespace, never created, that shows whether calls arrive. */
+  /**
+   * The label value of the probe Namespace. The Namespace is never created; the request shows
+   * whether calls reach the recorder.
+   */
   readonly probe: string
 }
 
-/** The paths below the URL. */
+/** The paths of the webhooks, relative to the URL. */
 export const PATHS = { pods: '/pods', probe: '/probe' } as const
 
-/** The label of the Namespace that is only asked about. */
+/** The label of the probe Namespace. */
 export const PROBE_LABEL = 'ridealong.dev/recorder-probe'
 
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 
 /**
- * Makes the MutatingWebhookConfiguration of a recorder. No pod fails or waits for it for longer than a
- * second; the probe may fail, since that tells what is in the way, and concerns nobody else.
+ * Builds the MutatingWebhookConfiguration of a recorder. The webhook for pods never rejects a pod
+ * and delays it by at most one second. The webhook for the probe may fail, because its error shows
+ * why calls do not arrive; it matches only Namespaces with the probe label.
  */
 export function buildConfiguration({ name, url, ca, namespaces, selector, probe }: Recorder) {
   const caBundle = Buffer.from(ca).toString('base64')

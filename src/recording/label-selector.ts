@@ -23,10 +23,11 @@ const OPERATORS: Readonly<Record<string, Requirement['operator']>> = {
 }
 
 /**
- * Reads a label selector as kubectl writes it: `app=web,tier!=db,run in (a, b),!legacy`
+ * Parses a label selector in the syntax of kubectl: `app=web,tier!=db,run in (a, b),!legacy`
  * (apimachinery pkg/labels/selector.go).
  *
- * @returns the requirements, all of which must hold, or the part that is none
+ * @returns the requirements, all of which must match, or the first part that is not a valid
+ * requirement
  */
 export function readSelector(text: string): readonly Requirement[] | { readonly problem: string } {
   const parts = text.split(/,(?![^(]*\))/).map((part) => part.trim())

@@ -1,18 +1,19 @@
 import { readAnnotations } from '../core/request.ts'
 import { eachField, fields, takenInSize } from './redaction.ts'
 
-/** The domains of the Kubernetes project, whose annotations are documented and hold no secret. */
+/** The domains of the Kubernetes project. Its annotations are documented and contain no secrets. */
 const OF_KUBERNETES = /^([a-z0-9-]+\.)*(kubernetes|k8s|x-k8s)\.io\//
 
-/** But for those that hold a whole manifest, and a whole command line. */
+/** The exceptions: annotations that contain a complete manifest or a complete command line. */
 const TELLING: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   'kubernetes.io/change-cause',
 ])
 
 /**
- * Redacts the values of annotations: anything may be in one. Ours are kept, which decide, and
- * Kubernetes's own; the others keep their key and their size.
+ * Redacts the values of annotations, which may contain any text. The annotations of Ridealong,
+ * which affect decisions, and those of Kubernetes are kept; other annotations keep their key and
+ * the size of their value.
  */
 export const METADATA = fields({
   annotations: eachField((key, value) => (isKept(key) ? value : takenInSize(value))),

@@ -4,23 +4,30 @@ import { hasCommandOfCatalog } from '../core/rules/observer-difference.ts'
 import { METADATA } from './redact-metadata.ts'
 import { fields, items, type Redaction, taken, values } from './redaction.ts'
 
-// The places of a core/v1 Pod that hold a text of a user's choice which may be a secret (kubernetes v1.36
-// staging/src/k8s.io/api/core/v1/types.go). Names, also those of Secrets and ConfigMaps, stay.
+// The fields of a core/v1 Pod that contain text chosen by a user, which may be a secret (kubernetes
+// v1.36 staging/src/k8s.io/api/core/v1/types.go). Names are kept, including those of Secrets and
+// ConfigMaps.
 
-/** A path or a plain name, and nothing that a shell would read. */
+/** A path or a plain name without characters that are special to a shell. */
 const PROGRAM = /^[\w./+-]+$/
 
-/** Of a command its program stays, which says what the pod is; its arguments may be a password. */
+/**
+ * Redacts the arguments of a command, which may be passwords. The program identifies the workload
+ * and is kept if it is a plain path or name.
+ */
 const command: Redaction = (list) => {
   if (!Array.isArray(list)) return list
   const isProgram = typeof list[0] === 'string' && PROGRAM.test(list[0])
   return list.map((word, place) => (place === 0 && isProgram ? word : taken(word)))
 }
 
-/** The values of RIDEALONG_MODE that src/core/plan.ts writes; decisions read them again. */
+/** The values of RIDEALONG_MODE that src/core/plan.ts writes. Decisions read them again. */
 const MODES: readonly unknown[] = ['native', 'container']
 
-/** A name that begins like ours proves nothing: only a value that we wrote stays. */
+/**
+ * Redacts the value of a variable. RIDEALONG_MODE is kept only if its value is one that Ridealong
+ * writes: users can choose any name for a variable.
+ */
 const variable: Redaction = (entry) => {
   const { name, value } = fieldsOrNone(entry)
   const isOurs = name === 'RIDEALONG_MODE' && MODES.includes(value)
@@ -29,7 +36,7 @@ const variable: Redaction = (entry) => {
 
 const SECURITY_CONTEXT = fields({ windowsOptions: fields({ gmsaCredentialSpec: taken }) })
 
-/** A probe, or what is called at the start and the end of a container. */
+/** A probe or a lifecycle handler of a container. */
 const HANDLER = fields({
   exec: fields({ command }),
   httpGet: fields({ path: taken, httpHeaders: items(fields({ value: taken })) }),
@@ -45,9 +52,10 @@ const COMMON = {
 }
 
 /**
- * Redacts containers. An observer is recognised by its command and args, so they stay where they are
- * those of the catalog, which says nothing that is not in the catalog. A container that differs in one
- * word is redacted: its status or a variable could be copied beside a secret.
+ * Redacts containers. A container with the command and args of an observer in the catalog keeps
+ * them: they contain no information that is not in the catalog. A container that differs in one
+ * word is redacted, because its status or a variable could have been copied into a container with a
+ * secret.
  */
 function containersOf(catalog: Catalog): Redaction {
   const other = fields({ ...COMMON, command, args: items(taken) })
@@ -67,9 +75,9 @@ const VOLUMES = items(
 )
 
 /**
- * Makes the redaction of a pod.
+ * Returns the redaction of a pod.
  *
- * @param catalog whose observers keep their command and args
+ * @param catalog the catalog whose observers keep their command and args
  */
 export function podRedaction(catalog: Catalog): Redaction {
   const containers = containersOf(catalog)

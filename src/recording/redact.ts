@@ -4,7 +4,7 @@ import { METADATA } from './redact-metadata.ts'
 import { podRedaction } from './redact-pod.ts'
 import { eachField, fields, items, type Redaction, redacted, taken } from './redaction.ts'
 
-/** Controllers and nodes have names of this kind; people do not. */
+/** Names of controllers and nodes have this prefix; names of people do not. */
 const OF_SYSTEM = /^system:/
 
 const group: Redaction = (name) => (OF_SYSTEM.test(asText(name) ?? '') ? name : taken(name))
@@ -16,17 +16,18 @@ const PERSON = fields({
   extra: eachField((_key, said) => items(taken)(said)),
 })
 
-/** Who creates a pod is nobody's business, unless it is a part of the system. */
+/** Redacts the user who creates a pod, unless the user is a system component. */
 const userInfo: Redaction = (user) => {
   return OF_SYSTEM.test(asText(fieldsOrNone(user).username) ?? '') ? user : PERSON(user)
 }
 
 /**
- * Redacts the AdmissionReview of a pod: the values of variables, arguments, headers, annotations that are
- * neither ours nor Kubernetes's, and who the person is that creates it. What is decided about the
- * pod, and the patch, stay the same.
+ * Redacts the AdmissionReview of a pod: the values of variables, arguments, headers, annotations
+ * that belong to neither Ridealong nor Kubernetes, and the identity of the person who creates the
+ * pod. The decision about the pod and the patch stay the same.
  *
- * @param catalog that the webhook serves: the command and args of its observers stay
+ * @param catalog the catalog that the webhook serves; the command and args of its observers are
+ * kept
  */
 export function redactReview(review: Fields, catalog: Catalog): Fields {
   const pod = podRedaction(catalog)
@@ -35,7 +36,7 @@ export function redactReview(review: Fields, catalog: Catalog): Fields {
 
 const OBJECT = fields({ metadata: METADATA })
 
-/** Redacts a Namespace, a LimitRange or a ResourceQuota; of who manages which field nothing is left. */
+/** Redacts a Namespace, a LimitRange or a ResourceQuota, and removes its managedFields. */
 export function redactObject(object: Fields): Fields {
   const { managedFields: _, ...metadata } = fieldsOrNone(object.metadata)
   return redacted({ ...object, metadata }, OBJECT)

@@ -1,20 +1,23 @@
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
 
-/** What becomes of a value in a recording. What is not where a rule expects it stays as it is. */
+/**
+ * Returns the redacted form of a value. A value whose type does not match the rule is returned
+ * unchanged.
+ */
 export type Redaction = (value: unknown) => unknown
 
-/** Stands for what was taken out. */
+/** The replacement for a redacted value. */
 const REDACTED = 'redacted'
 
-/** Takes a value out, whatever it is; what is empty gives nothing away. */
+/** Replaces a value of any type; empty values are kept, because they reveal nothing. */
 export const taken: Redaction = (value) => (value === '' || value == null ? value : REDACTED)
 
-/** Redacts some fields of an object. The others, and the order of all, stay. */
+/** Redacts some fields of an object. The other fields and the order of all fields are unchanged. */
 export function fields(rules: Readonly<Record<string, Redaction>>): Redaction {
   return eachField((key, value) => (Object.hasOwn(rules, key) ? rules[key]?.(value) : value))
 }
 
-/** Makes each value of an object anew. */
+/** Replaces each value of an object. */
 export function eachField(make: (key: string, value: unknown) => unknown): Redaction {
   return (object) => {
     const entries = Object.entries(asFields(object) ?? {})
@@ -29,17 +32,17 @@ export function items(rule: Redaction): Redaction {
   return (list) => (Array.isArray(list) ? list.map(rule) : list)
 }
 
-/** Takes all values of a map out. */
+/** Redacts all values of a map. */
 export const values: Redaction = eachField((_key, value) => taken(value))
 
-/** The object as a redaction leaves it. */
+/** Returns the redacted object. */
 export function redacted(object: Fields, rule: Redaction): Fields {
   return asFields(rule(object)) ?? {}
 }
 
 /**
- * Takes a text out and leaves its size in bytes of UTF-8, where a size decides: Kubernetes bounds the
- * annotations of an object together.
+ * Replaces a string with one of the same size in bytes of UTF-8, for values whose size affects a
+ * decision: Kubernetes limits the total size of an object's annotations.
  */
 export const takenInSize: Redaction = (value) => {
   if (typeof value !== 'string') return taken(value)
