@@ -4,7 +4,7 @@ import { asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes
 import { type ContainerList, differenceFrom } from '../core/rules/observer-difference.ts'
 import { injectedBefore } from '../core/status.ts'
 
-/** An observer in a pod of the cluster: a container whose log can be asked for. */
+/** An observer in a pod of the cluster: a container whose log can be requested. */
 export interface RunningObserver {
   readonly namespace: string
   readonly pod: string
@@ -13,29 +13,37 @@ export interface RunningObserver {
   readonly rank: string | null
   readonly container: string
   readonly state: 'waiting' | 'running' | 'ended'
-  /** What the container left as its termination message, now or when it ended before. */
+  /**
+   * The termination message of the container, from its current or its previous state; null if there
+   * is none.
+   */
   readonly message: string | null
-  /** Why its log may not be an observer's, a sentence each; empty where the container is the catalog's. */
+  /**
+   * Reasons why the log may not come from an observer, one sentence each; empty if the container
+   * matches the catalog.
+   */
   readonly notices: readonly string[]
 }
 
 export interface PodOfObservers {
   readonly name: string
   readonly observers: readonly RunningObserver[]
-  /** Whether nothing in it will run any more. */
+  /**
+   * Whether the pod has finished (phase Succeeded or Failed), so no container of it will run again.
+   */
   readonly isOver: boolean
-  /** Why Ridealong left the pod alone, in its own words, where it did. */
+  /** The reason and message of the status if Ridealong skipped the pod, otherwise null. */
   readonly left: string | null
 }
 
 /**
- * Finds the observers of a pod: the containers that its status annotation names, native sidecars
- * among the init containers included, and ephemeral containers with the name of a metric. Anybody who
- * writes a pod can write a status, so each container is compared with the catalog.
+ * Finds the observers of a pod: the containers that its status annotation names, including native
+ * sidecars among the init containers, and ephemeral containers with the name of a metric. Any
+ * author of a pod can write a status, so each container is compared with the catalog.
  *
- * @param pod - a core/v1 Pod, as the apiserver answers
- * @param metrics - the names of the catalog's metrics
- * @param catalog - to compare containers with; undefined where none is known for the pod
+ * @param pod a core/v1 Pod, as returned by the apiserver
+ * @param metrics the names of the catalog's metrics
+ * @param catalog the catalog to compare containers with; undefined if none is known for the pod
  */
 export function findObservers(
   pod: Fields,
@@ -85,7 +93,7 @@ function namedIn(spec: Fields, list: ContainerList, names: ReadonlySet<string>):
   })
 }
 
-/** What is said of a container that was compared with no catalog. */
+/** The notice for a container that was not compared with a catalog. */
 export const NOT_COMPARED = 'its container was not compared with a catalog'
 
 function noticesOf(
@@ -107,13 +115,15 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
   const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
   if (now.running !== undefined) return { state: 'running', message }
-  // A kubelet that went away leaves no status; what it ran may still be asked for.
+  // A kubelet that is gone leaves no status, but the container may have run: its log can still be
+  // requested.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
 }
 
 /**
- * Which of its workload's pods this one is. An Indexed Job numbers its pods; a JobSet has several
- * Jobs; an MPIJob numbers its workers (kubeflow/mpi-operator pkg/controller labels).
+ * Returns the rank of the pod in its workload: the index of an Indexed Job; for a JobSet, which has
+ * several Jobs, the name and index of the Job with the index of the pod; for MPIJob and the other
+ * Kubeflow jobs, the role with the replica index (kubeflow/mpi-operator pkg/controller labels).
  */
 function readRank(metadata: Fields): string | null {
   const [labels, annotations] = [metadata.labels, metadata.annotations].map(fieldsOrNone)

@@ -1,13 +1,13 @@
-/** Which pods are asked for: by name, or by a label selector. */
+/** The selected pods: by name, or by a label selector. */
 export type Chosen =
   | { readonly by: 'name'; readonly name: string; readonly words: string }
   | { readonly by: 'labels'; readonly selector: string; readonly words: string }
 
 /**
- * The label by which the pods of a kind are found, as its controller writes it: Job
- * (kubernetes pkg/apis/batch/types.go JobNameLabel), Flux MiniCluster (a Job of the same name;
- * its services pod has the old label alone), JobSet (api/jobset/v1alpha2 JobSetNameKey), MPIJob
- * and Kubeflow Training (kubeflow/common JobNameLabel).
+ * The label that identifies the pods of each kind, as the controller of the kind sets it: Job
+ * (kubernetes pkg/apis/batch/types.go JobNameLabel), Flux MiniCluster (a Job of the same name; its
+ * services pod has only the old label), JobSet (api/jobset/v1alpha2 JobSetNameKey), MPIJob and
+ * Kubeflow Training (kubeflow/common JobNameLabel).
  */
 const LABEL_OF: Readonly<Record<string, string>> = {
   job: 'batch.kubernetes.io/job-name',
@@ -17,13 +17,13 @@ const LABEL_OF: Readonly<Record<string, string>> = {
   pytorchjob: 'training.kubeflow.org/job-name',
 }
 
-/** RFC 1123 subdomains, as names of Kubernetes objects are. */
+/** RFC 1123 subdomain, the format of the names of Kubernetes objects. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 /**
- * Reads KIND/NAME as kubectl has it, in any case, with a plural's s and with or without a group.
+ * Parses KIND/NAME as kubectl does: in any case, singular or plural, with or without a group.
  *
- * @returns what to look for, or a sentence that says what is known
+ * @returns the pods to look for, or a sentence that lists the known kinds
  */
 export function readWorkload(written: string): Chosen | { readonly problem: string } {
   const [kind = '', name, ...more] = written.split('/')
@@ -40,7 +40,10 @@ export function readWorkload(written: string): Chosen | { readonly problem: stri
   return { by: 'labels', selector: `${LABEL_OF[singular]}=${name}`, words: `${singular}/${name}` }
 }
 
-/** A label selector as kubectl has it; the apiserver says what is wrong with it. */
+/**
+ * Returns the pods that a label selector in the syntax of kubectl selects. The selector is not
+ * validated here; the apiserver reports errors in it.
+ */
 export function readSelector(selector: string): Chosen {
   return { by: 'labels', selector, words: `selector ${selector}` }
 }
