@@ -1,8 +1,9 @@
 /**
- * When each log began, in seconds after the first of them. A log that says no date, as those of the Metrics
- * Operator do not, begins with the first.
+ * Returns the start of each log, in seconds after the start of the earliest log. A log without a
+ * date, such as those of the Metrics Operator, starts at 0.
  *
- * @param starts - by log: the time of a sample, ISO 8601, and the seconds of it in its log; or null
+ * @param starts by log: the time of a sample, ISO 8601, and its seconds since the first timepoint
+ * of the log; or null
  */
 export function computeOffsets(starts: ReadonlyMap<string, Start | null>): Map<string, number> {
   const began = [...starts].map(([source, start]) => [source, beganAt(start)] as const)

@@ -13,14 +13,17 @@ import { sumTracks, type Track } from './track.ts'
 
 export type Unit = 'auto' | 'process' | 'program'
 
-/** A line of the plots. */
+/** A line of a plot. */
 export interface Line {
   readonly rank: string
   readonly program: string
   readonly pid: number | null
-  /** Of each measure, on the grid; empty where it was never read. */
+  /** The values of each measure on the grid; empty if the measure was never read. */
   readonly values: readonly (readonly (number | null)[])[]
-  /** Whether its mean of each measure stands out among the lines of the same program. */
+  /**
+   * For each measure, whether the mean of the line is an outlier among the lines of the same
+   * program.
+   */
   readonly marks: readonly boolean[]
 }
 
@@ -34,14 +37,14 @@ export interface Plots {
   readonly lines: readonly Line[]
 }
 
-/** All that the page shows. */
+/** The data that the page shows. */
 export interface PageData {
   readonly ranks: readonly string[]
   readonly programs: readonly string[]
   readonly duration: number
   readonly samples: number
   readonly logs: number
-  /** Whether a line is a process, or a program with all its processes of one rank. */
+  /** Whether a line is one process, or all processes of a program on one rank. */
   readonly unit: 'process' | 'program'
   readonly notices: readonly string[]
   readonly columns: readonly {
@@ -52,14 +55,17 @@ export interface PageData {
   readonly rows: readonly SummaryRow[]
   readonly plots: Plots
   readonly devices: Plots
-  /** Devices that never did anything, which are left out. */
+  /** The number of devices without any activity, which are omitted. */
   readonly idleDevices: number
 }
 
-/** More lines than these are programs, not processes, where nobody chose. */
+/**
+ * With more processes than this, a line is a program instead of a process, unless the user chose a
+ * unit.
+ */
 const MOST_PROCESSES = 2000
 
-/** Makes of all that was read what the page shows. */
+/** Builds the data of the page from the collected run. */
 export function pageData(run: CollectedRun, unit: Unit): PageData {
   const offsets = computeOffsets(
     new Map([...run.sources].map(([name, { start }]) => [name, start])),
@@ -100,7 +106,7 @@ function autoUnit(processes: readonly Track[]): 'process' | 'program' {
   return processes.length > MOST_PROCESSES ? 'program' : 'process'
 }
 
-/** All processes of a program on a rank as one; more than one log is more than one line. */
+/** Merges all processes of a program on a rank into one track per log. */
 function merged({ tracks }: Group): readonly Track[] {
   const bySource = groupBy(tracks, ({ source }) => source)
   return [...bySource].map(([source, own]) =>

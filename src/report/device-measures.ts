@@ -1,6 +1,6 @@
 import type { DeviceSample } from '../log/columns.ts'
 
-/** What the page plots of the node's devices over time. */
+/** The measures of the node's devices that the page plots over time. */
 export const DEVICE_MEASURES = [
   { key: 'util', title: 'Utilization', unit: '%', of: (s: DeviceSample) => s.util },
   { key: 'read', title: 'Read', unit: 'MB/s', of: (s: DeviceSample) => s.rmb_s },

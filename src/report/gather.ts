@@ -5,15 +5,15 @@ import { DEVICE_MEASURES } from './device-measures.ts'
 import { MEASURES } from './measures.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
-/** What is known of one log. */
+/** A log, with its origin and its description. */
 export interface LogSource {
   readonly place: RowOrigin
-  /** What its first sample says of the time, or null. */
+  /** The time of the first sample that reports one, or null. */
   start: Start | null
   log: LogEntry | undefined
 }
 
-/** All that a report is made of. */
+/** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
   readonly processes: Map<string, Track>
@@ -25,7 +25,10 @@ export function newRun(): CollectedRun {
   return { sources: new Map(), processes: new Map(), devices: new Map(), samples: 0 }
 }
 
-/** Adds a line of collected data. Threads are in their processes' numbers already. */
+/**
+ * Adds an entry of the collected data. Threads only count as samples: the values of a process
+ * already include its threads.
+ */
 export function addEntry(run: CollectedRun, entry: Entry): void {
   const source = findSource(run, entry)
   if (entry.kind === 'log') {

@@ -1,24 +1,28 @@
 import type { Track } from './track.ts'
 
-/** One grid of time for all lines of the page: buckets of equal width. */
+/** A time grid that is shared by all lines of a set of plots: buckets of equal width. */
 export interface Grid {
   readonly buckets: number
-  /** Seconds. */
+  /** The width of a bucket in seconds. */
   readonly width: number
-  /** Whether a bucket stands for several samples of one line. */
+  /** Whether a bucket represents several samples of a line. */
   readonly isDownsampled: boolean
 }
 
-/** So many numbers the page may hold: some six megabytes, which a browser opens in a second. */
+/**
+ * The number of values that fit into the page: about six megabytes, which a browser opens in a
+ * second.
+ */
 const BUDGET = 1_200_000
 const FEWEST = 24
 const MOST = 2000
 
 /**
- * Chooses the grid: a bucket for each sample while that fits into the page, fewer and wider ones where not.
+ * Chooses the grid: one bucket per sample if that fits into the page, otherwise fewer and wider
+ * buckets.
  *
- * @param duration - seconds from the first to the last sample
- * @param interval - seconds between two samples of a line, usually
+ * @param duration seconds from the first to the last sample
+ * @param interval the usual number of seconds between two samples of a line
  */
 export function chooseGrid(
   duration: number,
@@ -34,12 +38,16 @@ export function chooseGrid(
   return { buckets, width, isDownsampled }
 }
 
-/** No sample in this bucket: the line goes on to the next. A null is a hole in the line. */
+/**
+ * Marks a bucket without a sample; the line continues to the next sample. A null is a gap in the
+ * line.
+ */
 export const NOTHING = -1
 
 /**
- * A measure of a track on the grid: a value for each bucket or, where a bucket has several, the least
- * and the most of them in the order in which they came, so that no peak is lost.
+ * Places the values of a track on the grid: one value for each bucket. If any bucket has several
+ * samples, each bucket has two values, its minimum and maximum in chronological order, so that no
+ * peak is lost.
  */
 export function onGrid(
   track: Track,
@@ -65,13 +73,16 @@ function findBucket(at: number, { buckets, width, isDownsampled }: Grid): number
   return Math.min(Math.max(place, 0), buckets - 1)
 }
 
-/** A process that was away since its last sample has a hole, not a line over it. */
+/** Reports whether samples are missing before this one, which leaves a gap in the line. */
 function wasAway({ seconds, intervals }: Track, index: number): boolean {
   const silence = (seconds[index] ?? 0) - (seconds[index - 1] ?? seconds[index] ?? 0)
   return silence > (intervals[index] ?? Number.POSITIVE_INFINITY) * 1.5 + 1
 }
 
-/** Puts a value among the least and the most of a bucket, which keep the order of their coming. */
+/**
+ * Adds a value to a bucket, which keeps the minimum and the maximum of its values in chronological
+ * order.
+ */
 function put(pairs: (number | null)[], at: number, value: number | null): void {
   const held = pairs.slice(at, at + 2).flatMap((one) => (one === NOTHING ? [] : (one ?? [])))
   const kept = value === null ? held : findExtremes([...held, value])
@@ -79,14 +90,16 @@ function put(pairs: (number | null)[], at: number, value: number | null): void {
   pairs[at + 1] = kept[1] ?? NOTHING
 }
 
-/** At most two of the values, the least and the most, in the order that they are in. */
+/**
+ * Returns the minimum and the maximum of the values in their order; one value if both are equal.
+ */
 function findExtremes(values: readonly number[]): readonly number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   if (least === most) return [least]
   return values.indexOf(least) < values.lastIndexOf(most) ? [least, most] : [most, least]
 }
 
-/** Four digits are more than a screen shows. */
+/** Rounds to four significant digits, more than a screen can show. */
 function rounded(value: number | null): number | null {
   return value === null ? null : Number(value.toPrecision(4))
 }

@@ -1,4 +1,4 @@
-/** The things by what they have in common, in the order in which they come. */
+/** Groups things by a key, in their original order. */
 export function groupBy<Thing, Key>(
   things: Iterable<Thing>,
   keyOf: (thing: Thing) => Key,

@@ -5,12 +5,12 @@ import type { Track } from './track.ts'
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
-/** The words once each, numbers in them in their order. */
+/** Returns the distinct words in natural order: numbers in them are compared by value. */
 export function distinct(words: readonly string[]): string[] {
   return [...new Set(words)].sort(natural)
 }
 
-/** Tracks by rank, program and process id. */
+/** Returns the tracks sorted by rank, program and process id. */
 export function ordered(
   tracks: readonly Track[],
   rankOf: (source: string) => string,
@@ -30,7 +30,10 @@ interface Growing {
   totals: Totals | undefined
 }
 
-/** The processes of each program on each rank, those too that only the observer's summary knows. */
+/**
+ * Groups the processes by rank and program, including programs that appear only in an observer's
+ * summary.
+ */
 export function groupTracks(
   run: CollectedRun,
   rankOf: (source: string) => string,

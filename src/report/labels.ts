@@ -1,10 +1,11 @@
 import type { RowOrigin } from '../log/columns.ts'
 
 /**
- * What each log's rank is called: its rank, its pod where it has none, its file where that is not known
- * either. Two pods with the same rank, as a Job's second attempt is, are told apart by their names.
+ * Returns the label of each log's rank: its rank; its pod if the rank is unknown; its file if the
+ * pod is unknown too. If several pods have the same rank, such as a second attempt of a Job, the
+ * label includes the name of the pod.
  *
- * @returns the names, by log
+ * @returns the labels, by log
  */
 export function labelRanks(places: readonly RowOrigin[]): Map<string, string> {
   const podsOf = new Map<string, Set<string>>()

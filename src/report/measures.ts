@@ -1,6 +1,6 @@
 import type { ProcessSample } from '../log/columns.ts'
 
-/** What the page plots of processes over time. */
+/** A measure of a process that the page plots over time. */
 export interface Measure {
   readonly key: string
   readonly title: string

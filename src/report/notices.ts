@@ -2,10 +2,10 @@ import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import type { Group } from './summary.ts'
 
-/** Logs that are named in one notice; the others are counted. */
+/** The maximum number of logs that one notice names; the others are counted. */
 const NAMED = 3
 
-/** What a reader must know before the numbers, a sentence each. */
+/** Returns the notices that are shown above the numbers, one sentence each. */
 export function listNotices(
   run: CollectedRun,
   grids: readonly Grid[],
@@ -38,14 +38,14 @@ function downsampled({ width }: Grid): string {
   return `The plots are downsampled: each point stands for ${seconds} seconds, of which the least and the most are kept. The table is of all samples.`
 }
 
-/** What children used that lived between two looks of an observer. */
+/** Returns a notice about the CPU time of processes that started and ended between two samples. */
 function unseenIn(groups: readonly Group[]): string | undefined {
   const unseen = groups.reduce((sum, { totals }) => sum + (totals?.unseenSeconds ?? 0), 0)
   if (unseen < 0.5) return undefined
   return `${unseen.toFixed(1)} CPU seconds are in no row and no line: processes used them that lived between two looks of an observer.`
 }
 
-/** Logs that are cut in the same way are said together. */
+/** Returns one notice per kind of truncation, which names all logs concerned. */
 function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   const byCut = new Map<string, LogSource[]>()
   for (const source of sources) {
@@ -57,7 +57,7 @@ function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   return [...byCut].map(([cut, cutSources]) => say(cutSources, `is not whole: ${cut}`))
 }
 
-/** What is to be known of logs besides; those with the same sentence are named together. */
+/** Returns the other notices of the logs; logs with the same sentence share one notice. */
 function toldOf(sources: readonly LogSource[]): (string | undefined)[] {
   const bySentence = new Map<string, LogSource[]>()
   for (const source of sources)

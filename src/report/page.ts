@@ -1,7 +1,7 @@
 import { printable } from '../core/text/printable.ts'
 import type { PageData } from './data.ts'
 
-/** A script or a style of the page, and the SHA-256 of its text in base64. */
+/** A script or a style sheet of the page, and the SHA-256 of its text in base64. */
 export interface Asset {
   readonly text: string
   readonly sha256: string
@@ -12,13 +12,13 @@ export interface PageParts {
   readonly style: Asset
   readonly script: Asset
   readonly data: PageData
-  /** What made the page, for its foot. */
+  /** The program that generated the page; shown in the footer. */
   readonly generator: string
 }
 
 /**
- * The page, whole in one file. Its policy lets these scripts and styles run and nothing else, and lets no
- * request leave it.
+ * Renders the page as one self-contained file. Its Content-Security-Policy allows only the page's
+ * own script and style sheet, and no requests to any server.
  */
 export function renderPage({ title, style, script, data, generator }: PageParts): string {
   const policy = [
@@ -90,7 +90,10 @@ const BODY = `<header>
 </main>
 <footer>GENERATOR</footer>`
 
-/** JSON that no HTML parser can leave: neither a tag nor a comment begins in it. Its texts are printable. */
+/**
+ * Returns JSON that is safe inside a script element: it contains no `<`, so neither a tag nor a
+ * comment can begin in it. Nonprintable characters are escaped.
+ */
 export function embed(data: unknown): string {
   const json = JSON.stringify(data, (_, value) => {
     return typeof value === 'string' ? printable(value) : value

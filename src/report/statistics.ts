@@ -1,5 +1,5 @@
 import { groupBy } from './group-by.ts'
-/** The middle value; null of none. */
+/** Returns the median; null if there are no values. */
 export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
   const sorted = [...values].sort((a, b) => a - b)
@@ -8,12 +8,13 @@ export function median(values: readonly number[]): number | null {
   return sorted.length % 2 === 1 ? high : (low + high) / 2
 }
 
-/** Fewer than these have no crowd to stand out of. */
+/** The minimum number of values for which outliers are marked. */
 const CROWD = 4
 
 /**
- * Which values stand out of a crowd: further from the median than four standard deviations as the median
- * absolute deviation estimates them, than a tenth of the median, and than what is too small to matter.
+ * Reports which values are outliers: those whose distance from the median is more than four
+ * standard deviations (estimated from the median absolute deviation), more than a tenth of the
+ * median, and more than `least`.
  */
 export function standingOut(values: readonly (number | null)[], least: number): boolean[] {
   const known = values.filter((value) => value !== null)
@@ -24,7 +25,10 @@ export function standingOut(values: readonly (number | null)[], least: number): 
   return values.map((value) => value !== null && Math.abs(value - middle) > far)
 }
 
-/** The mean over time: each sample weighs what it covers, or the same where that is not known. */
+/**
+ * Returns the mean over time: each sample is weighted by its interval, or by 1 if the interval is
+ * unknown. Returns null if no value is known.
+ */
 export function computeMean(
   values: readonly (number | null)[],
   intervals: readonly (number | null)[],
@@ -38,7 +42,10 @@ export function computeMean(
   return weights === 0 ? null : sum / weights
 }
 
-/** What rates add up to over the intervals that they cover; null where a part is not known. */
+/**
+ * Returns the sum of rates multiplied by their intervals; null if any rate or interval is unknown,
+ * or if there are none.
+ */
 export function computeTotal(
   values: readonly (number | null)[],
   intervals: readonly (number | null)[],
@@ -52,7 +59,7 @@ export function computeTotal(
   return values.length === 0 ? null : total
 }
 
-/** The most of the values that are known, or null. */
+/** Returns the maximum of the known values; null if there are none. */
 export function maximum(values: readonly (number | null)[]): number | null {
   let most: number | null = null
   for (const value of values) if (value !== null && (most === null || value > most)) most = value
@@ -60,9 +67,10 @@ export function maximum(values: readonly (number | null)[]): number | null {
 }
 
 /**
- * For each thing, which of its values stand out among the things of the same group.
+ * Marks, for each thing, the values that are outliers among the things of the same group.
  *
- * @param least - for each value, how much never stands out; null where nothing does
+ * @param least for each value, the distance from the median up to which it is not an outlier; null
+ * if it never is
  */
 export function marksIn<Thing>(
   things: readonly Thing[],
@@ -83,7 +91,7 @@ export function marksIn<Thing>(
   return marks
 }
 
-/** The mean of the values that are known, or null. */
+/** Returns the mean of the known values; null if there are none. */
 export function plainMean(values: readonly (number | null)[]): number | null {
   return computeMean(values, [])
 }

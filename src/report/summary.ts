@@ -8,7 +8,7 @@ export interface Group {
   readonly rank: string
   readonly program: string
   readonly tracks: readonly Track[]
-  /** What the observer itself added up, which goes before what the samples give. */
+  /** The totals that the observer computed, which take precedence over those from the samples. */
   readonly totals: Totals | undefined
 }
 
@@ -18,7 +18,10 @@ export interface SummaryColumn {
   readonly title: string
   readonly unit: string
   readonly of: (group: Group) => number | null
-  /** Differences up to this never stand out; null where none does. */
+  /**
+   * The distance from the median up to which a value is not an outlier; null if values of this
+   * column never are.
+   */
   readonly least: number | null
 }
 
@@ -49,7 +52,10 @@ function most(key: Key) {
     maximum(tracks.map(({ values }) => maximum(values[place(key)] ?? [])))
 }
 
-/** The observer's own sum, or that of the samples where its summary is missing. */
+/**
+ * Returns the total that the observer computed, or the total of the samples if the summary is
+ * missing.
+ */
 function summed(own: keyof Totals, sampled: (group: Group) => number | null) {
   return (group: Group) => (group.totals === undefined ? sampled(group) : group.totals[own])
 }
@@ -101,16 +107,16 @@ export const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
   },
 ]
 
-/** One row: a program on one rank. */
+/** A row: one program on one rank. */
 export interface SummaryRow {
   readonly rank: string
   readonly program: string
   readonly values: readonly (number | null)[]
-  /** Which of the values stand out among the rows of the same program. */
+  /** Which of the values are outliers among the rows of the same program. */
   readonly marks: readonly boolean[]
 }
 
-/** Adds up each rank and program, and marks what stands out. */
+/** Builds one row for each rank and program, and marks the outliers. */
 export function summarise(groups: readonly Group[]): readonly SummaryRow[] {
   const rows = groups.map((group) => {
     const values = SUMMARY_COLUMNS.map((column) => column.of(group))

@@ -1,18 +1,22 @@
 import { asText, type Fields } from '../core/kubernetes/json.ts'
 
-/** What an observer itself added up of a program: also of processes that no timepoint shows. */
+/**
+ * The totals that an observer computed for a program, including processes that are in no timepoint.
+ */
 export interface Totals {
   readonly processes: number
   readonly cpuSeconds: number
   readonly peakMiB: number
-  /** Null where the kernel hid them. */
+  /** Null if the kernel did not permit reading the counter. */
   readonly readMiB: number | null
   readonly writtenMiB: number | null
-  /** CPU seconds of children that lived between two looks, which no row shows. */
+  /**
+   * CPU seconds of child processes that started and ended between two samples; these are in no row.
+   */
   readonly unseenSeconds: number
 }
 
-/** The totals by program in an observer's summary; what is no program's is left out. */
+/** Reads the totals by program from an observer's summary; rows without a program are skipped. */
 export function readTotals(summary: readonly Fields[]): ReadonlyMap<string, Totals> {
   const totals = new Map<string, Totals>()
   for (const row of summary) {
@@ -46,7 +50,7 @@ function mib(value: unknown): number | null {
   return typeof value === 'number' ? value / MIB : null
 }
 
-/** The same program in two containers, or in two runs. */
+/** Adds the totals of the same program in two containers or two runs. */
 export function plus(a: Totals, b: Totals): Totals {
   return {
     processes: a.processes + b.processes,

@@ -1,13 +1,16 @@
-/** What one process, or one device, did over time: numbers alone, since there may be a million. */
+/**
+ * The values of one process or one device over time, stored as arrays of numbers because there may
+ * be a million samples.
+ */
 export interface Track {
   readonly source: string
   readonly program: string
   readonly pid: number | null
   /** Seconds since the first timepoint of its log. */
   readonly seconds: number[]
-  /** Seconds that each sample covers; null for averages since the node started. */
+  /** The seconds that each sample covers; null for averages since the node started. */
   readonly intervals: (number | null)[]
-  /** The values of each measure, by its place in the list of measures. */
+  /** The values of each measure, by the index of the measure. */
   readonly values: readonly (number | null)[][]
 }
 
@@ -19,7 +22,7 @@ export function newTrack(
   return { ...place, seconds: [], intervals: [], values }
 }
 
-/** Adds a sample: a value for each measure. */
+/** Adds a sample with one value for each measure. */
 export function addPoint(
   track: Track,
   { seconds, interval }: { readonly seconds: number | null; readonly interval: number | null },
@@ -31,8 +34,8 @@ export function addPoint(
 }
 
 /**
- * The sum of tracks of one log, timepoint by timepoint. Where one of them could not be read the sum
- * is not known either.
+ * Returns the sum of tracks of one log, timepoint by timepoint. If a value of one track could not
+ * be read, the sum at this timepoint is null.
  */
 export function sumTracks(
   tracks: readonly Track[],
