@@ -8,30 +8,32 @@ import type { Namespace } from '../core/namespace.ts'
 import { plan } from '../core/plan.ts'
 import { readRequest } from '../core/request.ts'
 
-/** What a person wants of a pod that already runs. */
+/** A request to observe a running pod. */
 export interface AttachRequest {
   readonly metric: string
   readonly targetContainer?: string | undefined
-  /** Of the metric, by name. */
+  /** The options of the metric, by name. */
   readonly options: ReadonlyMap<string, string>
 }
 
-/** What a pod runs in. */
+/** The catalog and the namespace for a pod. */
 export interface PodLocation {
   readonly catalog: Catalog
   readonly namespace: Namespace
 }
 
-/** The container to be added, or why none is. */
+/** The container to add and the container that it observes, or why none can be added. */
 export type Attached =
   | { readonly container: Fields; readonly target: string }
   | { readonly problem: string }
 
 /**
- * Makes the ephemeral container that observes a pod which already runs: the very container that an injection of
- * mode `container` adds, in the process namespace of its target.
+ * Builds the ephemeral container that observes a running pod in the process namespace of the target
+ * container. It is the container that an injection of mode `container` would add, without the
+ * fields that Kubernetes forbids for ephemeral containers.
  *
  * @param object the pod, as the apiserver serves it
+ * @returns the container, or the problem that prevents it
  */
 export function ephemeral(
   object: Fields,
@@ -51,7 +53,10 @@ export function ephemeral(
   return { container: withoutForbidden(container, decision.target), target: decision.target }
 }
 
-/** An ephemeral container is never restarted, and one that ended cannot be taken away or replaced (KEP-277). */
+/**
+ * Finds a problem with the pod's state. An ephemeral container is never restarted, and it cannot be
+ * removed or replaced after it has ended (KEP-277).
+ */
 function findProblem({ spec, status }: Fields, { metric }: AttachRequest): string | undefined {
   const phase = asText(fieldsOrNone(status).phase)
   if (phase !== undefined && phase !== 'Running') return `the pod is ${phase}, not Running`
@@ -76,15 +81,20 @@ function buildAnnotations({
 }
 
 /**
- * What makes operators break is a shared process namespace or one container more, and neither comes; no volume
- * can be added, and the token is mounted at a pod's creation alone (serviceaccount admission).
- * A target that ended is not started again for an observer that has ended with it.
+ * Returns the pod with the fields changed that do not affect an ephemeral container. Operators fail
+ * because of a shared process namespace or an additional container, and an ephemeral container adds
+ * neither. No volume can be added, and a token is mounted only when a pod is created
+ * (serviceaccount admission). A target that has ended is not restarted for an observer that ended
+ * with it.
  */
 function asRunning(pod: Pod): Pod {
   return { ...pod, labels: {}, automountServiceAccountToken: false, restartPolicy: 'Never' }
 }
 
-/** Validation allows an ephemeral container no resources (apis/core/validation, allowedEphemeralContainerFields). */
+/**
+ * Removes the fields that the decision sets and an ephemeral container cannot have. Validation
+ * allows no resources (apis/core/validation, allowedEphemeralContainerFields).
+ */
 function withoutForbidden(container: Fields, target: string): Fields {
   const { resources: _, restartPolicy: __, volumeMounts: ___, ...allowed } = container
   return { ...allowed, targetContainerName: target }

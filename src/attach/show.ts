@@ -2,7 +2,7 @@ import { printableJson } from '../core/text/printable.ts'
 import type { Output, OutputFormat } from '../lib/output-format.ts'
 import { cleanYaml } from '../manifest/print.ts'
 
-/** An observer that was attached. */
+/** An attached observer. */
 export interface Attachment {
   readonly namespace: string
   readonly pod: string
@@ -12,7 +12,7 @@ export interface Attachment {
   readonly target: string
 }
 
-/** An attachment as it is printed, and the command that reads its log. */
+/** Formats an attachment, with the command that reads its log. */
 export function shown(attachment: Attachment, form: OutputFormat): Output {
   const { namespace, pod, container, target } = attachment
   const logs = `kubectl logs -n ${namespace} ${pod} -c ${container} -f`

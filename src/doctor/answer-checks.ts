@@ -10,7 +10,9 @@ import { POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { check, fault, type InstallationCheck } from './check.ts'
 import { type Installation, readCatalog, type TriedPod } from './installation.ts'
 
-/** The checks that decide: they go the whole way. */
+/**
+ * The names of the two decisive checks: each makes a dry run through the apiserver and the webhook.
+ */
 export const ARMS = 'a namespace that asks'
 export const INJECTS = 'a pod that asks'
 
@@ -18,7 +20,10 @@ const UNANSWERED = 'it went on without an answer of the webhook'
 const REACH =
   'what is wrong above, if anything; else the apiserver has no route to the Service: let it reach port 8443 of the nodes, and see apiserver_admission_webhook_fail_open_count'
 
-/** Under failurePolicy Ignore nothing fails where the apiserver gets no answer: only what comes back from a dry run tells. */
+/**
+ * Checks the objects that dry runs returned. Under failurePolicy Ignore a request succeeds even if
+ * the webhook does not answer, so only the returned object shows whether it answered.
+ */
 export function answerChecks({
   triedNamespace,
   triedPod,
@@ -48,8 +53,8 @@ export function answerChecks({
 }
 
 /**
- * The requirement of the webhook for pods that a namespace does not meet; undefined where the
- * namespace is selected, or where that is not known.
+ * Finds the requirement in the namespaceSelector of the webhook for pods that a namespace does not
+ * meet; undefined if the namespace is selected, or if the webhook is not known.
  */
 function unmetByNamespace(
   name: string,
@@ -65,7 +70,10 @@ function unmetByNamespace(
   return unmetIn(webhook?.namespaceSelector, labels)?.text
 }
 
-/** The webhook of an apiserver that refuses what gets no answer is away; any other refusal says nothing of it. */
+/**
+ * Judges the result of a dry run. A failed webhook call is a fault: the webhook does not answer,
+ * and its failurePolicy is Fail. Any other refusal says nothing about the webhook.
+ */
 function tried(
   name: string,
   answer: FactLookup<Fields>,

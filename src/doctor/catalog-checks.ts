@@ -3,7 +3,7 @@ import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.t
 import { check, fault, type InstallationCheck, judged } from './check.ts'
 import { type Holder, type Offer, type Release, readCatalog } from './installation.ts'
 
-/** What is offered, whether nodes hold the images of it, and whether somebody guards it. */
+/** Checks the catalog, whether nodes have its images, and whether the guard is installed. */
 export function catalogChecks(release: Release): readonly InstallationCheck[] {
   const { offer, holders, guard } = release
   const catalog = readCatalog(release)

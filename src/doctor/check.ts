@@ -1,18 +1,18 @@
 import type { FactLookup } from '../explain/facts.ts'
 
 /**
- * A thing that was looked at: it holds (`ok`) or does not (`no`), could not be found out (`unknown`), or is as
- * somebody chose it (`look`). What does not hold says what to do.
+ * The result of one check: `ok`, `no` (a fault, with its remedy), `unknown` (could not be
+ * determined), or `look` (no fault, but it may need attention).
  */
 export type InstallationCheck = { readonly name: string; readonly sentence: string } & (
   | { readonly verdict: 'ok' | 'look' | 'unknown' }
   | { readonly verdict: 'no'; readonly remedy: string }
 )
 
-/** What to do where something of the chart is missing. */
+/** The remedy if a part of the chart is missing. */
 export const RESTORE = 'helm upgrade with the values of the release puts it back'
 
-/** A check that nothing has to be done about. */
+/** Builds a check that needs no remedy. */
 export function check(
   name: string,
   verdict: 'ok' | 'look' | 'unknown',
@@ -21,12 +21,12 @@ export function check(
   return { name, verdict, sentence }
 }
 
-/** A check that does not hold, and what to do. */
+/** Builds a failed check with its remedy. */
 export function fault(name: string, sentence: string, remedy: string): InstallationCheck {
   return { name, verdict: 'no', sentence, remedy }
 }
 
-/** Judges an answer; what nobody may read is unknown, and no fault. */
+/** Judges a fact. A fact that could not be read is `unknown`, not a fault. */
 export function judged<T>(
   name: string,
   asked: FactLookup<T>,

@@ -15,7 +15,10 @@ import { check, fault, type InstallationCheck, RESTORE } from './check.ts'
 
 const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
 
-/** The chart's alert is as patient (charts/ridealong/templates/prometheus-rule.yaml, RidealongCertificateEnds). */
+/**
+ * The chart's alert uses the same number of days (charts/ridealong/templates/prometheus-rule.yaml,
+ * RidealongCertificateEnds).
+ */
 const DAYS_TO_RENEW = 7
 const DAY_MS = 86_400_000
 
@@ -23,7 +26,10 @@ const MEND_CA =
   'with cert-manager, see that its cainjector runs and that the issuer writes ca.crt; else set certificates.provided.caBundle to the CA of the certificate'
 const RENEW = 'see why it was not renewed: with cert-manager, kubectl describe certificate'
 
-/** Whom the apiserver asks, whether it can trust the answer, and what it does without one. */
+/**
+ * Checks which server the apiserver calls, whether it trusts the server's certificate, and what
+ * happens to a request without an answer.
+ */
 export function configurationChecks({
   now,
   configuration,

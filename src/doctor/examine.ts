@@ -6,7 +6,10 @@ import type { Installation } from './installation.ts'
 import { namespaceCheck } from './namespace-checks.ts'
 import { serverChecks } from './server-checks.ts'
 
-/** Examines an installation, from the certificate to a pod that asks. The same facts give the same checks. */
+/**
+ * Examines an installation, from the certificate to a pod that requests a metric. The same facts
+ * always give the same checks.
+ */
 export function examine(installation: Installation): readonly InstallationCheck[] {
   const { webhook, release } = installation
   return [
@@ -18,10 +21,13 @@ export function examine(installation: Installation): readonly InstallationCheck[
   ]
 }
 
-/** What an examination comes to. */
+/** The overall outcome of an examination. */
 export type InstallationOutcome = 'sound' | 'faulty' | 'unknown'
 
-/** Faulty where a check does not hold; unknown where none does so, and no dry run could be made. */
+/**
+ * Returns `faulty` if a check failed, and `unknown` if none failed but neither dry run could be
+ * made.
+ */
 export function overallOutcome(checks: readonly InstallationCheck[]): InstallationOutcome {
   if (checks.some(({ verdict }) => verdict === 'no')) return 'faulty'
   const decisive = checks.filter(({ name }) => name === ARMS || name === INJECTS)

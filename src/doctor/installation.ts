@@ -2,32 +2,36 @@ import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import type { FactLookup, WebhookFacts } from '../explain/facts.ts'
 
-/** A DaemonSet that keeps an image on nodes. */
+/** A DaemonSet that keeps images on nodes. */
 export interface Holder {
   readonly images: readonly string[]
-  /** Whether one of its pods, at least, runs what its template says now. */
+  /** Whether at least one of its pods runs the current template. */
   readonly isHeld: boolean
-  /** Nodes on which its pod is ready, and nodes that are to have one. */
+  /** The number of nodes on which its pod is ready. */
   readonly ready: number
+  /** The number of nodes that should run its pod. */
   readonly nodes: number
 }
 
-/** The metrics of the ConfigMap that servers mount. `none`: they mount none, and offer the built-in ones. */
+/**
+ * The catalog in the ConfigMap that the servers mount. `none`: the servers mount no ConfigMap and
+ * offer the built-in metrics. `broken`: the ConfigMap is missing or invalid.
+ */
 export type Offer =
   | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly problem: string }
   | { readonly kind: 'whole'; readonly catalog: Catalog }
 
-/** The catalog of a release, where there is one that holds. */
+/** Returns the catalog of a release, if it has a valid one. */
 export function readCatalog(release: Release | undefined): Catalog | undefined {
   const offer = release && 'value' in release.offer ? release.offer.value : undefined
   return offer?.kind === 'whole' ? offer.catalog : undefined
 }
 
 /**
- * The value of an option that the Deployment gives to `serve`, written as `--name=value`.
+ * Returns the value of an option that the Deployment passes to `serve` as `--name=value`.
  *
- * @returns undefined where the option is absent, or where the Deployment is not known
+ * @returns undefined if the option is absent or the Deployment is not known
  */
 export function servedOption(release: Release | undefined, name: string): string | undefined {
   const deployment = release && 'value' in release.deployment ? release.deployment.value : undefined
@@ -37,14 +41,20 @@ export function servedOption(release: Release | undefined, name: string): string
   return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
-/** The images that nodes are known to hold; undefined where nothing keeps them there, or nobody may know. */
+/**
+ * Returns the images that at least one node is known to have; undefined if no DaemonSet keeps
+ * images on nodes, or the DaemonSets could not be read.
+ */
 export function readHeldImages(release: Release | undefined): ReadonlySet<string> | undefined {
   const holders = release && 'value' in release.holders ? release.holders.value : []
   const held = holders.flatMap(({ images, isHeld }) => (isHeld ? images : []))
   return holders.length === 0 ? undefined : new Set(held)
 }
 
-/** What the chart installs around the Service that the apiserver calls. An object that is not there is undefined. */
+/**
+ * The objects that the chart installs around the Service that the apiserver calls. A missing object
+ * is undefined.
+ */
 export interface Release {
   readonly service: FactLookup<Fields | undefined>
   readonly deployment: FactLookup<Fields | undefined>
@@ -54,21 +64,24 @@ export interface Release {
   readonly guard: FactLookup<Fields | undefined>
 }
 
-/** What a pod that asks was tried with, and as what it came back. */
+/**
+ * The dry run of a pod that requests a metric: its namespace, its metric, and the pod that the
+ * apiserver returned.
+ */
 export interface TriedPod {
   readonly namespace: string
   readonly metric: string
   readonly answer: FactLookup<Fields>
 }
 
-/** All that a cluster says of an installation. */
+/** All facts about an installation, read from a cluster. */
 export interface Installation {
   readonly webhook: WebhookFacts
-  /** Nothing where the configuration names no Service. */
+  /** Undefined if the configuration is not known or names no Service. */
   readonly release: Release | undefined
-  /** All that there are. */
+  /** All namespaces of the cluster. */
   readonly namespaces: FactLookup<readonly Fields[]>
-  /** A Namespace that asks, as a dry run of its creation came back. */
+  /** A Namespace that requests a metric, as returned by a dry run of its creation. */
   readonly triedNamespace: FactLookup<Fields>
   readonly triedPod: TriedPod
 }

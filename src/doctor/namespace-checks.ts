@@ -11,10 +11,13 @@ import type { Installation } from './installation.ts'
 const NAME = 'namespaces'
 const REMEDY =
   'a running server mends it within minutes, unless arming.repair is false: then annotate the namespace again'
-/** More names would hide what they are about. */
+/** The maximum number of names in a message. */
 const NAMED = 5
 
-/** Whether the label by which the apiserver selects agrees with what each namespace asks. */
+/**
+ * Checks that the label by which the apiserver selects namespaces agrees with the annotations of
+ * each namespace.
+ */
 export function namespaceCheck({ namespaces, webhook }: Installation): InstallationCheck {
   if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)
   const { configuration } = webhook
@@ -35,7 +38,7 @@ export function namespaceCheck({ namespaces, webhook }: Installation): Installat
 interface ArmingState {
   readonly name: string
   readonly isAsking: boolean
-  /** Whether the label says so too. */
+  /** Whether the label agrees with `isAsking`. */
   readonly isRight: boolean
 }
 
@@ -46,7 +49,10 @@ function readState(namespace: Fields, configuration: Fields | undefined): Arming
   return { name, isAsking, isRight: relabel(namespace, isAsking).length === 0 }
 }
 
-/** The chart writes the namespaces that are excluded into the selector of the webhook for armed ones. */
+/**
+ * Reports whether the chart excludes a namespace. The chart writes the excluded namespaces into the
+ * selector of the webhook for armed namespaces.
+ */
 function isExcluded({ metadata }: Fields, configuration: Fields | undefined): boolean {
   const webhook = configuration && webhookIn(configuration, ARMED_WEBHOOK)
   const labels = { ...fieldsOrNone(fieldsOrNone(metadata).labels), [ARMED_LABEL]: 'true' }

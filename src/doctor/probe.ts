@@ -2,19 +2,25 @@ import type { Catalog } from '../core/catalog.ts'
 import { KEYS } from '../core/keys.ts'
 import type { Fields } from '../core/kubernetes/json.ts'
 
-/** The metric to ask for: one that needs no privilege, so that it rides everywhere. */
+/**
+ * Returns the name of the metric to request: one that needs no privilege, if possible, so that
+ * every namespace admits its observer.
+ */
 export function metricToAsk({ metrics }: Catalog): string {
   const all = [...metrics.values()]
   const modest = all.find(({ privilege }) => privilege === 'restricted')
   return (modest ?? all[0])?.name ?? ''
 }
 
-/** A Namespace that asks. It is only tried. */
+/** Builds a Namespace that requests a metric, for a dry run. */
 export function askingNamespace(metric: string): Fields {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: probeMetadata(metric) }
 }
 
-/** A pod that asks, and that neither Pod Security restricted nor a quota refuses. It is only tried. */
+/**
+ * Builds a pod that requests a metric, for a dry run. Pod Security restricted admits the pod, and
+ * so does a quota that requires requests and limits.
+ */
 export function askingPod(metric: string): Fields {
   const resources = { requests: AMOUNTS, limits: AMOUNTS }
   const securityContext = {

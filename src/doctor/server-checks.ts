@@ -3,7 +3,10 @@ import type { WebhookFacts } from '../explain/facts.ts'
 import { check, fault, type InstallationCheck, judged, RESTORE } from './check.ts'
 import type { Release } from './installation.ts'
 
-/** Whether somebody is there to answer: the Service, who stands behind it, and the replicas. */
+/**
+ * Checks whether a server can answer: the Service, its ready endpoints, and the replicas of the
+ * Deployment.
+ */
 export function serverChecks(
   { service, deployment }: Release,
   { ready }: WebhookFacts,
@@ -28,7 +31,10 @@ function endpointCheck(count: number): InstallationCheck {
   return fault('Service', 'nobody who is ready stands behind it', remedy)
 }
 
-/** A status that is older than the template says nothing of it (apps/v1 DeploymentStatus, observedGeneration). */
+/**
+ * Checks the replicas of a Deployment. A status older than the template does not describe the
+ * current template (apps/v1 DeploymentStatus, observedGeneration).
+ */
 function replicaCheck({ metadata, spec, status }: Fields): InstallationCheck {
   const { namespace, generation } = fieldsOrNone(metadata)
   const { readyReplicas, updatedReplicas, observedGeneration } = fieldsOrNone(status)

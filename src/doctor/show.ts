@@ -4,7 +4,10 @@ import { cleanYaml } from '../manifest/print.ts'
 import type { InstallationCheck } from './check.ts'
 import { type InstallationOutcome, overallOutcome } from './examine.ts'
 
-/** Checks as they are printed: a line each, with its remedy below; or as one object. */
+/**
+ * Formats checks as text, with one line per check and its remedy below, or as one JSON or YAML
+ * object.
+ */
 export function shown(checks: readonly InstallationCheck[], form: OutputFormat): Output {
   const outcome = overallOutcome(checks)
   if (form === 'json') return { document: `${printableJson({ outcome, checks }, 2)}\n` }
