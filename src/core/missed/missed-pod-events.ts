@@ -3,20 +3,20 @@ import type { OwnerReference } from '../kubernetes/owner-reference.ts'
 import { printable } from '../text/printable.ts'
 import { MISSED_POD_REASONS, type MissedPod, type MissedPodReason } from './missed-pods.ts'
 
-/** What is to be told of one owner's pods, for one reason. */
+/** A message about the missed pods of one owner, for one reason. */
 export interface Notice {
   readonly reason: MissedPodReason
   readonly namespace: string
   readonly regarding: OwnerReference
-  /** How many pods there are. */
+  /** The number of pods. */
   readonly count: number
-  /** When the first and the last of them were created: RFC 3339. */
+  /** The earliest and the latest creation time of the pods, in RFC 3339 format. */
   readonly first: string
   readonly last: string
   readonly message: string
 }
 
-/** Gathers pods by their owner and the reason: a Job of 2,000 pods has one notice. */
+/** Groups pods by owner and reason: a Job with 2,000 pods has one notice. */
 export function groupMissedPods(found: readonly MissedPod[]): readonly Notice[] {
   const groups = new Map<string, [MissedPod, ...MissedPod[]]>()
   for (const each of found) {
@@ -43,10 +43,16 @@ function buildNotice(group: readonly [MissedPod, ...MissedPod[]]): Notice {
   }
 }
 
-/** The most that a note of events.k8s.io/v1 takes, by which the Event can be read too (its NoteLengthLimit). */
+/**
+ * The maximum length of a note in events.k8s.io/v1 (NoteLengthLimit), which can also read core/v1
+ * Events.
+ */
 const LONGEST_MESSAGE = 1024
 
-/** All that an Event says. Nothing of a pod is in it but names, which the apiserver has validated. */
+/**
+ * The message for each reason. Messages contain no text of a pod except names, which the apiserver
+ * has validated.
+ */
 const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) => string>> = {
   unanswered: (pods) =>
     `asked for observers and got no answer from the webhook: ${pods}; create again what is to be observed`,
@@ -56,7 +62,7 @@ const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) 
     `left without observers, since no node was known to have an observer's image: ${pods}`,
 }
 
-/** So many names say which pods are meant. */
+/** The maximum number of pod names in a message. */
 const MOST_NAMES = 3
 
 function formatPods(group: readonly MissedPod[]): string {
@@ -66,10 +72,10 @@ function formatPods(group: readonly MissedPod[]): string {
 }
 
 /**
- * Orders notices so that namespaces take turns, and leaves out what is over a bound: a namespace that
- * has very many does not keep the others from being told.
+ * Orders notices so that namespaces alternate, and drops the notices above a limit. A namespace
+ * with many notices therefore does not block the notices of other namespaces.
  *
- * @param most of one namespace
+ * @param most the maximum number of notices per namespace
  */
 export function inTurns(notices: readonly Notice[], most: number): readonly Notice[] {
   const before = new Map<string, number>()
@@ -85,11 +91,12 @@ export function inTurns(notices: readonly Notice[], most: number): readonly Noti
 }
 
 /**
- * The Event of a notice. It is of core/v1, not events.k8s.io/v1, where nothing but a series may change once it
- * is written (kubernetes pkg/apis/core/validation/events.go): the number of pods does. Everything in it follows
- * from the pods, so two replicas that both think it theirs to write write the same.
+ * Builds the Event for a notice. The Event uses core/v1, because an Event in events.k8s.io/v1 may
+ * only change its series after creation (kubernetes pkg/apis/core/validation/events.go), and the
+ * number of pods changes. The content depends only on the pods, so two replicas that write the same
+ * Event at the same time write the same content.
  *
- * @param name of the Event, the same for the same owner and reason
+ * @param name the name of the Event, which is the same for the same owner and reason
  */
 export function buildEvent(notice: Notice, name: string): Fields {
   const { namespace, regarding, reason, message, count, first, last } = notice

@@ -10,7 +10,10 @@ import { printable } from '../text/printable.ts'
 import { findDrift } from './observer-drift.ts'
 import { requestedAtCreation } from './requested-at-creation.ts'
 
-/** Why a pod that asked is there without its observers, no wish of its author's, and the reason of the Event. */
+/**
+ * The causes for which a pod lacks the observers that it requested, each with the reason of its
+ * Event. Causes that the author of the pod intended are not included.
+ */
 export const MISSED_POD_REASONS = {
   unanswered: 'NotObserved',
   altered: 'ObserverAltered',
@@ -20,32 +23,33 @@ export const MISSED_POD_REASONS = {
 export type MissedPodReason = keyof typeof MISSED_POD_REASONS
 
 /**
- * A pod that was found to be there without its observers. Nothing here repeats the pod's status, which
- * its author may have written: an Event would carry that text on.
+ * A pod that lacks its observers. This record contains no text from the pod's status, because the
+ * author of the pod may have written the status and an Event would publish it.
  */
 export interface MissedPod {
   readonly reason: MissedPodReason
   readonly namespace: string
   readonly pod: string
-  /** When the pod was created: RFC 3339. */
+  /** The creation time of the pod, in RFC 3339 format. */
   readonly created: string
-  /** The pod's controller, or the pod where it names none that can exist. */
+  /** The pod's controller, or the pod itself if it has no valid controller reference. */
   readonly regarding: OwnerReference
 }
 
-/** The namespace of a pod, and the settings of the webhook that pods there are judged by. */
+/** The namespace of a pod, and the webhook settings that apply to the pod. */
 export interface Surroundings {
   readonly namespace: Namespace
   readonly excludedNamespaces: ReadonlySet<string>
-  /** The catalog that the webhook serves now. */
+  /** The catalog that the webhook currently serves. */
   readonly catalog: Catalog
 }
 
 /**
- * Decides whether a pod that is there asked for observers, when it was created, and has none: nobody
- * answered, another webhook altered what was added, or no node had the image. Where in doubt, it did not.
+ * Decides whether an existing pod requested observers at its creation and lacks them: the webhook
+ * did not answer, another webhook altered the observers, or no node had the image. In case of
+ * doubt, the result is undefined.
  *
- * @param object a Pod as the apiserver serves it
+ * @param object a Pod as returned by the apiserver
  */
 export function findMissedPod(
   object: Fields,
@@ -62,7 +66,7 @@ export function findMissedPod(
   return reason && { reason, ...identify(metadata, namespace.name) }
 }
 
-/** Any at all: what a pod's status says, its author may have written. */
+/** Any status that is not empty counts, because the author of the pod may have written it. */
 function hasAnswer(annotations: Fields): boolean {
   return (asText(annotations[STATUS_KEY]) ?? '') !== ''
 }
@@ -80,8 +84,9 @@ function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReas
 }
 
 /**
- * Whether a container is not the observer that the pod's status names. Only a status that names the
- * present revision is compared: after an upgrade, every observer that still runs differs.
+ * Reports whether a container differs from the observer that the pod's status names. The containers
+ * are compared only if the status names the current revision: after an upgrade, all older observers
+ * differ.
  */
 function differs(
   spec: Fields,
@@ -92,7 +97,10 @@ function differs(
   return revision === catalog.revision && differencesFrom(catalog, spec, metrics).length > 0
 }
 
-/** More bytes than any status takes: a pod without room for it was left for that, and cannot say so. */
+/**
+ * A placeholder with the maximum length of a status. A pod without room for a status was skipped
+ * for that reason, and no status can record it.
+ */
 const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }
 
 function missed(object: Fields, namespace: Namespace): MissedPodReason | undefined {
@@ -107,7 +115,10 @@ function missed(object: Fields, namespace: Namespace): MissedPodReason | undefin
   return isRoomy ? 'unanswered' : undefined
 }
 
-/** Pods that were there before their namespace asked are no business of the webhook's. */
+/**
+ * Reports whether the namespace requested observers before the pod was created. The webhook does
+ * not handle older pods.
+ */
 function wasAsking({ requestedSince }: Namespace, created: unknown): boolean {
   return requestedSince !== undefined && (asText(created) ?? '') > requestedSince
 }
@@ -123,7 +134,7 @@ function identify(metadata: Fields, namespace: string): Omit<MissedPod, 'reason'
   }
 }
 
-/** A name or uid of at most 253 characters: the apiserver has validated it. */
+/** Returns a name or UID that the apiserver has validated, limited to 253 characters. */
 function boundName(value: unknown): string {
   return printable(asText(value) ?? '', 253)
 }

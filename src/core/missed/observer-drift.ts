@@ -2,10 +2,10 @@ import { type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import { nameOf } from '../rules/observer-difference.ts'
 
 /**
- * What is no longer as it was added to a pod, each as a sentence. The same that the chart's guard looks
- * for (charts/ridealong/templates/guard.yaml), each by its name.
+ * Lists the changes to a pod's observers after they were added, each as a sentence. The chart's
+ * guard checks the same conditions (charts/ridealong/templates/guard.yaml).
  *
- * @param metrics the names of the observers that the pod's status says were added
+ * @param metrics the names of the observers that the pod's status lists as added
  */
 export function findDrift(spec: Fields, metrics: readonly string[]): readonly string[] {
   const ordinary = namesIn(listOrNone(spec.containers))

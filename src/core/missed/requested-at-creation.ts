@@ -3,8 +3,10 @@ import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import { findOwners } from '../kubernetes/managed-fields.ts'
 
 /**
- * Whether the pod had its annotation from the first. Whoever created it owns its spec; `kubectl annotate`
- * owns the annotation alone. Times say less: a Job's controller writes to its pods as they end.
+ * Reports whether a pod had its `inject` annotation when it was created. The field manager that
+ * created the pod also owns its spec, while `kubectl annotate` owns only the annotation. Times are
+ * less reliable, because the Job controller updates its pods when they end. A pod without recorded
+ * owners of the annotation counts as having had it.
  */
 export function requestedAtCreation(object: Fields): boolean {
   const owners = findOwners(object, KEYS.inject)

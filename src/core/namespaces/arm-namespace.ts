@@ -8,18 +8,19 @@ import { type Annotations, type Request, readRequest, requestsMetrics } from '..
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
 
-/** What is answered about a namespace. */
+/** The result of reviewing a namespace. */
 export interface NamespaceReview {
   readonly outcome: 'armed' | 'disarmed' | 'unchanged'
   readonly response: ReviewResponse
-  /** A defect of ours; the namespace was allowed as it came. */
+  /** An internal error; the namespace was allowed unchanged. */
   readonly fault?: unknown
 }
 
 /**
- * Answers the review of a namespace: sets the label that the webhook for its pods selects by when
- * the namespace asks, takes it away when it no longer does, and tells the person who annotates, who
- * is the caller at this moment and at no other, what is wrong. Never throws.
+ * Reviews a namespace. If the namespace requests metrics, the response adds the label that the pod
+ * webhook selects namespaces by; otherwise the response removes it. Warnings describe what is wrong
+ * with the request, because only this response reaches the user who annotates the namespace. Never
+ * throws.
  */
 export function reviewNamespace(
   review: Review,
@@ -57,7 +58,7 @@ function arm(
   }
 }
 
-/** What makes the label of a namespace agree with what it asks; nothing where it does. */
+/** Returns the operations that make the label of a namespace match its request. */
 export function relabel(object: unknown, isAsking: boolean): Operation[] {
   const labels = asFields(fieldsOrNone(fieldsOrNone(object).metadata).labels)
   const path = pointerTo('/metadata/labels', ARMED_LABEL)

@@ -14,10 +14,11 @@ export interface Rearming {
 /**
  * Decides whether the label on a namespace must be repaired.
  *
- * The patch carries the resourceVersion that the decision was made on: whoever knows an older
- * namespace, or comes second, is refused with a conflict and has changed nothing.
+ * The patch contains the resourceVersion on which the decision is based. If the namespace has
+ * changed since, or another replica was faster, the apiserver returns a conflict and changes
+ * nothing.
  *
- * @returns nothing where the label is right, and for a namespace that the administrator excludes
+ * @returns undefined if the label is correct or the administrator excludes the namespace
  */
 export function rearm(
   object: unknown,

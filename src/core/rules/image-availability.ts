@@ -2,11 +2,13 @@ import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
 import type { OnError } from '../request.ts'
 
 /**
- * What becomes of a pod when no node is known to hold the image of one of its observers. A native sidecar whose
- * image cannot be pulled keeps the containers behind it from starting, and an ordinary container keeps
- * the pod from ending: either way the application would pay for an observer that nobody sees.
+ * Refuses to add observers if no node is known to have the image of one of them. A native sidecar
+ * whose image cannot be pulled prevents the containers after it from starting, and an ordinary
+ * container prevents the pod from completing. In both cases the observer would stop the
+ * application.
  *
- * @param held the images that nodes hold; undefined where nobody watches, and nothing is unavailable
+ * @param held the images that nodes are known to have; undefined if images are not watched, which
+ * disables the check
  */
 export function checkImageAvailability(
   held: ReadonlySet<string> | undefined,

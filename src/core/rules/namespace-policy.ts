@@ -24,24 +24,29 @@ interface PolicyProblem {
   readonly message: string
 }
 
-/** What a request says of how its observers ride. */
+/** The settings of a request that the rules of a namespace depend on. */
 interface InjectionTerms {
   readonly mode: Mode
   readonly onError: OnError
 }
 
-/** The rules that a pod meets where it is created. */
+/** The rules for pods in a namespace. */
 export interface RuleSource {
   readonly namespace: Namespace
   /**
-   * The Pod Security level of namespaces whose label names none: `defaults.enforce` in the
-   * apiserver's PodSecurityConfiguration, which no API shows. Kubernetes' own default is `privileged`
-   * (pod-security-admission admission/api/v1/defaults.go).
+   * The Pod Security level of namespaces without the `enforce` label: `defaults.enforce` in the
+   * apiserver's PodSecurityConfiguration, which no API exposes. The default of Kubernetes is
+   * `privileged` (pod-security-admission admission/api/v1/defaults.go).
    */
   readonly podSecurityDefault?: Privilege | undefined
 }
 
-/** What becomes of a pod whose namespace, or Kubernetes there, would refuse it for its observers. */
+/**
+ * Skips or denies a pod if the privilege of its namespace, or the rules of Kubernetes in that
+ * namespace, would not allow its observers.
+ *
+ * @returns undefined if the observers are allowed
+ */
 export function checkNamespacePolicy(
   rules: RuleSource,
   pod: Pod,
@@ -79,7 +84,10 @@ function standardProblem(
   return { reason: 'pod-security', message: `${rule}, which refuses ${metric.name}: ${problem}` }
 }
 
-/** In the order of admission: LimitRanges fill in and judge, quotas come last. */
+/**
+ * Checks the rules in the order of admission: LimitRanges set defaults and enforce their bounds,
+ * then ResourceQuotas apply.
+ */
 function resourceProblem(
   { limitRanges, quotas }: Namespace,
   pod: Pod,
@@ -97,7 +105,7 @@ function resourceProblem(
   return message === undefined ? undefined : { reason: 'quota', message }
 }
 
-/** What the observers ask for, as the last containers of a pod. */
+/** Returns the resources of the observers, including the defaults of the LimitRanges. */
 function observerResources(
   observers: readonly Observer[],
   mode: Mode,

@@ -2,25 +2,25 @@ import type { Catalog, ObserverContainer } from '../catalog.ts'
 import { asObjects, asText, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import { quote } from '../text/quote.ts'
 
-/** A container that has the name of an observer and is not the one that the catalog describes. */
+/** A difference between a container and the catalog's observer of the same name. */
 export interface Difference {
   readonly name: string
-  /** How it differs, with both values, as a sentence without its period. */
+  /** The difference with both values, as a sentence without its period. */
   readonly sentence: string
-  /** Whether it runs the command of the catalog's observer, from another image. */
+  /** Whether only the image differs. */
   readonly isImageOnly: boolean
 }
 
-/** Which list of the pod a container is in. */
+/** The list of the pod's spec that contains a container. */
 export type ContainerList = 'initContainers' | 'containers' | 'ephemeralContainers'
 
 /**
- * Compares a container with the observer of its name in the catalog: image, command and args, word by
- * word, and the list of the pod that it is in. Other fields may differ: other webhooks add variables
- * and mounts and change the pull policy.
+ * Compares a container with the catalog's observer of the same name: the image, the command and the
+ * args, word by word, and the list that contains the container. Other fields may differ, because
+ * other webhooks add variables and mounts and change the pull policy.
  *
- * @param container a core/v1 Container that nobody has validated
- * @returns nothing where it is the catalog's observer
+ * @param container a core/v1 Container that has not been validated
+ * @returns undefined if the container is the catalog's observer
  */
 export function differenceFrom(
   catalog: Catalog,
@@ -40,12 +40,16 @@ export function differenceFrom(
   return { name, sentence: `container ${name} ${sentence}`, isImageOnly: command === undefined }
 }
 
-/** The name of a container in a message: quoted where it is none that Kubernetes allows. */
+/**
+ * Formats the name of a container for a message. A name that Kubernetes does not allow is quoted.
+ */
 export function nameOf(name: string): string {
   return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name) ? name : quote(name)
 }
 
-/** Whether a container has the command and the args of the observer of its name, word by word. */
+/**
+ * Reports whether a container has the same command and args as the catalog's observer of that name.
+ */
 export function hasCommandOfCatalog(catalog: Catalog, container: Fields): boolean {
   const offered = catalog.metrics.get(asText(container.name) ?? '')?.container
   return offered !== undefined && commandDifference(container, offered) === undefined
@@ -73,7 +77,7 @@ function wordsDifference(
   return isSame ? undefined : `has ${key} ${inWords(own)}, and the catalog's is ${inWords(wanted)}`
 }
 
-/** A few words are enough for a message, of a command that may have a million. */
+/** The maximum number of words of a command in a message. A command may have a million words. */
 const MOST_WORDS = 16
 
 function inWords(words: readonly unknown[]): string {
@@ -81,7 +85,10 @@ function inWords(words: readonly unknown[]): string {
   return words.length === 0 ? 'empty' : quote(text.join(' '))
 }
 
-/** An observer in an ordinary container must end by itself, which only one of mode `container` does. */
+/**
+ * Reports an ordinary container whose observer does not run in mode `container`. An observer in an
+ * ordinary container must exit by itself, and observers do so only in that mode.
+ */
 function placeDifference({ env }: Fields, list: ContainerList): string | undefined {
   if (list === 'initContainers') return undefined
   const isEnding = asObjects(env).some(
@@ -90,7 +97,7 @@ function placeDifference({ env }: Fields, list: ContainerList): string | undefin
   return isEnding ? undefined : 'is an ordinary container without RIDEALONG_MODE=container'
 }
 
-/** The container of that name in a pod's spec, and the list that it is in. */
+/** Returns the container with the given name in a pod's spec, and the list that contains it. */
 export function findContainer(
   spec: Fields,
   name: string,
@@ -103,9 +110,10 @@ export function findContainer(
 }
 
 /**
- * Compares all containers that a pod's status names with the catalog's observers.
+ * Compares the containers that a pod's status names with the catalog's observers.
  *
- * @param names of the observers that the status says were added; one that is not there is skipped
+ * @param names the names of the observers that the status lists as added; missing containers are
+ * skipped
  */
 export function differencesFrom(
   catalog: Catalog,

@@ -1,7 +1,10 @@
 import type { Pod } from '../kubernetes/pod.ts'
 import type { Mode } from '../request.ts'
 
-/** An operator whose pods break when an observer rides along, found by a label that it writes. */
+/**
+ * An operator whose pods fail if an observer is added. The pods are recognized by a label that the
+ * operator sets.
+ */
 interface Conflict {
   readonly operator: string
   readonly label: string
@@ -12,14 +15,15 @@ interface Conflict {
 
 const CONFLICTS: readonly Conflict[] = [
   {
-    // argo-workflows workflow/signal/signal.go: kill -15 1, run in each container.
+    // argo-workflows workflow/signal/signal.go: runs `kill -15 1` in each container.
     operator: 'Argo Workflows',
     label: 'workflows.argoproj.io/workflow',
     modes: ['native', 'container'],
     why: 'it signals process 1 of each container, which in a shared process namespace is the pod itself',
   },
   {
-    // netperf-operator reads the log of a pod without naming the container, and panics on the refusal.
+    // netperf-operator reads the log of a pod without naming a container, and panics if the request
+    // is refused.
     operator: 'netperf-operator',
     label: 'app',
     value: 'netperf-operator',
@@ -27,7 +31,8 @@ const CONFLICTS: readonly Conflict[] = [
     why: 'it reads the log of the only container, and cannot when there are two',
   },
   {
-    // volcano pkg/controllers/job/job_controller_handler.go: ContainerStatuses[0], sorted by name.
+    // volcano pkg/controllers/job/job_controller_handler.go: reads ContainerStatuses[0]; the list
+    // is sorted by name.
     operator: 'Volcano',
     label: 'volcano.sh/job-name',
     modes: ['container'],
@@ -35,7 +40,10 @@ const CONFLICTS: readonly Conflict[] = [
   },
 ]
 
-/** What the creator of a pod would suffer from an observer of this mode, as a sentence; or nothing. */
+/**
+ * Returns a known conflict between the operator that created a pod and an observer in this mode, as
+ * a sentence, or undefined.
+ */
 export function operatorConflict(pod: Pod, mode: Mode): string | undefined {
   const conflict = CONFLICTS.find(
     ({ label, value, modes }) =>

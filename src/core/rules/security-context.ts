@@ -7,19 +7,19 @@ import {
 } from '../kubernetes/pod.ts'
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 
-/** Which counters of its targets an observer can read, as far as can be known beforehand. */
+/** The counters that an observer can read of its targets, as far as they can be predicted. */
 export type Counters = 'all' | 'no-io' | 'unknown'
 
 /**
- * The user of an observer whose target must not be root but says no user: `nobody` of distroless
- * images. Without a number the kubelet cannot prove that an image's user is not root, and the
- * observer, and with it the pod, would never start (kuberuntime/security_context.go).
+ * The user of an observer whose target must not be root but sets no user: `nonroot` of distroless
+ * images. Without a numeric user, the kubelet cannot verify that the user of an image is not root,
+ * and neither the observer nor the pod would ever start (kuberuntime/security_context.go).
  */
 const NON_ROOT_USER = 65532
 
 /**
- * The user that a container runs as: its own word, then the pod's; undefined where only the image
- * says.
+ * The user and group of a container, from its own security context or else from the pod's.
+ * Undefined means that only the image sets the value.
  */
 interface Identity {
   readonly user: number | undefined
@@ -37,10 +37,12 @@ function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
 }
 
 /**
- * The core/v1 SecurityContext of observers, derived from their target's: the same user and group,
- * since the kernel shows a process's counters to its like (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS),
- * and never more than the target has. Nothing is written and nothing gained; with a user other than
- * root it passes the Pod Security level `restricted`.
+ * Derives the core/v1 SecurityContext of observers from the security context of their target.
+ * Observers get the user and group of the target, because the kernel lets a process read the
+ * counters of processes with the same IDs (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS). Observers
+ * never get more privileges than the target, have a read-only root filesystem, and cannot escalate
+ * their privileges. With a user other than root, the result conforms to the Pod Security level
+ * `restricted`.
  */
 export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   const { user, group, nonRoot } = resolveIdentity(target.securityContext, pod)
@@ -56,14 +58,15 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   }
 }
 
-/** Where the pod says runAsNonRoot and its target says otherwise, so must the observer. */
+/** Returns false if the observer of a root target must override `runAsNonRoot: true` of the pod. */
 function contradiction(pod: Pod): false | undefined {
   return pod.securityContext.runAsNonRoot ? false : undefined
 }
 
 /**
- * The context that a metric above the privilege `restricted` brings. Where it does not say so, a pod's
- * `runAsNonRoot` would keep an observer that is root, or whose image says who it is, from starting.
+ * Completes the security context of a metric whose privilege is above `restricted`. If the metric
+ * does not set `runAsNonRoot`, it becomes false unless the user is known not to be root. Otherwise
+ * `runAsNonRoot: true` of the pod would prevent the observer from starting.
  */
 export function startable(own: Fields, pod: Pod): Fields {
   const user = asId(own.runAsUser) ?? pod.securityContext.runAsUser
@@ -71,9 +74,10 @@ export function startable(own: Fields, pod: Pod): Fields {
 }
 
 /**
- * A root process is read by one that has each of its capabilities (security/commoncap.c,
- * cap_ptrace_access_check). So the observer drops what the target drops and adds what the target
- * adds, as far as every runtime grants it anyway; a stronger target stays hidden.
+ * Returns the capabilities for the observer of a root target. Reading a root process requires all
+ * its capabilities (security/commoncap.c, cap_ptrace_access_check). The observer therefore drops
+ * the capabilities that the target drops, and adds those that the target adds if every runtime
+ * grants them by default. Some counters of a target with more capabilities stay unreadable.
  */
 function capabilitiesLike(target: SecurityContext): Fields | undefined {
   if (dropsTooMany(target)) return { drop: ['ALL'] }
@@ -84,12 +88,15 @@ function capabilitiesLike(target: SecurityContext): Fields | undefined {
 }
 
 /**
- * Which counters the observers can read of these containers: only what is certain is said.
- * The table behind it was measured on a kernel 6.18; CPU, memory, faults and switches are open to
- * all, while I/O, open files and smaps need the same user, the same group and each capability.
+ * Predicts the counters that observers can read of the targets. If the predictions differ between
+ * containers, the result is `unknown`.
  *
- * @param contexts the core/v1 SecurityContexts that the observers will have
- * @param targets the containers that may hold a target
+ * The rules were measured on Linux 6.18. CPU, memory, page faults and context switches are readable
+ * by every process; I/O, open files and smaps require the same user, the same group and all
+ * capabilities of the target.
+ *
+ * @param contexts the core/v1 SecurityContexts of the observers
+ * @param targets the containers that may contain a target process
  */
 export function predictCounters(
   contexts: Iterable<Fields>,
@@ -120,7 +127,10 @@ function predictContainerCounters(
   return watched.user === 0 ? 'no-io' : 'unknown'
 }
 
-/** Whether root with these capabilities reads every process: ptrace, and the files of any user. */
+/**
+ * Reports whether root in this container can read every process. This requires SYS_PTRACE, and the
+ * default capabilities for the files of other users.
+ */
 function mayTraceAnyone(observer: SecurityContext): boolean {
   const { privileged, addedCapabilities, droppedCapabilities } = observer
   return (
@@ -128,17 +138,22 @@ function mayTraceAnyone(observer: SecurityContext): boolean {
   )
 }
 
-/** Whether a container's root holds capabilities that an observer's root does not. */
+/**
+ * Reports whether root in this container has capabilities that root in an observer does not have.
+ */
 function isStronger(target: SecurityContext): boolean {
   const { privileged, addedCapabilities } = target
   const isAbove = addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
   return privileged || isAbove || dropsTooMany(target)
 }
 
-/** A set of capabilities has 64 bits (include/linux/capability.h, kernel_cap_t), and ALL is a word. */
+/**
+ * A capability set has 64 bits (include/linux/capability.h, kernel_cap_t); the name ALL is allowed
+ * too.
+ */
 const MOST_CAPABILITIES = 65
 
-/** Whether a container drops more names than there can be capabilities, too many to repeat. */
+/** Reports whether a container drops more names than there are capabilities, too many to copy. */
 function dropsTooMany({ droppedCapabilities }: SecurityContext): boolean {
   return droppedCapabilities.length > MOST_CAPABILITIES
 }

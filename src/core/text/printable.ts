@@ -1,17 +1,19 @@
 /**
- * Makes text that others wrote safe to show. Statuses, logs, process names, the apiserver's messages
- * and files can carry characters that control a terminal (ECMA-48: ESC, CSI), that change the order in
- * which text is read (Unicode TR 36), that begin a new line, or that nobody sees.
+ * Makes untrusted text safe to display. Statuses, logs, process names, messages of the apiserver
+ * and files can contain characters that control a terminal (ECMA-48: ESC, CSI), change the reading
+ * order of text (Unicode TR 36), start a new line, or are invisible.
  */
 
-/** The longest line of such text, in UTF-16 code units. */
+/** The maximum length of a printable line, in UTF-16 code units. */
 export const LONGEST_LINE = 4096
 
-/** Scripts whose letters do not change shape beside a joiner, so that it could only deceive there. */
+/**
+ * Scripts whose letters do not change shape next to a joiner. A joiner there could only deceive.
+ */
 const UNJOINED = String.raw`\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}\p{scx=Han}\p{sc=Zinh}\p{DI}`
 
 /**
- * Invisible characters that belong to ordinary text: those that choose or join emoji, and a joiner
+ * Invisible characters that occur in ordinary text: those that select or join emoji, and a joiner
  * between letters of a script such as Arabic or Devanagari.
  */
 const ORDINARY = [
@@ -21,8 +23,9 @@ const ORDINARY = [
 ].join('|')
 
 /**
- * Controls (C0, DEL, C1), format characters such as the bidirectional controls, lone surrogates, line
- * and paragraph separators, and characters that Unicode has ignored when text is drawn.
+ * Control characters (C0, DEL, C1), format characters such as the bidirectional controls, lone
+ * surrogates, line and paragraph separators, and characters that Unicode defines as
+ * default-ignorable.
  */
 const UNPRINTABLE = new RegExp(
   String.raw`(${ORDINARY})|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}]`,
@@ -30,20 +33,23 @@ const UNPRINTABLE = new RegExp(
 )
 
 /**
- * Makes one line of any text. Unprintable characters become escapes (`\n`, `\u001b`, `\u{e0041}`);
- * all other text, in any language, stays as it is.
+ * Converts text to one printable line. Unprintable characters become escapes (`\n`, `\u001b`,
+ * `\u{e0041}`). All other text, in any language, is unchanged.
  *
- * @param longest the most UTF-16 code units of the result; a text that is cut ends in `...`
+ * @param longest the maximum length of the result in UTF-16 code units; shortened text ends in
+ * `...`
  */
 export function printable(text: string, longest = LONGEST_LINE): string {
-  // No character becomes shorter, so what is behind the bound is never seen.
+  // Escapes are never shorter than their character, so text after the limit is never part of the
+  // result.
   const escaped = replaceUnprintable(text.slice(0, longest + 1), escapeOf)
   return cut(escaped, longest)
 }
 
 /**
- * Makes a text of several lines printable. Line feeds and tabs stay, and a carriage return before a
- * line feed goes. Lines that others wrote stay lines: use it for whole files and logs only.
+ * Makes text of several lines printable. Line feeds and tabs are kept, and a carriage return before
+ * a line feed is removed. Use this function only for whole files and logs, because untrusted text
+ * can add lines to the output.
  */
 export function printableBlock(text: string): string {
   const isKept = (character: string) => character === '\n' || character === '\t'
@@ -52,12 +58,15 @@ export function printableBlock(text: string): string {
   )
 }
 
-/** Writes a value as JSON whose text is printable: the same value, with more escapes. */
+/** Formats a value as printable JSON: the same value, with more escapes. */
 export function printableJson(value: unknown, indent?: number): string {
   return printableJsonText(JSON.stringify(value, undefined, indent))
 }
 
-/** Escapes the unprintable characters of JSON, which are all inside its strings. */
+/**
+ * Escapes the unprintable characters of JSON text. Apart from line feeds, they occur only in
+ * strings.
+ */
 export function printableJsonText(json: string): string {
   return replaceUnprintable(json, (character) =>
     character === '\n' ? character : character.split('').map(unitEscapeOf).join(''),
@@ -65,8 +74,8 @@ export function printableJsonText(json: string): string {
 }
 
 /**
- * Escapes the unprintable characters of YAML, which must all be inside double quotes. Half of a
- * surrogate pair, which no YAML can have, becomes U+FFFD.
+ * Escapes the unprintable characters of YAML text. All of them must be inside double quotes. A lone
+ * surrogate, which YAML cannot represent, becomes U+FFFD.
  */
 export function printableYamlText(yaml: string): string {
   return replaceUnprintable(yaml, (character) => {
@@ -77,7 +86,7 @@ export function printableYamlText(yaml: string): string {
   })
 }
 
-/** Makes one line of ASCII of any text: every other character becomes a question mark. */
+/** Converts text to one line of ASCII. Every other character becomes a question mark. */
 export function ascii(text: string, longest = LONGEST_LINE): string {
   return cut(text.slice(0, longest + 1).replace(/[^\x20-\x7e]/g, '?'), longest)
 }
@@ -102,7 +111,10 @@ function unitEscapeOf(unit: string): string {
 
 const DOTS = '...'
 
-/** Cuts a text that is printable, before the first character that would then be part of another. */
+/**
+ * Shortens printable text. Half of a surrogate pair or an ignorable character at the cut is
+ * removed.
+ */
 function cut(text: string, longest: number): string {
   if (text.length <= longest) return text
   const kept = text.slice(0, Math.max(0, longest - DOTS.length))

@@ -3,9 +3,9 @@ import { ascii } from './printable.ts'
 const LONGEST = 64
 
 /**
- * Quotes text of a user's for a message: at most 64 characters, all of them printable ASCII, since
- * messages travel in warnings, logs and annotations, where control characters are refused
- * (apiserver/pkg/warning) or act on the reader's terminal.
+ * Quotes untrusted text for a message: at most 64 characters, all of them printable ASCII. Messages
+ * appear in warnings, logs and annotations, where control characters are refused
+ * (apiserver/pkg/warning) or affect the reader's terminal.
  */
 export function quote(text: string): string {
   const shown = ascii(text.slice(0, LONGEST))
