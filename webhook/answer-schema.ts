@@ -1,8 +1,8 @@
 const text = { type: 'string' }
-/** Letters, digits, `+`, `/` and `=`: nothing that JSON would escape. */
+/** Letters, digits, `+`, `/` and `=`: base64 has no characters that JSON must escape. */
 const base64 = { type: 'string', format: 'unsafe' }
 
-/** The shape of an answer, from which Fastify compiles a function that writes its JSON. */
+/** The schema of a response, from which Fastify compiles a JSON serializer. */
 export const ANSWER = {
   response: {
     200: {

@@ -3,32 +3,37 @@ import { scanBody } from '../src/core/body-scan.ts'
 import { type Review, readReview } from '../src/core/review.ts'
 import { NotAReview, NotJson } from './problem.ts'
 
-/** Spellings of the keys that poison a prototype; an escape (`\u005f`) could spell them too. */
+/**
+ * Spellings of the keys that cause prototype pollution; an escape (`\u005f`) could also spell them.
+ */
 const SUSPECT = ['__proto__', 'constructor', '\\u']
 
 /**
- * Go decodes no deeper JSON (encoding/json scanner.go, maxNestingDepth), so no apiserver has read, and
- * none sends, a pod with more levels.
+ * The depth limit of Go's decoder (encoding/json scanner.go, maxNestingDepth). No apiserver can
+ * read, or send, a pod with more levels.
  */
 const MOST_LEVELS = 10_000
 
 /**
- * The most objects, lists and members of objects together. JSON.parse takes 100 bytes and more for an
+ * The most objects, arrays and object members in total. JSON.parse needs 100 bytes and more for an
  * object of two characters, and a second for a million different keys.
  *
- * etcd stores 1.5 MiB at most (etcd --max-request-bytes). The smallest thing that a valid pod can have
- * many of, a toleration, takes 10 bytes there, and counts as an object with a member here: a pod
- * that is stored has no more than 320,000.
+ * etcd stores at most 1.5 MiB (etcd --max-request-bytes). A toleration is the smallest element that
+ * a valid pod can repeat: it takes 10 bytes in etcd, and counts here as an object with one member.
+ * So a stored pod has at most 320,000.
  */
 const MOST_ELEMENTS = 400_000
 
-/** A shorter text is parsed in a few milliseconds, whatever is in it, and needs no look. */
+/**
+ * A text up to this length is parsed in a few milliseconds, whatever its content, and is not
+ * checked.
+ */
 const LONG_TEXT = 256 * 1024
 
 /**
- * Reads the body of a call.
+ * Reads the body of a request.
  *
- * @throws NotJson, or NotAReview for JSON that is something else
+ * @throws NotJson, or NotAReview for JSON that is not an AdmissionReview
  */
 export function readBody(text: string): Review {
   const problem = text.length > LONG_TEXT ? scanProblem(text) : undefined
@@ -41,20 +46,20 @@ export function readBody(text: string): Review {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** How many levels deeper, by the code of a character outside text. */
+/** The change of the nesting depth, by the code of a character outside strings. */
 const STEPS = new Int8Array(0x10000)
 for (const bracket of ['[', '{']) STEPS[bracket.charCodeAt(0)] = 1
 for (const bracket of [']', '}']) STEPS[bracket.charCodeAt(0)] = -1
 
-/** How many elements more, by the same code: each member of an object has one colon. */
+/** The number of elements to add, by the same code: each member of an object has one colon. */
 const ELEMENTS = new Int8Array(0x10000)
 for (const sign of ['[', '{', ':']) ELEMENTS[sign.charCodeAt(0)] = 1
 
 /**
- * Counts levels and elements in one pass before anything is parsed: JSON.parse takes half a
- * second, and 120 MB, for 7 MB of brackets.
+ * Counts levels and elements in one pass before parsing: JSON.parse takes half a second and 120 MB
+ * for 7 MB of brackets.
  *
- * @returns the rest of a sentence about a text that has too many, or undefined
+ * @returns why the text exceeds a limit, as the rest of a sentence, or undefined
  */
 function scanProblem(json: string): string | undefined {
   let levels = 0
@@ -75,14 +80,17 @@ function sizeProblem(levels: number, elements: number): string | undefined {
   return `it has more than ${MOST_ELEMENTS} objects, lists and fields`
 }
 
-/** The index of the quote that ends a text, or the length where none does. */
+/**
+ * Returns the index of the quote that ends a string, or the length of the text if the string does
+ * not end.
+ */
 function endOfText(json: string, start: number): number {
   let at = json.indexOf('"', start + 1)
   while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1)
   return at < 0 ? json.length : at
 }
 
-/** Whether an odd number of backslashes stands before a quote. */
+/** Reports whether a quote is escaped: whether an odd number of backslashes precedes it. */
 function isEscaped(json: string, quote: number): boolean {
   let first = quote
   while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1
@@ -92,13 +100,14 @@ function isEscaped(json: string, quote: number): boolean {
 const MANAGED_FIELDS = '"managedFields":['
 
 /**
- * Empties the first `managedFields`, half of a pod's JSON and of the time to parse it, which nobody
- * here reads.
+ * Empties the first `managedFields`. They are half of a pod's JSON and half of the time to parse
+ * it, and are not used here.
  *
- * It takes three searches, and is exact for any JSON: a quote inside a string is escaped, so the key
- * is a key; no bracket opens before the first that closes, so that one ends the array; and it is in no
- * string, since the quote of `},"spec":` behind it would end that. An array that holds brackets, or
- * is not the last of the metadata, where the apiserver writes it, is left as it is.
+ * The function needs three searches, and is exact for any JSON. A quote inside a string is escaped,
+ * so the key is a key. No bracket opens before the first closing bracket, so that bracket ends the
+ * array. The closing bracket is not inside a string, because the quote of the following `},"spec":`
+ * would end that string. The text is unchanged if the array contains brackets, or is not the last
+ * field of the metadata, where the apiserver writes it.
  */
 export function withoutManagedFields(text: string): string {
   const start = text.indexOf(MANAGED_FIELDS)
@@ -115,8 +124,8 @@ export function withoutManagedFields(text: string): string {
 /**
  * Parses JSON, without the keys `__proto__` and `constructor.prototype`.
  *
- * The library looks for them with expressions that take half as long as JSON.parse itself; a text
- * that cannot hold them needs no look.
+ * The library searches for these keys with regular expressions that take half as long as
+ * JSON.parse; a text that cannot contain them is parsed directly.
  */
 function parse(text: string): unknown {
   try {

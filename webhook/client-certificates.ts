@@ -5,25 +5,27 @@ import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
 import { answerProblem } from './problem.ts'
 
-/** Which clients a server accepts. */
+/** The clients that a server accepts. */
 export interface ClientOptions {
-  /** The certificates of the authorities that issue the clients', PEM, as they are now. */
+  /**
+   * Returns the current certificates, in PEM, of the authorities that issue client certificates.
+   */
   readonly authorities: () => string
   /**
-   * Names of which a client's certificate must have one, as its common name or as a DNS name. Without
-   * any, each certificate of the authorities is accepted.
+   * The accepted names. The certificate of a client must have one of them as its common name or as
+   * a DNS name. If the list is empty, any certificate from the authorities is accepted.
    */
   readonly names: readonly string[]
 }
 
-/** The options of a TLS server that requires a certificate of its clients. */
+/** Returns the options of a TLS server that requires client certificates. */
 export function clientTlsOf(clients: ClientOptions | undefined) {
   if (clients === undefined) return {}
   return { ca: clients.authorities(), requestCert: true, rejectUnauthorized: true } as const
 }
 
 interface Client {
-  /** The authorities that its certificate was verified with. */
+  /** The authorities with which the client's certificate was verified. */
   readonly authorities: string
   readonly isNamed: boolean
 }
@@ -31,12 +33,13 @@ interface Client {
 const LOG_EVERY_MS = 60_000
 
 /**
- * Has a server, which does not listen yet, accept only the named clients: TLS itself refuses a client
- * without a valid certificate, and a client of another name is answered with 403. Both are counted, and
- * logged once a minute at most: while the apiserver is such a client, pods get no observers.
+ * Makes a server accept only clients with an accepted name. Call it before the server listens. TLS
+ * rejects a client without a valid certificate; a client with another name receives 403. Both are
+ * counted, and logged at most once a minute: if the apiserver is such a client, pods get no
+ * observers.
  *
- * After the authorities have changed, each open connection ends with its next answer, and the client
- * that opens a new one is verified with the new authorities.
+ * After the authorities have changed, each open connection closes with its next response, and the
+ * client is verified with the new authorities when it connects again.
  */
 export function acceptClients(
   app: FastifyInstance<Server>,
@@ -66,7 +69,7 @@ export function acceptClients(
   })
 }
 
-/** A DNS name is compared as TLS does, without wildcards; a common name as it is. */
+/** Compares DNS names as TLS does, but without wildcards, and common names exactly. */
 function hasName(socket: TLSSocket, names: readonly string[]): boolean {
   if (names.length === 0) return true
   const certificate = socket.getPeerX509Certificate()
@@ -77,12 +80,15 @@ function hasName(socket: TLSSocket, names: readonly string[]): boolean {
   })
 }
 
-/** Why a handshake failed, if it is for the client's certificate; others break off for many reasons. */
+/**
+ * Returns why a handshake failed if the client's certificate is the cause, else undefined:
+ * handshakes fail for many other reasons.
+ */
 function certificateProblemOf(error: NodeJS.ErrnoException, socket: TLSSocket): string | undefined {
   if (error.code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE')
     return 'the client has no certificate'
   const { authorizationError: reason } = socket
-  // A code of OpenSSL, such as CERT_HAS_EXPIRED, though Node's types say Error.
+  // A code of OpenSSL, such as CERT_HAS_EXPIRED, although Node's types declare an Error.
   return reason ? `the client's certificate is not valid: ${String(reason)}` : undefined
 }
 

@@ -6,10 +6,12 @@ const NO_CLUSTER =
   'service account; --namespaces FILE serves without a cluster'
 
 /**
- * Finds the cluster that a server watches. What it reads there decides about pods, so that nobody on the way
- * may write it: plain http is for a person's own proxy.
+ * Finds the cluster that a server watches. The server decides about pods based on the objects it
+ * reads, so the connection must be protected from modification: plain http is only for a user's own
+ * proxy.
  *
- * @throws an error that says what is missing, or names the file which does not hold
+ * @throws an error that says that no cluster is configured, or names the invalid file or the URL
+ * that is not https
  */
 export async function clusterToWatch(kubeconfig: string | undefined): Promise<Access> {
   const found = await findCluster({ kubeconfig })

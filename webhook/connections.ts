@@ -2,30 +2,35 @@ import type { Server as PlainServer } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { FastifyInstance } from 'fastify'
 
-/** How long a server waits for a client, in milliseconds, and how many clients it has at once. */
+/** Timeouts for clients, in milliseconds, and the maximum number of connections. */
 export interface ConnectionLimits {
-  /** The longest for a TLS handshake. */
+  /** The longest TLS handshake. */
   readonly handshakeMs: number
-  /** The longest for a request, from its first byte, or from the connection's, to its last. */
+  /**
+   * The longest time to receive a request, from its first byte, or from the start of the
+   * connection, to its last byte.
+   */
   readonly requestMs: number
-  /** Between two searches for requests that take longer than `requestMs`. */
+  /** The time between two searches for requests that take longer than `requestMs`. */
   readonly checkMs: number
-  /** The longest for a connection between two requests. */
+  /** The longest time that a connection may be idle between two requests. */
   readonly keepAliveMs: number
-  /** The most connections; further ones are closed as they come. */
+  /** The maximum number of connections; new connections above it are closed at once. */
   readonly connections: number
 }
 
 /**
  * The limits of the port that the apiserver calls.
  *
- * - It keeps idle connections for 90 s and never repeats a request that a closing connection swallowed,
- *   so the server keeps them longer (apimachinery pkg/util/net/http.go, IdleConnTimeout).
- * - It waits 30 s at most for a webhook, and 3 s for this one by default. A request that takes 10 s to
- *   arrive has no reader any more.
- * - It opens a connection for each concurrent call. An apiserver has 600 calls at once by default
- *   (--max-requests-inflight 400, --max-mutating-requests-inflight 200), and only the mutating ones
- *   can be here: 1,024 leave room for five apiservers that all call the same replica.
+ * - The apiserver keeps idle connections for 90 s, and does not repeat a request that was lost when
+ *   a connection closed. So the server keeps connections longer (apimachinery pkg/util/net/http.go,
+ *   IdleConnTimeout).
+ * - The apiserver waits at most 30 s for a webhook, and 3 s for this one by default. When a request
+ *   has taken 10 s to arrive, the apiserver no longer waits for its response.
+ * - The apiserver opens a connection for each concurrent call. By default an apiserver handles 600
+ *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), of which
+ *   only the mutating ones can reach this port: 1,024 is enough for five apiservers that all call
+ *   the same replica.
  */
 export const WEBHOOK_CONNECTIONS: ConnectionLimits = {
   handshakeMs: 10_000,
@@ -36,8 +41,8 @@ export const WEBHOOK_CONNECTIONS: ConnectionLimits = {
 }
 
 /**
- * The limits of the status port. A kubelet opens a connection for each probe, and Prometheus repeats a
- * GET whose connection was closed.
+ * The limits of the status port. A kubelet opens a connection for each probe, and Prometheus
+ * repeats a GET if its connection was closed.
  */
 export const STATUS_CONNECTIONS: ConnectionLimits = {
   handshakeMs: 10_000,
@@ -48,18 +53,19 @@ export const STATUS_CONNECTIONS: ConnectionLimits = {
 }
 
 /**
- * The options that make Fastify's server cut slow clients off.
+ * Returns the options that make Fastify's server disconnect slow clients.
  *
- * Node looks for slow requests every 30 s by default, and Fastify sets `requestTimeout` only, so half a
- * header lived up to 90 s (node lib/_http_server.js, storeHTTPOptions; fastify lib/server.js,
- * getServerInstance). `server` goes to `http.createServer` or `https.createServer`.
+ * By default Node looks for slow requests every 30 s, and Fastify only sets `requestTimeout`, so an
+ * incomplete header was kept for up to 90 s (node lib/_http_server.js, storeHTTPOptions; fastify
+ * lib/server.js, getServerInstance). `server` is passed to `http.createServer` or
+ * `https.createServer`.
  */
 export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: ConnectionLimits) {
   return {
     fastify: {
       requestTimeout: requestMs,
       keepAliveTimeout: keepAliveMs,
-      // Ends a connection on which nothing moves, such as one that reads no answer.
+      // Closes a connection without activity, such as one whose client does not read the response.
       connectionTimeout: Math.max(keepAliveMs, requestMs),
     },
     server: {
@@ -72,12 +78,13 @@ export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: Con
 }
 
 /**
- * Bounds the connections of a server that does not listen yet.
+ * Limits the connections of a server. Call it before the server listens.
  *
- * From half of the limit on, each answer ends its connection. So idle connections never take more than
- * one half, and the other half is free again after `requestMs`, however slow its clients are.
+ * While more than half of the connections are open, each response closes its connection. So idle
+ * connections use at most one half of the limit, and the other half becomes free within
+ * `requestMs`, however slow its clients are.
  *
- * @param onDrop called for each connection that is closed because there are too many
+ * @param onDrop called for each connection that is closed because the limit is reached
  */
 export function limitConnections<S extends PlainServer | SecureServer>(
   app: Pick<FastifyInstance<S>, 'server' | 'addHook'>,

@@ -7,36 +7,43 @@ import type { Catalog } from '../src/core/catalog.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface FileFollowOptions {
-  /** Milliseconds between two looks at a file. */
+  /** Milliseconds between two readings of a file. */
   readonly lookMs: number
   readonly log: Logger
 }
 
 export interface FileOptions extends FileFollowOptions {
-  /** Paths of the certificate and its key, PEM. Both are followed. */
+  /**
+   * The paths of the certificate and its private key, in PEM. Both files are reloaded when they
+   * change.
+   */
   readonly cert: string
   readonly key: string
-  /** Path of the authorities that issue the clients' certificates, PEM. It is followed. */
+  /**
+   * The path of the certificates, in PEM, of the authorities that issue client certificates. The
+   * file is reloaded when it changes.
+   */
   readonly clientCa?: string | undefined
-  /** A folder of catalog documents. It is followed. */
+  /** A folder of catalog documents. It is reloaded when it changes. */
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
 }
 
-/** What a running server follows. */
+/** The files of a running server, which are reloaded when they change. */
 export interface Files {
   readonly catalog: Followed<Catalog>
   readonly keyPair: Followed<KeyPair>
-  /** Undefined where clients need no certificate. */
+  /** Undefined if clients need no certificate. */
   readonly authorities: Followed<Authorities> | undefined
   stop(): void
 }
 
 /**
- * Reads the files of a server and follows them.
+ * Reads the files of a server, and reloads them when they change.
  *
- * @param swap takes a new key pair or new authorities into use, or throws; then the old ones stay
- * @throws an error that names the file which does not hold
+ * @param swap puts a new key pair or new authorities into use; if it throws, the old ones stay in
+ * use
+ * @throws an error that names the invalid file
  */
 export async function followFiles(
   options: FileOptions,
@@ -79,7 +86,10 @@ export async function followFiles(
   }
 }
 
-/** What is done with a new reading of a file: it is taken into use, and told. */
+/**
+ * Returns the options for following a file: a new reading is applied and logged; an error is
+ * counted and logged.
+ */
 export function reloader({ lookMs: everyMs, log }: FileFollowOptions, metrics: Metrics) {
   return <T>(what: string, apply: (reading: T) => void) => ({
     everyMs,

@@ -9,17 +9,23 @@ import type { Metrics } from './metrics.ts'
 import type { FollowedNamespaces } from './namespaces.ts'
 
 export interface NamespaceOptions extends FileFollowOptions {
-  /** A file of Namespaces, instead of a cluster. It is followed. */
+  /** A file of Namespaces, used instead of a cluster. It is reloaded when it changes. */
   readonly namespaces?: string | undefined
-  /** A kubeconfig; without one the environment says which cluster. */
+  /** A kubeconfig; by default the environment determines the cluster. */
   readonly kubeconfig?: string | undefined
-  /** Namespaces whose label is left as it is. */
+  /** Namespaces whose label is not changed. */
   readonly excludedNamespaces: readonly string[]
-  /** Where the DaemonSets are that keep observers' images on nodes; without it nobody watches. */
+  /**
+   * The namespace of the DaemonSets that keep observers' images on nodes; if undefined, images are
+   * not watched.
+   */
   readonly imageHolders?: string | undefined
-  /** The Lease of the replica that looks for pods that were missed; without it nobody looks. */
+  /**
+   * The Lease (`NAMESPACE/NAME`) that selects the replica which looks for missed pods; if
+   * undefined, missed pods are not looked for.
+   */
   readonly scanLease?: string | undefined
-  /** The longest until it looks at all pods again. */
+  /** The longest time between two scans of all pods, in milliseconds. */
   readonly scanMs?: number | undefined
   readonly pace?: Intervals | undefined
 }
@@ -27,8 +33,9 @@ export interface NamespaceOptions extends FileFollowOptions {
 /**
  * Reads the file of Namespaces, or finds the cluster that has them.
  *
- * @returns starts to follow them, given the catalog that is served at any time; until then nothing runs
- * @throws an error that names the file which does not hold, or says that there is no cluster
+ * @returns a function that starts to follow the namespaces, given a function that returns the
+ * current catalog; the namespaces are not followed until then
+ * @throws an error that names the invalid file, or says that no cluster is configured
  */
 export async function findNamespaces(
   options: NamespaceOptions,

@@ -4,23 +4,26 @@ import { errorCodes, type FastifyInstance, type RawServerBase } from 'fastify'
 import { LONGEST_BODY } from '../src/core/review.ts'
 import { Overloaded } from './problem.ts'
 
-/** Bounds on the bodies of requests that are being received or answered. Bytes. */
+/** Limits on the bodies of requests that are being received or answered, in bytes. */
 export interface IntakeLimits {
   /** The longest body. */
   readonly body: number
-  /** The most that all bodies have together. */
+  /** The most bytes of all bodies together. */
   readonly all: number
-  /** The same, for bodies longer than `small`: the rest is kept for small ones. */
+  /**
+   * The most bytes of all bodies together when a body longer than `small` is added: the rest is
+   * reserved for small bodies.
+   */
   readonly allWithLarge: number
   /** The longest small body. */
   readonly small: number
 }
 
 /**
- * The limits of a server with 512 MiB, the limit in the chart.
+ * The limits of a server with 512 MiB of memory, the limit in the chart.
  *
- * An ordinary review has 5 to 50 kB: 500 of them at once fit. A parsed body takes up to twenty times its
- * length (`{}` is an object), which is why only one of the longest bodies fits.
+ * A typical review has 5 to 50 kB: 500 of them fit at once. A parsed body takes up to twenty times
+ * its length (`{}` is an object), so only one body of the maximum length fits.
  */
 export const INTAKE: IntakeLimits = {
   body: LONGEST_BODY,
@@ -29,31 +32,37 @@ export const INTAKE: IntakeLimits = {
   small: 64 * 1024,
 }
 
-/** A piece of a body counts for this many bytes at least: an empty Buffer of Node takes about as many. */
+/**
+ * A chunk of a body counts as at least this many bytes: an empty Buffer of Node takes about as
+ * many.
+ */
 const SMALLEST_PIECE = 512
 
-/** Called once: with the whole text, or with the error to answer. */
+/** Called once, with the whole text or with the error to return. */
 type Done = (error: Error | null, text?: string) => void
 
-/** Reads the body of a request that came through the server's hooks, as UTF-8. */
+/** Reads the body of a request, as UTF-8. The request must have passed the server's hooks. */
 export type ReceiveBody = (request: IncomingMessage, payload: Readable, done: Done) => void
 
-/** The bytes that one request counts for, until it has its answer. */
+/** The bytes that one request counts for, until its response is sent. */
 interface Claim {
-  /** Counts a piece of the body, if it fits. */
+  /** Counts a chunk of the body if it fits, and reports whether it did. */
   take(piece: Buffer): boolean
   release(): void
 }
 
 /**
- * Bounds the memory that bodies take, over all connections of a server that does not listen yet.
+ * Limits the memory for bodies, over all connections of a server. Call it before the server
+ * listens.
  *
- * A body that does not fit is answered with 503 and `Retry-After: 1`: the apiserver calls again, and
- * under failurePolicy Ignore admits the pod unchanged in the end. A declared length that does not fit is
- * refused before the body is read, any other body as soon as its bytes do not fit. To declare a length
- * reserves nothing: a client has to send the bytes that it wants to occupy.
+ * A body that does not fit is answered with 503 and `Retry-After: 1`: the apiserver calls again,
+ * and finally, under failurePolicy Ignore, admits the pod unchanged. If the declared length does
+ * not fit, the request is rejected before its body is read; any other body is rejected as soon as
+ * its bytes do not fit. A declared length reserves nothing: a client must send the bytes to occupy
+ * memory.
  *
- * @returns the reader of bodies; its errors are Overloaded, and Fastify's for a body over the limit
+ * @returns the function that reads bodies; its errors are Overloaded, and Fastify's error for a
+ * body over the limit
  */
 export function limitIntake<S extends RawServerBase>(
   app: Pick<FastifyInstance<S>, 'addHook'>,
@@ -102,7 +111,7 @@ function createBudget({ all, allWithLarge, small }: IntakeLimits) {
   return { fits, open }
 }
 
-/** Collects a body; where a piece does not fit, the body is given up. */
+/** Collects the chunks of a body; if a chunk does not fit, the rest of the body is not read. */
 function receive(payload: Readable, claim: Claim, limit: number, done: Done): void {
   const pieces: Buffer[] = []
   let length = 0
@@ -127,17 +136,18 @@ function receive(payload: Readable, claim: Claim, limit: number, done: Done): vo
 }
 
 /**
- * Leaves the rest of a body with the network, where it costs nothing. The client reads its answer and
- * ends the connection, or is cut off as too slow. To close it at once could reset it before the answer
- * is read, and Node itself would read the rest to its end.
+ * Stops reading a body, so that the rest stays in the network and takes no memory. The client reads
+ * its response and closes the connection, or is disconnected as too slow. Closing the connection at
+ * once could reset it before the client reads the response, and Node itself would read the rest of
+ * the body.
  */
 function stopReading(payload: Readable): void {
-  // Node reads only what has no reader yet.
+  // Node reads the rest of a body only if the body has not been read from.
   payload.read(0)
   payload.pause()
 }
 
-/** One piece, the common case, needs no copy. */
+/** A single chunk, the common case, needs no copy. */
 function textOf(pieces: readonly Buffer[], length: number): string {
   const [first] = pieces
   const whole = pieces.length === 1 && first ? first : Buffer.concat(pieces, length)

@@ -8,16 +8,19 @@ const LONGEST_DETAIL = 192
 const LONGEST_NAME = 253
 
 /**
- * Opens a log of JSON lines. All its characters are printable: JSON escapes the C0 controls, and the
- * others that a terminal would obey are escaped here, which leaves the values as they are.
+ * Opens a log of JSON lines that contain only printable characters: JSON escapes the C0 controls,
+ * and the other characters that a terminal interprets are escaped here. The values do not change.
  *
- * @param level the least that is logged, as pino names it
+ * @param level the lowest level that is logged, as named by pino
  */
 export function openLog(level: string, stream: DestinationStream): Logger {
   return pino({ level, hooks: { streamWrite: printableJsonText } }, stream)
 }
 
-/** One line per decision. Names and words alone: an object may hold secrets, and megabytes. */
+/**
+ * Logs one line per decision. The line has only names and words: an object may contain secrets, and
+ * megabytes.
+ */
 export function logPod(log: Logger, review: Review, answer: PodReview, seconds: number): void {
   const { decision, fault } = answer
   const { outcome } = decision
@@ -38,7 +41,9 @@ export function logPod(log: Logger, review: Review, answer: PodReview, seconds: 
   log[fault === undefined ? 'info' : 'error'](line, 'pod')
 }
 
-/** One line per namespace that was armed or disarmed; the others are nobody's news. */
+/**
+ * Logs one line per reviewed namespace; a namespace that was not changed is logged at level debug.
+ */
 export function logNamespace(log: Logger, review: Review, answer: NamespaceReview): void {
   const { outcome, fault } = answer
   const usual = outcome === 'unchanged' ? 'debug' : 'info'
@@ -47,8 +52,8 @@ export function logNamespace(log: Logger, review: Review, answer: NamespaceRevie
 }
 
 /**
- * A name of a sane length in characters that JSON does not escape: the apiserver has not validated it
- * yet.
+ * Shortens a name, and replaces all characters that JSON would escape: the apiserver has not
+ * validated the name yet.
  */
 function bare(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?')

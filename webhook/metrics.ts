@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
- * The apiserver's own buckets for webhooks (apiserver pkg/admission/metrics/metrics.go) with finer
- * ones below, where an answer takes place. Seconds.
+ * The buckets of the apiserver's webhook metrics (apiserver pkg/admission/metrics/metrics.go), with
+ * finer ones for the usual durations of a review. Seconds.
  */
 const DURATION_BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25,
@@ -10,7 +10,10 @@ const DURATION_BUCKETS = [
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** The metrics of one server. No text of a user's is ever a label: every label is of a closed list. */
+/**
+ * Creates the metrics of one server. Labels never contain text from users: the values of every
+ * label come from a closed list.
+ */
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]

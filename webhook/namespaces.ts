@@ -2,8 +2,9 @@ import type { Namespace } from '../src/core/namespace.ts'
 import type { ReadinessCheck } from './status-app.ts'
 
 /**
- * Thrown by a server that would leave a pod only because it knows too little: it has just started, and was
- * called before anybody saw that it is not ready, or the apiserver says nothing of a namespace that asks.
+ * Thrown when the server knows too little about a namespace, so that a pod could wrongly be
+ * skipped: the server has just started, and was called before its readiness was checked, or the
+ * apiserver did not answer for a namespace that should request metrics.
  */
 export class NotKnownYet extends Error {
   readonly code = 'NOT_KNOWN_YET'
@@ -14,21 +15,21 @@ export class NotKnownYet extends Error {
   }
 }
 
-/** Where the server learns what a namespace says. A namespace unknown says nothing. */
+/** The source of namespaces. An unknown namespace has no labels, annotations or rules. */
 export interface NamespaceSource {
   /**
-   * @param mustAsk whether a pod is here because its namespace asks, so that one which does not is
-   * perhaps known too late
+   * @param mustAsk whether the pod was sent because its namespace requests metrics; if the known
+   * namespace does not, it may be out of date
    * @throws NotKnownYet, also as a rejection
    */
   find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>
 }
 
-/** Namespaces that are followed for as long as a server runs. */
+/** The namespaces that a running server follows. */
 export interface FollowedNamespaces extends NamespaceSource {
-  /** What stands in the way of knowing them as they are. */
+  /** Returns the problems that keep the namespaces from being up to date. */
   checks(): readonly ReadinessCheck[]
-  /** The images that at least one node is known to hold; there is none where nobody watches. */
+  /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
   stop(): void | Promise<void>
 }

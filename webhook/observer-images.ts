@@ -5,18 +5,21 @@ import type { ReadinessCheck } from './status-app.ts'
 
 export interface ImageOptions {
   readonly registry: Registry
-  /** The catalog of this moment. */
+  /** Returns the current catalog. */
   readonly catalog: () => Catalog
-  /** The images that at least one node is known to hold now; there is none where nobody watches. */
+  /**
+   * The images that at least one node is known to have now; undefined if images are not watched.
+   */
   readonly heldImages: (() => ReadonlySet<string>) | undefined
   readonly pace?: Intervals | undefined
 }
 
 /**
- * Shows of each metric whether its observer's image is available, as a metric and in readiness.
+ * Shows for each metric whether its observer's image is available, as a metric and in readiness.
  *
- * A new server with a new catalog leaves the answers to the old ones while nodes pull the image. It
- * gives up soon: the image may never come, and whoever asks is then to be told.
+ * A new server with a new catalog is not ready while nodes pull the image, so the old servers
+ * answer. After `imagesMs` the server is ready without the image: the image may never come, and
+ * pods that request the metric must then get the reason.
  */
 export function showImages(options: ImageOptions): () => readonly ReadinessCheck[] {
   const { registry, catalog, heldImages, pace = INTERVALS } = options

@@ -4,7 +4,7 @@ import { quote } from '../src/core/text/quote.ts'
 import { errorMessage } from '../src/lib/error-message.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What can be wrong with a call: a word for the metric and the body, and the HTTP status. */
+/** The problems of invalid calls: the word in the metric and in the body, and the HTTP status. */
 const PROBLEMS = {
   'not-json': 400,
   'not-a-review': 400,
@@ -21,7 +21,7 @@ const PROBLEMS = {
 
 type CallProblem = keyof typeof PROBLEMS
 
-/** Fastify's code for an error (fastify docs/Reference/Errors.md), and ours. */
+/** The problem for each error code of Fastify (fastify docs/Reference/Errors.md) and of ours. */
 const BY_CODE: Readonly<Record<string, CallProblem>> = {
   NOT_JSON: 'not-json',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
@@ -31,7 +31,7 @@ const BY_CODE: Readonly<Record<string, CallProblem>> = {
   OVERLOADED: 'overloaded',
 }
 
-/** Thrown for a request that would take more memory than the server has for requests. */
+/** Thrown for a request that would exceed the memory for requests. */
 export class Overloaded extends Error {
   readonly code = 'OVERLOADED'
   readonly statusCode = 503
@@ -51,7 +51,7 @@ export class NotJson extends Error {
   }
 }
 
-/** Thrown for a body that is JSON and no AdmissionReview. */
+/** Thrown for a body that is JSON but not an AdmissionReview. */
 export class NotAReview extends Error {
   readonly code = 'NOT_A_REVIEW'
   readonly statusCode = 400
@@ -59,7 +59,7 @@ export class NotAReview extends Error {
 
 const LONGEST_MESSAGE = 1024
 
-/** Answers a call that is none: the status, a JSON error, and a count. */
+/** Answers an invalid call with a status and a JSON error, and counts it. */
 export function answerProblem(
   metrics: Metrics,
   reply: FastifyReply,
@@ -68,12 +68,13 @@ export function answerProblem(
 ): FastifyReply {
   metrics.reviews.inc({ outcome: 'invalid', reason: problem })
   const status = PROBLEMS[problem]
-  // With a whole number of seconds the apiserver asks again, a POST too (client-go rest/with_retry.go).
+  // If Retry-After is a whole number of seconds, the apiserver calls again, also for a POST
+  // (client-go rest/with_retry.go).
   if (status === 503) reply.header('retry-after', '1')
   return reply.code(status).send({ error: problem, message: printable(message, LONGEST_MESSAGE) })
 }
 
-/** The word for what Fastify, or a route of ours, threw. */
+/** Returns the problem for an error that Fastify or one of our routes threw. */
 export function classifyError(error: FastifyError): CallProblem {
   const known = BY_CODE[error.code]
   if (known !== undefined) return known
@@ -81,7 +82,7 @@ export function classifyError(error: FastifyError): CallProblem {
   return status >= 400 && status < 500 ? 'bad-request' : 'internal-error'
 }
 
-/** The answer to a path or a method that is not ours. */
+/** Answers a call with an unknown path (404) or method (405). */
 export function answerNotFound(
   metrics: Metrics,
   paths: readonly string[],

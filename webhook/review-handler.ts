@@ -7,21 +7,25 @@ import { allowAfterFault, type PodReview, reviewPod } from '../src/core/review-p
 import { type NamespaceSource, NotKnownYet } from './namespaces.ts'
 import { recordNamespaceReview, recordPodReview, type Telemetry } from './telemetry.ts'
 
-/** The facts that reviews are answered by. */
+/** The facts on which reviews are decided. */
 export interface ReviewFacts {
-  /** The catalog that is served now. */
+  /** Returns the current catalog. */
   readonly catalog: () => Catalog
   readonly namespaces: NamespaceSource
   readonly excludedNamespaces: ReadonlySet<string>
-  /** The Pod Security level of namespaces whose label names none. */
+  /** The Pod Security level of namespaces that have no label for it. */
   readonly podSecurityDefault?: Privilege | undefined
-  /** The images that at least one node is known to hold now; absent where no node is watched. */
+  /**
+   * Returns the images that at least one node is known to have now; undefined if images are not
+   * watched.
+   */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
 }
 
 /**
- * Answers the review of a pod. An error of ours allows the pod unchanged. The answer is a promise only
- * where the namespace has to be looked up: all others are given in the same turn of the event loop.
+ * Answers the review of a pod. An internal error allows the pod unchanged. The response is a
+ * promise only if the namespace must be looked up; otherwise it is returned in the same turn of the
+ * event loop.
  *
  * @throws NotKnownYet, also as a rejection, if the namespace is not known yet
  */
@@ -60,7 +64,7 @@ function settingsIn(namespace: Namespace, facts: ReviewFacts) {
   }
 }
 
-/** Answers the review of a namespace. An error of ours allows it unchanged. */
+/** Answers the review of a namespace. An internal error allows the namespace unchanged. */
 export function handleNamespaceReview(
   review: Review,
   { catalog, excludedNamespaces }: ReviewFacts,

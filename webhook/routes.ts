@@ -9,7 +9,7 @@ import { handleNamespaceReview, handlePodReview, type ReviewFacts } from './revi
 import type { Telemetry } from './telemetry.ts'
 import { turnEnd } from './turn.ts'
 
-/** The paths of the webhook, which the chart's MutatingWebhookConfiguration names. */
+/** The paths of the webhook, as in the chart's MutatingWebhookConfiguration. */
 export const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
 
 /** Adds the two routes, whose bodies are AdmissionReviews in JSON. */
@@ -22,7 +22,7 @@ export function addRoutes(
   acceptReviews(app, receive)
   app.addHook('preHandler', turnEnd)
   const [pods, namespaces] = PATHS
-  // Async, so that no answer is written before the last one of this turn is known.
+  // Async, so that no response is written before all calls of this turn are decided.
   app.post<{ Body?: Review }>(pods, { schema: ANSWER }, async ({ body }) => {
     return handlePodReview(requireReview(body), facts, telemetry)
   })
@@ -31,7 +31,7 @@ export function addRoutes(
   })
 }
 
-/** Makes JSON the only content type, and reads it as an AdmissionReview. */
+/** Makes JSON the only content type, and parses bodies as AdmissionReviews. */
 function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', ({ raw }, payload, done) => {
@@ -46,7 +46,7 @@ function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void
   })
 }
 
-/** A request without a body and a content type reaches no parser. */
+/** Rejects a request without a body and a content type, which reaches no parser. */
 function requireReview(review: Review | null | undefined): Review {
   if (review) return review
   throw new NotAReview('not an AdmissionReview: the body is empty')

@@ -11,32 +11,42 @@ import { buildStatusApp, type ReadinessCheck, type StatusApp } from './status-ap
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
 export interface ServeOptions extends FileOptions, NamespaceOptions {
-  /** The Pod Security level of namespaces whose label names none. */
+  /** The Pod Security level of namespaces that have no label for it. */
   readonly podSecurityDefault?: Privilege | undefined
-  /** Ports to listen on; 0 takes one that is free. */
+  /** The ports to listen on; 0 selects a free port. */
   readonly port: number
   readonly statusPort: number
   readonly host: string
   readonly drain: DrainOptions
-  /** Names of which a client's certificate must have one, where `clientCa` is set; any where empty. */
+  /**
+   * If `clientCa` is set, a client's certificate must have one of these names; if empty, any name
+   * is accepted.
+   */
   readonly clientNames?: readonly string[] | undefined
-  /** When callbacks wait this long, load is shed; the app's own bound where absent. */
+  /**
+   * The event loop delay, in milliseconds, above which calls are rejected; the default is in
+   * server.ts.
+   */
   readonly maxEventLoopDelayMs?: number | undefined
 }
 
-/** A webhook that listens. */
+/** A running webhook. */
 export interface Server {
   readonly port: number
   readonly statusPort: number
-  /** Not ready, then `Connection: close` until quiet, then closed. */
+  /**
+   * Makes the server not ready, answers with `Connection: close` until no more calls come, and then
+   * closes the server.
+   */
   close(): Promise<void>
 }
 
 /**
- * Starts the webhook: reads its files, listens on both ports, follows the files and the cluster. It
- * listens before it knows the cluster, and is ready when it does.
+ * Starts the webhook: reads its files, listens on both ports, and follows the files and the
+ * cluster. The server listens before it has read the cluster, and becomes ready afterwards.
  *
- * @throws an error that names the file or the port which stands in the way; nothing is left running
+ * @throws an error that names the invalid file or the port that is not available; nothing is left
+ * running
  */
 export async function serve(options: ServeOptions): Promise<Server> {
   const { log, pace } = options

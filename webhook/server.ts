@@ -13,13 +13,13 @@ import type { ReviewFacts } from './review-handler.ts'
 import { addRoutes, PATHS } from './routes.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** When callbacks wait this long, others can answer sooner: one second of the three. */
+/** At this event loop delay other replicas can answer sooner: one second of the webhook's three. */
 const MAX_EVENT_LOOP_DELAY_MS = 1000
 
 export interface AppOptions extends ReviewFacts, Telemetry {
   readonly tls: { readonly cert: string; readonly key: string }
   readonly maxEventLoopDelayMs?: number | undefined
-  /** Which clients are accepted; all of them where absent. */
+  /** The clients that are accepted; all of them if undefined. */
   readonly clients?: ClientOptions | undefined
   readonly connections?: ConnectionLimits | undefined
   readonly intake?: IntakeLimits | undefined
@@ -27,12 +27,12 @@ export interface AppOptions extends ReviewFacts, Telemetry {
 
 export type App = Awaited<ReturnType<typeof buildApp>>
 
-/** How the server speaks TLS, at its start and after a new key pair or new authorities. */
+/** Returns the TLS options, at the start and after a change of the key pair or the authorities. */
 export function secureContext({ cert, key }: AppOptions['tls'], clients?: ClientOptions) {
   return { cert, key, minVersion: 'TLSv1.2', ...clientTlsOf(clients) } as const
 }
 
-/** Builds the HTTPS server with its two routes; it does not listen. */
+/** Builds the HTTPS server with its two routes; it does not listen yet. */
 export async function buildApp(options: AppOptions) {
   const { metrics, tls, log, clients, connections = WEBHOOK_CONNECTIONS, intake = INTAKE } = options
   const timeouts = timeoutsOf(connections)
@@ -40,9 +40,10 @@ export async function buildApp(options: AppOptions) {
     logger: false,
     https: { ...secureContext(tls, clients), ...timeouts.tls, ...timeouts.server },
     ...timeouts.fastify,
-    // While closing, requests on connections that are still open are answered like any other.
+    // While the server closes, requests on open connections are answered as usual.
     return503OnClosing: false,
-    // By then it has drained; a client that never sends its request must not keep it from ending.
+    // The server has drained by then; a client that never sends its request must not keep the
+    // server from closing.
     forceCloseConnections: true,
   })
   const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
@@ -53,7 +54,7 @@ export async function buildApp(options: AppOptions) {
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const problem = classifyError(error)
     if (problem === 'internal-error') log.error({ err: error }, 'a call failed')
-    // Fastify ends the connection after any error of a parser: see stopReading in intake.ts.
+    // After any parser error Fastify closes the connection: see stopReading in intake.ts.
     if (error instanceof Overloaded) reply.removeHeader('connection')
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)
@@ -61,7 +62,8 @@ export async function buildApp(options: AppOptions) {
   const { maxEventLoopDelayMs = MAX_EVENT_LOOP_DELAY_MS } = options
   await app.register(underPressure, {
     maxEventLoopDelay: maxEventLoopDelayMs,
-    // An interval without a measurement counts as an endless delay, so it may not be shorter.
+    // An interval without a measurement counts as an infinite delay, so the interval must not be
+    // shorter.
     sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {
       answerProblem(metrics, reply, 'overloaded', 'ask again in 1 s')

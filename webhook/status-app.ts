@@ -8,17 +8,17 @@ import {
   timeoutsOf,
 } from './connections.ts'
 
-/** A condition of being ready: a word, and what stands in its way, if anything does. */
+/** A condition for readiness: its name, and its problem, if there is one. */
 export interface ReadinessCheck {
   readonly name: string
   readonly problem: string | undefined
-  /** Whether the problem keeps the server from answering; else it is only shown. */
+  /** Whether the problem makes the server not ready; otherwise the problem is only shown. */
   readonly fatal: boolean
 }
 
 export type StatusApp = ReturnType<typeof buildStatusApp>
 
-/** Builds the plain HTTP server that kubelets and Prometheus ask. It does not listen. */
+/** Builds the plain HTTP server for kubelets and Prometheus; it does not listen yet. */
 export function buildStatusApp(
   registry: Registry,
   checks: () => readonly ReadinessCheck[],
@@ -27,7 +27,7 @@ export function buildStatusApp(
   const timeouts = timeoutsOf(connections)
   const app = Fastify({ logger: false, http: timeouts.server, ...timeouts.fastify })
   limitConnections(app, connections)
-  // No path takes a body, so none is read into memory.
+  // No path takes a body, so no body is read into memory.
   app.removeAllContentTypeParsers()
   app.get('/healthz', async () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {

@@ -5,16 +5,17 @@ import type { PodReview } from '../src/core/review-pod.ts'
 import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Where decisions are counted and logged. */
+/** The metrics and the log in which decisions are recorded. */
 export interface Telemetry {
   readonly metrics: Metrics
   readonly log: Logger
 }
 
 /**
- * Counts and logs the decision about a pod. Injections of a dry run are not counted: no pod is created.
+ * Counts and logs the decision about a pod. Injections of a dry run are not counted, because no pod
+ * is created.
  *
- * @param seconds the time that the decision took
+ * @param seconds the duration of the decision
  */
 export function recordPodReview(
   { metrics, log }: Telemetry,
@@ -32,7 +33,7 @@ export function recordPodReview(
   logPod(log, review, reviewed, seconds)
 }
 
-/** Counts and logs the answer about a namespace. */
+/** Counts and logs the response about a namespace. */
 export function recordNamespaceReview(
   { metrics, log }: Telemetry,
   review: Review,

@@ -1,10 +1,10 @@
 import type { App } from './server.ts'
 
-/** The calls of a server, watched so that it can end without breaking one. */
+/** The calls of a server, watched so that the server can close without interrupting a call. */
 export interface Traffic {
   /**
-   * Asks every caller to open its next connection elsewhere, waits until no call has come for a
-   * while, and resolves; after `limitMs` at the latest.
+   * Asks every client to open its next connection elsewhere, and waits until no call has come for
+   * `quietMs` milliseconds, but at most `limitMs`.
    */
   drain(options: DrainOptions): Promise<void>
 }
@@ -17,11 +17,11 @@ export interface DrainOptions {
 const LOOK_MS = 50
 
 /**
- * Watches the calls of a server that does not listen yet.
+ * Watches the calls of a server. Call it before the server listens.
  *
- * The apiserver sends calls on connections that it has kept, to pods that are already leaving their
- * Service, and repeats no POST that a closed connection swallowed. So a server that is to end keeps
- * answering, with `Connection: close`, until it hears no more.
+ * The apiserver sends calls on connections that it has kept, even to pods that are being removed
+ * from their Service, and does not repeat a POST that was lost when a connection closed. So a
+ * closing server keeps answering, with `Connection: close`, until no more calls come.
  */
 export function watchTraffic(app: App): Traffic {
   let lastCall = 0

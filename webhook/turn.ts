@@ -3,10 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 let end: Promise<void> | undefined
 
 /**
- * Resolves when the event loop has read all calls that have come by now, for all who wait at once.
+ * Resolves when the event loop has read all calls that have arrived; all waiting handlers share one
+ * promise.
  *
- * One that reads, answers and writes call by call runs each part with the processor's caches full of the other
- * two: an answer then takes twice as long as one after another. A call that comes alone waits for nobody.
+ * If each call is read, answered and written before the next, every step finds the processor's
+ * caches full of the other two, and a decision takes twice as long as in a batch. A single call
+ * waits for no other call.
  */
 export function turnEnd(): Promise<void> {
   end ??= setImmediate().then(() => {

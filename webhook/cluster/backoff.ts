@@ -1,46 +1,65 @@
-/** How often and how long, in milliseconds; per second where it says so. */
+/** Intervals, timeouts and limits. Times are in milliseconds, rates per second. */
 export interface Intervals {
-  /** The longest until everything is listed anew, which repairs what a watch has missed. */
+  /**
+   * The longest time until a resource is listed again, which repairs anything that a watch has
+   * missed.
+   */
   readonly relistMs: number
-  /** A watch that says nothing for so long has stalled: an idle one has a bookmark every minute. */
+  /**
+   * A watch without events for this long has stalled: an idle watch gets a bookmark every minute.
+   */
   readonly silenceMs: number
-  /** The longest for one page of a list, or one PATCH. */
+  /** The timeout for one page of a list, or one PATCH. */
   readonly answerMs: number
-  /** The first pause after a failure, and the longest: each is twice the one before. */
+  /** The first and the longest pause after failures; each pause is twice the one before. */
   readonly pauseMs: number
   readonly longestPauseMs: number
-  /** What a pod waits at most for the namespace that the caches do not know as asking. */
+  /**
+   * The longest time that a pod waits for a namespace that does not request metrics in the caches.
+   */
   readonly lookupMs: number
-  /** A namespace that was just looked up is not looked up again for so long. */
+  /** The time for which a namespace is not looked up again after a look-up. */
   readonly lookupRestMs: number
-  /** A namespace that does not exist is not looked up again for so long, unless it is created. */
+  /**
+   * The time for which a namespace that does not exist is not looked up again, unless it is
+   * created.
+   */
   readonly absentMs: number
-  /** Look-ups of namespaces that the caches do not know: at the same time, at most in a row, and on average. */
+  /**
+   * Limits for look-ups of namespaces that are not in the caches: concurrent, in a burst, and on
+   * average.
+   */
   readonly lookupsAtOnce: number
   readonly lookupBurst: number
   readonly lookupsPerSecond: number
-  /** The longest until a wrong label is repaired, and until all labels are looked at again. */
+  /** The longest time until a wrong label is repaired, and until all labels are checked again. */
   readonly repairSoonMs: number
   readonly repairMs: number
   readonly repairsPerSecond: number
   /**
-   * Nodes are known to hold an image for so long after its DaemonSet is gone. A new catalog reaches every server
-   * in less: two minutes.
+   * The time for which an image counts as available after its DaemonSet is deleted. A new catalog
+   * reaches every server in less time: two minutes.
    */
   readonly orphanMs: number
-  /** The longest until all pods are looked at again. */
+  /** The longest time between two scans of all pods. */
   readonly scanMs: number
   readonly eventsPerSecond: number
-  /** The most Events that are written in one namespace after one look. */
+  /** The most Events that are written in one namespace after one scan. */
   readonly eventsPerNamespace: number
-  /** An Event that still holds is written again after so long: an apiserver forgets it after an hour. */
+  /**
+   * The time after which an Event that is still true is written again: an apiserver deletes Events
+   * after an hour.
+   */
   readonly eventMs: number
-  /** A Lease that nobody renews for so long is anybody's, and its holder believes in it for less. */
+  /**
+   * The duration after which a Lease that is not renewed may be taken by any replica, and the
+   * shorter time for which its holder relies on it.
+   */
   readonly leaseMs: number
   readonly holdMs: number
-  /** Between two calls about a Lease. */
+  /** The longest time between two attempts to get or renew a Lease. */
   readonly renewMs: number
-  /** A server that starts waits so long at most, until nodes hold the images of its catalog. */
+  /** The time for which a new server is not ready because no node has the images of its catalog. */
   readonly imagesMs: number
 }
 
@@ -70,7 +89,10 @@ export const INTERVALS: Intervals = {
   renewMs: 5_000,
 }
 
-/** Between the half and the whole: replicas that started together must not stay together. */
+/**
+ * Returns a random time between half of `ms` and `ms`: replicas that started together must not keep
+ * acting at the same time.
+ */
 export function jittered(ms: number): number {
   return ms * (0.5 + Math.random() / 2)
 }

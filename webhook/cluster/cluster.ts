@@ -15,20 +15,23 @@ import { type Reflector, type ReflectorOptions, startReflector } from './reflect
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
-/** The search for pods that were missed: one replica of the webhook does it. */
+/** The scan for missed pods, which one replica of the webhook does. */
 export interface MissedPodScan {
-  /** The namespace and the name of the Lease that says which replica: `NAMESPACE/NAME`. */
+  /** The namespace and the name of the Lease that selects this replica: `NAMESPACE/NAME`. */
   readonly lease: string
-  /** The catalog that this server serves now. */
+  /** Returns the current catalog. */
   catalog(): Catalog
 }
 
 export interface ClusterWatchOptions {
   readonly access: Access
   readonly excludedNamespaces: ReadonlySet<string>
-  /** The namespace whose DaemonSets keep observers' images on nodes; without it nobody watches. */
+  /**
+   * The namespace of the DaemonSets that keep observers' images on nodes; if undefined, images are
+   * not watched.
+   */
   readonly imageHolders?: string | undefined
-  /** Finds pods that were missed; without it they are not looked for. */
+  /** The scan for missed pods; if undefined, missed pods are not looked for. */
   readonly scan?: MissedPodScan | undefined
   readonly registry: Registry
   readonly log: Logger
@@ -36,9 +39,9 @@ export interface ClusterWatchOptions {
 }
 
 /**
- * Watches the namespaces of a cluster and keeps their labels right, until it is stopped. It returns at
- * once: while nothing is known yet, each namespace that a pod comes from is looked up. What images nodes
- * hold cannot be, and the apiserver has to ask again.
+ * Watches the namespaces of a cluster and repairs their labels, until it is stopped. The function
+ * returns at once: until the namespaces are listed, the namespace of each pod is looked up. Images
+ * cannot be looked up: until they are listed, the apiserver has to call again.
  */
 export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options
@@ -93,7 +96,10 @@ function computeAge({ inStepAt }: Reflector): number {
   return (performance.now() - inStepAt) / 1000
 }
 
-/** Without its first list a server would leave pods that ask; with an old one it still serves. */
+/**
+ * Before its first list a server could wrongly skip pods, so it is not ready; with an old list it
+ * still serves.
+ */
 function buildCheck(name: string, mirror: Reflector): ReadinessCheck {
   const { isListed, trouble } = mirror
   if (!isListed) return { name, problem: `not listed yet: ${trouble ?? 'asked for'}`, fatal: true }

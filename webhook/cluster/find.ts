@@ -5,11 +5,12 @@ import type { Lookup } from './lookup.ts'
 import type { NamespaceCache } from './namespace-cache.ts'
 
 /**
- * Answers from what is known, in the same turn, or asks the apiserver where that may be too little: the
- * namespace is unknown, or a pod is here because it asks and it is not known to.
+ * Finds namespaces. The function returns the known namespace in the same turn of the event loop, or
+ * looks it up if the caches may be out of date: the namespace is unknown, or a pod was sent because
+ * its namespace requests metrics, but the caches do not show that.
  *
- * @param isComplete whether everything was listed once; until then a namespace may be known and its
- * LimitRange not, so each is asked for
+ * @param isComplete whether all resources were listed once; until then a namespace may be known
+ * without its LimitRanges, so each namespace is looked up
  */
 export function finder(
   knowledge: NamespaceCache,

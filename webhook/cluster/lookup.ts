@@ -11,45 +11,51 @@ import { namespaceItem, ruleItem } from './reflect/item.ts'
 
 const UNREF = { ref: false } as const
 
-/** Connections are kept for a burst of look-ups, and not for so long that they may have died. */
+/**
+ * Connections are kept for a burst of look-ups, but only briefly, because an idle connection may
+ * die.
+ */
 const IDLE_MS = 5000
 
 export interface LookupOptions {
   readonly access: Access
   readonly knowledge: NamespaceCache
   readonly pace: Intervals
-  /** Called once for each lookup, with what went wrong, if anything did. */
+  /** Called once for each look-up, with the error if there was one. */
   onEnd(name: string, error: unknown): void
 }
 
-/** Looks namespaces up at the apiserver. */
+/** Looks up namespaces at the apiserver. */
 export interface Lookup {
   /**
-   * Asks the apiserver about one namespace, now, and fills in what is known of it. Never fails, and takes
-   * no longer than `lookupMs`. Where it was done a moment ago, nothing is asked.
+   * Reads one namespace and its rules from the apiserver now, and stores them in the caches. It
+   * never rejects, and takes at most `lookupMs`. A recent look-up is not repeated.
    *
-   * @returns whether the apiserver said what the namespace is
-   * @throws NotKnownYet where too many unknown namespaces are looked up already: the apiserver calls again
-   * in a second, when the watch has brought a namespace that is new
+   * @returns whether the state of the namespace is known: the apiserver returned it, or no
+   * namespace can have this name
+   * @throws NotKnownYet if the limit for look-ups of unknown namespaces is reached: the apiserver
+   * calls again in a second, when the watch has delivered a new namespace
    */
   find(name: string): Promise<boolean> | boolean
-  /** Takes it that a namespace has changed: it may be there now. */
+  /** Notes that a namespace has changed: if it was missing, it is looked up again. */
   forget(name: string): void
   stop(): void
 }
 
 /**
- * Makes lookups. Callers that ask for the same namespace share one, and one that was just looked up is
- * left alone for a while: it may be armed and never ask, or the apiserver be out of reach.
+ * Creates the look-up. Callers that look up the same namespace share one look-up, and a namespace
+ * is not looked up again for a while: it may be armed without requesting metrics, or the apiserver
+ * may be unreachable.
  *
- * A namespace that the caches do not know is new, or they lag behind. Either way its LimitRanges and
- * ResourceQuotas, which `kubectl apply` creates in the same moment, may be as unknown, and an observer
- * that breaks one of them would cost the pod. So they are asked for with the namespace and side by
- * side, as the apiserver's own LimitRanger does where its cache is empty (kubernetes
- * plugin/pkg/admission/limitranger/admission.go).
+ * If the caches do not have a namespace, it is new or the caches are behind. In both cases its
+ * LimitRanges and ResourceQuotas, which `kubectl apply` creates at the same moment, may also be
+ * missing, and a pod with an observer that violates one of them would be rejected. So they are read
+ * in parallel with the namespace, as the apiserver's own LimitRanger does if its cache is empty
+ * (kubernetes plugin/pkg/admission/limitranger/admission.go).
  *
- * A caller may also invent names. So the look-ups of names that the caches do not know are limited, over
- * all callers. Names that they do know are limited by their number.
+ * Callers may also invent names. So the look-ups of names that the caches do not have are limited,
+ * over all callers. Look-ups of names that the caches have are limited by the number of these
+ * names.
  */
 export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions): Lookup {
   const api = connectApiserver(access, IDLE_MS)
@@ -85,7 +91,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
   }
   return {
     find(name) {
-      // A name that none has is known not to be there.
+      // No namespace can have an invalid name, so no look-up is needed.
       if (!NAMESPACE_NAME.test(name)) return true
       const running = current.get(name)
       if (running !== undefined) return running
@@ -100,7 +106,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
   }
 }
 
-/** Bounds look-ups that run at the same time, and their rate: a bucket of tokens that fills evenly. */
+/** Limits concurrent look-ups and their rate, with a token bucket that fills evenly. */
 function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Intervals) {
   let running = 0
   let tokens = lookupBurst
@@ -122,10 +128,11 @@ function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Interval
 }
 
 /**
- * Each answer counts as it comes: one that is late takes nothing from the others.
+ * Reads a namespace and its rules. Each response is stored when it arrives, so a slow one does not
+ * delay the others.
  *
  * @param settled called when the namespace itself is known
- * @returns what went wrong, if anything did
+ * @returns the first error, or undefined
  */
 async function fill(
   name: string,

@@ -2,7 +2,9 @@ import { type Namespace, readNamespace } from '../../src/core/namespace.ts'
 import { namespaceItem, ruleItem, type StoredObject } from './reflect/item.ts'
 import { createStore, type Store } from './reflect/store.ts'
 
-/** The resources that are watched: the name in a path, and what is kept of an object. */
+/**
+ * The watched resources: the name in the path, and the function that selects the fields to keep.
+ */
 export const RESOURCES = {
   namespaces: namespaceItem,
   limitranges: ruleItem,
@@ -13,17 +15,20 @@ export type WatchedResource = keyof typeof RESOURCES
 
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly WatchedResource[]
 
-/** What is known of a cluster's namespaces. */
+/** The known namespaces of a cluster. */
 export interface NamespaceCache {
   readonly collections: Readonly<Record<WatchedResource, Store>>
-  /** The namespace, a value that was made when something about it changed; undefined if unknown. */
+  /**
+   * Returns the namespace, which is parsed again when the namespace or one of its rules changes;
+   * undefined if unknown.
+   */
   find(name: string): Namespace | undefined
 }
 
 /**
- * Knows nothing yet; the collections are filled from outside.
+ * Creates an empty cache, which its owner fills through the collections.
  *
- * @param onChange told the name of a namespace about which something else is known than before
+ * @param onChange called with the name of a namespace when the known facts about it change
  */
 export function createNamespaceCache(onChange: (name: string) => void): NamespaceCache {
   const values = new Map<string, Namespace>()

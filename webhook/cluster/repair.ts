@@ -5,7 +5,10 @@ import { rearm } from '../../src/core/namespaces/repair-label.ts'
 import { type Intervals, jittered } from './backoff.ts'
 import type { Store } from './reflect/store.ts'
 
-/** What became of one repair. `overtaken`: the namespace was changed, or is gone; nothing was done. */
+/**
+ * The outcomes of a repair. `overtaken`: the namespace was changed or deleted meanwhile; nothing
+ * was done.
+ */
 export const REPAIR_OUTCOMES = ['armed', 'disarmed', 'overtaken', 'forbidden', 'failed'] as const
 export type RepairOutcome = (typeof REPAIR_OUTCOMES)[number]
 
@@ -17,17 +20,18 @@ export interface RepairOptions {
   onOutcome(name: string, outcome: RepairOutcome, error?: unknown): void
 }
 
-/** Keeps the label of armed namespaces right where their review was missed. */
+/** Corrects the label of namespaces whose review was missed. */
 export interface Repairs {
-  /** To be told each namespace that has changed; a wrong one is repaired soon. */
+  /** Call it for each namespace that has changed; a wrong label is repaired soon. */
   consider(name: string): void
   stop(): void
 }
 
 /**
- * Repairs labels one after the other, at a bounded rate, and looks at all namespaces every few minutes.
- * Each is looked at again when its turn comes, since another replica may have been first. After a
- * failure the rest waits for the next pass: what is forbidden, or out of reach, is so for all.
+ * Repairs labels one after the other, at a limited rate, and checks all namespaces every few
+ * minutes. Each namespace is checked again just before its repair, since another replica may have
+ * repaired it. After a failure the remaining repairs wait for the next check of all namespaces: if
+ * one is forbidden, or the apiserver is unreachable, all of them would fail.
  */
 export function repairLabels(options: RepairOptions): Repairs {
   const { namespaces, excludedNamespaces, pace } = options
@@ -45,7 +49,8 @@ export function repairLabels(options: RepairOptions): Repairs {
       if (!isGood) due.clear()
       await wait(1000 / pace.repairsPerSecond)
     }
-    // In the same turn as the last look at what is due: nothing is left behind.
+    // The loop has just found no more due names, in the same turn of the event loop, so no name is
+    // lost.
     isWorking = false
   }
   const needed = (name: string) => {
@@ -57,7 +62,7 @@ export function repairLabels(options: RepairOptions): Repairs {
     due.add(name)
     if (isWorking) return
     isWorking = true
-    // It ends early only when it is stopped.
+    // The promise rejects only when the repairs are stopped.
     work().catch(() => {})
   }
   const passes = async () => {
@@ -70,7 +75,11 @@ export function repairLabels(options: RepairOptions): Repairs {
   return { consider, stop: () => stopped.abort() }
 }
 
-/** @returns whether the next one is worth an attempt */
+/**
+ * Repairs the label of one namespace.
+ *
+ * @returns whether the next namespace should be attempted
+ */
 async function repair(
   name: string,
   { api, namespaces, excludedNamespaces, pace, onOutcome }: RepairOptions,

@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { LookupOptions } from './lookup.ts'
 import { REPAIR_OUTCOMES, type RepairOptions, type RepairOutcome } from './repair.ts'
 
-/** What a server that watches a cluster tells in metrics and in its log. */
+/** Reports the state of a watched cluster in metrics and in the log. */
 export interface Report {
   onTrouble(resource: string, trouble: string, isLasting: boolean): void
   readonly onLookup: LookupOptions['onEnd']
@@ -14,7 +14,7 @@ export interface Report {
 /**
  * Adds the metrics of a cluster to a registry.
  *
- * @param age the seconds that the caches are behind at most
+ * @param age returns the age of the oldest cache, in seconds
  */
 export function createReport(registry: Registry, log: Logger, age: () => number): Report {
   new Gauge({
@@ -27,7 +27,8 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
   })
   return {
     onTrouble(resource, trouble, isLasting) {
-      // Connections end and idle watches fall silent; the next attempt mends it, or is told.
+      // Connections close and idle watches stall; the next attempt repairs that, or is logged as a
+      // warning.
       log[isLasting ? 'warn' : 'info']({ resource, trouble }, 'the cache stays as it is')
     },
     onLookup: reportLookups(registry, log),
@@ -68,7 +69,7 @@ function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
     if (outcome === 'overtaken') return
     const line = { namespace, outcome, trouble: describeOutcome(error) }
     if (error === undefined) log.info(line, 'the label of a namespace was wrong')
-    // What fails at every pass is told once.
+    // A failure that repeats at every attempt is logged once.
     else if (outcome !== lastFailure) log.error(line, 'the label of a namespace stays wrong')
     lastFailure = error === undefined ? undefined : outcome
   }

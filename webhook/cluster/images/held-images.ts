@@ -10,17 +10,20 @@ const HOLDER = 'ridealong.dev/image'
 
 export interface HeldImageOptions {
   readonly api: Apiserver
-  /** Where the DaemonSets are. */
+  /** The namespace of the DaemonSets. */
   readonly namespace: string
   readonly pace: Intervals
   onTrouble(trouble: string, isLasting: boolean): void
-  /** Told each image that comes to be held, or not to be. */
+  /** Called for each image that becomes available or unavailable. */
   onChange(image: string, isHeld: boolean): void
 }
 
-/** The images that at least one node is known to hold. */
+/** The images that at least one node is known to have. */
 export interface HeldImages {
-  /** A set that nobody changes. Empty before the first list: what nobody knows to start rides nowhere. */
+  /**
+   * Returns an immutable set. The set is empty before the first list: an observer whose image is
+   * not known to be available is not injected.
+   */
   current(): ReadonlySet<string>
   readonly mirror: Reflector
   stop(): void
@@ -29,9 +32,10 @@ export interface HeldImages {
 /**
  * Watches the DaemonSets of a namespace that keep images on nodes.
  *
- * One that has no pod running takes its image from what is held. One that is gone, or has another
- * image now, says nothing: nodes keep what they have for a while (kubelet pkg/kubelet/images,
- * image_gc_manager.go), and so do we. An upgrade exchanges DaemonSets before servers hear of the new catalog.
+ * If a DaemonSet has no running pod, its image is not available. If a DaemonSet was deleted, or now
+ * has another image, its old image counts as available for `orphanMs`: nodes keep images for a
+ * while (kubelet pkg/kubelet/images, image_gc_manager.go), and an upgrade replaces the DaemonSets
+ * before the servers read the new catalog.
  */
 export function watchHeldImages(options: HeldImageOptions): HeldImages {
   const { api, namespace, pace, onTrouble, onChange } = options
@@ -76,7 +80,7 @@ export function watchHeldImages(options: HeldImageOptions): HeldImages {
   }
 }
 
-/** By image, whether one of the DaemonSets that name it has a pod that runs it. */
+/** Returns, by image, whether one of the DaemonSets with this image has a pod that runs it. */
 function toldBy(holders: readonly StoredObject[]): Map<string, boolean> {
   const told = new Map<string, boolean>()
   for (const holder of holders) {

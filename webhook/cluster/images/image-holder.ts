@@ -6,7 +6,8 @@ import {
 import { ruleItem, type StoredObject } from '../reflect/item.ts'
 
 /**
- * Keeps of a DaemonSet the images that its pods run, and how many of them do.
+ * Selects the fields of a DaemonSet to keep: the images of its pods, and the status that counts the
+ * pods.
  *
  * @throws an error for an object without a name, a namespace or a resourceVersion
  */
@@ -14,12 +15,12 @@ export function holderItem(object: unknown): StoredObject {
   return { ...ruleItem(object), object: { ...readDaemonSet(object) } }
 }
 
-/** The images of a holder's pods, by its present template. */
+/** Returns the images of the DaemonSet's current pod template. */
 export function listImages({ object }: StoredObject): readonly string[] {
   return (object as unknown as DaemonSet).images
 }
 
-/** Whether at least one pod of a holder runs the present template. */
+/** Reports whether at least one pod runs the current pod template and is ready. */
 export function isHeld({ object }: StoredObject): boolean {
   return runsAnywhere(object as unknown as DaemonSet)
 }

@@ -7,43 +7,44 @@ import { asId, asText, type Fields, fieldsOrNone } from '../../../src/core/kuber
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { type Intervals, jittered } from '../backoff.ts'
 
-/** A Lease that several replicas want and one has. */
+/** A Lease for which several replicas compete and which at most one holds. */
 export interface Lease {
   readonly isHeld: boolean
-  /** What stands in the way of asking for it; undefined while nothing does. */
+  /** Why the last attempt to get the Lease failed; undefined if it succeeded. */
   readonly trouble: string | undefined
-  /** Gives it up, so that the next need not wait. */
+  /** Releases the Lease, so that the next replica need not wait until it expires. */
   stop(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly api: Apiserver
-  /** The namespace and the name of a Lease that is there: `NAMESPACE/NAME`. */
+  /** The namespace and the name of an existing Lease: `NAMESPACE/NAME`. */
   readonly lease: string
   readonly pace: Intervals
-  /** Told whenever it is taken or lost, and by whom it is held. */
+  /** Called when this replica gets or loses the Lease, with the identity of the holder. */
   onChange(isHeld: boolean, holder: string): void
-  /** Called when trouble begins or changes, not at every attempt. */
+  /** Called when an error first occurs or its message changes, not at every attempt. */
   onTrouble(trouble: string): void
 }
 
 interface LeaseState {
-  /** The resourceVersion that was seen last, and since when, by performance.now(). */
+  /** The last resourceVersion, and when it was first seen, by performance.now(). */
   seen: { readonly version: string; readonly at: number }
   heldUntil: number
   trouble: string | undefined
-  /** What was told last. */
+  /** The value that was last reported to `onChange`. */
   wasHeld: boolean
 }
 
 /**
- * Asks for a Lease, and renews it for as long as it is had.
+ * Tries to get a Lease, and renews it while this replica holds it.
  *
- * The rules are those of client-go (tools/leaderelection/leaderelection.go): a Lease is another's until it
- * was seen not to change for as long as it says, by this machine's own clock; the times that are written in
- * it are for people, so clocks may differ. Every change carries the resourceVersion that it was decided on:
- * of two that take it one is refused. A holder that cannot renew it stops believing in it well before
- * anybody may take it, counted from before its last renewal was sent.
+ * The rules are those of client-go (tools/leaderelection/leaderelection.go). A Lease of another
+ * holder may be taken only after it has not changed for its duration, measured by the clock of this
+ * machine; the times in the Lease are for people, so clocks may differ. Every change carries the
+ * resourceVersion on which it was decided: of two replicas that take the Lease, one is rejected. A
+ * holder that cannot renew the Lease stops relying on it well before another replica may take it,
+ * counted from before its last renewal was sent.
  */
 export function contend(options: LeaseOptions): Lease {
   const { pace } = options
@@ -57,7 +58,7 @@ export function contend(options: LeaseOptions): Lease {
   }
   const recover = (error: unknown) => {
     stopped.signal.throwIfAborted()
-    // Another was first.
+    // Another replica changed the Lease first.
     if (isConflict(error)) return
     const trouble = errorMessage(error)
     if (trouble !== state.trouble) options.onTrouble(trouble)
@@ -69,7 +70,7 @@ export function contend(options: LeaseOptions): Lease {
       await sleep(jittered(pace.renewMs), undefined, { signal: stopped.signal, ref: false })
     }
   }
-  // It ends only when it is stopped, and then with the turn that it is at.
+  // The loop ends only when the Lease is stopped, after the current attempt.
   const ended = follow().catch(() => {})
   const isHeld = () => performance.now() < state.heldUntil
   return {
@@ -82,7 +83,7 @@ export function contend(options: LeaseOptions): Lease {
     async stop() {
       stopped.abort()
       const released = ended.then(() => (isHeld() ? release(options, state) : undefined))
-      // Whoever waits for it has it in half a minute otherwise.
+      // If the release fails, the next replica gets the Lease after half a minute.
       await Promise.race([released.catch(() => {}), sleep(RELEASE_MS, undefined, { ref: false })])
       state.heldUntil = 0
     },
@@ -100,7 +101,7 @@ async function turn(
   state: LeaseState,
 ): Promise<void> {
   const path = leasePath(lease)
-  // As client-go bounds them (resourcelock/interface.go): what comes later is no use.
+  // As in client-go (resourcelock/interface.go): a later response would be of no use.
   const bounded = () => AbortSignal.timeout(pace.holdMs / 2)
   const found = await api.ask({ path, signal: bounded() })
   notice(found, state)
@@ -121,16 +122,16 @@ async function turn(
 
 const MANAGER = { fieldManager: 'ridealong' } as const
 
-/** What has not changed was seen when it was seen first. */
+/** Records when a resourceVersion was first seen. */
 function notice({ metadata }: Fields, state: LeaseState): void {
   const version = asText(fieldsOrNone(metadata).resourceVersion) ?? ''
   if (version !== state.seen.version) state.seen = { version, at: performance.now() }
 }
 
 /**
- * Whether a Lease is there to be taken or renewed.
+ * Reports whether a Lease may be taken or renewed.
  *
- * @param unchangedMs for how long it was seen as it is
+ * @param unchangedMs how long the Lease has been seen unchanged, in milliseconds
  */
 export function mayTake(spec: Fields, identity: string, unchangedMs: number): boolean {
   const holder = asText(spec.holderIdentity) ?? ''
@@ -158,7 +159,10 @@ function buildPatch(
   }
 }
 
-/** A MicroTime, of which Kubernetes wants six places (apimachinery meta/v1/micro_time.go). */
+/**
+ * Returns the time as a MicroTime, which requires six decimal places (apimachinery
+ * meta/v1/micro_time.go).
+ */
 function now(): string {
   return new Date().toISOString().replace('Z', '000Z')
 }

@@ -17,20 +17,24 @@ interface Told {
   readonly at: number
 }
 
-/** Writes Events. Returns what refused one, if anything did; the others are written all the same. */
+/**
+ * Writes Events. Returns the message of the first rejected Event, if any; the other Events are
+ * still written.
+ */
 export type Announce = (
   notices: readonly Notice[],
   signal: AbortSignal,
 ) => Promise<string | undefined>
 
 /**
- * Writes one Event for each notice, at a bounded rate: none where it is there and says the same. Its name
- * is made of the owner and the reason, so a replica that comes after another writes over what that one wrote.
- * A notice that is refused is tried again with the next ones, and so is one for which its namespace has
- * had too many: whoever creates pods there can name any number of owners.
+ * Writes one Event for each notice, at a limited rate, unless the same Event was written recently.
+ * The name of the Event is derived from the owner and the reason, so a replica that gets the Lease
+ * later overwrites the Event of the previous one. A rejected notice is retried with the next
+ * notices, and so is a notice above the limit of its namespace: users who create pods in a
+ * namespace can name any number of owners.
  *
- * What is returned throws an error of the network, since the others would fail as well, and where the
- * turn is over.
+ * The returned function throws on a network error, since the other Events would fail as well, and
+ * when another replica has taken over.
  */
 export function announcer(options: AnnounceOptions): Announce {
   const { pace } = options
@@ -49,13 +53,13 @@ export function announcer(options: AnnounceOptions): Announce {
   }
 }
 
-/** What is no longer to be told is forgotten. */
+/** Forgets Events whose notice no longer exists. */
 function forgetOthers(told: Map<string, Told>, notices: readonly Notice[]): void {
   const names = new Set(notices.map(eventName))
   for (const name of told.keys()) if (!names.has(name)) told.delete(name)
 }
 
-/** Whether the Event is there, and says what it should. */
+/** Reports whether the Event was written recently with the same content. */
 function isFresh(notice: Notice, before: Told | undefined, { eventMs }: Intervals): boolean {
   return before?.text === textOf(notice) && performance.now() - before.at < eventMs
 }
@@ -64,7 +68,7 @@ function textOf({ count, last, message }: Notice): string {
   return `${count} ${last} ${message}`
 }
 
-/** Writes the Event of a notice, and waits until the next may be written. */
+/** Writes the Event of a notice, and waits until the next Event may be written. */
 async function tell(
   notice: Notice,
   { api, pace, mayScan, onNotice }: AnnounceOptions,
@@ -82,16 +86,16 @@ async function tell(
   return refusal
 }
 
-/** @throws whatever is no answer of the apiserver */
+/** @throws any error that is not a response of the apiserver */
 function refusalOnly(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   throw error
 }
 
-/** What another manager has written of it is written over: it is nobody else's. */
+/** Fields that another manager has set are overwritten: only Ridealong owns the Event. */
 const OWNER = { fieldManager: 'ridealong', force: 'true' } as const
 
-/** A name that Kubernetes takes, whatever the owner is called. */
+/** Returns a valid name for the Event, for any name of the owner. */
 function eventName({ reason, regarding }: Notice): string {
   const { apiVersion, kind, name, uid } = regarding
   const text = JSON.stringify([reason, apiVersion, kind, name, uid])

@@ -8,15 +8,20 @@ import { type Found, type ScanOptions, scanPods } from './scan.ts'
 
 export interface GuardOptions
   extends Pick<ScanOptions, 'api' | 'knowledge' | 'excludedNamespaces' | 'catalog' | 'pace'> {
-  /** The namespace and the name of the Lease that says which replica looks: `NAMESPACE/NAME`. */
+  /**
+   * The namespace and the name of the Lease that selects the scanning replica: `NAMESPACE/NAME`.
+   */
   readonly lease: string
   readonly registry: Registry
   readonly log: Logger
-  /** Whether enough is known of namespaces to judge the pods in them. */
+  /** Reports whether the namespaces are known well enough to judge their pods. */
   isComplete(): boolean
 }
 
-/** Looks for pods that asked and are there without their observers, while it is this replica's turn. */
+/**
+ * Looks for pods that requested metrics but run without their observers, while this replica holds
+ * the Lease.
+ */
 export interface Guard {
   check(): ReadinessCheck
   stop(): Promise<void>
@@ -24,7 +29,10 @@ export interface Guard {
 
 const REASONS = Object.keys(MISSED_POD_REASONS) as readonly MissedPodReason[]
 
-/** Finds pods that were missed, counts them in a metric, tells their owners in Events, and the log. */
+/**
+ * Finds missed pods, counts them in a metric, and reports them in Events of their owners and in the
+ * log.
+ */
 export function guard(options: GuardOptions): Guard {
   const { lease: name, registry, log, isComplete, ...others } = options
   const lease = contend({
@@ -57,7 +65,9 @@ function logLine({ reason, namespace, regarding, count }: Notice): object {
   return { reason, namespace, kind, name, pods: count }
 }
 
-/** Of the replica whose turn it is alone, so that pods are not counted twice. */
+/**
+ * Shows the counts only on the replica that holds the Lease, so that pods are not counted twice.
+ */
 function showFound(registry: Registry, current: () => Found | undefined): void {
   new Gauge({
     name: 'ridealong_unobserved_pods',

@@ -15,44 +15,51 @@ import type { NamespaceCache } from '../namespace-cache.ts'
 import { listPages } from '../reflect/list.ts'
 import { announcer } from './announce.ts'
 
-/** A page of pods is a megabyte or two: a review that comes meanwhile waits for one. */
+/**
+ * The number of pods per page. A page has one or two megabytes; a review that arrives meanwhile
+ * waits while one page is parsed.
+ */
 const PAGE = '100'
 
-/** Whether it is time to begin is looked at so often. */
+/** Milliseconds between two checks of whether a scan is due. */
 const LOOK_MS = 500
 
 export interface ScanOptions {
   readonly api: Apiserver
   readonly knowledge: NamespaceCache
   readonly excludedNamespaces: ReadonlySet<string>
-  /** The catalog that this server serves now. */
+  /** Returns the current catalog. */
   catalog(): Catalog
   readonly pace: Intervals
-  /** Whether it is this replica's turn, and enough is known of namespaces. */
+  /** Reports whether this replica holds the Lease and knows the namespaces well enough. */
   mayScan(): boolean
-  /** Told of each notice that is written, or written anew. */
+  /** Called for each notice whose Event is written, also if it is written again. */
   onNotice(notice: Notice): void
-  /** Called when trouble begins or changes. */
+  /** Called when an error first occurs or its message changes. */
   onTrouble(trouble: string): void
 }
 
-/** So many pods were found, by the reason. */
+/** The number of missed pods, by reason. */
 export type Found = ReadonlyMap<MissedPodReason, number>
 
-/** A look at all pods, every few minutes. */
+/** A periodic scan of all pods. */
 export interface Scan {
-  /** What the last look found; undefined before the first, and where the turn is another's. */
+  /**
+   * Returns the result of the last scan; undefined before the first scan, and while another replica
+   * scans.
+   */
   current(): Found | undefined
   readonly trouble: string | undefined
   stop(): void
 }
 
 /**
- * Looks at all pods every few minutes, for those that asked and are there without their observers.
- * It touches none.
+ * Scans all pods every few minutes, for pods that requested metrics but run without their
+ * observers. The scan does not change any pod.
  *
- * A list now and then, not a watch: nothing waits for it, a pod's annotations cannot be selected by, and a watch
- * would bring every change of every pod's status. Of a page nothing is kept but what was found.
+ * The scan lists pods from time to time instead of watching them: nothing waits for the result, the
+ * apiserver cannot select pods by annotation, and a watch would deliver every change of every pod's
+ * status. Of each page only the missed pods are kept.
  */
 export function scanPods(options: ScanOptions): Scan {
   const { pace, mayScan, onTrouble } = options
@@ -89,7 +96,7 @@ export function scanPods(options: ScanOptions): Scan {
       await wait(Math.min(LOOK_MS, pace.scanMs))
     }
   }
-  // It ends only when it is stopped.
+  // The loop ends only when the scan is stopped.
   follow().catch(() => {})
   return {
     current: () => (mayScan() ? found : undefined),
@@ -100,7 +107,7 @@ export function scanPods(options: ScanOptions): Scan {
   }
 }
 
-/** @throws Refusal (410 where a page came too late), or an error of the network */
+/** @throws Refusal (410 if the continue token of a page has expired), or a network error */
 async function unobservedPods(
   { api, pace, mayScan, knowledge, excludedNamespaces, catalog }: ScanOptions,
   signal: AbortSignal,

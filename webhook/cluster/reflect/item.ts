@@ -2,23 +2,27 @@ import { KEYS } from '../../../src/core/keys.ts'
 import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { ownership } from '../../../src/core/kubernetes/managed-fields.ts'
 
-/** What is kept of an object. */
+/** The fields of an object that are kept. */
 export interface StoredObject {
   readonly name: string
-  /** The namespace that the object is in, or is. */
+  /** The namespace of the object, or the name of the Namespace itself. */
   readonly namespace: string
   readonly resourceVersion: string
   readonly object: Fields
 }
 
-/** Whether one resourceVersion is later than another: they are numbers that grow (KEP-5504). */
+/**
+ * Reports whether one resourceVersion is later than another: resourceVersions are increasing
+ * numbers (KEP-5504).
+ */
 export function isLater(one: string, other: string): boolean {
   return Number(one) > Number(other)
 }
 
 /**
- * Keeps of a Namespace its labels, the annotations that can be ours, and of `managedFields` who asks:
- * the rest of them, and what kubectl last applied, are ten times as much.
+ * Selects the fields of a Namespace to keep: its labels, the annotations of ridealong.dev, and from
+ * `managedFields` the owner of the inject annotation. The other annotations and managed fields,
+ * such as kubectl's last applied configuration, are ten times as large.
  *
  * @throws an error for an object without a name or a resourceVersion
  */
@@ -36,7 +40,7 @@ export function namespaceItem(object: unknown): StoredObject {
 const OURS = 'ridealong.dev/'
 
 /**
- * Keeps of a LimitRange or a ResourceQuota what it says of pods.
+ * Selects the fields of a LimitRange or a ResourceQuota to keep: its spec and its status.
  *
  * @throws an error for an object without a name, a namespace or a resourceVersion
  */

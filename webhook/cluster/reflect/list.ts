@@ -2,10 +2,13 @@ import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
 import type { StoredObject } from './item.ts'
 
-/** So many objects are parsed at once: a second's worth of pods must not wait behind ten thousand. */
+/**
+ * The number of objects per page. Parsing a page blocks reviews, so a page must be short even if
+ * there are ten thousand objects.
+ */
 const PAGE = '500'
 
-/** All objects of a resource, as they were at one moment. */
+/** All objects of a resource at one resourceVersion. */
 export interface Listed {
   readonly items: readonly StoredObject[]
   readonly resourceVersion: string
@@ -14,9 +17,9 @@ export interface Listed {
 export interface ListOptions {
   readonly api: Apiserver
   readonly path: string
-  /** Of the objects' labels; all of them without one. */
+  /** A label selector; all objects if undefined. */
   readonly selector?: string | undefined
-  /** The longest for one page, in milliseconds. */
+  /** The timeout for one page, in milliseconds. */
   readonly answerMs: number
   readonly signal: AbortSignal
   itemOf(object: unknown): StoredObject
@@ -25,10 +28,11 @@ export interface ListOptions {
 export type PageOptions = Omit<ListOptions, 'itemOf'> & { readonly limit?: string }
 
 /**
- * Lists a resource, page by page. Without a resourceVersion the list is the newest that etcd has:
- * with "0" a restarted apiserver may answer from the past, and older ones answer with all at once.
+ * Lists a resource, page by page. Without a resourceVersion the list is the most recent state in
+ * etcd. With "0" a restarted apiserver may return an old state, and older apiservers return all
+ * objects at once.
  *
- * @throws Refusal (410 where a page came too late), or an error of the network
+ * @throws Refusal (410 if the continue token of a page has expired), or a network error
  */
 export async function* listPages(options: PageOptions): AsyncGenerator<Fields> {
   const { api, path, selector, answerMs, signal, limit = PAGE } = options
@@ -45,9 +49,9 @@ export async function* listPages(options: PageOptions): AsyncGenerator<Fields> {
 }
 
 /**
- * Lists all of a resource, and keeps of each object what is wanted.
+ * Lists all objects of a resource, and keeps the fields of each object that `itemOf` selects.
  *
- * @throws what `pagesOf` throws
+ * @throws the errors of `listPages`, or an error for a list without a resourceVersion
  */
 export async function list({ itemOf, ...options }: ListOptions): Promise<Listed> {
   const items: StoredObject[] = []
@@ -60,7 +64,7 @@ export async function list({ itemOf, ...options }: ListOptions): Promise<Listed>
   return { items, resourceVersion: version }
 }
 
-/** The part of a query that selects by label. */
+/** Returns the part of a query that selects by label. */
 export function selecting(selector: string | undefined): { readonly labelSelector?: string } {
   return selector === undefined ? {} : { labelSelector: selector }
 }

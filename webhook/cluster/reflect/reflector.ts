@@ -7,13 +7,13 @@ import { list } from './list.ts'
 import type { Store } from './store.ts'
 import { Broken, watch } from './watch.ts'
 
-/** A collection that is kept in step with the apiserver. It keeps what it has when that fails. */
+/** Keeps a store in step with the apiserver. The store keeps its content when that fails. */
 export interface Reflector {
-  /** Whether all has been listed once. */
+  /** Whether all objects have been listed once. */
   readonly isListed: boolean
-  /** When the collection was last known to be as the apiserver has it, by performance.now(). */
+  /** When the store was last known to match the apiserver, by performance.now(). */
   readonly inStepAt: number
-  /** What stands in the way; undefined while nothing does. */
+  /** Why the last attempt failed; undefined if it succeeded. */
   readonly trouble: string | undefined
   stop(): void
 }
@@ -21,16 +21,19 @@ export interface Reflector {
 export interface ReflectorOptions {
   readonly api: Apiserver
   readonly path: string
-  /** Of the objects' labels; all of them without one. */
+  /** A label selector; all objects if undefined. */
   readonly selector?: string | undefined
   readonly collection: Store
   readonly pace: Intervals
   itemOf(object: unknown): StoredObject
-  /** Called when trouble begins or changes, not at every attempt; what lasts fails again at once. */
+  /**
+   * Called when an error first occurs or its message changes, not at every attempt. `isLasting` is
+   * true if the previous attempt also failed.
+   */
   onTrouble(trouble: string, isLasting: boolean): void
 }
 
-/** What has been taken in, and when all is to be listed anew. */
+/** The last resourceVersion that was stored, and when to list all objects again. */
 interface Position {
   resourceVersion: string
   readonly listAt: number
@@ -41,14 +44,14 @@ interface ReflectorState {
   inStepAt: number
   trouble: string | undefined
   position: Position | undefined
-  /** The next pause after a failure. */
+  /** The pause after the next failure. */
   pauseMs: number
 }
 
 /**
- * Lists, watches for some minutes, and so on for ever. A watch that broke goes on from where it was;
- * after anything else that goes wrong all is listed anew, whatever it was: a lost event, a 410, a
- * stall, an apiserver that was restored from a backup.
+ * Lists the objects, watches them for some minutes, and repeats. A broken watch continues from its
+ * last resourceVersion; after any other error all objects are listed again, for example after a
+ * lost event, a 410, a stalled watch, or the restore of an apiserver from a backup.
  */
 export function startReflector(options: ReflectorOptions): Reflector {
   const { pace, onTrouble } = options
@@ -78,7 +81,7 @@ export function startReflector(options: ReflectorOptions): Reflector {
   const follow = async () => {
     while (true) await turn().catch(recover)
   }
-  // It ends only when it is stopped.
+  // The loop ends only when the reflector is stopped.
   follow().catch(() => {})
   return {
     get isListed() {
@@ -110,7 +113,7 @@ async function takeList(options: ReflectorOptions, state: ReflectorState, signal
   return { resourceVersion, listAt: performance.now() + jittered(pace.relistMs) }
 }
 
-/** @throws Broken when it ends before its time */
+/** @throws Broken when the watch ends too early */
 async function takeWatch(
   position: Position,
   { api, path, selector, itemOf, collection, pace }: ReflectorOptions,
@@ -126,7 +129,8 @@ async function takeWatch(
     else if (event.type !== 'BOOKMARK') collection.put(itemOf(event.object))
     position.resourceVersion = event.resourceVersion
     beInStep(state, performance.now(), pace)
-    // An apiserver that forgets to end a watch must not keep it from being checked.
+    // If an apiserver does not end the watch in time, the watch must end here, so that the list is
+    // checked.
     if (!isFresh(position)) return
   }
   if (isFresh(position)) throw new Broken('the apiserver ended a watch before its time')

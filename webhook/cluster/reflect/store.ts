@@ -1,29 +1,32 @@
 import { isLater, type StoredObject } from './item.ts'
 
-/** The objects of one resource, by namespace. Reading it returns values that nobody changes. */
+/** The objects of one resource, by namespace. The returned values are immutable. */
 export interface Store {
-  /** The objects of a namespace. */
+  /** Returns the objects of a namespace. */
   of(namespace: string): readonly StoredObject[]
-  /** The namespaces that have any. */
+  /** Returns the namespaces that have at least one object. */
   namespaces(): Iterable<string>
-  /** Takes what a watch brought, unless something later is there. */
+  /** Stores an object from a watch, unless a later version is stored. */
   put(item: StoredObject): void
   remove(item: StoredObject): void
-  /** Takes a list of one namespace's objects, which was true at a resourceVersion. */
+  /**
+   * Replaces the objects of one namespace by a list that was read at a resourceVersion; later
+   * versions in the store are kept.
+   */
   settle(namespace: string, listed: readonly StoredObject[], resourceVersion: string): void
-  /** Takes a list of all. */
+  /** Replaces the objects of all namespaces in the same way. */
   settleAll(listed: readonly StoredObject[], resourceVersion: string): void
 }
 
 const NONE: readonly StoredObject[] = Object.freeze([])
 
 /**
- * Makes an empty collection.
+ * Creates an empty store.
  *
- * Watches, lists and single answers come in any order, so what is there stays where it is later than
- * what comes.
+ * Objects from watches, lists and single requests arrive in any order, so a stored object is never
+ * replaced by an older version.
  *
- * @param onChange told the namespace whose objects are others than before
+ * @param onChange called with a namespace when its objects change
  */
 export function createStore(onChange: (namespace: string) => void): Store {
   const byNamespace = new Map<string, readonly StoredObject[]>()

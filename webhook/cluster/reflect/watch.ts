@@ -5,40 +5,43 @@ import { asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { selecting } from './list.ts'
 
-/** What a watch says: an object as it is now, or was at its end; a bookmark has no news. */
+/**
+ * An event of a watch. The object is the current state, or the last state before deletion; a
+ * bookmark only has a resourceVersion.
+ */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
   readonly object: unknown
-  /** All that happened until then has been said. */
+  /** The watch has delivered all events up to this version. */
   readonly resourceVersion: string
 }
 
 export interface WatchOptions {
   readonly api: Apiserver
   readonly path: string
-  /** Of the objects' labels; all of them without one. */
+  /** A label selector; all objects if undefined. */
   readonly selector?: string | undefined
-  /** What is already known. */
+  /** The version from which to start. */
   readonly resourceVersion: string
-  /** When the apiserver is to end it. */
+  /** The time after which the apiserver ends the watch. */
   readonly seconds: number
   readonly silenceMs: number
   readonly signal: AbortSignal
 }
 
-/** The connection broke, or ended before its time. What it brought until then holds. */
+/** The connection broke, or ended too early. The events received until then are valid. */
 export class Broken extends Error {}
 
 const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
 
 /**
- * Watches a resource until the apiserver ends it.
+ * Watches a resource until the apiserver ends the watch.
  *
- * A connection can be open and dead. The apiserver sends a bookmark every minute (apiserver
- * pkg/storage/cacher), so silence means that nothing would come any more.
+ * A connection can be open but dead. The apiserver sends a bookmark every minute (apiserver
+ * pkg/storage/cacher), so after a longer silence no more events would come.
  *
- * @throws Refusal (410 where what is known is too old), Broken, or an error for silence and for lines
- * that are no events
+ * @throws Refusal (410 if the resourceVersion is too old), Broken, or an error for a stalled watch
+ * or a line that is not an event
  */
 export async function* watch(options: WatchOptions): AsyncGenerator<WatchEvent> {
   const { api, path, selector, resourceVersion, seconds, silenceMs } = options
@@ -59,7 +62,10 @@ export async function* watch(options: WatchOptions): AsyncGenerator<WatchEvent> 
   }
 }
 
-/** The whole lines of a stream. The last, without its end, was cut off and is said again later. */
+/**
+ * Yields the complete lines of a stream. An incomplete last line is dropped; a later watch sends
+ * the event again.
+ */
 async function* readLines(response: IncomingMessage, onData: () => void): AsyncGenerator<string> {
   let rest = ''
   try {
