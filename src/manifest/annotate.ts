@@ -8,28 +8,32 @@ import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates, pathsAt } from './templates.ts'
 import { verify } from './verify.ts'
 
-/** A document with annotations where they travel to its pods, and what was not annotated. */
+/**
+ * A document with annotations added where operators copy them to pods, and the objects without such
+ * a place.
+ */
 export interface Annotated {
   readonly manifest: Manifest
-  /** The document's own text, from the marks before it on. */
+  /** The text of this document, including the markers before it. */
   readonly text: string
-  /** How many places were annotated. */
+  /** The number of annotated places. */
   readonly places: number
   readonly passedOver: readonly PassedOver[]
 }
 
-/** An object whose pods no annotation in it reaches, and what to do instead. */
+/** An object in which no annotation reaches its pods, and what to do instead. */
 export interface PassedOver {
   readonly resource: ManifestResource
   readonly why: string
 }
 
 /**
- * Writes annotations into a document, there from where each kind's operator copies them to its pods.
+ * Adds annotations to a document, at the places from which each kind's operator copies them to its
+ * pods.
  *
  * @param annotations by key
- * @param namespaces whether those of the document are to be annotated too
- * @throws ManifestError where the document cannot be edited without changing something else
+ * @param namespaces whether Namespaces in the document are annotated too
+ * @throws ManifestError if the document cannot be edited without changing something else
  */
 export function annotate(manifest: Manifest, annotations: Fields, namespaces: boolean): Annotated {
   const resources = findResources(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
@@ -47,7 +51,10 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
   return { manifest, text, places: paths.length, passedOver }
 }
 
-/** One place after the other, since two may be below the same parent that is missing. */
+/**
+ * Adds the entries at one path. The text is parsed again for each path, because two paths may have
+ * the same missing parent.
+ */
 function withEntries(file: string, text: string, path: readonly Step[], entries: Fields): string {
   return readManifests(file, text)
     .map((manifest) => editedDocument(manifest, extend(manifest, [], { path, entries })))
@@ -63,7 +70,10 @@ function annotationPaths(resource: ManifestResource): readonly (readonly Step[])
   ]
 }
 
-/** Why an object has nothing to write into, and what to do instead; nothing for kinds that make no pods. */
+/**
+ * Returns why an object has no place for annotations, and what to do instead; undefined for kinds
+ * that create no pods.
+ */
 export function whyNot({ group, kind, fields }: ManifestResource): string | undefined {
   const row = findKind(group, kind)
   if (row !== undefined)

@@ -15,12 +15,13 @@ import {
 import type { Manifest } from './read.ts'
 
 /**
- * What gave way to an injection, by key, as it was written behind the colon: ` []` of `volumes: []`. The
- * status remembers it, so that `--undo` gives back the file byte for byte. What is not in it was not there.
+ * The text that an injection replaced, by key, as written after the colon: ` []` for `volumes: []`.
+ * The status stores it, so that `--undo` restores the file byte for byte. Keys that are missing
+ * here were not in the file.
  */
 export type Before = Readonly<Record<string, string>>
 
-/** What an extension will take the place of. */
+/** Returns the text that an extension will replace. */
 export function describeBefore(
   manifest: Manifest,
   base: readonly Step[],
@@ -30,7 +31,7 @@ export function describeBefore(
   const shares = 'entries' in extension && SHARE in extension.entries
   const item = hollowItem(manifest, base, path) ?? (shares ? sharing(manifest, base) : undefined)
   const text = item && standing(manifest, item.item)
-  // That it said false, its own field of the status remembers.
+  // The value false is already recorded in a field of the status.
   const isNews = text !== undefined && !(item?.key === SHARE && /^ *false$/.test(text))
   return isNews ? { [String(item?.key)]: text } : {}
 }
@@ -42,7 +43,7 @@ interface Keyed {
   readonly item: YamlItem
 }
 
-/** The first on a path that is written but holds nothing. */
+/** Returns the first item on a path that is present but is not a map or list, or an empty one. */
 function hollowItem(
   manifest: Manifest,
   base: readonly Step[],
@@ -67,7 +68,11 @@ function standing(manifest: Manifest, item: YamlItem): string {
   return manifest.text.slice(colonEnd(item), itemEnd(manifest, item))
 }
 
-/** The status with what gave way, now and in an earlier round. */
+/**
+ * Adds the replaced text to the status, including text replaced by an earlier injection.
+ *
+ * @throws ManifestError if the status becomes too long
+ */
 export function remember(
   status: string,
   earlier: Before,
@@ -84,7 +89,7 @@ export function remember(
   )
 }
 
-/** The status annotation of a template, read. */
+/** Parses the status annotation of a template; returns undefined if it is missing or invalid. */
 export function readTemplateStatus(template: Fields): Fields | undefined {
   const metadata = asFields(template.metadata)
   const written = asText(asFields(metadata?.annotations)?.[STATUS_KEY])
@@ -95,7 +100,7 @@ export function readTemplateStatus(template: Fields): Fields | undefined {
   }
 }
 
-/** What the status of a template remembers. */
+/** Returns the replaced text that the status of a template stores. */
 export function rememberedIn(template: Fields): Before {
   const before = asFields(readTemplateStatus(template)?.before) ?? {}
   return Object.fromEntries(

@@ -1,11 +1,13 @@
 import { asFields, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 
 /**
- * The spec of a pod with its requests filled from its limits, as the apiserver fills them before a webhook sees the pod: without that, a
- * pod that says limits alone would not count as Guaranteed.
+ * Returns the spec of a pod in which requests default to limits, as the apiserver sets them before
+ * it calls a webhook. Without this default, a pod that sets only limits would not count as
+ * Guaranteed.
  *
- * The rule is kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod: of containers and init
- * containers, resource by resource; of the pod as a whole, which takes part in no sum of ours, nothing.
+ * The rule is kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod: for containers and
+ * init containers, resource by resource. Pod-level resources are not defaulted here, because
+ * Ridealong does not use them in any sum.
  */
 export function withDefaults(spec: Fields): Fields {
   return {

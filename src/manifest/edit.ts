@@ -1,18 +1,22 @@
 import type { Manifest } from './read.ts'
 
-/** Text to be put in the place of other text. What no edit names stays as it is, byte for byte. */
+/** A replacement for a part of a text. The rest of the text is unchanged, byte for byte. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly text: string
-  /** How deep in the document the edit belongs: at one place the deeper comes first. */
+  /**
+   * The depth of the edit in the document: of two edits at the same offset, the deeper is applied
+   * first.
+   */
   readonly depth: number
 }
 
 /**
- * Applies edits to a text. One that is there twice, as where two places share an anchor, is made once.
+ * Applies edits to a text. Duplicate edits, which occur if two places share an anchor, are applied
+ * once.
  *
- * @throws Error where two edits overlap
+ * @throws Error if two edits overlap
  */
 export function edited(text: string, edits: readonly Edit[]): string {
   const once = new Map(edits.map((edit) => [JSON.stringify(edit), edit]))
@@ -27,7 +31,10 @@ export function edited(text: string, edits: readonly Edit[]): string {
   return [...parts, text.slice(reached)].join('')
 }
 
-/** A document's own text with edits, whose offsets are those of the whole file. */
+/**
+ * Returns the text of a document with edits applied. The offsets of the edits are relative to the
+ * whole file.
+ */
 export function editedDocument({ text, start, end }: Manifest, edits: readonly Edit[]): string {
   const own = edits.map((edit) => ({ ...edit, start: edit.start - start, end: edit.end - start }))
   return edited(text.slice(start, end), own)

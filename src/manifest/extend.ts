@@ -20,16 +20,16 @@ import type { Manifest } from './read.ts'
 import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './render.ts'
 import { detectStyle, indentBefore } from './style.ts'
 
-/** What is to be in a document: entries of a map, or items at the end of a list. */
+/** An addition to a document: entries of a map, or items at the end of a list. */
 export type Extension =
   | { readonly path: readonly Step[]; readonly entries: Fields }
   | { readonly path: readonly Step[]; readonly items: readonly unknown[] }
 
 /**
- * The edits that put an extension into a document. Parents that are missing are written, with it
- * inside; one that is written but holds nothing (`volumes: []`) gives way.
+ * Returns the edits that add an extension to a document. Missing parents are created; an empty
+ * parent (`volumes: []`) is replaced.
  *
- * @param base the path of a map that is there, from the root
+ * @param base the path of an existing map, from the root
  */
 export function extend(
   manifest: Manifest,
@@ -48,7 +48,7 @@ export function extend(
   return into(manifest, base, collection, path, value)
 }
 
-/** Puts a value below a collection that holds something; steps that are missing are wrapped around it. */
+/** Adds a value below a collection, wrapped in the missing steps. */
 function into(
   manifest: Manifest,
   base: readonly Step[],
@@ -74,7 +74,10 @@ function into(
     .map(([name, held]) => put(context, name, held))
 }
 
-/** What is there already keeps its quotes. */
+/**
+ * Reports whether the key already has this value; such a value is not rewritten and keeps its
+ * quotes.
+ */
 function isThere({ manifest, collection }: ExtendContext, key: string, value: unknown): boolean {
   const item = itemAt(manifest, collection, key)
   return isScalar(item?.value) && item.value.value === value
@@ -86,7 +89,10 @@ interface ExtendContext {
   readonly style: Style
 }
 
-/** Sets a key: in its place where it is there, before `spec` for metadata, else last. */
+/**
+ * Sets a key: replaces its value if the key exists, inserts metadata before `spec`, and appends any
+ * other key.
+ */
 function put(context: ExtendContext, key: string, value: unknown): Edit {
   const { manifest, collection } = context
   const item = itemAt(manifest, collection, key)
@@ -95,12 +101,12 @@ function put(context: ExtendContext, key: string, value: unknown): Edit {
   return spec === undefined ? append(context, key, value) : insertBefore(context, spec, key, value)
 }
 
-/** Behind a colon that nothing stood behind, or in JSON close to it. */
+/** Returns the space to insert after a colon that no blank follows: none in JSON, otherwise one. */
 function spacing({ form }: Style): string {
   return form === 'json' ? '' : ' '
 }
 
-/** What stands between the colon and the end of the value gives way. */
+/** Replaces the text between the colon and the end of the value. */
 function replace({ manifest, style }: ExtendContext, item: YamlItem, value: unknown): Edit {
   const [start, end] = [colonEnd(item), itemEnd(manifest, item)]
   const depth = start
@@ -108,13 +114,13 @@ function replace({ manifest, style }: ExtendContext, item: YamlItem, value: unkn
     const blanks = /^[ \t]*/.exec(manifest.text.slice(start, end))?.[0]
     return { start, end, text: `${blanks || spacing(style)}${inlineText(value, style)}`, depth }
   }
-  // A comment behind what gives way stays on its line.
+  // A comment after the replaced value stays on its line.
   const rest = manifest.text.slice(end, lineEnd(manifest.text, end))
   const lines = nested(value, style, measureIndent(item.collection))
   return { start, end: end + rest.length, text: [rest, ...lines].join(style.eol), depth }
 }
 
-/** The lines of a value below its key. */
+/** Returns the lines of a value, indented below its key. */
 function nested(value: unknown, style: Style, indent: number): readonly string[] {
   const deeper = Array.isArray(value) && !style.indentsLists ? indent : indent + 2
   return blockLines(value, style).map((line) => `${' '.repeat(deeper)}${line}`)
@@ -139,7 +145,10 @@ function append(context: ExtendContext, key: string | undefined, value: unknown)
   return { start: end, end, text: `,${gap}${flowItem(key, value, style, indent)}`, depth: 0 }
 }
 
-/** Text of a block that ends with the file has no line break at its end, and would get one. */
+/**
+ * The error for a block scalar at the end of a file without a line break: an appended line would
+ * add a line break to the scalar.
+ */
 const OPEN =
   'the block of text at the end of the file would become longer: end the file with a line break'
 

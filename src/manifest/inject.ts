@@ -12,29 +12,29 @@ import { buildReview } from './static-pod.ts'
 import { findTemplates, type Template } from './templates.ts'
 import { type Patch, verify } from './verify.ts'
 
-/** What became of a pod template. */
+/** The decision about a pod template. */
 export interface TemplateOutcome {
   readonly resource: ManifestResource
   readonly decision: Decision
 }
 
-/** A document with what was made of it. */
+/** A document after injection, with the outcome for each of its pod templates. */
 export interface InjectedManifest {
   readonly manifest: Manifest
-  /** The document's own text, from the marks before it on. */
+  /** The text of this document, including the markers before it. */
   readonly text: string
   readonly outcomes: readonly TemplateOutcome[]
 }
 
-/** Answers the review of a template's first pod. */
+/** Reviews the first pod of a template. */
 export type Answer = (review: Review) => PodReview
 
 /**
- * Puts observers into the pod templates of a document that ask for them, as the webhook would into their pods.
- * Whatever is not touched stays byte for byte.
+ * Adds observers to the pod templates of a document that request them, as the webhook would add
+ * them to their pods. The rest of the text is unchanged, byte for byte.
  *
- * @param namespace of objects that do not say theirs
- * @throws ManifestError where the document cannot be edited without changing something else
+ * @param namespace the namespace of objects that do not set one
+ * @throws ManifestError if the document cannot be edited without changing something else
  */
 export function inject(manifest: Manifest, answer: Answer, namespace: string): InjectedManifest {
   const rides = findResources(manifest)
@@ -61,7 +61,7 @@ function injectTemplate(template: Template, answer: Answer, namespace: string): 
   return { resource, decision, path, extensions, edits }
 }
 
-/** The extensions, whose status also remembers what gives way to them in the text. */
+/** Returns the extensions, with the text that they replace stored in the status. */
 function withMemory(template: Template, extensions: readonly Extension[]): readonly Extension[] {
   const { resource, path, fields } = template
   const now: Before = Object.assign(

@@ -1,16 +1,19 @@
-/** What is known of a kind whose objects end up as pods. */
+/** A kind whose objects result in pods. */
 export interface Kind {
-  /** Its API group, whatever the version; empty for Kubernetes's first. */
+  /** The API group without the version; empty for the core group of Kubernetes. */
   readonly group: string
   readonly kind: string
   /**
-   * Where its pod templates are: steps from the root of the object with dots between them, `*` for each item
-   * of a list or map; empty where the object is a pod itself.
+   * The paths of its pod templates: steps from the root of the object, separated by dots, with `*`
+   * for each item of a list or map; an empty path if the object is a pod itself.
    */
   readonly templates?: readonly string[]
-  /** Where its operator copies its pods' annotations from, if it is no template. */
+  /**
+   * The paths of the annotations that its operator copies to its pods, other than those of
+   * templates.
+   */
   readonly annotations?: readonly string[]
-  /** Why neither is there, and what to do instead. */
+  /** Why the kind has neither templates nor annotations, and what to do instead. */
   readonly instead?: string
 }
 
@@ -30,7 +33,9 @@ const NO_FIELD = 'its operator copies no annotations to its pods; annotate the n
 const ARGO =
   'no observer can ride in its pods: Argo Workflows signals process 1, which in a shared process namespace is the pod'
 
-/** By group and kind. Where a kind's types are is its operator's source, api/ or pkg/apis/. */
+/**
+ * The known kinds. The paths come from the types in each operator's source, in api/ or pkg/apis/.
+ */
 const KINDS: readonly Kind[] = [
   { group: '', kind: 'Namespace', annotations: ['metadata.annotations'] },
   { group: '', kind: 'Pod', templates: [''] },
@@ -96,10 +101,12 @@ const KINDS: readonly Kind[] = [
     kind: 'ScheduledSparkApplication',
     annotations: spark('spec.template'),
   },
-  // pkg/pod of Tekton copies all of a TaskRun's annotations, which has a PipelineRun's, to its pod.
+  // Tekton (pkg/pod) copies all annotations of a TaskRun to its pod; a TaskRun has the annotations
+  // of its PipelineRun.
   { group: 'tekton.dev', kind: 'TaskRun', annotations: ['metadata.annotations'] },
   { group: 'tekton.dev', kind: 'PipelineRun', annotations: ['metadata.annotations'] },
-  // Knative refuses a template that shares its process namespace, but not pods that came to it later.
+  // Knative rejects a template that shares its process namespace, but accepts pods in which sharing
+  // is enabled later.
   {
     group: 'serving.knative.dev',
     kind: 'Service',
@@ -115,12 +122,15 @@ const KINDS: readonly Kind[] = [
 
 const BY_NAME = new Map(KINDS.map((row) => [`${row.group}/${row.kind}`, row]))
 
-/** The row of a kind; nothing for one that is not listed. */
+/** Returns the entry of a kind, or undefined if the kind is not listed. */
 export function findKind(group: string, kind: string): Kind | undefined {
   return BY_NAME.get(`${group}/${kind}`)
 }
 
-/** Whether a group is one that Kubernetes brings, whose kinds are all known: those not listed make no pods. */
+/**
+ * Reports whether a group belongs to Kubernetes itself. All kinds of these groups are known: those
+ * not listed create no pods.
+ */
 export function isBuiltIn(group: string): boolean {
   const end = '.k8s.io'
   return (

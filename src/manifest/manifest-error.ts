@@ -1,16 +1,19 @@
-/** What a person can mend in a manifest: the sentence names the file, the document and the line. */
+/**
+ * An error that a user can fix in a manifest. The message names the file, the document and the
+ * line.
+ */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
 
-/** Where something is: the first document of a file, and its first line, are 1. */
+/** A position in a manifest; documents and lines are numbered from 1. */
 export interface ManifestPosition {
   readonly file: string
   readonly document: number
   readonly line: number
 }
 
-/** A sentence about a place, as compilers and linters write it. */
+/** Prefixes a message with a position, in the format of compilers and linters. */
 export function at({ file, document, line }: ManifestPosition, sentence: string): string {
   return `${file}: document ${document}, line ${line}: ${sentence}`
 }

@@ -11,26 +11,28 @@ import {
 } from 'yaml'
 import type { Manifest } from './read.ts'
 
-/** A key of a map, or a place in a list. */
+/** A key of a map, or an index in a list. */
 export type Step = string | number
 
 export type YamlCollection = YAMLMap.Parsed | YAMLSeq.Parsed
 
-/** An item of a collection: of a map a key with its value. */
+/** An item of a collection; an item of a map is a key with its value. */
 export interface YamlItem {
   readonly collection: YamlCollection
   readonly index: number
-  /** What it holds: an alias where one is written; undefined where nothing is. */
+  /** The value of the item, which may be an alias; undefined if the value is missing. */
   readonly value: Node | undefined
 }
 
-/** The map or list that a node is, an alias followed; undefined for anything else. */
+/**
+ * Returns the map or list that a node is or that its alias refers to; undefined for other nodes.
+ */
 export function findCollection(manifest: Manifest, node: unknown): YamlCollection | undefined {
   const target = isAlias(node) ? node.resolve(manifest.node) : node
   return isMap(target) || isSeq(target) ? (target as YamlCollection) : undefined
 }
 
-/** The item at a step, in the map itself or in one that it merges. */
+/** Returns the item at a step, in the map itself or in a map that it merges. */
 export function itemAt(
   manifest: Manifest,
   collection: YamlCollection,
@@ -61,7 +63,7 @@ function readKey(key: unknown): unknown {
   return isScalar(key) ? (typeof key.value === 'symbol' ? key.source : key.value) : undefined
 }
 
-/** The collection at a path from the root; undefined where a step leads nowhere. */
+/** Returns the collection at a path from the root; undefined if the path does not lead to one. */
 export function collectionAt(
   manifest: Manifest,
   path: readonly Step[],
@@ -74,19 +76,22 @@ export function collectionAt(
   return here
 }
 
-/** Whether a collection is written in braces or brackets. */
+/** Reports whether a collection is written in braces or brackets. */
 export function isFlow(collection: YamlCollection): boolean {
   return collection.srcToken?.type === 'flow-collection'
 }
 
-/** The column of a block collection's keys or dashes. */
+/** Returns the column of a block collection's keys or dashes. */
 export function measureIndent({ srcToken }: YamlCollection): number {
   return srcToken !== undefined && 'indent' in srcToken ? srcToken.indent : 0
 }
 
 type ItemToken = CST.CollectionItem
 
-/** The source of an item. Those of comments alone are no items; neither is what follows a last comma. */
+/**
+ * Returns the source token of an item. Tokens that contain only comments are not items, nor is the
+ * empty token after a trailing comma.
+ */
 function findToken({ collection, index }: Pick<YamlItem, 'collection' | 'index'>): ItemToken {
   const { srcToken } = collection
   const all: readonly ItemToken[] =
@@ -104,21 +109,27 @@ function findToken({ collection, index }: Pick<YamlItem, 'collection' | 'index'>
 
 const PROPERTIES = ['seq-item-ind', 'explicit-key-ind', 'map-value-ind', 'anchor', 'tag']
 
-/** Where an item begins: at its dash, its key, or an anchor or tag before that. */
+/**
+ * Returns the offset at which an item starts: its dash, its key, or an anchor or tag before the
+ * key.
+ */
 export function itemStart(item: Pick<YamlItem, 'collection' | 'index'>): number {
   const { start, key, sep, value } = findToken(item)
   const property = start.find(({ type }) => PROPERTIES.includes(type))
   return property?.offset ?? key?.offset ?? value?.offset ?? sep?.[0]?.offset ?? 0
 }
 
-/** Where the colon after a key ends. */
+/** Returns the offset after the colon of a key. */
 export function colonEnd(item: Pick<YamlItem, 'collection' | 'index'>): number {
   const colon = findToken(item).sep?.find(({ type }) => type === 'map-value-ind')
   if (colon === undefined) throw new Error('a key without a colon')
   return colon.offset + 1
 }
 
-/** Where an item's content ends, without the comments and blank lines that follow. */
+/**
+ * Returns the offset at which an item's content ends, without the comments and blank lines that
+ * follow.
+ */
 export function itemEnd(manifest: Manifest, item: Pick<YamlItem, 'collection' | 'index'>): number {
   const { start, key, sep = [], value } = findToken(item)
   if (value != null) return valueEnd(manifest, collectionItem(item))
@@ -143,7 +154,7 @@ function valueEnd(manifest: Manifest, node: Node): number {
   return isBlockScalar ? withoutBreak(manifest.text, end) : end
 }
 
-/** Whether an item ends with a block of text that has no line break behind it. */
+/** Reports whether an item ends with a block scalar and the file does not end with a line break. */
 export function endsOpen(
   manifest: Manifest,
   item: Pick<YamlItem, 'collection' | 'index'>,
@@ -163,7 +174,7 @@ function withoutBreak(text: string, end: number): number {
   return isBroken ? end - (text[end - 2] === '\r' ? 2 : 1) : end
 }
 
-/** Where the line of an offset ends, before its line break. */
+/** Returns the offset at which the line ends, before its line break. */
 export function lineEnd(text: string, offset: number): number {
   const found = text.indexOf('\n', offset)
   const end = found === -1 ? text.length : found

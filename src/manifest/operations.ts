@@ -3,7 +3,7 @@ import type { Operation } from '../core/patch.ts'
 import type { Extension } from './extend.ts'
 import type { Step } from './nodes.ts'
 
-/** The operations of a patch as what they extend: all items of one list together. */
+/** Converts the operations of a patch to extensions; all items of one list become one extension. */
 export function toExtensions(operations: readonly Operation[]): readonly Extension[] {
   const extensions = new Map<string, Extension>()
   for (const operation of operations) {
@@ -33,7 +33,7 @@ function joined(first: Extension | undefined, second: Extension): Extension {
   throw new Error(`a patch that takes ${path.join('.')} for a map and for a list`)
 }
 
-/** The steps of an RFC 6901 pointer. */
+/** Parses an RFC 6901 JSON pointer. */
 function parsePointer(pointer: string): readonly Step[] {
   return pointer
     .split('/')

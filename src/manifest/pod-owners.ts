@@ -3,17 +3,23 @@ import type { Owner } from '../core/kubernetes/pod.ts'
 import type { Step } from './nodes.ts'
 import { type Template, valueAt } from './templates.ts'
 
-/** What a controller adds to the pods that it makes of a template, as far as an answer depends on it. */
+/**
+ * The fields that a controller sets in the pods it creates from a template, limited to those that
+ * affect a decision.
+ */
 export interface Made {
-  /** The controller of the pods; undefined where its name is not known before it is there. */
+  /** The controller of the pods; undefined if its name is not known before it exists. */
   readonly owner: Owner | undefined
   readonly restartPolicy: unknown
-  /** Whether the Job controller gives each pod its completion index. */
+  /** Whether the Job controller sets the completion index of each pod. */
   readonly isIndexed: boolean
   readonly labels: Fields
 }
 
-/** What is made of a template. What nobody knows of its kind is left as the template has it. */
+/**
+ * Returns the fields that a controller sets in the pods of a template. For unknown kinds, the
+ * values of the template apply.
+ */
 export function describePods(template: Template): Made {
   const { resource } = template
   const parent = findParent(template)
@@ -32,7 +38,10 @@ interface Making extends Template {
   readonly parent: Fields
 }
 
-/** Who will be the controller of the pods, by the kind that the template is in. */
+/**
+ * The functions that return the controller of the pods, by group and kind of the object that
+ * contains the template.
+ */
 const MAKERS: Readonly<Record<string, (template: Making) => Owner | undefined>> = {
   '/ReplicationController': itself,
   'apps/StatefulSet': itself,
@@ -54,7 +63,10 @@ function itself({ resource: { kind, name } }: Template): Owner {
   return { kind, name }
 }
 
-/** jobset pkg/util/placement: a Job is JOBSET-REPLICATEDJOB-INDEX; with several, the index is open. */
+/**
+ * Returns the Job of a JobSet, named JOBSET-REPLICATEDJOB-INDEX (jobset pkg/util/placement);
+ * undefined if there are several replicas, because the index is then unknown.
+ */
 function jobOfJobSet({ resource, path }: Template): Owner | undefined {
   const replicated = fieldsOrNone(valueAt(resource.fields, path.slice(resource.path.length, -3)))
   const job = asText(replicated.name)
@@ -62,7 +74,10 @@ function jobOfJobSet({ resource, path }: Template): Owner | undefined {
   return isOne && job !== undefined ? { kind: 'Job', name: `${resource.name}-${job}-0` } : undefined
 }
 
-/** mpi-operator v2beta1: the launcher is of a Job, workers are the MPIJob's own. */
+/**
+ * Returns the controller of an MPIJob's pods: in mpi-operator v2beta1, a Job creates the launcher,
+ * and the MPIJob creates the workers.
+ */
 function mpi(template: Template): Owner {
   const isLauncher =
     template.path.at(-2) === 'Launcher' &&
@@ -71,7 +86,10 @@ function mpi(template: Template): Owner {
   return isLauncher ? { kind: 'Job', name: `${name}-launcher` } : { kind, name }
 }
 
-/** Kubeflow's say it beside the template, and write that into it: ExitCode means Never. */
+/**
+ * Returns the restart policy. Kubeflow kinds set it next to the template and write it into the
+ * pods; ExitCode becomes Never. The default for a JobSet is OnFailure.
+ */
 function findRestartPolicy({ fields, path }: Template, parent: Fields): unknown {
   const beside = isReplicas(path)
     ? (parent.restartPolicy ?? REPLICAS_DEFAULT[String(path.at(-2))])
@@ -81,7 +99,7 @@ function findRestartPolicy({ fields, path }: Template, parent: Fields): unknown 
   return beside ?? own ?? (isJobSet(path) ? 'OnFailure' : undefined)
 }
 
-/** mpi-operator pkg/apis/kubeflow/v2beta1/default.go. */
+/** The default restart policies, from mpi-operator pkg/apis/kubeflow/v2beta1/default.go. */
 const REPLICAS_DEFAULT: Readonly<Record<string, string>> = {
   Launcher: 'OnFailure',
   Worker: 'Never',
@@ -95,7 +113,10 @@ function isJobSet(path: readonly Step[]): boolean {
   return path.at(-5) === 'replicatedJobs'
 }
 
-/** JobSet's own webhook makes Jobs Indexed that do not say (jobset pkg/webhooks/jobset_webhook.go). */
+/**
+ * Reports whether the pods belong to an Indexed Job. JobSet's webhook sets Indexed for Jobs without
+ * a completion mode (jobset pkg/webhooks/jobset_webhook.go).
+ */
 function isIndexed({ path }: Template, parent: Fields): boolean {
   return (parent.completionMode ?? (isJobSet(path) ? 'Indexed' : undefined)) === 'Indexed'
 }

@@ -5,20 +5,20 @@ import { type Manifest, readManifests } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { valueAt } from './templates.ts'
 
-/** How documents are printed; without one of these, as they came. */
+/** The output format of documents; if undefined, documents keep the format of their input. */
 export type ManifestFormat = 'yaml' | 'json'
 
-/** A document with the text that it has now. */
+/** A document with its current text. */
 export interface Printed {
   readonly manifest: Manifest
   readonly text: string
 }
 
 /**
- * Prints documents, in the order in which they came.
+ * Prints documents, in their original order.
  *
- * @param form `json`: one object, or a List of several. `yaml`: what came as JSON is written anew, and YAML
- * stays as it is. Without: everything stays as it is, byte for byte
+ * @param form `json`: prints one object, or a List of several. `yaml`: converts JSON documents to
+ * YAML; YAML documents are unchanged. Undefined: all documents are unchanged, byte for byte
  */
 export function printed(documents: readonly Printed[], form: ManifestFormat | undefined): string {
   if (form === 'json') return printJson(documents.flatMap(readValues))
@@ -34,7 +34,7 @@ function isJson({ node, text }: Manifest): boolean {
   return text[node.contents?.range[0] ?? 0] === '{'
 }
 
-/** What must stand between documents that did not stand together. */
+/** Returns the separator between documents that were not adjacent in the input. */
 function gap(before: string, { manifest }: Printed): string {
   if (before === '') return ''
   const end = before.endsWith('\n') ? '' : '\n'
@@ -45,7 +45,7 @@ function printYaml(document: Printed): string {
   return readValues(document).map(cleanYaml).join('---\n')
 }
 
-/** A value as YAML of its own: nothing that is shared is an anchor, and every character is printable. */
+/** Formats a value as a YAML document without anchors, in which every character is printable. */
 export function cleanYaml(value: unknown): string {
   const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false })
   visit(document, {
@@ -60,7 +60,7 @@ export function cleanYaml(value: unknown): string {
 const STYLE = {
   lineWidth: 0,
   indentSeq: false,
-  // A string in double quotes stays on its line.
+  // Keeps a string in double quotes on one line.
   doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
 } as const
 
@@ -76,9 +76,10 @@ function printJson(values: readonly unknown[]): string {
 }
 
 /**
- * The documents of some kinds alone. Of a list, its items of those kinds, each a document of its own.
+ * Returns the documents of the given kinds. For a list, returns its items of those kinds as
+ * separate documents, unless the kind of the list itself is given.
  *
- * @param kinds in small letters
+ * @param kinds in lower case
  */
 export function included(
   documents: readonly Printed[],

@@ -2,11 +2,11 @@ import { Composer, type Document, Lexer, LineCounter, type ParsedNode, Parser } 
 import { firstErrorLine } from '../lib/error-message.ts'
 import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
 
-/** A document of a file that Kubernetes is to be given, as text and as what the text means. */
+/** A document of a manifest file, as text and as the parsed value. */
 export interface Manifest extends ManifestPosition {
-  /** The text of the whole file: nodes know their offsets in it. */
+  /** The text of the whole file; the offsets of nodes are relative to it. */
   readonly text: string
-  /** Where the document begins in the text, with the marks and comments before it, and where it ends. */
+  /** The offset at which the document starts, including the markers and comments before it. */
   readonly start: number
   readonly end: number
   readonly node: Document.Parsed<ParsedNode>
@@ -18,30 +18,31 @@ export interface Manifest extends ManifestPosition {
 }
 
 /**
- * Deeper than any object of Kubernetes. The lexer and the parser of the library walk a stack of their own,
- * its composer the machine's, and Node ends without a word where a regular expression meets the end of that.
+ * The maximum nesting depth, which is greater than that of any Kubernetes object. The lexer and
+ * parser of the library use a stack of their own, but its composer uses the call stack, and Node
+ * exits without a message if a regular expression overflows the call stack.
  */
 const DEEPEST = 500
 
-/** How often aliases may repeat what an anchor holds, all in all. */
+/** The maximum number of alias expansions in a document. */
 const MOST_ALIASES = 100
 
 /**
- * YAML as kubectl reads it (sigs.k8s.io/yaml on go-yaml 2): version 1.1, in which `yes` is true, 0644 is
- * octal, and `<<` merges.
+ * The YAML dialect that kubectl reads (sigs.k8s.io/yaml on go-yaml 2): version 1.1, in which `yes`
+ * is true, 0644 is octal, and `<<` merges.
  */
 export const DIALECT = {
   version: '1.1',
   merge: true,
   keepSourceTokens: true,
-  // Its warnings quote the file, and go to standard error by themselves.
+  // Warnings of the library quote the file and are printed directly to standard error.
   logLevel: 'error',
 } as const
 
 /**
  * Reads the documents of a file of YAML or JSON.
  *
- * @throws ManifestError naming the file, the document and the line of the first thing that does not hold
+ * @throws ManifestError naming the file, the document and the line of the first error
  */
 export function readManifests(file: string, text: string): readonly Manifest[] {
   const lines = new LineCounter()
@@ -64,7 +65,7 @@ export function readManifests(file: string, text: string): readonly Manifest[] {
   })
 }
 
-/** Text that begins with a brace is worth the look. */
+/** Reports whether a text is JSON. Only text that begins with a brace or bracket is parsed. */
 function isJsonText(text: string): boolean {
   try {
     return /^\ufeff?\s*[{[]/.test(text) && JSON.parse(text.replace('\ufeff', '')) !== undefined
@@ -100,7 +101,7 @@ function readMeaning(place: ManifestPosition, node: Document.Parsed): unknown {
   }
 }
 
-/** The library ends its sentence with the place. */
+/** Removes the position that the library appends to its messages. */
 function withoutPlace(line: string): string {
   return line.replace(/ at line \d+, column \d+:?$/, '')
 }

@@ -15,17 +15,18 @@ import {
 } from './nodes.ts'
 import type { Manifest } from './read.ts'
 
-/** What is to go from a document: keys of a map, or places in a list. */
+/** A removal from a document: keys of a map, or indices in a list. */
 export interface Removal {
   readonly path: readonly Step[]
   readonly steps: readonly Step[]
 }
 
 /**
- * The edits that take removals out of a document. A map or list that is left with nothing becomes what stood
- * there before, and where nothing did, its key goes too.
+ * Returns the edits that apply removals to a document. A map or list that becomes empty is replaced
+ * by the text it had before; if there was none, its key is removed too.
  *
- * @param base the path of a map that is there, from the root
+ * @param base the path of an existing map, from the root
+ * @param before the text to restore, by key
  */
 export function remove(
   manifest: Manifest,
@@ -38,7 +39,7 @@ export function remove(
   const others = removals.filter((removal) => removal !== deepest)
   const context = { manifest, base, before }
   const { edits, above } = removeOne(context, deepest)
-  // What is left empty goes from what is above it, with all else that goes there.
+  // The key of an emptied collection is removed together with the other removals from its parent.
   return [...edits, ...remove(manifest, base, merged(others, above), before)]
 }
 
@@ -96,7 +97,8 @@ function takeOut(context: RemoveContext, indices: ReadonlySet<number>): readonly
     const { collection } = context
     const isFirst = [...Array(index).keys()].every((before) => indices.has(before))
     const next = index + 1
-    // What was put before its neighbour goes up to it, and so does what nothing stays in front of.
+    // An item that was inserted before its neighbor is removed up to that neighbor, as is an item
+    // that has no remaining item before it.
     if (isFirst || (isMetadata(context, index) && next < collection.items.length)) {
       return cut(itemStart({ collection, index }), itemStart({ collection, index: next }))
     }
@@ -108,7 +110,10 @@ function isMetadata({ manifest, collection }: RemoveContext, index: number): boo
   return itemAt(manifest, collection, 'metadata')?.index === index
 }
 
-/** Where what belongs to an item ends: with its line, where it has lines of its own. */
+/**
+ * Returns the offset at which an item ends: the end of its content in a flow collection, the end of
+ * its line in a block collection.
+ */
 function endAt({ manifest, collection }: RemoveContext, index: number): number {
   const end = itemEnd(manifest, { collection, index })
   return isFlow(collection) ? end : lineEnd(manifest.text, end)
@@ -118,12 +123,12 @@ function cut(start: number, end: number): Edit {
   return { start, end, text: '', depth: 0 }
 }
 
-/** Puts back behind a colon what stood there. */
+/** Restores the text after the colon of a key. */
 export function restore(manifest: Manifest, item: YamlItem, text: string): Edit {
   const [start, end] = [colonEnd(item), itemEnd(manifest, item)]
   const value = findCollection(manifest, item.value)
   if (value === undefined || isFlow(value)) return { start, end, text, depth: 0 }
-  // A comment on the key's line stays there.
+  // A comment on the line of the key stays there.
   const line = lineEnd(manifest.text, start)
   return {
     start,

@@ -1,17 +1,20 @@
 import { stringify } from 'yaml'
 
-/** How the text around an addition is written, so that it is written alike. */
+/** The style of the text around an addition, which the addition follows. */
 export interface Style {
   readonly form: 'block' | 'flow' | 'json'
   /** The line break of the file. */
   readonly eol: '\n' | '\r\n'
-  /** Blanks of a level of JSON that stands on lines of its own. */
+  /** The indentation of one level of multi-line JSON. */
   readonly unit: string
-  /** Whether dashes stand deeper than the key that they belong to. */
+  /** Whether the dashes of a list are indented more than the key of the list. */
   readonly indentsLists: boolean
 }
 
-/** Words that YAML 1.1 takes for something else than text stay in quotes; no line is folded. */
+/**
+ * The options for YAML: strings that YAML 1.1 would read as another type are quoted; no line is
+ * folded.
+ */
 const YAML = {
   version: '1.1',
   lineWidth: 0,
@@ -20,25 +23,25 @@ const YAML = {
   doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
 } as const
 
-/** A value as lines of block YAML, from the first column. */
+/** Formats a value as lines of block YAML, without indentation. */
 export function blockLines(value: unknown, { indentsLists }: Style): readonly string[] {
   return stringify(value, { ...YAML, indentSeq: indentsLists })
     .slice(0, -1)
     .split('\n')
 }
 
-/** A value on one line, in braces or brackets; what is undefined is left out. */
+/** Formats a value on one line, in braces or brackets; undefined fields are omitted. */
 export function inlineText(value: unknown, { form }: Style): string {
   return form === 'json' ? JSON.stringify(value) : flowText(value)
 }
 
-/** A key and its value on one line. */
+/** Formats a key and its value on one line. */
 export function inlinePair(key: string, value: unknown, style: Style): string {
   const text = inlineText(value, style)
   return style.form === 'json' ? `${JSON.stringify(key)}: ${text}` : `${scalarText(key)}: ${text}`
 }
 
-/** A value of JSON on lines of its own, the first of which stands behind something. */
+/** Formats a value as multi-line JSON; the first line follows existing text and is not indented. */
 export function jsonLines(value: unknown, style: Style, indent: string): string {
   return JSON.stringify(value, undefined, style.unit).replaceAll('\n', `${style.eol}${indent}`)
 }
@@ -50,7 +53,10 @@ function flowText(value: unknown): string {
   return `{${pairs.map(([key, inner]) => `${scalarText(key)}: ${flowText(inner)}`).join(', ')}}`
 }
 
-/** A scalar that is the same inside braces as outside: without the signs that end one there. */
+/**
+ * Formats a scalar that has the same meaning inside braces as outside: strings with characters that
+ * are special in flow style are quoted.
+ */
 function scalarText(value: unknown): string {
   const text = stringify(value, YAML).slice(0, -1)
   const isQuoted = /^["']/.test(text)

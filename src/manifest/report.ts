@@ -6,7 +6,7 @@ import { at } from './manifest-error.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates } from './templates.ts'
 
-/** Reasons that lie in what somebody wrote wrongly: mended in the file, never in the cluster. */
+/** Reasons caused by an error in the manifest; these are fixed in the file, not in the cluster. */
 const WRONG: ReadonlySet<Reason> = new Set([
   'unknown-metric',
   'invalid-option',
@@ -14,7 +14,10 @@ const WRONG: ReadonlySet<Reason> = new Set([
   'invalid-pod',
 ])
 
-/** What is wrong with the requests in a document, a sentence each with its file, document and line. */
+/**
+ * Returns the errors in the requests of a document, one sentence each, with the file, document and
+ * line.
+ */
 export function listProblems({ outcomes }: InjectedManifest): readonly string[] {
   return outcomes.flatMap(({ resource, decision }) => {
     const isWrong =
@@ -23,7 +26,7 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
   })
 }
 
-/** Which objects of a document were left alone, and why. */
+/** Returns the skipped objects of a document, with the reason. */
 export function listSkipped({ manifest, outcomes }: InjectedManifest): readonly string[] {
   const lefts = outcomes.flatMap(({ resource, decision }: TemplateOutcome) =>
     decision.outcome === 'left'
@@ -43,7 +46,7 @@ function withoutTemplate(resource: ManifestResource): readonly string[] {
   return why === undefined ? [] : [describe(resource, `left: ${why}`)]
 }
 
-/** A sentence about an object, which names its place, its kind and its name. */
+/** Prefixes a sentence with the position, kind and name of an object. */
 export function describe({ place, kind, name }: ManifestResource, sentence: string): string {
   return at(place, `${[kind, name].filter((word) => word !== '').join(' ')}: ${sentence}`)
 }

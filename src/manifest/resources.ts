@@ -3,7 +3,7 @@ import type { ManifestPosition } from './manifest-error.ts'
 import type { Step } from './nodes.ts'
 import type { Manifest } from './read.ts'
 
-/** An object of Kubernetes's in a manifest: its root, or an item where the root is a list. */
+/** A Kubernetes object in a manifest: its root, or an item if the root is a list. */
 export interface ManifestResource {
   readonly manifest: Manifest
   readonly place: ManifestPosition
@@ -12,11 +12,17 @@ export interface ManifestResource {
   readonly group: string
   readonly kind: string
   readonly name: string
-  /** Empty where the object does not say, and goes to the namespace of whoever applies it. */
+  /**
+   * The namespace; empty if the object does not set it and therefore goes to the current namespace
+   * of the client.
+   */
   readonly namespace: string
 }
 
-/** The objects of a manifest. What has no kind, as the values of a chart, is none. */
+/**
+ * Returns the objects of a manifest. Values without a kind, such as the values file of a chart, are
+ * skipped.
+ */
 export function findResources(manifest: Manifest): readonly ManifestResource[] {
   return resourcesAt(manifest, [], manifest.value)
 }

@@ -7,9 +7,10 @@ import { describePods } from './pod-owners.ts'
 import type { Template } from './templates.ts'
 
 /**
- * The review that the apiserver would send of the first pod of a template, as far as an answer depends on it.
+ * Builds the review that the apiserver would send for the first pod of a template, limited to the
+ * fields that affect a decision.
  *
- * @param namespace where the pod will be
+ * @param namespace the namespace of the pod
  */
 export function buildReview(template: Template, namespace: string): Review {
   const object = buildPod(template)
@@ -43,15 +44,18 @@ function buildPod(template: Template): Fields {
   }
 }
 
-/** What is no map stays what it is, so that it is seen to be none. */
+/**
+ * Adds annotations. A value that is not a map is returned unchanged, so that the review reports it
+ * as invalid.
+ */
 function mergeAnnotations(written: unknown, added: Fields): unknown {
   const annotations = asFields(written ?? {})
   return annotations === undefined ? written : { ...annotations, ...added }
 }
 
 /**
- * A uid whose volume no volume of the template is named as: a second round may add to what a first
- * one wrote, and two volumes of one name are refused.
+ * Returns a uid for which the name of the added volume is not taken in the template: a second run
+ * may add observers to the output of a first run, and two volumes with one name are invalid.
  */
 function uidBeside(volumes: unknown): string {
   const names = new Set(listOrNone(volumes).map((volume) => asFields(volume)?.name))

@@ -12,9 +12,9 @@ import type { Manifest } from './read.ts'
 import type { Style } from './render.ts'
 
 /**
- * How a document is written around a collection.
+ * Detects the style in which a document is written around a collection.
  *
- * @param sample a map that may hold a list, from which is seen how dashes are placed
+ * @param sample a map that may have a list `containers`, which shows whether dashes are indented
  */
 export function detectStyle(
   manifest: Manifest,
@@ -36,7 +36,10 @@ function indentsLists(manifest: Manifest, map: YamlCollection): boolean {
   return isSeq(list) && !isFlow(list) && measureIndent(list) > measureIndent(map)
 }
 
-/** The blanks before an item that begins a line; undefined where something else stands before it. */
+/**
+ * Returns the indentation of an item that starts a line; undefined if other text precedes the item
+ * on its line.
+ */
 export function indentBefore(
   text: string,
   item: Pick<YamlItem, 'collection' | 'index'>,

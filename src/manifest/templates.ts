@@ -6,12 +6,15 @@ import type { ManifestResource } from './resources.ts'
 /** A pod template in an object. */
 export interface Template {
   readonly resource: ManifestResource
-  /** From the root of the document. */
+  /** The path from the root of the document. */
   readonly path: readonly Step[]
   readonly fields: Fields
 }
 
-/** The pod templates of an object: where the table of kinds says, or by their shape where it says nothing. */
+/**
+ * Returns the pod templates of an object: at the paths in the table of kinds, or for unknown kinds
+ * by their shape.
+ */
 export function findTemplates(resource: ManifestResource): readonly Template[] {
   const { group, kind, fields } = resource
   const row = findKind(group, kind)
@@ -28,7 +31,7 @@ export function findTemplates(resource: ManifestResource): readonly Template[] {
   })
 }
 
-/** The paths that a pattern of the table stands for in an object. */
+/** Returns the paths in an object that match a pattern from the table of kinds. */
 export function pathsAt(fields: Fields, pattern: string): readonly (readonly Step[])[] {
   const steps = pattern === '' ? [] : pattern.split('.')
   return steps.reduce<readonly (readonly Step[])[]>(
@@ -44,7 +47,7 @@ function expandPath(fields: Fields, path: readonly Step[]): readonly (readonly S
   return [...keys].map((key) => [...path, key])
 }
 
-/** What is at a path in JSON. */
+/** Returns the value at a path; undefined if the path does not exist. */
 export function valueAt(value: unknown, path: readonly Step[]): unknown {
   return path.reduce<unknown>((here, step) => {
     if (Array.isArray(here)) return here[Number(step)]
@@ -53,7 +56,10 @@ export function valueAt(value: unknown, path: readonly Step[]): unknown {
   }, value)
 }
 
-/** A core/v1 PodTemplateSpec has metadata and a spec with containers, each of which has a name, and nothing else. */
+/**
+ * Finds pod templates by their shape: a core/v1 PodTemplateSpec has no fields other than metadata
+ * and a spec with containers, each of which has a name.
+ */
 function byShape(value: unknown, path: readonly Step[]): readonly (readonly Step[])[] {
   const fields = asFields(value)
   const isTemplate = hasContainers(fields) && Object.keys(fields).every((key) => PARTS.has(key))

@@ -9,10 +9,10 @@ import { findResources } from './resources.ts'
 import { findTemplates, type Template } from './templates.ts'
 
 /**
- * Takes observers, and all that came with them, out of the pod templates of a document: what `inject` gave is
- * again what it was given, byte for byte.
+ * Removes observers and all related fields from the pod templates of a document. Applied to the
+ * output of `inject`, it returns the original input, byte for byte.
  *
- * @returns the document's own text
+ * @returns the text of this document
  */
 export function undo(manifest: Manifest): string {
   const edits = findResources(manifest).flatMap(findTemplates).flatMap(undoTemplate)
@@ -35,7 +35,10 @@ function undoTemplate(template: Template): readonly Edit[] {
   ]
 }
 
-/** The default container is ours where it was written with, and so after, the status of this mode. */
+/**
+ * Returns the annotations to remove. The default-container annotation was added by Ridealong if the
+ * mode of the status is `container` and the annotation comes after the status.
+ */
 function annotations(fields: Fields, status: Fields): Removal {
   const keys = Object.keys(fieldsOrNone(fieldsOrNone(fields.metadata).annotations))
   const isOurs =
@@ -44,7 +47,10 @@ function annotations(fields: Fields, status: Fields): Removal {
   return { path: ['metadata', 'annotations'], steps }
 }
 
-/** A status can be copied or made up: a container is ours when it has what every observer is told. */
+/**
+ * Returns the containers to remove. A status can be copied or forged, so a container that the
+ * status names is removed only if it has the variable RIDEALONG_CATALOG, which every observer has.
+ */
 function containers(fields: Fields, { metrics }: Fields, key: string): Removal {
   const names = new Set(listOrNone(metrics))
   const steps = listOrNone(fieldsOrNone(fields.spec)[key]).flatMap((container, index) => {
@@ -62,13 +68,13 @@ function volumes(fields: Fields): Removal {
   return { path: ['spec', 'volumes'], steps }
 }
 
-/** Whether the field was not there, or stood for nothing, before it was written. */
+/** Reports whether the field was missing before injection. */
 function sharesByUs(status: Fields, fields: Fields): boolean {
   const { shareProcessNamespace: before } = rememberedIn(fields)
   return status.shareProcessNamespace === 'absent' && before === undefined
 }
 
-/** What the field said before, in its place. */
+/** Returns the edit that restores the previous value of the field. */
 function unshare({ resource, path, fields }: Template, status: Fields): readonly Edit[] {
   const { manifest } = resource
   const spec = collectionAt(manifest, [...path, 'spec'])

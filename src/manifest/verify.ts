@@ -5,17 +5,17 @@ import { at, ManifestError } from './manifest-error.ts'
 import type { Step } from './nodes.ts'
 import { type Manifest, readManifests } from './read.ts'
 
-/** What a document is to have, and the path from its root to where. */
+/** The extensions of a document, and the path from its root to the map that they extend. */
 export interface Patch {
   readonly path: readonly Step[]
   readonly extensions: readonly Extension[]
 }
 
 /**
- * Sees that the edited text of a document means what the patches make of the document. It does not where an
- * anchor or a merge key brings what was added to a place that was not to have it.
+ * Verifies that the edited text of a document parses to the value that the patches produce. The
+ * values differ if an anchor or a merge key copies an addition to another place.
  *
- * @param text the document alone, edited
+ * @param text the edited text of this document only
  * @throws ManifestError naming the document
  */
 export function verify(manifest: Manifest, text: string, patches: readonly Patch[]): void {
@@ -40,7 +40,7 @@ function parseMeaning(manifest: Manifest, text: string): unknown {
   }
 }
 
-/** The value with an extension below it, as new as it must be. */
+/** Returns a copy of the value with an extension applied. */
 function extended(value: unknown, [step, ...rest]: readonly Step[], extension: Extension): unknown {
   if (step === undefined) {
     if ('entries' in extension) return { ...fieldsOrNone(value), ...extension.entries }
@@ -52,7 +52,7 @@ function extended(value: unknown, [step, ...rest]: readonly Step[], extension: E
   return { ...fields, [step]: extended(fields[step], rest, extension) }
 }
 
-/** As JSON, in which nothing is shared. */
+/** Converts a value to plain JSON data, in which no objects are shared. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
