@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,19 +16,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { until as untilTrue } from '../until.ts'
 import { onPath } from './prerequisites.ts'
+import { buildObserver, NAMES } from './program.ts'
 
 let copied: string | undefined
 
-/** The program of a metric's observer, in a copy that every user can run, wherever the clone is. */
-export function observer(metric: 'perf-sysstat' | 'io-sysstat'): string {
-  copied ??= copyObservers()
-  return join(copied, metric)
+/**
+ * The program of the observers under one of its names, in a copy that every user can run, wherever
+ * the clone is. Only the name, where the program cannot be built and the tests are skipped.
+ */
+export function observer(name: (typeof NAMES)[number]): string {
+  const program = buildObserver()
+  if (program === undefined) return name
+  copied ??= copyObserver(program)
+  return join(copied, name)
 }
 
-function copyObservers(): string {
+function copyObserver(program: string): string {
   const folder = openFolder('ridealong-observers-')
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  cpSync(new URL('../../observers', import.meta.url), folder, { recursive: true })
+  cpSync(program, join(folder, 'ridealong-observer'))
+  for (const name of NAMES) symlinkSync('ridealong-observer', join(folder, name))
   return folder
 }
 

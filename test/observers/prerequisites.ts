@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildObserver } from './program.ts'
 
 /** Where a program is; its bare name where it is nowhere. */
 export function onPath(program: string): string {
@@ -9,22 +10,25 @@ export function onPath(program: string): string {
   return stdout.trim() || program
 }
 
-const PROGRAMS = ['dash', 'gawk', 'iostat', 'unshare', 'nsenter', 'setpriv', 'gcc', 'python3']
+const PROGRAMS = ['cargo', 'dash', 'unshare', 'nsenter', 'setpriv', 'gcc', 'python3']
 
 /**
  * The options of a test that runs observers: it is skipped, in one sentence, where they cannot run,
- * but with CI=true it fails instead.
+ * but with CI=true it fails instead. The program is built first, which no test's time has room for.
  */
 export function observerTests(): { readonly skip: false | string } {
-  if (process.env.CI === 'true') return { skip: false }
+  const skip = process.env.CI === 'true' ? false : reasonToSkip()
+  if (skip === false && buildObserver() === undefined) throw new Error('cargo is not installed')
+  return { skip }
+}
+
+function reasonToSkip(): false | string {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    return { skip: 'observers are tested on Linux, as root, who can imitate a pod' }
+    return 'observers are tested on Linux, as root, who can imitate a pod'
   }
   const missing = PROGRAMS.filter((program) => onPath(program) === program)
-  if (missing.length === 0) return { skip: false }
-  return {
-    skip: `observers are tested with ${PROGRAMS.join(', ')}; not here: ${missing.join(', ')}`,
-  }
+  if (missing.length === 0) return false
+  return `observers are tested with ${PROGRAMS.join(', ')}; not here: ${missing.join(', ')}`
 }
 
 /** A row of a section, as the parser gives it. */

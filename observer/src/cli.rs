@@ -1,0 +1,148 @@
+//! The command line: which of its names the program has, and what it says of itself.
+
+use crate::settings::Metric;
+
+/// What the program is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// To collect a metric.
+    Observe(Metric),
+    /// To wait.
+    Hold,
+    /// To say its version.
+    Version,
+    /// To say how it is used.
+    Help,
+}
+
+/// What `--help` says.
+pub const HELP: &str = "\
+Observes the processes of a pod from a container in it, and writes what they use to standard output, in the
+Metrics Operator's format. Reads /proc; changes nothing.
+
+Usage: perf-sysstat | io-sysstat | hold
+       ridealong-observer perf-sysstat | io-sysstat | hold | --version | --help
+
+  perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
+  io-sysstat    throughput, latency and utilization of the block devices of the node
+  hold          waits for SIGTERM
+
+The environment says what to observe:
+  RIDEALONG_TARGET_CONTAINER    the container to observe; it must be set
+  RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression on the names of programs: the processes
+                                of the whole pod that match
+  RIDEALONG_MODE                native (the default): ends on SIGTERM only; container: ends with the target
+  RIDEALONG_RESTART_POLICY      the pod's; where it is Always, mode container ends on SIGTERM only
+  RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
+  RIDEALONG_OPTION_RATE         seconds between samples (10)
+  RIDEALONG_OPTION_COMPLETIONS  timepoints to take; 0 means until the end (0)
+  RIDEALONG_OPTION_TIMEOUT      perf-sysstat: seconds to wait for a process; 0 means for ever (0)
+  RIDEALONG_OPTION_MAX_LOG      MiB that the log may take (8)
+  RIDEALONG_OPTION_THREADS      perf-sysstat: true for a row for each thread
+  POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
+                                are copied to the log's metadata
+
+Examples:
+  RIDEALONG_TARGET_CONTAINER=app perf-sysstat
+  RIDEALONG_TARGET_CONTAINER=app RIDEALONG_TARGET_COMMAND='^lmp$' RIDEALONG_OPTION_RATE=1 perf-sysstat
+  RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
+
+Exit code 0; 2 where the command line is wrong.
+";
+
+/// What the words of a command line ask for, the program's own name first.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn parse(words: &[String]) -> Result<Command, String> {
+    let own = words
+        .first()
+        .map_or("", |path| path.rsplit('/').next().unwrap_or_default());
+    let arguments = words.get(1..).unwrap_or_default();
+    let (name, arguments) = match by_name(own) {
+        Some(command) => (Some(command), arguments),
+        None => (
+            arguments.first().and_then(|name| by_name(name)),
+            arguments.get(1..).unwrap_or_default(),
+        ),
+    };
+    let first = words.get(1).map(String::as_str);
+    match (name, first) {
+        (_, Some("--help" | "-h")) => Ok(Command::Help),
+        (_, Some("--version" | "-V")) => Ok(Command::Version),
+        (Some(command), _) => match arguments {
+            [] => Ok(command),
+            [extra, ..] => Err(format!(
+                "unknown argument {extra}; the environment says what to observe"
+            )),
+        },
+        (None, Some(other)) => Err(format!(
+            "unknown command {other}; it must be perf-sysstat, io-sysstat or hold"
+        )),
+        (None, None) => Err("no command; it must be perf-sysstat, io-sysstat or hold".to_owned()),
+    }
+}
+
+fn by_name(name: &str) -> Option<Command> {
+    match name {
+        "perf-sysstat" => Some(Command::Observe(Metric::Perf)),
+        "io-sysstat" => Some(Command::Observe(Metric::Io)),
+        "hold" => Some(Command::Hold),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn its_own_name_or_the_first_word_says_what_to_do() {
+        for (line, expected) in [
+            (
+                "/usr/local/bin/perf-sysstat",
+                Command::Observe(Metric::Perf),
+            ),
+            ("io-sysstat", Command::Observe(Metric::Io)),
+            ("hold", Command::Hold),
+            (
+                "ridealong-observer perf-sysstat",
+                Command::Observe(Metric::Perf),
+            ),
+            ("/ridealong-observer hold", Command::Hold),
+            ("perf-sysstat --version", Command::Version),
+            ("hold --help", Command::Help),
+            ("ridealong-observer -h", Command::Help),
+        ] {
+            assert_eq!(parsed(line), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert_eq!(
+            parsed("x"),
+            Err("no command; it must be perf-sysstat, io-sysstat or hold".to_owned())
+        );
+        assert!(
+            parsed("x pidstat")
+                .unwrap_err()
+                .starts_with("unknown command pidstat")
+        );
+        assert!(
+            parsed("x hold still")
+                .unwrap_err()
+                .starts_with("unknown argument still")
+        );
+        assert!(
+            parsed("perf-sysstat 1")
+                .unwrap_err()
+                .starts_with("unknown argument 1")
+        );
+        assert!(parse(&[]).is_err());
+    }
+}

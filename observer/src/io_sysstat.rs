@@ -1,0 +1,233 @@
+//! io-sysstat: what the node's block devices do, as long as the application runs. Between the opening and the closing marker the
+//! parser bears nothing but whole documents.
+
+use nix::sys::utsname::uname;
+use nix::unistd::{SysconfVar, sysconf};
+
+use crate::clock;
+use crate::ending::Progress;
+use crate::iostat::{Devices, Host, devices, document, whole_devices};
+use crate::json::{clean, push_member, push_string};
+use crate::look::Processes;
+use crate::metadata;
+use crate::number::push;
+use crate::observer::{finish, prepare};
+use crate::session::Session;
+use crate::settings::Settings;
+
+const DESCRIPTION: &str = "throughput, latency and utilization of the block devices of the node";
+/// Seconds between two looks at the target, where the observer ends with it.
+const LOOKS: f64 = 1.0;
+/// Seconds that are waited for at once when the log is full.
+const WHEN_FULL: f64 = 5.0;
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// Observes until the end.
+pub fn run(mut settings: Settings, session: &mut Session) {
+    let prepared = prepare(&mut settings);
+    open_sections(&settings, session);
+    match prepared {
+        Ok(processes) => {
+            let mut run = Run::new(&settings, processes, session);
+            let reason = run.sample_all();
+            let lines = run.summary();
+            finish(&settings, run.session, &reason, &lines);
+        }
+        Err(problem) => finish(&settings, session, &problem, &[whole(settings.pod(), 0)]),
+    }
+}
+
+fn open_sections(settings: &Settings, session: &mut Session) {
+    metadata::write(
+        &mut session.log,
+        settings,
+        DESCRIPTION,
+        &[("devices", "node")],
+    );
+    session.log.write_line("METRICS OPERATOR COLLECTION START");
+    session.log.flush();
+}
+
+struct Run<'a> {
+    settings: &'a Settings,
+    processes: Processes,
+    session: &'a mut Session,
+    progress: Progress,
+    host: Host,
+    /// The counters at the beginning of the run.
+    first: Devices,
+    /// Bytes of the last document.
+    document_bytes: f64,
+}
+
+impl<'a> Run<'a> {
+    fn new(settings: &'a Settings, processes: Processes, session: &'a mut Session) -> Self {
+        let mut progress = Progress::new(processes.now);
+        progress.is_open = true;
+        Self {
+            settings,
+            processes,
+            session,
+            progress,
+            host: host(),
+            first: Devices::new(),
+            document_bytes: 0.0,
+        }
+    }
+
+    /// Samples until there is a reason to end, which it returns.
+    fn sample_all(&mut self) -> String {
+        match self.read() {
+            Ok(first) => self.first = first,
+            Err(problem) => return problem,
+        }
+        let mut before = self.first.clone();
+        let mut began = clock::since_boot();
+        loop {
+            if let Some(reason) = self.reason_to_end() {
+                return reason;
+            }
+            if !self.session.log.has_room(self.document_bytes) {
+                match self.wait(WHEN_FULL) {
+                    Some(reason) => return reason,
+                    None => continue,
+                }
+            }
+            let seconds = (self.settings.rate * self.session.log.budget().stretch())
+                .floor()
+                .max(1.0);
+            if let Some(reason) = self.wait(seconds) {
+                return reason;
+            }
+            let now = match self.read() {
+                Ok(now) => now,
+                Err(problem) => return problem,
+            };
+            let ended = clock::since_boot();
+            // A document that is not taken belongs to the next one's interval.
+            if self.print(ended - began, &before, &now) {
+                (before, began) = (now, ended);
+            }
+        }
+    }
+
+    /// Waits, and watches for the end of the target where the observer ends with it. The reason, when it is time to end.
+    fn wait(&mut self, seconds: f64) -> Option<String> {
+        let until = clock::since_boot() + seconds;
+        loop {
+            let left = until - clock::since_boot();
+            if left <= 0.0 {
+                return None;
+            }
+            if !self.session.pause(left.min(LOOKS)) {
+                return Some("told to end".to_owned());
+            }
+            if self.settings.ends_itself {
+                if !self.processes.look(self.session) {
+                    return Some("told to end".to_owned());
+                }
+                if let Some(reason) = self.reason_to_end() {
+                    return Some(reason);
+                }
+            }
+        }
+    }
+
+    fn reason_to_end(&mut self) -> Option<String> {
+        let now = clock::since_boot();
+        self.progress
+            .reason_to_end(self.settings, &mut self.processes, self.session, now)
+    }
+
+    fn read(&mut self) -> Result<Devices, String> {
+        let text = self.processes.meter.files.read_whole("diskstats");
+        text.map(devices)
+            .map_err(|error| format!("/proc/diskstats cannot be read: {}", error.desc()))
+    }
+
+    /// Prints a document, unless the reader of the log did not take the one before.
+    fn print(&mut self, seconds: f64, before: &Devices, now: &Devices) -> bool {
+        self.session.log.flush();
+        if self.session.log.is_waiting() {
+            return false;
+        }
+        let date = clock::short_date(clock::wall());
+        let text = document(
+            &self.host,
+            &date,
+            seconds,
+            before,
+            now,
+            whole_devices().as_deref(),
+        );
+        let log = &mut self.session.log;
+        log.write_line("METRICS OPERATOR TIMEPOINT");
+        let used = log.budget().used();
+        for line in text.split(|byte| *byte == b'\n') {
+            log.line().extend_from_slice(line);
+            log.end_line();
+        }
+        self.document_bytes = log.budget().used() - used;
+        log.flush();
+        self.progress.timepoints += 1;
+        true
+    }
+
+    /// The lines of the summary: the run, then each device that was busy.
+    fn summary(&mut self) -> Vec<Vec<u8>> {
+        let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
+        let now = self.read().unwrap_or_default();
+        for (name, device) in &now {
+            let Some((_, before)) = self.first.iter().find(|(known, _)| known == name) else {
+                continue;
+            };
+            let read = device.reads.sectors.saturating_sub(before.reads.sectors);
+            let written = device.writes.sectors.saturating_sub(before.writes.sectors);
+            if read + written > 0 {
+                lines.push(line_of(name, read * SECTOR, written * SECTOR));
+            }
+        }
+        lines
+    }
+}
+
+fn whole(pod: &str, timepoints: u64) -> Vec<u8> {
+    let mut line = b"{\"metric\":\"io-sysstat\"".to_vec();
+    push_member(&mut line, "pod", pod);
+    line.extend_from_slice(b",\"devices\":\"node\",\"timepoints\":");
+    push(&mut line, timepoints);
+    line.push(b'}');
+    line
+}
+
+fn line_of(name: &str, read: u64, written: u64) -> Vec<u8> {
+    let mut line = b"{\"device\":".to_vec();
+    push_string(&mut line, name);
+    line.extend_from_slice(b",\"bytes_read\":");
+    push(&mut line, read);
+    line.extend_from_slice(b",\"bytes_written\":");
+    push(&mut line, written);
+    line.push(b'}');
+    line
+}
+
+fn host() -> Host {
+    let name = uname().ok();
+    let text = |of: fn(&nix::sys::utsname::UtsName) -> &std::ffi::OsStr| {
+        name.as_ref()
+            .map(|name| clean(of(name).as_encoded_bytes()))
+            .unwrap_or_default()
+    };
+    Host {
+        node: text(|name| name.nodename()),
+        system: text(|name| name.sysname()),
+        release: text(|name| name.release()),
+        machine: text(|name| name.machine()),
+        processors: sysconf(SysconfVar::_NPROCESSORS_CONF)
+            .ok()
+            .flatten()
+            .and_then(|count| u64::try_from(count).ok())
+            .unwrap_or(1),
+    }
+}

@@ -1,0 +1,290 @@
+//! What the node's block devices did over an interval, as a document of `iostat -dxmy -o JSON` (sysstat 12.6, iostat.c).
+
+use std::fs::read_dir;
+
+use crate::json::{clean, push_string};
+use crate::number::{float, push_decimal};
+use crate::proc::diskstats::{Device, Requests, parse_line};
+use crate::proc::words::lines;
+
+/// The counters of all devices at a moment, by name.
+pub type Devices = Vec<(String, Device)>;
+
+/// The node, as a document names it.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its name.
+    pub node: String,
+    /// The kernel's name, and its release.
+    pub system: String,
+    /// The kernel's release.
+    pub release: String,
+    /// The processor's architecture.
+    pub machine: String,
+    /// How many processors there are.
+    pub processors: u64,
+}
+
+/// Parses the text of `/proc/diskstats`.
+#[must_use]
+pub fn devices(text: &[u8]) -> Devices {
+    lines(text)
+        .filter_map(parse_line)
+        .map(|(name, device)| (clean(name), device))
+        .collect()
+}
+
+/// The names of the devices that are no partitions, from `/sys/block`; `None` where that is not mounted.
+#[must_use]
+pub fn whole_devices() -> Option<Vec<String>> {
+    let entries = read_dir("/sys/block").ok()?;
+    Some(
+        entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect(),
+    )
+}
+
+/// A document over an interval of some seconds. Devices that never did anything are left out, and so are partitions.
+#[must_use]
+pub fn document(
+    host: &Host,
+    date: &str,
+    seconds: f64,
+    before: &Devices,
+    now: &Devices,
+    whole: Option<&[String]>,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2048);
+    out.extend_from_slice(b"{\"sysstat\": {\n\t\"hosts\": [\n\t\t{\n");
+    for (key, value) in [
+        ("nodename", &host.node),
+        ("sysname", &host.system),
+        ("release", &host.release),
+        ("machine", &host.machine),
+    ] {
+        out.extend_from_slice(format!("\t\t\t\"{key}\": ").as_bytes());
+        push_string(&mut out, value);
+        out.extend_from_slice(b",\n");
+    }
+    out.extend_from_slice(format!("\t\t\t\"number-of-cpus\": {},\n", host.processors).as_bytes());
+    out.extend_from_slice(format!("\t\t\t\"date\": \"{date}\",\n").as_bytes());
+    out.extend_from_slice(b"\t\t\t\"statistics\": [\n\n\t\t\t\t{\n\t\t\t\t\t\"disk\": [\n");
+    push_rows(&mut out, seconds, before, now, whole);
+    out.extend_from_slice(b"\n\t\t\t\t\t]\n\t\t\t\t}\n\t\t\t]\n\t\t}\n\t]\n}}");
+    out
+}
+
+fn push_rows(
+    out: &mut Vec<u8>,
+    seconds: f64,
+    before: &Devices,
+    now: &Devices,
+    whole: Option<&[String]>,
+) {
+    let is_whole = |name: &str| {
+        whole.is_none_or(|whole| whole.iter().any(|known| *known == name.replace('/', "!")))
+    };
+    let mut busy: Vec<_> = now
+        .iter()
+        .filter(|(name, device)| device.has_worked() && is_whole(name))
+        .collect();
+    busy.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for (at, (name, device)) in busy.into_iter().enumerate() {
+        if at > 0 {
+            out.extend_from_slice(b",\n");
+        }
+        let known = before
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, device)| *device);
+        let known = known
+            .filter(|known| !device.is_other_than(known))
+            .unwrap_or_default();
+        push_row(out, name, seconds, &known, device);
+    }
+}
+
+fn push_row(out: &mut Vec<u8>, name: &str, seconds: f64, before: &Device, now: &Device) {
+    let reads = Growth::of(&before.reads, &now.reads);
+    let writes = Growth::of(&before.writes, &now.writes);
+    let discards = Growth::of(&before.discards, &now.discards);
+    let flushes = Growth::of(&before.flushes, &now.flushes);
+    let mib = |growth: &Growth| growth.sectors / 2048.0 / seconds;
+    out.extend_from_slice(b"\t\t\t\t\t\t{\"disk_device\": ");
+    push_string(out, name);
+    for (key, value) in [
+        ("r/s", reads.completed / seconds),
+        ("w/s", writes.completed / seconds),
+        ("d/s", discards.completed / seconds),
+        ("f/s", flushes.completed / seconds),
+        ("rMB/s", mib(&reads)),
+        ("wMB/s", mib(&writes)),
+        ("dMB/s", mib(&discards)),
+        ("rrqm/s", reads.merged / seconds),
+        ("wrqm/s", writes.merged / seconds),
+        ("drqm/s", discards.merged / seconds),
+        ("rrqm", reads.merged_share()),
+        ("wrqm", writes.merged_share()),
+        ("drqm", discards.merged_share()),
+        ("r_await", reads.each(reads.milliseconds)),
+        ("w_await", writes.each(writes.milliseconds)),
+        ("d_await", discards.each(discards.milliseconds)),
+        ("f_await", flushes.each(flushes.milliseconds)),
+        // In KiB, of two sectors each.
+        ("rareq-sz", reads.each(reads.sectors) / 2.0),
+        ("wareq-sz", writes.each(writes.sectors) / 2.0),
+        ("dareq-sz", discards.each(discards.sectors) / 2.0),
+        (
+            "aqu-sz",
+            milliseconds(before.weighted, now.weighted) / 1000.0 / seconds,
+        ),
+        ("util", milliseconds(before.busy, now.busy) / 10.0 / seconds),
+    ] {
+        out.extend_from_slice(format!(", \"{key}\": ").as_bytes());
+        push_decimal(out, value);
+    }
+    out.push(b'}');
+}
+
+impl Device {
+    /// Whether it ever did anything.
+    fn has_worked(&self) -> bool {
+        self.completed() > 0
+    }
+
+    /// Whether another device has its name now: it was taken out, and its counters began anew.
+    fn is_other_than(&self, before: &Self) -> bool {
+        let is_less =
+            |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;
+        self.completed() < before.completed()
+            && is_less(&self.reads, &before.reads)
+            && is_less(&self.writes, &before.writes)
+            && is_less(&self.discards, &before.discards)
+    }
+
+    fn completed(&self) -> u64 {
+        let kinds = [self.reads, self.writes, self.discards, self.flushes];
+        kinds
+            .iter()
+            .fold(0, |sum, kind| sum.saturating_add(kind.completed))
+    }
+}
+
+/// By how much the counters of one kind of request grew.
+struct Growth {
+    completed: f64,
+    merged: f64,
+    sectors: f64,
+    milliseconds: f64,
+}
+
+impl Growth {
+    fn of(before: &Requests, now: &Requests) -> Self {
+        Self {
+            completed: float(now.completed.saturating_sub(before.completed)),
+            merged: float(now.merged.saturating_sub(before.merged)),
+            sectors: float(now.sectors.saturating_sub(before.sectors)),
+            milliseconds: milliseconds(before.milliseconds, now.milliseconds),
+        }
+    }
+
+    /// The part of an amount that falls on each request; 0 where there was none.
+    fn each(&self, amount: f64) -> f64 {
+        if self.completed > 0.0 {
+            amount / self.completed
+        } else {
+            0.0
+        }
+    }
+
+    /// How many of a hundred requests were merged into others.
+    fn merged_share(&self) -> f64 {
+        let all = self.merged + self.completed;
+        if all > 0.0 {
+            100.0 * self.merged / all
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The growth of a counter of milliseconds, which the kernel writes as 32 bits.
+fn milliseconds(before: u64, now: u64) -> f64 {
+    // The low half is all that there is.
+    #[allow(clippy::cast_possible_truncation)]
+    let growth = (now as u32).wrapping_sub(before as u32);
+    f64::from(growth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn host() -> Host {
+        let text = |text: &str| text.to_owned();
+        Host {
+            node: text("vm"),
+            system: text("Linux"),
+            release: text("6.18"),
+            machine: text("x86_64"),
+            processors: 2,
+        }
+    }
+
+    const BEFORE: &[u8] = b" 254 0 vda 100 10 2000 50 200 0 4000 80 0 4294967290 500 0 0 0 0 0 0\n   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n 254 1 vda1 9 0 0 0 9 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    const NOW: &[u8] = b" 254 0 vda 200 110 6096 250 200 0 4000 80 0 994 4500 0 0 0 0 3 6\n   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n 254 1 vda1 9 0 0 0 9 0 0 0 0 0 0 0 0 0 0 0 0\n";
+
+    fn disks(before: &[u8], now: &[u8]) -> Value {
+        let whole = ["vda".to_owned(), "loop0".to_owned()];
+        let text = document(
+            &host(),
+            "11/22/26",
+            2.0,
+            &devices(before),
+            &devices(now),
+            Some(&whole),
+        );
+        let document: Value = serde_json::from_slice(&text).unwrap();
+        document["sysstat"]["hosts"][0]["statistics"][0]["disk"].clone()
+    }
+
+    #[test]
+    fn numbers_are_growth_over_the_interval() {
+        let disks = disks(BEFORE, NOW);
+        assert_eq!(
+            disks.as_array().unwrap().len(),
+            1,
+            "no partition, and nothing that never worked"
+        );
+        for (key, expected) in [
+            ("r/s", 50.0),
+            ("w/s", 0.0),
+            ("f/s", 1.5),
+            ("rMB/s", 1.0),
+            ("rrqm/s", 50.0),
+            ("rrqm", 50.0),
+            ("r_await", 2.0),
+            ("w_await", 0.0),
+            ("f_await", 2.0),
+            ("rareq-sz", 20.48),
+            ("aqu-sz", 2.0),
+            ("util", 50.0),
+        ] {
+            assert_eq!(disks[0][key], expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_was_changed_counts_from_its_beginning() {
+        let disks = disks(NOW, b"254 0 vda 20 0 40 0 0 0 0 0 0 0 0\n");
+        assert_eq!(disks[0]["r/s"], 10.0);
+    }
+
+    #[test]
+    fn a_node_without_devices_has_a_document() {
+        assert_eq!(disks(b"", b""), serde_json::json!([]));
+    }
+}

@@ -1,0 +1,132 @@
+//! JSON on one line, of text that anybody may have written.
+
+use crate::number;
+
+/// The words that the Metrics Operator's parser looks for anywhere in a line.
+pub const MARKS: [&str; 10] = [
+    "METRICS OPERATOR",
+    "METADATA",
+    "PIDSTAT COMMAND",
+    "STATISTICS",
+    "POLICY",
+    "PAGEFAULTS",
+    "UTILIZATION",
+    "THREADS",
+    "TABLES",
+    "SWITCHING",
+];
+
+/// Makes text of bytes: characters that steer a terminal, or the order in which text is shown, become question marks, and so
+/// do all bytes beyond ASCII where the whole is not UTF-8.
+#[must_use]
+pub fn clean(bytes: &[u8]) -> String {
+    let visible = |character| {
+        if is_control(character) {
+            '?'
+        } else {
+            character
+        }
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.chars().map(visible).collect(),
+        Err(_) => bytes
+            .iter()
+            .map(|byte| {
+                if byte.is_ascii() {
+                    visible(char::from(*byte))
+                } else {
+                    '?'
+                }
+            })
+            .collect(),
+    }
+}
+
+/// The control characters C0, DEL and C1, those of bidirectional text, and the separators of lines and paragraphs.
+fn is_control(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Where the first of the parser's words begins, and how long it is.
+#[must_use]
+pub fn find_mark(text: &str) -> Option<(usize, usize)> {
+    MARKS
+        .iter()
+        .filter_map(|mark| text.find(mark).map(|at| (at, mark.len())))
+        .min()
+}
+
+/// Appends a JSON string, quotes included. A parser's word in it is written with an escape, which JSON undoes and a search in the
+/// line does not see.
+pub fn push_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let mut rest = text;
+    while let Some((at, length)) = find_mark(rest) {
+        push_escaped(out, &rest[..at]);
+        out.extend_from_slice(format!("\\u{:04x}", u32::from(rest.as_bytes()[at])).as_bytes());
+        push_escaped(out, &rest[at + 1..at + length]);
+        rest = &rest[at + length..];
+    }
+    push_escaped(out, rest);
+    out.push(b'"');
+}
+
+fn push_escaped(out: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            0..0x20 | 0x7f => out.push(b'?'),
+            _ => out.push(byte),
+        }
+    }
+}
+
+/// Appends a member of an object with the comma before it; nothing where there is no value.
+pub fn push_member(out: &mut Vec<u8>, key: &str, value: &str) {
+    if value.is_empty() {
+        return;
+    }
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    push_string(out, value);
+}
+
+/// Appends a number, or `null`.
+pub fn push_or_null(out: &mut Vec<u8>, value: Option<u64>) {
+    match value {
+        Some(value) => number::push(out, value),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quoted(text: &str) -> String {
+        let mut out = Vec::new();
+        push_string(&mut out, text);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_parsers_word_is_escaped_and_read_back_unchanged() {
+        assert_eq!(quoted("POLICY"), "\"\\u0050OLICY\"");
+        let text = "METRICS OPERATOR COLLECTION END, say \"no\" a\\b caf\u{e9}";
+        assert_eq!(find_mark(&quoted(text)), None);
+        assert_eq!(serde_json::from_str::<String>(&quoted(text)).unwrap(), text);
+    }
+
+    #[test]
+    fn hostile_names_become_question_marks() {
+        assert_eq!(clean(b"a\x1b[2Jb\x00\x7f"), "a?[2Jb??");
+        assert_eq!(
+            clean("\u{9b}31m\u{202e}gnp\u{2066}\u{feff}\u{2028}".as_bytes()),
+            "?31m?gnp???"
+        );
+        assert_eq!(clean(b"caf\xc3\xa9"), "caf\u{e9}");
+        assert_eq!(clean(b"caf\xe9 \xc3\xa9"), "caf? ??");
+    }
+}

@@ -1,0 +1,39 @@
+//! What rides along in a pod. It reads `/proc` and writes what the application's processes use, in the Metrics Operator's format;
+//! docs/observers.md says what each number is.
+//!
+//! The program is one thread that looks at all processes, writes, and waits. The sampling loop is `perf_sysstat` → `look` →
+//! `measure` → `rows` → `log`.
+
+pub mod accounts;
+pub mod budget;
+pub mod capacity;
+pub mod cli;
+pub mod clock;
+pub mod counters;
+pub mod ending;
+pub mod hold;
+pub mod identity;
+pub mod io_sysstat;
+pub mod iostat;
+pub mod json;
+pub mod log;
+pub mod look;
+pub mod machine;
+pub mod measure;
+pub mod metadata;
+pub mod number;
+pub mod observer;
+pub mod omissions;
+pub mod perf_sysstat;
+pub mod places;
+pub mod proc;
+pub mod process;
+pub mod program;
+pub mod rows;
+pub mod session;
+pub mod settings;
+pub mod summary;
+pub mod target_command;
+pub mod tasks;
+pub mod thread_rows;
+pub mod totals;

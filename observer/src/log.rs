@@ -1,0 +1,220 @@
+//! The log: whole lines within a budget, to a reader that may be slow, or gone.
+//!
+//! Nothing that happens to the log is fatal. What the reader does not take yet waits here; when it takes nothing more for
+//! good, the observer says so on the other stream, once, and goes on without a log.
+
+use std::io::stderr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::stat::{SFlag, fstat};
+use nix::unistd::write;
+
+use crate::budget::Budget;
+use crate::json::{clean, find_mark};
+
+/// A pipe that is ready for writing takes so many bytes without waiting (pipe(7), `PIPE_BUF`).
+const PIECE: usize = 4096;
+
+/// Where the log goes.
+pub struct Log {
+    out: OwnedFd,
+    /// Whether writing to it may wait for a reader.
+    may_wait: bool,
+    budget: Budget,
+    /// Lines that are not written yet, and the one that is being made.
+    text: Vec<u8>,
+    /// How many bytes of the text are written.
+    written: usize,
+    /// Where the line begins that is being made.
+    line_start: usize,
+    is_broken: bool,
+}
+
+impl Log {
+    /// A log that goes to a file, pipe or socket, within a budget.
+    #[must_use]
+    pub fn new(out: OwnedFd, budget: Budget) -> Self {
+        let kind = fstat(&out).map_or(SFlag::S_IFIFO, |facts| {
+            SFlag::from_bits_truncate(facts.st_mode) & SFlag::S_IFMT
+        });
+        let may_wait = kind != SFlag::S_IFREG;
+        Self {
+            out,
+            may_wait,
+            budget,
+            text: Vec::new(),
+            written: 0,
+            line_start: 0,
+            is_broken: false,
+        }
+    }
+
+    /// What was used of the budget.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The text of the line that is being made, to append to; [`Log::end_line`] ends it.
+    pub fn line(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    /// Ends the line that is being made.
+    pub fn end_line(&mut self) {
+        self.budget.count_line(self.text.len() - self.line_start);
+        self.text.push(b'\n');
+        self.line_start = self.text.len();
+    }
+
+    /// A whole line.
+    pub fn write_line(&mut self, line: &str) {
+        self.line().extend_from_slice(line.as_bytes());
+        self.end_line();
+    }
+
+    /// A sentence to people. It stands between lines that a parser looks for, and has none of its words.
+    pub fn say(&mut self, sentence: &str) {
+        let mut sentence = clean(sentence.as_bytes());
+        while let Some((at, length)) = find_mark(&sentence) {
+            sentence.replace_range(at..at + length, "...");
+        }
+        self.write_line(&format!("ridealong: {sentence}"));
+    }
+
+    /// Whether it can still be written, and has room for a timepoint of about so many bytes.
+    #[must_use]
+    pub fn has_room(&self, bytes: f64) -> bool {
+        !self.is_broken && self.budget.has_room(bytes)
+    }
+
+    /// Whether there are lines that the reader did not take yet.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.written < self.text.len()
+    }
+
+    /// What to wait for so that more can be written.
+    #[must_use]
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.out.as_fd()
+    }
+
+    /// Writes what the reader takes without waiting for it.
+    pub fn flush(&mut self) {
+        while self.is_waiting() && self.is_ready() {
+            let end = if self.may_wait {
+                self.text.len().min(self.written + PIECE)
+            } else {
+                self.text.len()
+            };
+            match write(&self.out, &self.text[self.written..end]) {
+                Ok(count) => self.written += count,
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return,
+                Err(error) => self.fail(error),
+            }
+        }
+        if !self.is_waiting() {
+            self.forget();
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        if !self.may_wait {
+            return true;
+        }
+        let mut out = [PollFd::new(self.out.as_fd(), PollFlags::POLLOUT)];
+        // An error of the pipe is one of the writing, too.
+        poll(&mut out, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+    }
+
+    fn forget(&mut self) {
+        self.text.clear();
+        self.written = 0;
+        self.line_start = 0;
+    }
+
+    fn fail(&mut self, error: Errno) {
+        self.forget();
+        if self.is_broken {
+            return;
+        }
+        self.is_broken = true;
+        warn(&format!("the log cannot be written: {}", error.desc()));
+    }
+}
+
+/// Says something on the stream for errors, where its reader takes it without waiting.
+pub fn warn(sentence: &str) {
+    let stream = stderr();
+    let mut ready = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
+    if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0) {
+        // There is nobody left to tell.
+        let _ = write(
+            stream.as_fd(),
+            format!("ridealong: {sentence}\n").as_bytes(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::fcntl::{OFlag, open};
+    use nix::sys::stat::Mode;
+    use nix::unistd::{pipe, read};
+
+    fn read_some(reader: &OwnedFd) -> String {
+        let mut buffer = [0; 65_536];
+        let count = read(reader, &mut buffer).unwrap();
+        String::from_utf8(buffer[..count].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_is_not_waited_for() {
+        let (reader, writer) = pipe().unwrap();
+        let mut log = Log::new(writer, Budget::new(8.0));
+        for _ in 0..3000 {
+            log.write_line(&"x".repeat(99));
+        }
+        log.flush();
+        assert!(log.is_waiting());
+        let mut taken = 0;
+        while log.is_waiting() {
+            taken += read_some(&reader).len();
+            log.flush();
+        }
+        assert_eq!(taken + read_some(&reader).len(), 300_000);
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_breaks_the_log_and_nothing_else() {
+        let (reader, writer) = pipe().unwrap();
+        drop(reader);
+        let mut log = Log::new(writer, Budget::new(8.0));
+        log.write_line("one");
+        log.flush();
+        assert!(!log.has_room(1.0) && !log.is_waiting());
+    }
+
+    #[test]
+    fn a_disk_that_is_full_breaks_the_log() {
+        let full = open("/dev/full", OFlag::O_WRONLY, Mode::empty()).unwrap();
+        let mut log = Log::new(full, Budget::new(8.0));
+        log.write_line("one");
+        log.flush();
+        assert!(!log.has_room(1.0) && !log.is_waiting());
+    }
+
+    #[test]
+    fn a_sentence_has_no_word_of_the_parsers() {
+        let (reader, writer) = pipe().unwrap();
+        let mut log = Log::new(writer, Budget::new(8.0));
+        log.say("no POLICY in METRICS OPERATOR\nhere");
+        log.flush();
+        assert_eq!(read_some(&reader), "ridealong: no ... in ...?here\n");
+    }
+}

@@ -1,0 +1,73 @@
+//! The program of the observers, under the name of each metric.
+
+use std::env;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStringExt;
+use std::process::ExitCode;
+
+use ridealong_observer::budget::Budget;
+use ridealong_observer::cli::{self, Command};
+use ridealong_observer::hold::hold;
+use ridealong_observer::log::warn;
+use ridealong_observer::session::Session;
+use ridealong_observer::settings::{Metric, Settings};
+use ridealong_observer::{io_sysstat, perf_sysstat};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match cli::parse(&words) {
+        Ok(Command::Observe(metric)) => observe(metric),
+        Ok(Command::Hold) => match hold() {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                warn(&format!("cannot wait for a signal: {}", error.desc()));
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Command::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Command::Help) => print(cli::HELP),
+        Err(problem) => {
+            warn(&problem);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Collects a metric, and ends with 0 whatever happens: a failure of an observer must not become one of its pod.
+fn observe(metric: Metric) -> ExitCode {
+    let settings = Settings::read(metric, |name| env::var_os(name).map(OsStringExt::into_vec));
+    end_softly(!settings.ends_itself);
+    match Session::begin(Budget::new(settings.max_log)) {
+        Ok(mut session) => match metric {
+            Metric::Perf => perf_sysstat::run(settings, &mut session),
+            Metric::Io => io_sysstat::run(settings, &mut session),
+        },
+        Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Makes a defect of the observer end its log and nothing else. Without the closing marker the parser takes nothing of what was
+/// collected before. `stays`: what ends is started again.
+fn end_softly(stays: bool) {
+    std::panic::set_hook(Box::new(move |defect| {
+        warn(&format!(
+            "the observer failed, and nothing more is collected: {defect}"
+        ));
+        // There is nobody left to tell.
+        let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
+        if stays {
+            let _ = hold();
+        }
+        std::process::exit(0);
+    }));
+}
+
+fn print(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,44 @@
+//! The header of a log, in the Metrics Operator's keys (pkg/metadata/metadata.go) and the observer's own.
+
+use crate::clock;
+use crate::json::{push_member, push_string};
+use crate::log::Log;
+use crate::settings::{Metric, Settings};
+
+/// Writes the header. `own` are members of this metric only: a key, and its value.
+pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str, &str)]) {
+    let line = log.line();
+    line.extend_from_slice(b"METADATA START {\"pods\":1,\"metricName\":\"");
+    line.extend_from_slice(settings.metric.name().as_bytes());
+    line.extend_from_slice(b"\",\"metricDescription\":");
+    push_string(line, description);
+    line.extend_from_slice(b",\"metricOptions\":{");
+    line.extend_from_slice(options(settings).as_bytes());
+    line.push(b'}');
+    for (key, value) in &settings.facts {
+        push_member(line, key, value);
+    }
+    push_member(line, "started", &clock::timestamp(clock::wall()));
+    for (key, value) in own {
+        push_member(line, key, value);
+    }
+    line.push(b'}');
+    log.end_line();
+    log.write_line("METADATA END");
+}
+
+fn options(settings: &Settings) -> String {
+    let Settings {
+        rate,
+        completions,
+        max_log,
+        timeout,
+        has_threads,
+        ..
+    } = settings;
+    let shared = format!("\"rate\":{rate},\"completions\":{completions},\"max-log\":{max_log}");
+    match settings.metric {
+        Metric::Perf => format!("{shared},\"timeout\":{timeout},\"threads\":{has_threads}"),
+        Metric::Io => shared,
+    }
+}

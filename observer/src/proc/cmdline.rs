@@ -1,0 +1,30 @@
+//! `/proc/PID/cmdline`.
+
+/// Words of a command line that are looked at; no interpreter's own options take more.
+const MOST_WORDS: usize = 32;
+
+/// The first words of a command line, each ended by a zero byte. None where it is empty, as that of a zombie is.
+#[must_use]
+pub fn parse(text: &[u8]) -> Vec<&[u8]> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let text = text.strip_suffix(b"\0").unwrap_or(text);
+    text.split(|byte| *byte == 0).take(MOST_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_end_with_a_zero_byte() {
+        assert_eq!(parse(b"sh\0-c\0\0"), [b"sh".as_slice(), b"-c", b""]);
+        assert_eq!(
+            parse(b"renamed: by itself"),
+            [b"renamed: by itself".as_slice()]
+        );
+        assert!(parse(b"").is_empty());
+        assert_eq!(parse(&b"x\0".repeat(100)).len(), MOST_WORDS);
+    }
+}

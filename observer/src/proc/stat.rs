@@ -1,0 +1,159 @@
+//! `/proc/PID/stat`, and that of a thread.
+
+use super::words::number;
+
+/// The fields that are used, with the names of proc(5). Times are clock ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat<'a> {
+    /// The kernel's name of the process, which may hold blanks and parentheses.
+    pub comm: &'a [u8],
+    /// The letter of the state; `Z` is a zombie.
+    pub state: u8,
+    /// The parent's id; 0 where the parent is outside of the process namespace.
+    pub ppid: i32,
+    /// Minor page faults.
+    pub minflt: u64,
+    /// Minor page faults of the children that were waited for.
+    pub cminflt: u64,
+    /// Major page faults.
+    pub majflt: u64,
+    /// Major page faults of the children that were waited for.
+    pub cmajflt: u64,
+    /// Time in user mode, guests included.
+    pub utime: u64,
+    /// Time in kernel mode.
+    pub stime: u64,
+    /// Time in user mode of the children that were waited for.
+    pub cutime: u64,
+    /// Time in kernel mode of the children that were waited for.
+    pub cstime: u64,
+    /// How many threads the process has.
+    pub threads: u64,
+    /// When the process started, in ticks since boot.
+    pub start: u64,
+    /// Where its stack begins; 0 where that is hidden.
+    pub stack: u64,
+    /// The processor that it ran on last.
+    pub processor: u64,
+    /// Its real-time priority.
+    pub rt_priority: u64,
+    /// Its scheduling policy.
+    pub policy: u64,
+    /// Time that it waited for block I/O.
+    pub blkio_delay: u64,
+    /// Time as the virtual processor of a guest.
+    pub guest: u64,
+    /// The same of the children that were waited for.
+    pub cguest: u64,
+}
+
+/// Parses the text of a stat. `None` where it is cut or is no stat.
+///
+/// The name ends at the last closing parenthesis, since a process may call itself `) Z 0 (`.
+#[must_use]
+pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
+    let open = text.iter().position(|byte| *byte == b'(')?;
+    let close = text.iter().rposition(|byte| *byte == b')')?;
+    let comm = text.get(open + 1..close)?;
+    let mut fields = text
+        .get(close + 2..)?
+        .split(|byte| matches!(byte, b' ' | b'\n'));
+    let state = *fields.next()?.first()?;
+    let mut stat = Stat {
+        comm,
+        state,
+        ..Stat::default()
+    };
+    let mut last = 3;
+    for (place, field) in (4..).zip(fields) {
+        if field.is_empty() {
+            continue;
+        }
+        set(&mut stat, place, field)?;
+        last = place;
+    }
+    (last >= 44).then_some(stat)
+}
+
+/// Takes one field; its place is that of proc(5), from 1.
+fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
+    let target = match place {
+        4 => {
+            // A process of the kernel's has the parent 0; no parent is negative.
+            stat.ppid = i32::try_from(number(field)?).ok()?;
+            return Some(());
+        }
+        10 => &mut stat.minflt,
+        11 => &mut stat.cminflt,
+        12 => &mut stat.majflt,
+        13 => &mut stat.cmajflt,
+        14 => &mut stat.utime,
+        15 => &mut stat.stime,
+        16 => &mut stat.cutime,
+        17 => &mut stat.cstime,
+        20 => &mut stat.threads,
+        22 => &mut stat.start,
+        28 => &mut stat.stack,
+        39 => &mut stat.processor,
+        40 => &mut stat.rt_priority,
+        41 => &mut stat.policy,
+        42 => &mut stat.blkio_delay,
+        43 => &mut stat.guest,
+        44 => &mut stat.cguest,
+        _ => return Some(()),
+    };
+    // The children's times and the guests' are signed in the kernel's format.
+    *target = if field.first() == Some(&b'-') {
+        0
+    } else {
+        number(field)?
+    };
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 6.18.
+    const CAT: &[u8] = b"9795 (cat) R 9793 9793 21514 0 -1 4194304 103 1 2 3 4 5 6 7 20 0 1 0 96006 3133440 390 18446744073709551615 94448823144448 94448823164329 140732421906320 0 0 0 0 0 0 0 0 0 17 1 0 0 8 9 10 94448823180336 94448823181952 94448857698304 140732421913032 140732421913105 140732421913105 140732421914603 0\n";
+
+    #[test]
+    fn every_field_is_where_proc_5_says() {
+        let stat = parse(CAT).unwrap();
+        assert_eq!(stat.comm, b"cat");
+        assert_eq!((stat.state, stat.ppid), (b'R', 9793));
+        assert_eq!(
+            (stat.minflt, stat.cminflt, stat.majflt, stat.cmajflt),
+            (103, 1, 2, 3)
+        );
+        assert_eq!(
+            (stat.utime, stat.stime, stat.cutime, stat.cstime),
+            (4, 5, 6, 7)
+        );
+        assert_eq!(
+            (stat.threads, stat.start, stat.stack),
+            (1, 96006, 140_732_421_906_320)
+        );
+        assert_eq!((stat.processor, stat.rt_priority, stat.policy), (1, 0, 0));
+        assert_eq!((stat.blkio_delay, stat.guest, stat.cguest), (8, 9, 10));
+    }
+
+    #[test]
+    fn a_name_may_hold_parentheses_and_fields() {
+        let text = [b"7 () Z 0 (1 2 3) S", &CAT[b"9795 (cat) R".len()..]].concat();
+        let stat = parse(&text).unwrap();
+        assert_eq!(stat.comm, b") Z 0 (1 2 3");
+        assert_eq!((stat.state, stat.ppid, stat.start), (b'S', 9793, 96006));
+    }
+
+    #[test]
+    fn a_stat_that_is_cut_is_none() {
+        for end in 0..CAT.len() - 120 {
+            assert_eq!(parse(&CAT[..end]), None, "{end} bytes");
+        }
+        assert_eq!(parse(b""), None);
+        assert_eq!(parse(b")("), None);
+        assert_eq!(parse(b"1 (x) "), None);
+    }
+}

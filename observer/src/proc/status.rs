@@ -1,0 +1,141 @@
+//! `/proc/PID/status`, and that of a thread.
+
+use super::words::{lines, number, number_after, words};
+
+/// The memory of a process, in KiB. A zombie has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Virtual size.
+    pub size: u64,
+    /// The largest resident size until now.
+    pub peak: u64,
+    /// Resident size.
+    pub resident: u64,
+    /// The stack of the first thread.
+    pub stack: u64,
+}
+
+/// The lines that are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Real, effective, saved and filesystem user id.
+    pub uids: [u32; 4],
+    /// Real, effective, saved and filesystem group id.
+    pub gids: [u32; 4],
+    /// The process's memory; `None` when it has none any more.
+    pub memory: Option<Memory>,
+    /// Voluntary context switches of the thread.
+    pub voluntary: u64,
+    /// Involuntary context switches of the thread.
+    pub involuntary: u64,
+}
+
+/// Parses the text of a status. `None` where the lines of the context switches, which stand last, are missing.
+#[must_use]
+pub fn parse(text: &[u8]) -> Option<Status> {
+    let mut status = Status::default();
+    let mut memory = Memory::default();
+    let mut sizes = 0;
+    let mut switches = 0;
+    for line in lines(text) {
+        match line.first() {
+            Some(b'U') => take_ids(&mut status.uids, line, b"Uid:"),
+            Some(b'G') => take_ids(&mut status.gids, line, b"Gid:"),
+            Some(b'V') => sizes += take_memory(&mut memory, line),
+            Some(b'v') => {
+                switches += take(&mut status.voluntary, line, b"voluntary_ctxt_switches:")
+            }
+            Some(b'n') => {
+                switches += take(
+                    &mut status.involuntary,
+                    line,
+                    b"nonvoluntary_ctxt_switches:",
+                );
+            }
+            _ => {}
+        }
+    }
+    status.memory = (sizes == 4).then_some(memory);
+    (switches == 2).then_some(status)
+}
+
+/// Whether a process has memory still: one that ended, or whose first thread did, has not.
+#[must_use]
+pub fn has_memory(text: &[u8]) -> bool {
+    lines(text).any(|line| line.starts_with(b"VmRSS:"))
+}
+
+fn take_memory(memory: &mut Memory, line: &[u8]) -> u32 {
+    take(&mut memory.size, line, b"VmSize:")
+        + take(&mut memory.peak, line, b"VmHWM:")
+        + take(&mut memory.resident, line, b"VmRSS:")
+        + take(&mut memory.stack, line, b"VmStk:")
+}
+
+/// Takes the number of a line that has this label; how many were taken, 0 or 1.
+fn take(target: &mut u64, line: &[u8], label: &[u8]) -> u32 {
+    match number_after(line, label) {
+        Some(found) => {
+            *target = found;
+            1
+        }
+        None => 0,
+    }
+}
+
+fn take_ids(target: &mut [u32; 4], line: &[u8], label: &[u8]) {
+    let Some(rest) = line.strip_prefix(label) else {
+        return;
+    };
+    for (id, word) in target.iter_mut().zip(words(rest)) {
+        *id = number(word)
+            .and_then(|number| u32::try_from(number).ok())
+            .unwrap_or(u32::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 6.18, without the lines that are not used.
+    const CAT: &[u8] = b"Name:\tcat\nUmask:\t0022\nState:\tR (running)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t \nVmPeak:\t    3060 kB\nVmSize:\t    3061 kB\nVmHWM:\t    1741 kB\nVmRSS:\t    1740 kB\nVmData:\t     360 kB\nVmStk:\t     132 kB\nThreads:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t11\nnonvoluntary_ctxt_switches:\t12\n";
+    const ZOMBIE: &[u8] = b"Name:\tsh\nState:\tZ (zombie)\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nThreads:\t1\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4\nx86_Thread_features:\t\nx86_Thread_features_locked:\t\n";
+
+    #[test]
+    fn a_living_process_has_ids_memory_and_switches() {
+        let status = parse(CAT).unwrap();
+        assert_eq!((status.uids, status.gids), ([1, 2, 3, 4], [5, 6, 7, 8]));
+        let memory = Memory {
+            size: 3061,
+            peak: 1741,
+            resident: 1740,
+            stack: 132,
+        };
+        assert_eq!(status.memory, Some(memory));
+        assert_eq!((status.voluntary, status.involuntary), (11, 12));
+        assert!(has_memory(CAT));
+    }
+
+    #[test]
+    fn a_zombie_has_switches_and_no_memory() {
+        let status = parse(ZOMBIE).unwrap();
+        assert_eq!(
+            (status.memory, status.voluntary, status.involuntary),
+            (None, 3, 4)
+        );
+        assert!(!has_memory(ZOMBIE));
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_line_is_a_name() {
+        let text = [b"Name:\tVmRSS: 7 Uid: 9\n", &CAT[b"Name:\tcat\n".len()..]].concat();
+        assert_eq!(parse(&text), parse(CAT));
+    }
+
+    #[test]
+    fn a_status_that_is_cut_is_none() {
+        assert_eq!(parse(&CAT[..CAT.len() - 40]), None);
+        assert_eq!(parse(b""), None);
+    }
+}

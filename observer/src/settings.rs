@@ -1,0 +1,272 @@
+//! What the observer is asked: the environment that the webhook gives it. It is checked again, since anybody can write a
+//! container that runs this program.
+
+use crate::json::clean;
+use crate::target_command::TargetCommand;
+
+/// A metric that this program collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// What the application's processes use.
+    Perf,
+    /// What the node's block devices do.
+    Io,
+}
+
+impl Metric {
+    /// Its name, which is the container's and the program's, too.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perf => "perf-sysstat",
+            Self::Io => "io-sysstat",
+        }
+    }
+}
+
+/// What was asked. Times are in seconds.
+#[derive(Debug)]
+pub struct Settings {
+    /// The metric to collect.
+    pub metric: Metric,
+    /// The container to observe.
+    pub target: String,
+    /// Matches the names of the programs to observe; every process of the target where it is `None`.
+    pub command: Option<TargetCommand>,
+    /// The expression as it was written; empty where there is none.
+    pub pattern: String,
+    /// The interval.
+    pub rate: f64,
+    /// How many timepoints to take; 0 for any number.
+    pub completions: f64,
+    /// How long to wait for a process; 0 for ever.
+    pub timeout: f64,
+    /// Whether each thread has a row.
+    pub has_threads: bool,
+    /// MiB that the log may take.
+    pub max_log: f64,
+    /// Whether it ends by itself: where nothing would start it again.
+    pub ends_itself: bool,
+    /// The containers of the pod that are observers.
+    pub observers: Vec<String>,
+    /// What the metadata say of the pod: a key, and what the environment has for it, if anything.
+    pub facts: Vec<(&'static str, String)>,
+    /// A sentence that says what is wrong with the settings.
+    pub problem: Option<String>,
+}
+
+/// The name of the pod among the facts.
+pub const POD: &str = "pod";
+
+impl Settings {
+    /// Reads the settings for a metric. `variable` gives the value of a variable of the environment.
+    pub fn read(metric: Metric, variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let text = |name: &str| {
+            variable(name)
+                .map(|value| clean(&value))
+                .unwrap_or_default()
+        };
+        let mut problem = None;
+        let pattern = text("RIDEALONG_TARGET_COMMAND");
+        let command = match metric {
+            Metric::Perf if !pattern.is_empty() => match TargetCommand::parse(&pattern) {
+                Ok(command) => Some(command),
+                Err(error) => {
+                    problem = Some(format!("target-command is no regular expression: {error}"));
+                    None
+                }
+            },
+            _ => None,
+        };
+        let mut option = |name: &str, variable: &str, otherwise: f64, least: f64| {
+            let value = text(variable);
+            if value.is_empty() {
+                return otherwise;
+            }
+            match parse_number(&value) {
+                Some(number) if number >= least => number,
+                _ => {
+                    problem = Some(format!(
+                        "{name} is \"{value}\"; it must be a number, at least {least}"
+                    ));
+                    otherwise
+                }
+            }
+        };
+        let rate = option("rate", "RIDEALONG_OPTION_RATE", 10.0, 0.1);
+        let completions = option("completions", "RIDEALONG_OPTION_COMPLETIONS", 0.0, 0.0);
+        let timeout = option("timeout", "RIDEALONG_OPTION_TIMEOUT", 0.0, 0.0);
+        let max_log = option("max-log", "RIDEALONG_OPTION_MAX_LOG", 8.0, 0.05);
+        let target = text("RIDEALONG_TARGET_CONTAINER");
+        if target.is_empty() {
+            problem =
+                Some("RIDEALONG_TARGET_CONTAINER must name a container of the pod".to_owned());
+        }
+        let restart = text("RIDEALONG_RESTART_POLICY");
+        Self {
+            metric,
+            command,
+            pattern: pattern.clone(),
+            rate,
+            completions,
+            timeout,
+            max_log,
+            has_threads: text("RIDEALONG_OPTION_THREADS") == "true",
+            ends_itself: text("RIDEALONG_MODE") == "container"
+                && matches!(restart.as_str(), "Never" | "OnFailure"),
+            observers: text("RIDEALONG_OBSERVERS")
+                .split(' ')
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            facts: vec![
+                (POD, text("POD_NAME")),
+                ("namespace", text("POD_NAMESPACE")),
+                ("node", text("NODE_NAME")),
+                ("owner", text("RIDEALONG_OWNER")),
+                ("completionIndex", text("JOB_COMPLETION_INDEX")),
+                ("container", target.clone()),
+                ("targetCommand", pattern),
+                ("mode", text("RIDEALONG_MODE")),
+                ("catalog", text("RIDEALONG_CATALOG")),
+            ],
+            target,
+            problem,
+        }
+    }
+
+    /// The pod's name, where it is known.
+    #[must_use]
+    pub fn pod(&self) -> &str {
+        self.facts
+            .iter()
+            .find(|(key, _)| *key == POD)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// What is observed, in words.
+    #[must_use]
+    pub fn wanted(&self) -> String {
+        if self.metric == Metric::Perf && !self.pattern.is_empty() {
+            format!("a program whose name matches {}", self.pattern)
+        } else {
+            format!("a process of container {}", self.target)
+        }
+    }
+}
+
+/// A number of at most nine digits, and three more behind a point.
+fn parse_number(text: &str) -> Option<f64> {
+    let (whole, rest) = text
+        .split_once('.')
+        .map_or((text, None), |(whole, rest)| (whole, Some(rest)));
+    let is_digits = |digits: &str, most| {
+        (1..=most).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_number = is_digits(whole, 9) && rest.is_none_or(|rest| is_digits(rest, 3));
+    if is_number { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(metric: Metric, pairs: &[(&str, &str)]) -> Settings {
+        Settings::read(metric, |name| {
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.as_bytes().to_vec())
+        })
+    }
+
+    const TARGET: (&str, &str) = ("RIDEALONG_TARGET_CONTAINER", "app");
+
+    #[test]
+    fn defaults_are_those_of_the_catalog() {
+        let settings = read(Metric::Perf, &[TARGET]);
+        assert_eq!(settings.problem, None);
+        assert_eq!(
+            (
+                settings.rate,
+                settings.completions,
+                settings.timeout,
+                settings.max_log
+            ),
+            (10.0, 0.0, 0.0, 8.0)
+        );
+        assert!(!settings.has_threads && !settings.ends_itself);
+        assert_eq!(settings.wanted(), "a process of container app");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (key, value, expected) in [
+            (
+                "RIDEALONG_OPTION_RATE",
+                "often",
+                "rate is \"often\"; it must be a number, at least 0.1",
+            ),
+            (
+                "RIDEALONG_OPTION_RATE",
+                "0.05",
+                "rate is \"0.05\"; it must be a number, at least 0.1",
+            ),
+            (
+                "RIDEALONG_OPTION_MAX_LOG",
+                "1e3",
+                "max-log is \"1e3\"; it must be a number, at least 0.05",
+            ),
+            (
+                "RIDEALONG_OPTION_TIMEOUT",
+                "-1",
+                "timeout is \"-1\"; it must be a number, at least 0",
+            ),
+            (
+                "RIDEALONG_OPTION_COMPLETIONS",
+                "1.",
+                "completions is \"1.\"; it must be a number, at least 0",
+            ),
+        ] {
+            assert_eq!(
+                read(Metric::Perf, &[TARGET, (key, value)])
+                    .problem
+                    .as_deref(),
+                Some(expected)
+            );
+        }
+        let problem = read(Metric::Perf, &[]).problem;
+        assert_eq!(
+            problem.as_deref(),
+            Some("RIDEALONG_TARGET_CONTAINER must name a container of the pod")
+        );
+    }
+
+    #[test]
+    fn it_ends_by_itself_where_nothing_starts_it_again() {
+        for (mode, policy, expected) in [
+            ("container", "Never", true),
+            ("container", "OnFailure", true),
+            ("container", "Always", false),
+            ("native", "Never", false),
+            ("container", "", false),
+        ] {
+            let pairs = [
+                TARGET,
+                ("RIDEALONG_MODE", mode),
+                ("RIDEALONG_RESTART_POLICY", policy),
+            ];
+            assert_eq!(
+                read(Metric::Io, &pairs).ends_itself,
+                expected,
+                "{mode} {policy}"
+            );
+        }
+    }
+
+    #[test]
+    fn io_sysstat_has_no_target_command() {
+        let settings = read(Metric::Io, &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp(")]);
+        assert!(settings.command.is_none() && settings.problem.is_none());
+    }
+}

@@ -1,0 +1,124 @@
+//! Threads that have rows of their own, after their process's, in the sections where threads have counters of their own.
+
+use crate::counters::{Base, Counters};
+use crate::json::{clean, push_string};
+use crate::measure::Meter;
+use crate::number::float;
+use crate::proc::files::Task;
+use crate::proc::stat;
+use crate::process::{Access, Process, State};
+
+/// A thread that has rows.
+pub struct ThreadRow {
+    /// Its id.
+    pub tid: i32,
+    /// Its name, as JSON.
+    pub command: Box<[u8]>,
+    /// The counters at this look.
+    pub now: Counters,
+    /// Those of the beginning of its interval.
+    pub base: Base,
+    /// What it holds.
+    pub state: State,
+    /// Whether its interval is long enough for a row.
+    pub is_shown: bool,
+    is_alive: bool,
+}
+
+impl Meter {
+    /// Reads the threads of a process that has rows now. A thread that is gone has none any more.
+    pub fn read_thread_rows(&mut self, process: &mut Process, now: f64, shortest: f64) {
+        let pid = process.pid;
+        let Some(measured) = &mut process.measured else {
+            return;
+        };
+        let mut tids = Vec::new();
+        if self
+            .files
+            .list_threads(pid, self.threads_left, &mut tids)
+            .is_err()
+        {
+            return;
+        }
+        self.threads_left -= tids.len();
+        self.threads_left_out += measured.state.threads.saturating_sub(tids.len() as u64);
+        let _guard = measured
+            .identity
+            .filter(|identity| measured.reading == Access::AsIt && self.own.may_become(*identity))
+            .map(|identity| self.own.become_for_now(identity));
+        let began = measured.base.map_or(now, |base| base.at);
+        let rows = &mut measured.thread_rows;
+        for row in rows.iter_mut() {
+            row.is_alive = false;
+        }
+        for tid in tids {
+            let Some(mut found) = self.read_thread(pid, tid, now, began) else {
+                continue;
+            };
+            match rows.binary_search_by_key(&tid, |row| row.tid) {
+                Ok(at) => {
+                    found.base = rows[at].base;
+                    rows[at] = found;
+                }
+                Err(at) => rows.insert(at, found),
+            }
+        }
+        rows.retain(|row| row.is_alive);
+        for row in rows {
+            row.is_shown = now - row.base.at >= shortest;
+            row.state.memory = measured.state.memory;
+            row.state.uid = measured.state.uid;
+        }
+    }
+
+    /// One thread. If it began within its process's interval it counts from its beginning, else from now.
+    fn read_thread(&mut self, pid: i32, tid: i32, now: f64, began: f64) -> Option<ThreadRow> {
+        let task = Task::Thread(pid, tid);
+        let mut counters = Counters::default();
+        let mut state = State::default();
+        let stat = stat::parse(self.files.read(task, "stat").ok()?)?;
+        counters.take_stat(&stat, self.machine.has_delays);
+        state.take_stat(&stat);
+        let started = float(stat.start) / self.machine.ticks;
+        let mut command = Vec::new();
+        push_string(&mut command, &format!("|__{}", clean(stat.comm)));
+        let mut switches = self.switches(task)?;
+        switches.wait = self.wait(task);
+        counters.switches = Some(switches);
+        counters.io = self.io(task).ok();
+        let is_old = started < began - 0.02;
+        let base = if is_old {
+            Base { counters, at: now }
+        } else {
+            Base::at_start(started, now)
+        };
+        Some(ThreadRow {
+            tid,
+            command: command.into(),
+            now: counters,
+            base,
+            state,
+            is_shown: false,
+            is_alive: true,
+        })
+    }
+}
+
+impl Process {
+    /// The next interval of a process begins now, and that of each of its threads that had a row.
+    pub fn begin_interval(&mut self, now: f64) {
+        let Some(measured) = &mut self.measured else {
+            return;
+        };
+        measured.base = Some(Base {
+            counters: measured.now,
+            at: now,
+        });
+        for row in measured.thread_rows.iter_mut().filter(|row| row.is_shown) {
+            row.base = Base {
+                counters: row.now,
+                at: now,
+            };
+        }
+    }
+}

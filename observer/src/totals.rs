@@ -1,0 +1,111 @@
+//! The lines of perf-sysstat's summary: the whole, then each program of each container.
+
+use crate::accounts::Sum;
+use crate::json::push_member;
+use crate::look::Processes;
+use crate::number::{float, push, push_decimal};
+
+/// The lines, each one object of JSON.
+#[must_use]
+pub fn lines(processes: &mut Processes, pod: &str, timepoints: u64, left_out: u64) -> Vec<Vec<u8>> {
+    processes.settle_all();
+    let places = &processes.places;
+    let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
+    let name = |sum: &Sum| (places.name(sum.place).to_owned(), sum.program.clone());
+    sums.sort_by_cached_key(|sum| (std::cmp::Reverse(sum.cpu), name(sum)));
+    let mut total = Sum::default();
+    for sum in &sums {
+        total.add(sum);
+    }
+    let ticks = processes.meter.machine.ticks;
+    let count = Count {
+        timepoints,
+        processes: processes.total,
+        left_out,
+    };
+    let mut lines = vec![whole(pod, count, &total, ticks)];
+    lines.extend(sums.into_iter().map(|sum| {
+        let mut line = b"{\"program\":".to_vec();
+        crate::json::push_string(&mut line, &sum.program);
+        if places.has_names {
+            push_member(&mut line, "container", places.name(sum.place));
+        }
+        push_count(&mut line, "processes", sum.processes);
+        push_sums(&mut line, sum, ticks);
+        line
+    }));
+    lines
+}
+
+/// How much was observed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    timepoints: u64,
+    processes: u64,
+    left_out: u64,
+}
+
+/// The only line of a run that could not begin.
+#[must_use]
+pub fn nothing(pod: &str) -> Vec<Vec<u8>> {
+    vec![whole(pod, Count::default(), &Sum::default(), 1.0)]
+}
+
+fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
+    let mut line = b"{\"metric\":\"perf-sysstat\"".to_vec();
+    push_member(&mut line, "pod", pod);
+    push_count(&mut line, "timepoints", count.timepoints);
+    push_count(&mut line, "processes", count.processes);
+    if count.left_out > 0 {
+        push_count(&mut line, "processes_left_out", count.left_out);
+    }
+    push_sums(&mut line, total, ticks);
+    line
+}
+
+/// The sums of a program, or of all. What is not known is null.
+fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
+    let bytes = |count| (!sum.hides_bytes()).then_some(count);
+    push_count(line, "peak_rss_kib", sum.peak);
+    push_seconds(line, "cpu_seconds", float(sum.cpu) / ticks);
+    push_known(line, "bytes_read", bytes(sum.read));
+    push_known(line, "bytes_written", bytes(sum.written));
+    push_known(
+        line,
+        "context_switches",
+        (!sum.is_crowded).then_some(sum.switches),
+    );
+    push_seconds(
+        line,
+        "unaccounted_cpu_seconds",
+        float(sum.unaccounted.cpu) / ticks,
+    );
+    push_known(line, "unaccounted_bytes_read", bytes(sum.unaccounted.read));
+    push_known(
+        line,
+        "unaccounted_bytes_written",
+        bytes(sum.unaccounted.written),
+    );
+    line.push(b'}');
+}
+
+fn push_key(line: &mut Vec<u8>, key: &str) {
+    line.extend_from_slice(b",\"");
+    line.extend_from_slice(key.as_bytes());
+    line.extend_from_slice(b"\":");
+}
+
+fn push_count(line: &mut Vec<u8>, key: &str, count: u64) {
+    push_key(line, key);
+    push(line, count);
+}
+
+fn push_known(line: &mut Vec<u8>, key: &str, count: Option<u64>) {
+    push_key(line, key);
+    crate::json::push_or_null(line, count);
+}
+
+fn push_seconds(line: &mut Vec<u8>, key: &str, seconds: f64) {
+    push_key(line, key);
+    push_decimal(line, seconds);
+}

@@ -1,0 +1,33 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
+
+/** The names of the program. */
+export const NAMES = ['perf-sysstat', 'io-sysstat', 'hold'] as const
+
+/** Whether this machine can build the program. */
+export function hasCargo(): boolean {
+  return spawnSync('cargo', ['--version']).status === 0
+}
+
+let built: string | undefined
+
+/**
+ * Builds the program of the observers, as it is in the image. From nothing it takes a minute, and no
+ * time where nothing changed.
+ *
+ * @returns its path, or undefined where cargo is not installed
+ * @throws where it does not compile
+ */
+export function buildObserver(): string | undefined {
+  if (built === undefined && hasCargo()) built = compile()
+  return built
+}
+
+function compile(): string {
+  const options = { cwd: CRATE, encoding: 'utf8', maxBuffer: 1 << 26 } as const
+  const words = ['build', '--release', '--locked', '--quiet', '--message-format=json']
+  const messages = execFileSync('cargo', words, options).trim().split('\n')
+  return messages.map((line) => JSON.parse(line).executable).findLast(Boolean)
+}
