@@ -1,12 +1,13 @@
-//! What the summary says: sums by container and program, of every process that was seen, also of those of which no timepoint
-//! is printed.
+//! What the summary says: sums by container and program, of every process that was seen, also of
+//! those of which no timepoint is printed.
 
 use std::collections::BTreeMap;
 
 use crate::places::Place;
 use crate::process::{Measured, Process};
 
-/// The programs that have sums of their own. Those that come later, of a pod that makes up ever new names, are summed together.
+/// The programs that have sums of their own. Those that come later, of a pod that makes up ever new
+/// names, are summed together.
 const MOST_PROGRAMS: usize = 2048;
 /// What the others are called together.
 const OTHERS: &str = "(other programs)";
@@ -84,7 +85,8 @@ impl Sums {
         &self.list
     }
 
-    /// Adds what a process used since the last time to its program's sum: before it executes another, and at its end.
+    /// Adds what a process used since the last time to its program's sum: before it executes
+    /// another, and at its end.
     pub fn account(&mut self, process: &mut Process) {
         // What it did as a program that is observed was accounted when it became another.
         if !process.is_observed {
@@ -154,8 +156,8 @@ impl Sums {
     }
 }
 
-/// Gives a process's account to the program that it runs now. Of what was hidden of one program it is not known what the next
-/// one did.
+/// Gives a process's account to the program that it runs now. Of what was hidden of one program it
+/// is not known what the next one did.
 fn begin(account: &mut Account, at: usize, sum: &mut Sum) {
     if account.sum == Some(at) {
         return;
@@ -214,7 +216,8 @@ impl Sum {
     }
 }
 
-/// What a process that is gone adds to the credit of who waited for it: its parent's children's counters have all of it now.
+/// What a process that is gone adds to the credit of who waited for it: its parent's children's
+/// counters have all of it now.
 #[must_use]
 pub fn credit_of(process: &Process) -> Credit {
     let own = process.credit.unwrap_or_default();
@@ -223,8 +226,8 @@ pub fn credit_of(process: &Process) -> Credit {
     };
     let now = &measured.now;
     let io = now.io.unwrap_or_default();
-    // What it was credited itself may be more than its counters have, which were not read when it was not observed, or could
-    // not be.
+    // What it was credited itself may be more than its counters have, which were not read when it
+    // was not observed, or could not be.
     Credit {
         cpu: now.cpu().saturating_add(own.cpu.max(now.children_cpu())),
         read: (io.read + own.read).max(measured.whole.read),

@@ -1,7 +1,8 @@
 //! How much of the log is left.
 //!
-//! A kubelet rotates what it writes at 10 MiB, and `kubectl logs` serves only the newest file. So the kubelet's file is what
-//! counts: each line, or each 16 KiB of one, after a time stamp, the stream's name and a tag (containerd pkg/cri/io/logger.go).
+//! A kubelet rotates what it writes at 10 MiB, and `kubectl logs` serves only the newest file. So
+//! the kubelet's file is what counts: each line, or each 16 KiB of one, after a time stamp, the
+//! stream's name and a tag (containerd pkg/cri/io/logger.go).
 
 use crate::number::float;
 
@@ -55,8 +56,9 @@ impl Budget {
         self.used < self.total - LAST
     }
 
-    /// By how much the interval is stretched: not in the first half of the budget, then doubled with each further
-    /// sixteenth of it, so that eight doublings lie between the middle of the log and its end.
+    /// By how much the interval is stretched: not in the first half of the budget, then doubled
+    /// with each further sixteenth of it, so that eight doublings lie between the middle of the log
+    /// and its end.
     #[must_use]
     pub fn stretch(&self) -> f64 {
         let part = self.used / self.total;

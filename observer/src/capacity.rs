@@ -45,8 +45,8 @@ impl Capacity {
         Self::within(limit.unwrap_or(USUAL), has_thread_rows)
     }
 
-    /// What a limit of so many bytes has room for: two sixths of it are for processes, two for their rows, and one for threads;
-    /// one is left.
+    /// What a limit of so many bytes has room for: two sixths of it are for processes, two for
+    /// their rows, and one for threads; one is left.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {
         let part = limit.min(MOST).saturating_sub(FIXED) / 6;
@@ -65,7 +65,8 @@ impl Capacity {
     }
 }
 
-/// A limit in bytes; `None` where there is none, which version 1 of cgroups writes as a number beyond all memory.
+/// A limit in bytes; `None` where there is none, which version 1 of cgroups writes as a number
+/// beyond all memory.
 fn parse_limit(text: &[u8]) -> Option<u64> {
     number(words(text).next()?).filter(|limit| *limit < 1 << 60)
 }

@@ -3,10 +3,10 @@
 use crate::settings::Metric;
 
 /// What the program is asked to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// To collect a metric.
-    Observe(Metric),
+    /// To collect a metric. The sentence says what is wrong with the arguments, if anything.
+    Observe(Metric, Option<String>),
     /// To wait.
     Hold,
     /// To say its version.
@@ -72,9 +72,7 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
         (_, Some("--version" | "-V")) => Ok(Command::Version),
         (Some(command), _) => match arguments {
             [] => Ok(command),
-            [extra, ..] => Err(format!(
-                "unknown argument {extra}; the environment says what to observe"
-            )),
+            [extra, ..] => misused(&command, extra),
         },
         (None, Some(other)) => Err(format!(
             "unknown command {other}; it must be perf-sysstat, io-sysstat or hold"
@@ -83,10 +81,19 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
     }
 }
 
+/// An observer that has arguments says so in its log, and stays: what ends is started again.
+fn misused(command: &Command, extra: &str) -> Result<Command, String> {
+    let problem = format!("unknown argument {extra}; the environment says what to observe");
+    match command {
+        Command::Observe(metric, _) => Ok(Command::Observe(*metric, Some(problem))),
+        _ => Err(problem),
+    }
+}
+
 fn by_name(name: &str) -> Option<Command> {
     match name {
-        "perf-sysstat" => Some(Command::Observe(Metric::Perf)),
-        "io-sysstat" => Some(Command::Observe(Metric::Io)),
+        "perf-sysstat" => Some(Command::Observe(Metric::Perf, None)),
+        "io-sysstat" => Some(Command::Observe(Metric::Io, None)),
         "hold" => Some(Command::Hold),
         _ => None,
     }
@@ -105,13 +112,13 @@ mod tests {
         for (line, expected) in [
             (
                 "/usr/local/bin/perf-sysstat",
-                Command::Observe(Metric::Perf),
+                Command::Observe(Metric::Perf, None),
             ),
-            ("io-sysstat", Command::Observe(Metric::Io)),
+            ("io-sysstat", Command::Observe(Metric::Io, None)),
             ("hold", Command::Hold),
             (
                 "ridealong-observer perf-sysstat",
-                Command::Observe(Metric::Perf),
+                Command::Observe(Metric::Perf, None),
             ),
             ("/ridealong-observer hold", Command::Hold),
             ("perf-sysstat --version", Command::Version),
@@ -138,10 +145,10 @@ mod tests {
                 .unwrap_err()
                 .starts_with("unknown argument still")
         );
-        assert!(
-            parsed("perf-sysstat 1")
-                .unwrap_err()
-                .starts_with("unknown argument 1")
+        let problem = "unknown argument 1; the environment says what to observe".to_owned();
+        assert_eq!(
+            parsed("perf-sysstat 1"),
+            Ok(Command::Observe(Metric::Perf, Some(problem)))
         );
         assert!(parse(&[]).is_err());
     }

@@ -1,5 +1,5 @@
-//! The time: seconds since boot for intervals, since a jump of the wall clock does not change them, and the time of day
-//! for people.
+//! The time: seconds since boot for intervals, since a jump of the wall clock does not change them,
+//! and the time of day for people.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -58,7 +58,8 @@ pub fn short_date(wall: u64) -> String {
     format!("{month:02}/{day:02}/{:02}", year % 100)
 }
 
-/// Year, month and day, by Howard Hinnant's `civil_from_days` (howardhinnant.github.io/date_algorithms.html).
+/// Year, month and day, by Howard Hinnant's `civil_from_days`
+/// (<https://howardhinnant.github.io/date_algorithms.html>).
 fn date(wall: u64) -> (u64, u64, u64) {
     let days = wall / DAY + 719_468;
     let era = days / 146_097;

@@ -55,7 +55,8 @@ pub struct Base {
 }
 
 impl Counters {
-    /// Takes the counters of a stat. `has_delays`: the kernel counts the time that tasks wait for block I/O.
+    /// Takes the counters of a stat. `has_delays`: the kernel counts the time that tasks wait for
+    /// block I/O.
     pub fn take_stat(&mut self, stat: &Stat<'_>, has_delays: bool) {
         self.minflt = stat.minflt;
         self.cminflt = stat.cminflt;

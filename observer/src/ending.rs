@@ -5,10 +5,12 @@ use crate::number::float;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// An ordinary container starts after the ones before it in the pod. What is not there after so many seconds has ended before
-/// it was seen, or never started; to wait on would keep a Job from completing.
+/// An ordinary container starts after the ones before it in the pod. What is not there after so
+/// many seconds has ended before it was seen, or never started; to wait on would keep a Job from
+/// completing.
 const PATIENCE: f64 = 30.0;
-/// Seconds until the second look: a listing of processes is no snapshot, and one may pass on its work while it is made.
+/// Seconds until the second look: a listing of processes is no snapshot, and one may pass on its
+/// work while it is made.
 const SECOND_LOOK: f64 = 0.2;
 
 /// What of an observer's run decides about its end.
@@ -74,7 +76,8 @@ impl Progress {
             return is_gone.then(|| format!("the processes of container {target} are gone"));
         }
         (waited >= PATIENCE).then(|| {
-            format!("no process of container {target} within {PATIENCE} seconds: it ended before it was seen, or did not start")
+            let why = "it ended before it was seen, or did not start";
+            format!("no process of container {target} within {PATIENCE} seconds: {why}")
         })
     }
 }

@@ -5,7 +5,8 @@ use nix::sys::signal::Signal;
 
 use crate::session::ending_signals;
 
-/// Waits for SIGTERM or SIGINT. As process 1 of a container it hears them, too, since it waits for them by name.
+/// Waits for SIGTERM or SIGINT. As process 1 of a container it hears them, too, since it waits for
+/// them by name.
 ///
 /// # Errors
 /// Where the kernel refuses to block signals.

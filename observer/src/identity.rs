@@ -1,5 +1,6 @@
-//! Reading as another user: the kernel compares the reader's filesystem user and group with those of the process that is read
-//! (kernel/ptrace.c, `__ptrace_may_access`), and root that has the capabilities SETUID and SETGID may take them for a moment.
+//! Reading as another user: the kernel compares the reader's filesystem user and group with those
+//! of the process that is read (kernel/ptrace.c, `__ptrace_may_access`), and root that has the
+//! capabilities SETUID and SETGID may take them for a moment.
 
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 
@@ -17,7 +18,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Who a process is, if it is one user and one group: while it changes between two, none of them may read it.
+    /// Who a process is, if it is one user and one group: while it changes between two, none of
+    /// them may read it.
     #[must_use]
     pub fn of(status: &Status) -> Option<Self> {
         let [user, users @ ..] = status.uids;
@@ -55,7 +57,6 @@ impl Own {
     }
 
     /// Takes another identity until what is returned is dropped.
-    #[must_use]
     pub fn become_for_now(&self, other: Identity) -> Guard {
         setfsgid(Gid::from_raw(other.group));
         setfsuid(Uid::from_raw(other.user));

@@ -1,5 +1,5 @@
-//! io-sysstat: what the node's block devices do, as long as the application runs. Between the opening and the closing marker the
-//! parser bears nothing but whole documents.
+//! io-sysstat: what the node's block devices do, as long as the application runs. Between the
+//! opening and the closing marker the parser bears nothing but whole documents.
 
 use nix::sys::utsname::uname;
 use nix::unistd::{SysconfVar, sysconf};
@@ -112,7 +112,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Waits, and watches for the end of the target where the observer ends with it. The reason, when it is time to end.
+    /// Waits, and watches for the end of the target where the observer ends with it. The reason,
+    /// when it is time to end.
     fn wait(&mut self, seconds: f64) -> Option<String> {
         let until = clock::since_boot() + seconds;
         loop {

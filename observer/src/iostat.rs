@@ -1,4 +1,5 @@
-//! What the node's block devices did over an interval, as a document of `iostat -dxmy -o JSON` (sysstat 12.6, iostat.c).
+//! What the node's block devices did over an interval, as a document of `iostat -dxmy -o JSON`
+//! (sysstat 12.6, iostat.c).
 
 use std::fs::read_dir;
 
@@ -34,7 +35,8 @@ pub fn devices(text: &[u8]) -> Devices {
         .collect()
 }
 
-/// The names of the devices that are no partitions, from `/sys/block`; `None` where that is not mounted.
+/// The names of the devices that are no partitions, from `/sys/block`; `None` where that is not
+/// mounted.
 #[must_use]
 pub fn whole_devices() -> Option<Vec<String>> {
     let entries = read_dir("/sys/block").ok()?;
@@ -46,7 +48,8 @@ pub fn whole_devices() -> Option<Vec<String>> {
     )
 }
 
-/// A document over an interval of some seconds. Devices that never did anything are left out, and so are partitions.
+/// A document over an interval of some seconds. Devices that never did anything are left out, and
+/// so are partitions.
 #[must_use]
 pub fn document(
     host: &Host,

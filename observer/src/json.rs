@@ -16,8 +16,8 @@ pub const MARKS: [&str; 10] = [
     "SWITCHING",
 ];
 
-/// Makes text of bytes: characters that steer a terminal, or the order in which text is shown, become question marks, and so
-/// do all bytes beyond ASCII where the whole is not UTF-8.
+/// Makes text of bytes: characters that steer a terminal, or the order in which text is shown,
+/// become question marks, and so do all bytes beyond ASCII where the whole is not UTF-8.
 #[must_use]
 pub fn clean(bytes: &[u8]) -> String {
     let visible = |character| {
@@ -42,7 +42,8 @@ pub fn clean(bytes: &[u8]) -> String {
     }
 }
 
-/// The control characters C0, DEL and C1, those of bidirectional text, and the separators of lines and paragraphs.
+/// The control characters C0, DEL and C1, those of bidirectional text, and the separators of lines
+/// and paragraphs.
 fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -57,8 +58,8 @@ pub fn find_mark(text: &str) -> Option<(usize, usize)> {
         .min()
 }
 
-/// Appends a JSON string, quotes included. A parser's word in it is written with an escape, which JSON undoes and a search in the
-/// line does not see.
+/// Appends a JSON string, quotes included. A parser's word in it is written with an escape, which
+/// JSON undoes and a search in the line does not see.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text;

@@ -1,7 +1,8 @@
 //! The log: whole lines within a budget, to a reader that may be slow, or gone.
 //!
-//! Nothing that happens to the log is fatal. What the reader does not take yet waits here; when it takes nothing more for
-//! good, the observer says so on the other stream, once, and goes on without a log.
+//! Nothing that happens to the log is fatal. What the reader does not take yet waits here; when it
+//! takes nothing more for good, the observer says so on the other stream, once, and goes on without
+//! a log.
 
 use std::io::stderr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -75,7 +76,8 @@ impl Log {
         self.end_line();
     }
 
-    /// A sentence to people. It stands between lines that a parser looks for, and has none of its words.
+    /// A sentence to people. It stands between lines that a parser looks for, and has none of its
+    /// words.
     pub fn say(&mut self, sentence: &str) {
         let mut sentence = clean(sentence.as_bytes());
         while let Some((at, length)) = find_mark(&sentence) {
@@ -168,7 +170,7 @@ mod tests {
     use nix::unistd::{pipe, read};
 
     fn read_some(reader: &OwnedFd) -> String {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         let count = read(reader, &mut buffer).unwrap();
         String::from_utf8(buffer[..count].to_vec()).unwrap()
     }

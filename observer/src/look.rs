@@ -121,7 +121,8 @@ impl Processes {
         let Some(stat) = stat::parse(&text[..length]) else {
             return;
         };
-        // A container that is being made: the runtime's own process, before it becomes the application.
+        // A container that is being made: the runtime's own process, before it becomes the
+        // application.
         if stat.comm.starts_with(b"runc:[") {
             return;
         }
@@ -138,7 +139,8 @@ impl Processes {
         self.all.insert(key, process);
     }
 
-    /// A process's key: a new one where another process had its id. `None` where there is no memory for one more.
+    /// A process's key: a new one where another process had its id. `None` where there is no memory
+    /// for one more.
     fn key_of(&mut self, pid: i32, start: u64) -> Option<Key> {
         let known = self
             .keys
@@ -192,7 +194,8 @@ impl Processes {
         }
     }
 
-    /// What a process is: its container, which it has from its parent, and its program, which changes when it executes another.
+    /// What a process is: its container, which it has from its parent, and its program, which
+    /// changes when it executes another.
     fn identify(&mut self, process: &mut Process, stat: &Stat<'_>, parent: Option<Key>) {
         self.close_chapter(process);
         process.stack = stat.stack;
@@ -233,8 +236,8 @@ impl Processes {
         }
     }
 
-    /// Whether the processes of this program, in this container, are observed. With a target-command those of the whole pod
-    /// that match; an observer never.
+    /// Whether the processes of this program, in this container, are observed. With a
+    /// target-command those of the whole pod that match; an observer never.
     fn is_wanted(&self, place: Place, program: &str) -> bool {
         if self.metric != Metric::Perf || self.places.is_observer(place) {
             return false;
@@ -260,7 +263,8 @@ impl Processes {
         process.tail = tail.into();
     }
 
-    /// Forgets the processes that are gone; what is known of them goes to the account of who waited for them first.
+    /// Forgets the processes that are gone; what is known of them goes to the account of who waited
+    /// for them first.
     fn forget_the_gone(&mut self) {
         let look = self.look;
         let gone: Vec<Key> = self
@@ -283,8 +287,8 @@ impl Processes {
         }
     }
 
-    /// A process that is gone was waited for by its parent, whose children's counters have all of it now; where the parent is
-    /// gone too, by who waited for that one.
+    /// A process that is gone was waited for by its parent, whose children's counters have all of
+    /// it now; where the parent is gone too, by who waited for that one.
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;
@@ -331,8 +335,9 @@ impl Processes {
     }
 }
 
-/// Whether a process is new, or executed another program since the last look. Its stack is then elsewhere; where the kernel hides
-/// that, its kernel name says so, but for one script of an interpreter after another: no program begins without page faults.
+/// Whether a process is new, or executed another program since the last look. Its stack is then
+/// elsewhere; where the kernel hides that, its kernel name says so, but for one script of an
+/// interpreter after another: no program begins without page faults.
 fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
     if process.seen == 0 || *process.comm != *stat.comm || process.stack != stat.stack {
         return true;

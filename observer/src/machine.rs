@@ -15,8 +15,9 @@ pub struct Machine {
     pub memory: u64,
     /// Whether the size of a folder `fd` says how many files are open (Linux 6.2 and later).
     pub has_size_of_fd: bool,
-    /// Whether the kernel counts how long tasks wait for block I/O. It does not unless it is asked to
-    /// (kernel.task_delayacct), and its counter is zero then. Kernels before 5.14 have no such question and count.
+    /// Whether the kernel counts how long tasks wait for block I/O. It does not unless it is asked
+    /// to (`kernel.task_delayacct`), and its counter is zero then. Kernels before 5.14 have no such
+    /// question and count.
     pub has_delays: bool,
 }
 

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     match cli::parse(&words) {
-        Ok(Command::Observe(metric)) => observe(metric),
+        Ok(Command::Observe(metric, problem)) => observe(metric, problem),
         Ok(Command::Hold) => match hold() {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {
@@ -35,9 +35,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Collects a metric, and ends with 0 whatever happens: a failure of an observer must not become one of its pod.
-fn observe(metric: Metric) -> ExitCode {
-    let settings = Settings::read(metric, |name| env::var_os(name).map(OsStringExt::into_vec));
+/// Collects a metric, and ends with 0 whatever happens: a failure of an observer must not become
+/// one of its pod.
+fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
+    let mut settings = Settings::read(metric, |name| env::var_os(name).map(OsStringExt::into_vec));
+    settings.problem = problem.or(settings.problem);
     end_softly(!settings.ends_itself);
     match Session::begin(Budget::new(settings.max_log)) {
         Ok(mut session) => match metric {
@@ -49,8 +51,8 @@ fn observe(metric: Metric) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes a defect of the observer end its log and nothing else. Without the closing marker the parser takes nothing of what was
-/// collected before. `stays`: what ends is started again.
+/// Makes a defect of the observer end its log and nothing else. Without the closing marker the
+/// parser takes nothing of what was collected before. `stays`: what ends is started again.
 fn end_softly(stays: bool) {
     std::panic::set_hook(Box::new(move |defect| {
         warn(&format!(

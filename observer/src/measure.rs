@@ -48,8 +48,8 @@ impl Meter {
         }
     }
 
-    /// Takes the counters of a stat. A process that started since the last look counts from its start; one that was there
-    /// before, from now. `last_look` is `None` at the first.
+    /// Takes the counters of a stat. A process that started since the last look counts from its
+    /// start; one that was there before, from now. `last_look` is `None` at the first.
     pub fn take_stat(
         &self,
         process: &mut Process,
@@ -72,7 +72,8 @@ impl Meter {
         is_new
     }
 
-    /// Measures a process of which the stat is taken. False when it is gone, or the observer is told to end.
+    /// Measures a process of which the stat is taken. False when it is gone, or the observer is
+    /// told to end.
     pub fn measure(&mut self, process: &mut Process, now: f64, session: &mut Session) -> bool {
         let (pid, is_zombie) = (process.pid, process.is_zombie);
         let Some(measured) = &mut process.measured else {
@@ -100,7 +101,8 @@ impl Meter {
         is_measured && !session.is_told()
     }
 
-    /// The ids of a process's threads: its own where it has one. None of them where there are more than may be read.
+    /// The ids of a process's threads: its own where it has one. None of them where there are more
+    /// than may be read.
     fn list_threads(&mut self, pid: i32, measured: &mut Measured, tids: &mut Vec<i32>) {
         tids.clear();
         let count = measured.state.threads;
@@ -201,9 +203,10 @@ impl Meter {
         io::parse(self.files.read(task, "io")?).ok_or(Errno::ESRCH)
     }
 
-    /// The bytes that a process itself read and wrote at the storage layer. The kernel adds those of each child that a process
-    /// waits for to its own (kernel/exit.c, `wait_task_zombie`): /proc/PID/io blames a launcher for all that it launched,
-    /// while a thread's own file has no children in it.
+    /// The bytes that a process itself read and wrote at the storage layer. The kernel adds those
+    /// of each child that a process waits for to its own (kernel/exit.c, `wait_task_zombie`):
+    /// /proc/PID/io blames a launcher for all that it launched, while a thread's own file has no
+    /// children in it.
     fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
         let (found, _guard) = self.with_access(&mut measured.reading, measured.identity, |meter| {
             meter.io(Task::Process(pid))
@@ -220,14 +223,15 @@ impl Meter {
                 }
             }
             Err(error) if is_denial(error) && !measured.is_hidden && !is_zombie => {
-                self.miss_io(pid, measured)
+                self.miss_io(pid, measured);
             }
             Err(_) => {}
         }
     }
 
-    /// The io of a process without memory is root's. When it ends, what was read before stays; where only its first thread
-    /// has ended, it is there at the next look, too. Its status is read anew, since it may have ended after that was read.
+    /// The io of a process without memory is root's. When it ends, what was read before stays;
+    /// where only its first thread has ended, it is there at the next look, too. Its status is read
+    /// anew, since it may have ended after that was read.
     fn miss_io(&mut self, pid: i32, measured: &mut Measured) {
         measured.missed += 1;
         let has_memory = |text: &[u8]| status::has_memory(text);
@@ -263,7 +267,8 @@ impl Meter {
             measured.now.io = Some(sum);
             return;
         }
-        // The first time: the threads that live have all, but for what threads that are gone were seen to do.
+        // The first time: the threads that live have all, but for what threads that are gone were
+        // seen to do.
         let mut sum = Io::default();
         let mut last = Vec::new();
         add_transfers(&mut sum, &mut last, now);
@@ -275,8 +280,9 @@ impl Meter {
         });
     }
 
-    /// How many files a process has open; `None` where its folder may not be listed. Listing a thousand names is dear, so
-    /// where the folder's size says it, it is only found out whether it may be listed.
+    /// How many files a process has open; `None` where its folder may not be listed. Listing a
+    /// thousand names is dear, so where the folder's size says it, it is only found out whether it
+    /// may be listed.
     fn count_files(&mut self, pid: i32, measured: &mut Measured) -> Option<u64> {
         if measured.listing == Access::Unknown {
             let (_, _guard) = self.with_access(&mut measured.listing, measured.identity, |meter| {
@@ -299,8 +305,9 @@ impl Meter {
         count.ok()
     }
 
-    /// Reads something as the observer itself, or, where that is denied, as the process's own user and group. Which of them it
-    /// was is remembered in `access`; while the guard lives, more can be read in the same way.
+    /// Reads something as the observer itself, or, where that is denied, as the process's own user
+    /// and group. Which of them it was is remembered in `access`; while the guard lives, more can
+    /// be read in the same way.
     fn with_access<T>(
         &mut self,
         access: &mut Access,

@@ -1,4 +1,5 @@
-//! The header of a log, in the Metrics Operator's keys (pkg/metadata/metadata.go) and the observer's own.
+//! The header of a log, in the Metrics Operator's keys (pkg/metadata/metadata.go) and the
+//! observer's own.
 
 use crate::clock;
 use crate::json::{push_member, push_string};

@@ -1,5 +1,5 @@
-//! Numbers as the log's rows have them. Most of a timepoint is numbers, and `core::fmt` takes five times as long for one with
-//! two decimals.
+//! Numbers as the log's rows have them. Most of a timepoint is numbers, and `core::fmt` takes five
+//! times as long for one with two decimals.
 
 /// Appends a whole number.
 pub fn push(out: &mut Vec<u8>, number: u64) {
@@ -19,8 +19,8 @@ pub fn push(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a number with two decimals, as C's `%.2f` does but for ties. What is below zero or no number is 0.00, and what is
-/// beyond 10^17 is that.
+/// Appends a number with two decimals, as C's `%.2f` does but for ties. What is below zero or no
+/// number is 0.00, and what is beyond 10^17 is that.
 pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     // A cast takes what is not a number, or does not fit, to the nearest that does.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -30,7 +30,8 @@ pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(&[b'.', b'0' + rest / 10, b'0' + rest % 10]);
 }
 
-/// A count as a floating-point number. Beyond 2^53 the last digits are lost, of which no rate shows anything.
+/// A count as a floating-point number. Beyond 2^53 the last digits are lost, of which no rate shows
+/// anything.
 #[must_use]
 #[allow(clippy::cast_precision_loss)]
 pub fn float(count: u64) -> f64 {

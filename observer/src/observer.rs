@@ -43,8 +43,8 @@ pub fn prepare(settings: &mut Settings) -> Result<Processes, String> {
     ))
 }
 
-/// Writes the closing marker, without which the parser takes nothing of the log, and the summary. Then it stays until it is
-/// told to end, where what ends is started again.
+/// Writes the closing marker, without which the parser takes nothing of the log, and the summary.
+/// Then it stays until it is told to end, where what ends is started again.
 pub fn finish(settings: &Settings, session: &mut Session, reason: &str, lines: &[Vec<u8>]) {
     session.log.write_line("METRICS OPERATOR COLLECTION END");
     session.log.flush();

@@ -50,7 +50,10 @@ impl Omissions {
         let threads = processes.meter.threads_left_out;
         if self.threads.is_news(threads) {
             let known = capacity.threads;
-            log.say(&format!("{threads} threads are left out, and the switches of their processes: {known} are read at once"));
+            let unknown = "the context switches of their processes are not known";
+            log.say(&format!(
+                "{threads} threads are left out, and {unknown}: {known} are read at once"
+            ));
         }
         log.flush();
     }

@@ -21,7 +21,8 @@ const DESCRIPTION: &str =
 const USUAL_ROWS: f64 = 2400.0;
 /// Seconds between looks, at most, so that little is lost of processes that end.
 const LOOKS: f64 = 5.0;
-/// After a look that took some processor time it waits for so many times that long, however many processes there are.
+/// After a look that took some processor time it waits for so many times that long, however many
+/// processes there are.
 const REST: f64 = 3.0;
 
 /// Observes until the end.
@@ -90,7 +91,10 @@ impl<'a> Run<'a> {
     fn greet(&mut self) {
         let log = &mut self.session.log;
         if !self.processes.places.has_names {
-            log.say("no mount of the kubelet's names the containers: the processes of all but this one are observed");
+            let observed = "the processes of all but this one are observed";
+            log.say(&format!(
+                "no mount of the kubelet's names the containers: {observed}"
+            ));
         }
         let mounts = self
             .processes
@@ -210,7 +214,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Prints the rows of this look's processes, and begins their next interval. False where none of them has one.
+    /// Prints the rows of this look's processes, and begins their next interval. False where none
+    /// of them has one.
     fn print_timepoint(&mut self) -> bool {
         let now = self.processes.now;
         let all = &self.processes.all;

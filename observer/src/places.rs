@@ -22,13 +22,15 @@ pub struct Places {
 }
 
 impl Places {
-    /// Finds out where the observer itself is. `observers` are the containers of the pod that are not observed.
+    /// Finds out where the observer itself is. `observers` are the containers of the pod that are
+    /// not observed.
     #[must_use]
     pub fn find(files: &mut Files, target: &str, observers: &[String]) -> Self {
         let has_names = container(files, "self").is_some();
         let mut places = Self {
             has_names,
-            // In the process namespace of one container process 1 is the application; in a shared one it is the pod's own.
+            // In the process namespace of one container process 1 is the application; in a shared
+            // one it is the pod's own.
             is_pod: has_names && container(files, "1").is_none(),
             target: target.to_owned(),
             names: Vec::new(),
@@ -70,8 +72,8 @@ impl Places {
         self.observers.contains(self.name(place))
     }
 
-    /// Whether the end of this container is the observer's: the target, or, where names are missing, any container but
-    /// the observers' and the pod's own.
+    /// Whether the end of this container is the observer's: the target, or, where names are
+    /// missing, any container but the observers' and the pod's own.
     #[must_use]
     pub fn is_target(&self, place: Place) -> bool {
         !self.is_observer(place) && (!self.has_names || self.name(place) == self.target)
@@ -91,7 +93,8 @@ fn container(files: &mut Files, process: &str) -> Option<String> {
     mountinfo::container(text).map(clean)
 }
 
-/// Where the kubelet's mount is missing, containers can be told apart by cgroup, without their names.
+/// Where the kubelet's mount is missing, containers can be told apart by cgroup, without their
+/// names.
 fn cgroup(files: &mut Files, process: &str) -> Option<String> {
     let text = files.read_whole(&format!("{process}/cgroup")).ok()?;
     let parts: Vec<String> = words::words(text).map(clean).collect();

@@ -42,7 +42,8 @@ pub struct Process {
     pub command: Box<[u8]>,
     /// The last words of its rows behind the command.
     pub tail: Box<[u8]>,
-    /// What its children were seen to use that are gone. `None` where none of them was observed, and it never was.
+    /// What its children were seen to use that are gone. `None` where none of them was observed,
+    /// and it never was.
     pub credit: Option<Credit>,
     /// Its counters, when it was observed at some time.
     pub measured: Option<Box<Measured>>,

@@ -3,11 +3,12 @@
 /// The programs that are observers themselves.
 pub const OBSERVERS: [&str; 3] = ["perf-sysstat", "io-sysstat", "ridealong-observer"];
 
-/// A longer name is cut: no file's name has more bytes (limits.h, `NAME_MAX`), and a process may call itself anything.
+/// A longer name is cut: no file's name has more bytes (limits.h, `NAME_MAX`), and a process may
+/// call itself anything.
 const LONGEST: usize = 255;
 
-/// The name of a process's program, from the words of its command line; the kernel's name for it where they are gone, as
-/// those of a zombie are.
+/// The name of a process's program, from the words of its command line; the kernel's name for it
+/// where they are gone, as those of a zombie are.
 ///
 /// ```
 /// use ridealong_observer::program::name;
@@ -50,7 +51,8 @@ pub fn is_interpreter(name: &[u8]) -> bool {
             .any(|stem| name.strip_prefix(*stem).is_some_and(is_version))
 }
 
-/// The script that an interpreter runs, also a module of Python's; the interpreter where there is none.
+/// The script that an interpreter runs, also a module of Python's; the interpreter where there is
+/// none.
 fn script<'a>(interpreter: &'a [u8], words: &[&'a [u8]]) -> &'a [u8] {
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
@@ -77,7 +79,8 @@ fn script<'a>(interpreter: &'a [u8], words: &[&'a [u8]]) -> &'a [u8] {
     interpreter
 }
 
-/// Whether an option says that the program is read from the command line, or from the standard input.
+/// Whether an option says that the program is read from the command line, or from the standard
+/// input.
 fn is_inline(word: &[u8]) -> bool {
     if word == b"-" || word.starts_with(b"--eval") || word.starts_with(b"--print") {
         return true;

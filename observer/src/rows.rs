@@ -1,4 +1,5 @@
-//! Rows of perf-sysstat: the keys and types that jc 1.26 gives pidstat's output, and `container` and `program` besides.
+//! Rows of perf-sysstat: the keys and types that jc 1.26 gives pidstat's output, and `container`
+//! and `program` besides.
 
 use crate::counters::Counters;
 use crate::json::push_or_null;
@@ -192,17 +193,14 @@ fn thread_rows_of(process: &Process, now: f64) -> impl Iterator<Item = Row<'_>> 
 }
 
 fn push_thread_ids(out: &mut Vec<u8>, row: &Row<'_>) {
-    match row.tid {
-        Some(tid) => {
-            out.extend_from_slice(b",\"tgid\":\"-\",\"tid\":\"");
-            push_id(out, tid);
-            out.push(b'"');
-        }
-        None => {
-            out.extend_from_slice(b",\"tgid\":\"");
-            push_id(out, row.pid);
-            out.extend_from_slice(b"\",\"tid\":\"-\"");
-        }
+    if let Some(tid) = row.tid {
+        out.extend_from_slice(b",\"tgid\":\"-\",\"tid\":\"");
+        push_id(out, tid);
+        out.push(b'"');
+    } else {
+        out.extend_from_slice(b",\"tgid\":\"");
+        push_id(out, row.pid);
+        out.extend_from_slice(b"\",\"tid\":\"-\"");
     }
 }
 
@@ -223,7 +221,8 @@ fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
     }
 }
 
-/// A whole number in quotation marks, as jc has some of pidstat's columns; null where it is not known.
+/// A whole number in quotation marks, as jc has some of pidstat's columns; null where it is not
+/// known.
 fn push_quoted(out: &mut Vec<u8>, key: &str, number: Option<u64>) {
     push_key(out, key);
     match number {

@@ -36,7 +36,7 @@ impl Session {
         let out: OwnedFd = std::io::stdout()
             .as_fd()
             .try_clone_to_owned()
-            .map_err(errno_of)?;
+            .map_err(|error| errno_of(&error))?;
         Ok(Self {
             signals,
             is_told: false,
@@ -50,8 +50,8 @@ impl Session {
         self.is_told
     }
 
-    /// Waits for some seconds, and writes what the log's reader takes meanwhile. False when it is time to end. With 0 it
-    /// only looks whether it is.
+    /// Waits for some seconds, and writes what the log's reader takes meanwhile. False when it is
+    /// time to end. With 0 it only looks whether it is.
     pub fn pause(&mut self, seconds: f64) -> bool {
         let until = clock::since_boot() + seconds;
         loop {
@@ -73,7 +73,8 @@ impl Session {
         }
     }
 
-    /// Writes the rest of the log: for a moment where the observer was told to end, else for so many seconds, or until it is.
+    /// Writes the rest of the log: for a moment where the observer was told to end, else for so
+    /// many seconds, or until it is.
     pub fn drain(&mut self, seconds: f64) {
         let begun = clock::since_boot();
         self.log.flush();
@@ -121,6 +122,6 @@ pub fn ending_signals() -> SigSet {
     signals
 }
 
-fn errno_of(error: std::io::Error) -> Errno {
+fn errno_of(error: &std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or_default())
 }

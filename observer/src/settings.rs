@@ -1,5 +1,5 @@
-//! What the observer is asked: the environment that the webhook gives it. It is checked again, since anybody can write a
-//! container that runs this program.
+//! What the observer is asked: the environment that the webhook gives it. It is checked again,
+//! since anybody can write a container that runs this program.
 
 use crate::json::clean;
 use crate::target_command::TargetCommand;
@@ -31,7 +31,8 @@ pub struct Settings {
     pub metric: Metric,
     /// The container to observe.
     pub target: String,
-    /// Matches the names of the programs to observe; every process of the target where it is `None`.
+    /// Matches the names of the programs to observe; every process of the target where it is
+    /// `None`.
     pub command: Option<TargetCommand>,
     /// The expression as it was written; empty where there is none.
     pub pattern: String,
@@ -59,7 +60,8 @@ pub struct Settings {
 pub const POD: &str = "pod";
 
 impl Settings {
-    /// Reads the settings for a metric. `variable` gives the value of a variable of the environment.
+    /// Reads the settings for a metric. `variable` gives the value of a variable of the
+    /// environment.
     pub fn read(metric: Metric, variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
         let text = |name: &str| {
             variable(name)

@@ -1,17 +1,19 @@
-//! What a run comes to: after the log's closing marker, and as the container's termination message, which outlives the log. One
-//! line of JSON each, the busiest program first, so that wherever a kubelet cuts it (12 KiB for all containers of a pod
-//! together) whole lines are left.
+//! What a run comes to: after the log's closing marker, and as the container's termination message,
+//! which outlives the log. One line of JSON each, the busiest program first, so that wherever a
+//! kubelet cuts it (12 KiB for all containers of a pod together) whole lines are left.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
 use crate::log::Log;
 
-/// Bytes that a kubelet keeps of a termination message (kubernetes pkg/kubelet/container/runtime.go, MaxContainerTerminationMessageLength).
+/// Bytes that a kubelet keeps of a termination message (kubernetes
+/// pkg/kubelet/container/runtime.go, `MaxContainerTerminationMessageLength`).
 const MESSAGE: usize = 4096;
 const PATH: &str = "/dev/termination-log";
 
-/// Writes the summary into the log, as far as there is room, and leaves it as the termination message.
+/// Writes the summary into the log, as far as there is room, and leaves it as the termination
+/// message.
 pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     log.write_line("SUMMARY START");
     let mut message = Vec::with_capacity(MESSAGE);

@@ -1,8 +1,9 @@
-//! The regular expression of `target-command`: a subset of POSIX extended regular expressions (POSIX.1-2024, 9.4) that is
-//! matched in linear time and takes little memory.
+//! The regular expression of `target-command`: a subset of POSIX extended regular expressions
+//! (POSIX.1-2024, 9.4) that is matched in linear time and takes little memory.
 //!
-//! An expression is checked here, character by character, and written anew for the regex-lite crate, whose own syntax has
-//! more and means some characters otherwise. So nothing but this grammar is accepted:
+//! An expression is checked here, character by character, and written anew for the regex-lite
+//! crate, whose own syntax has more and means some characters otherwise. So nothing but this
+//! grammar is accepted:
 //!
 //! - an ordinary character; `.`; `^` and `$`; `\` before a punctuation mark
 //! - `[abc]`, `[^abc]`, `[a-z]`, `[[:digit:]]` and the other classes; `\` stands for itself there
@@ -84,7 +85,8 @@ impl TargetCommand {
     }
 }
 
-/// Reads an expression, and writes it for regex-lite. Each function returns how many states its part has.
+/// Reads an expression, and writes it for regex-lite. Each function returns how many states its
+/// part has.
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     out: String,

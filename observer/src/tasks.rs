@@ -1,5 +1,6 @@
-//! What the kernel shows by thread only: context switches, waiting for a processor, and own I/O. A process's sum is what each
-//! of its threads added since the last look; what a thread did after its last look is lost with it.
+//! What the kernel shows by thread only: context switches, waiting for a processor, and own I/O. A
+//! process's sum is what each of its threads added since the last look; what a thread did after its
+//! last look is lost with it.
 
 use crate::counters::Switches;
 use crate::proc::io::Io;
@@ -22,7 +23,8 @@ pub struct Transfer {
     pub io: Io,
 }
 
-/// Adds to a sum by how much each thread's switches grew, and keeps them. `now` is sorted by thread afterwards.
+/// Adds to a sum by how much each thread's switches grew, and keeps them. `now` is sorted by thread
+/// afterwards.
 pub fn add_switches(sum: &mut Switches, last: &mut Vec<Schedule>, mut now: Vec<Schedule>) {
     now.sort_unstable_by_key(|thread| thread.tid);
     for thread in &mut now {

@@ -1,4 +1,5 @@
-//! Threads that have rows of their own, after their process's, in the sections where threads have counters of their own.
+//! Threads that have rows of their own, after their process's, in the sections where threads have
+//! counters of their own.
 
 use crate::counters::{Base, Counters};
 use crate::json::{clean, push_string};
@@ -71,7 +72,8 @@ impl Meter {
         }
     }
 
-    /// One thread. If it began within its process's interval it counts from its beginning, else from now.
+    /// One thread. If it began within its process's interval it counts from its beginning, else
+    /// from now.
     fn read_thread(&mut self, pid: i32, tid: i32, now: f64, began: f64) -> Option<ThreadRow> {
         let task = Task::Thread(pid, tid);
         let mut counters = Counters::default();

@@ -59,6 +59,8 @@ export interface Identity {
   readonly user?: number
   readonly group?: number
   readonly drops?: boolean
+  /** The only capabilities that are kept, as in "setuid". */
+  readonly keeps?: readonly string[]
 }
 
 /** A container's process, and what it wrote. */
@@ -143,11 +145,14 @@ export async function podOf(t: Test): Promise<Pod> {
   return pod
 }
 
-function identify({ user, group, drops }: Identity): readonly string[] {
+function identify({ user, group, drops, keeps = [] }: Identity): readonly string[] {
   const flags = []
   if (user !== undefined) flags.push(`--reuid=${user}`, '--clear-groups')
   if (group !== undefined) flags.push(`--regid=${group}`)
-  if (drops) flags.push('--bounding-set=-all', '--inh-caps=-all')
+  if (drops || keeps.length > 0) {
+    const kept = keeps.map((capability) => `,+${capability}`).join('')
+    flags.push(`--bounding-set=-all${kept}`, '--inh-caps=-all')
+  }
   return flags.length === 0 ? [] : [onPath('setpriv'), ...flags]
 }
 

@@ -3,7 +3,8 @@
 /// Words of a command line that are looked at; no interpreter's own options take more.
 const MOST_WORDS: usize = 32;
 
-/// The first words of a command line, each ended by a zero byte. None where it is empty, as that of a zombie is.
+/// The first words of a command line, each ended by a zero byte. None where it is empty, as that of
+/// a zombie is.
 #[must_use]
 pub fn parse(text: &[u8]) -> Vec<&[u8]> {
     if text.is_empty() {

@@ -1,4 +1,5 @@
-//! `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is 512 bytes, whatever the device's own is.
+//! `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is 512 bytes,
+//! whatever the device's own is.
 
 use super::words::{number, words};
 
@@ -32,7 +33,8 @@ pub struct Device {
     pub weighted: u64,
 }
 
-/// Parses one line: the device's name, and its counters. `None` where it has fewer fields than Linux 2.6 writes.
+/// Parses one line: the device's name, and its counters. `None` where it has fewer fields than
+/// Linux 2.6 writes.
 #[must_use]
 pub fn parse_line(line: &[u8]) -> Option<(&[u8], Device)> {
     let mut fields = words(line).skip(2);

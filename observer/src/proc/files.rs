@@ -1,6 +1,7 @@
 //! Reading files of `/proc` into one buffer, and listing its folders.
 //!
-//! This is the sampling loop's own reader: no allocation for a file, and one read for a file that the kernel makes at once.
+//! This is the sampling loop's own reader: no allocation for a file, and one read for a file that
+//! the kernel makes at once.
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -50,7 +51,8 @@ impl Files {
         })
     }
 
-    /// Reads a file of a process or thread that the kernel makes at once, such as its stat: one read, of at most a page.
+    /// Reads a file of a process or thread that the kernel makes at once, such as its stat: one
+    /// read, of at most a page.
     ///
     /// # Errors
     /// `ENOENT` or `ESRCH` when it is gone, `EACCES` or `EPERM` where it is hidden.
@@ -88,7 +90,8 @@ impl Files {
         ids.extend(numbers(&mut self.listing));
     }
 
-    /// The ids of a process's threads, in the kernel's order, no more than `most` of them, into `ids`.
+    /// The ids of a process's threads, in the kernel's order, no more than `most` of them, into
+    /// `ids`.
     ///
     /// # Errors
     /// When it is gone.
@@ -108,7 +111,8 @@ impl Files {
         Ok(numbers(&mut folder).fold(0, |count, _| count + 1))
     }
 
-    /// The size of a process's folder `fd`: Linux 6.2 and later say there how many files are open, to all users.
+    /// The size of a process's folder `fd`: Linux 6.2 and later say there how many files are open,
+    /// to all users.
     ///
     /// # Errors
     /// When it is gone.
@@ -119,6 +123,7 @@ impl Files {
     }
 
     /// Whether this kernel says how many files are open as the size of a folder `fd`.
+    #[must_use]
     pub fn has_size_of_fd(&self) -> bool {
         fstatat(&self.folder, c"self/fd", AtFlags::empty()).is_ok_and(|facts| facts.st_size > 0)
     }

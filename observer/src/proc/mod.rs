@@ -1,7 +1,7 @@
 //! Files of `/proc`: where they are read, and a parser for each.
 //!
-//! Every parser takes the bytes of one file and returns `None`, or leaves out what is missing, where the text is not what the
-//! kernel writes. None of them panics, whatever the bytes are.
+//! Every parser takes the bytes of one file and returns `None`, or leaves out what is missing,
+//! where the text is not what the kernel writes. None of them panics, whatever the bytes are.
 
 pub mod cmdline;
 pub mod diskstats;

@@ -3,8 +3,9 @@
 use super::words::{lines, words};
 
 /// The name of the container, from the kubelet's mount at the path of its termination message:
-/// `/var/lib/kubelet/pods/UID/containers/NAME/ID` (kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go, makeMounts).
-/// `None` where there is no such mount.
+/// `/var/lib/kubelet/pods/UID/containers/NAME/ID` (kubernetes
+/// `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeMounts`). `None` where there is no such
+/// mount.
 #[must_use]
 pub fn container(text: &[u8]) -> Option<&[u8]> {
     words(text).find_map(container_in_path)
@@ -24,7 +25,8 @@ fn container_in_path(path: &[u8]) -> Option<&[u8]> {
     (is_mount && !id.is_empty() && !name.is_empty() && !uid.is_empty()).then_some(name)
 }
 
-/// The value of the option `hidepid` with which `/proc` is mounted, where it hides processes (proc(5)).
+/// The value of the option `hidepid` with which `/proc` is mounted, where it hides processes
+/// (proc(5)).
 #[must_use]
 pub fn hidepid(text: &[u8]) -> Option<&[u8]> {
     let mounts = lines(text).filter(|line| words(line).nth(4) == Some(b"/proc"));

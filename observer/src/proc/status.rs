@@ -30,7 +30,8 @@ pub struct Status {
     pub involuntary: u64,
 }
 
-/// Parses the text of a status. `None` where the lines of the context switches, which stand last, are missing.
+/// Parses the text of a status. `None` where the lines of the context switches, which stand last,
+/// are missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Status> {
     let mut status = Status::default();
@@ -43,7 +44,7 @@ pub fn parse(text: &[u8]) -> Option<Status> {
             Some(b'G') => take_ids(&mut status.gids, line, b"Gid:"),
             Some(b'V') => sizes += take_memory(&mut memory, line),
             Some(b'v') => {
-                switches += take(&mut status.voluntary, line, b"voluntary_ctxt_switches:")
+                switches += take(&mut status.voluntary, line, b"voluntary_ctxt_switches:");
             }
             Some(b'n') => {
                 switches += take(

@@ -32,7 +32,7 @@ pub fn number(word: &[u8]) -> Option<u64> {
     })
 }
 
-/// The first number behind a label, such as the 132 of `VmStk:\t     132 kB`.
+/// The first number behind a label, such as the 132 of `VmStk:\t 132 kB`.
 #[must_use]
 pub fn number_after(line: &[u8], label: &[u8]) -> Option<u64> {
     number(words(line.strip_prefix(label)?).next()?)

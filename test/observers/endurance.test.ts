@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { observer, podOf, until } from './pod.ts'
+import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
+
+// What would break an observer that is not prepared for it. None of it makes it fail, spin or say something false.
+
+const options = { ...observerTests(), timeout: 120_000 }
+const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+const PERF = observerTests().skip === false ? observer('perf-sysstat') : ''
+
+/** A container whose memory limit has room for 64 processes and 64 threads. */
+const SMALL = `
+mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exec ${PERF}`
+
+t.test('processes that there is no memory for are counted and said', options, async (t) => {
+  const { run } = await podOf(t)
+  const many = 'i=0; while [ $i -lt 99 ]; do sleep 600 & i=$((i+1)); done; wait'
+  await run('app', ['sh', '-c', many])
+  const watching = await run('perf-sysstat', ['sh', '-c', SMALL], ENV)
+  await until(watching, () => timepointsIn(watching.log()) >= 3)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.match(watching.log(), /ridealong: \d+ processes are left out: there is memory for 64/)
+  const { data } = parse('perf-sysstat', watching.log())
+  t.ok((data.at(-1)?.policy?.length ?? 0) <= 64)
+  t.ok(Number(summaryOf(watching.log())[0]?.processes_left_out) >= 36)
+})
+
+const THREADS = `
+import threading, time
+for _ in range(99): threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(600)`
+
+t.test('threads that there is no memory for make null, not less', options, async (t) => {
+  const { run } = await podOf(t)
+  await run('app', ['python3', '-c', THREADS])
+  const watching = await run('perf-sysstat', ['sh', '-c', SMALL], ENV)
+  await until(watching, /"threads":"100"/)
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) > before + 1)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.match(watching.log(), /ridealong: 100 threads are left out, .* 64 are read at once/)
+  const last = parse('perf-sysstat', watching.log()).data.at(-1)
+  t.match(last?.task_switching?.[0], { cswch_s: null, nvcswch_s: null })
+  t.match(last?.cpu_statistics_task?.[0], { percent_wait: null })
+  t.type(last?.cpu_statistics_task?.[0]?.percent_cpu, 'number')
+  t.type(last?.io_statistics?.[0]?.kb_wr_s, 'number')
+  t.equal(summaryOf(watching.log())[0]?.context_switches, null)
+})
+
+/** Its log's reader never reads, and never ends. */
+const STALLED = `mkfifo /dev/shm/log; exec 3<>/dev/shm/log; exec ${PERF} >/dev/shm/log`
+
+t.test('a log that is not read stops neither the looks nor the end', options, async (t) => {
+  const { run } = await podOf(t)
+  const many = 'i=0; while [ $i -lt 63 ]; do sleep 600 & i=$((i+1)); done; wait'
+  await run('app', ['sh', '-c', many])
+  const watching = await run('perf-sysstat', ['sh', '-c', STALLED], ENV)
+  await sleep(3000)
+  const before = cpuTicks(watching.pid)
+  await sleep(1000)
+  t.ok(cpuTicks(watching.pid) - before < 50, 'it does not spin')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.match(JSON.parse(watching.message().split('\n')[0] ?? ''), { processes: 64 })
+})
+
+t.test('a reader of the log that is gone is said, and nothing else happens', options, async (t) => {
+  const { run } = await podOf(t)
+  await run('app', ['sleep', '60'])
+  const gone = `mkfifo /dev/shm/gone; sleep 1 </dev/shm/gone & exec ${PERF} >/dev/shm/gone`
+  const watching = await run('perf-sysstat', ['sh', '-c', gone], ENV)
+  await until(watching, /the log cannot be written: Broken pipe/)
+  await sleep(500)
+  process.kill(watching.pid, 0)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+})
+
+t.test('a /proc that hides processes is said', options, async (t) => {
+  const { run } = await podOf(t)
+  const hiding = `mount -t proc -o hidepid=2 none /proc; exec ${PERF}`
+  const watching = await run('perf-sysstat', ['sh', '-c', hiding], ENV)
+  await until(watching, /waiting for/)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.match(watching.log(), /ridealong: \/proc is mounted with hidepid=(2|invisible): processes of/)
+})
+
+/** Names a process in bytes that are no UTF-8, steer a terminal, or turn text around. */
+const HOSTILE = `
+import ctypes, os, time
+for name in [b'a\\x1b[2J', b'b\\xff\\xfe', 'c\\u202exyz'.encode(), 'd\\u009b1m'.encode()]:
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+        time.sleep(600)
+time.sleep(600)`
+
+t.test('a hostile name is only a name, with question marks', options, async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('perf-sysstat', [PERF], ENV)
+  await run('app', ['python3', '-c', HOSTILE])
+  await until(watching, () => /"command":"d\?1m"/.test(watching.log()))
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) > before)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.policy ?? []
+  t.strictSame(rows.map(({ command }) => command).sort(), [
+    'a?[2J',
+    'b??',
+    'c?xyz',
+    'd?1m',
+    'python3',
+  ])
+})
+
+t.test('a hostile regular expression costs nothing', options, async (t) => {
+  const { run } = await podOf(t)
+  const size = { ...ENV, RIDEALONG_TARGET_COMMAND: '((((a{1,255}){1,255}){1,255}){1,255})' }
+  const refused = await run('perf-sysstat', [PERF], size)
+  await until(refused, /SUMMARY END/)
+  t.match(refused.log(), /ended: target-command is no regular expression/)
+  refused.signal('SIGTERM')
+  t.equal(await refused.ended, 0)
+  const time = { ...ENV, RIDEALONG_TARGET_COMMAND: '^((a*)*(a*)*(a*)*(a*)*)*b$' }
+  const watching = await run('perf-sysstat', [PERF], time)
+  const name = 'a'.repeat(250)
+  await run('app', ['sh', '-c', `cp /bin/sleep /dev/shm/${name}; /dev/shm/${name} 600`])
+  await until(watching, /waiting for/)
+  await sleep(2000)
+  t.ok(cpuTicks(watching.pid) < 50)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+})
+
+/** Hundredths of a second of processor time that a process has used. */
+function cpuTicks(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return Number(fields[11]) + Number(fields[12])
+}

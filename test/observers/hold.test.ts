@@ -1,0 +1,44 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import manifest from '../../package.json' with { type: 'json' }
+import { observerTests } from './prerequisites.ts'
+import { buildObserver, NAMES } from './program.ts'
+
+const options = observerTests()
+
+t.test('hold waits for SIGTERM, also as process 1 of a container', options, async (t) => {
+  const program = join(buildObserver(), 'hold')
+  const child = spawn('unshare', ['--pid', '--fork', '--kill-child', program], { stdio: 'inherit' })
+  const ended = once(child, 'exit')
+  let holder = ''
+  while (holder === '') {
+    await sleep(20)
+    holder = spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' }).stdout.trim()
+  }
+  await sleep(300)
+  process.kill(Number(holder), 0)
+  process.kill(Number(holder), 'SIGTERM')
+  t.strictSame(await ended, [0, null])
+})
+
+t.test('each name says its version and how it is used', options, async (t) => {
+  for (const name of [...NAMES, 'ridealong-observer']) {
+    const say = (word: string) => {
+      return spawnSync(join(buildObserver(), name), [word], { encoding: 'utf8' })
+    }
+    t.equal(say('--version').stdout, `${manifest.version}\n`)
+    t.match(say('--help').stdout, /^Usage: perf-sysstat \| io-sysstat \| hold$/m)
+  }
+})
+
+t.test('a wrong command line is said, and fails no pod', options, async (t) => {
+  const program = (name: string) => join(buildObserver(), name)
+  const unknown = { status: 2, stderr: /^ridealong: unknown command pidstat; it must be perf-/ }
+  t.match(spawnSync(program('ridealong-observer'), ['pidstat'], { encoding: 'utf8' }), unknown)
+  const env = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
+  const ended = spawnSync(program('perf-sysstat'), ['-p', 'ALL'], { env, encoding: 'utf8' })
+  t.match(ended, { status: 0, stdout: /COLLECTION END\nridealong: ended: unknown argument -p; / })
+})

@@ -1,0 +1,61 @@
+import t from 'tap'
+import { type Identity, observer, podOf, until } from './pod.ts'
+import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
+
+const options = { ...observerTests(), timeout: 60_000 }
+const ENV = {
+  RIDEALONG_TARGET_CONTAINER: 'app',
+  RIDEALONG_TARGET_COMMAND: '^sleep$',
+  RIDEALONG_OPTION_RATE: '0.3',
+}
+
+/** The capabilities that matter of those that a container runtime gives root. */
+const ROOT = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid', 'setpcap', 'kill'] }
+
+// What root can read that may take the user and group of the process that it reads, as a container's root may.
+const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io'])[] = [
+  ['of a user', ROOT, { user: 1234, group: 5678 }, 'all'],
+  ['of root with the same capabilities', ROOT, ROOT, 'all'],
+  ['of root with more capabilities', ROOT, {}, 'no-io'],
+  [
+    'of a user, without the capability to change the group',
+    { keeps: ['setuid'] },
+    { user: 1234, group: 5678 },
+    'no-io',
+  ],
+]
+
+for (const [title, watcher, target, counters] of CASES) {
+  t.test(`what can be read by root ${title}`, options, async (t) => {
+    const { run } = await podOf(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, watcher)
+    await run('app', ['sleep', '60'], {}, target)
+    await until(watching, () => timepointsIn(watching.log()) >= 2)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const { data, metadata } = parse('perf-sysstat', watching.log())
+    t.equal(metadata.counters, counters)
+    const isHidden = counters === 'no-io'
+    t.equal(data.at(-1)?.io_statistics?.[0]?.kb_rd_s === null, isHidden)
+    t.equal(summaryOf(watching.log())[0]?.bytes_written === null, isHidden)
+    if (counters === 'all') t.type(data.at(-1)?.kernel_tables?.[0]?.fd_nr, 'string', 'open files')
+    t.ok(Number(data.at(-1)?.pagefaults_task?.[0]?.rss) > 0)
+  })
+}
+
+t.test('two users in turn, and the observer is root between them', options, async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, ROOT)
+  await run('app', ['sleep', '60'], {}, { user: 1234, group: 5678 })
+  await run('app', ['sleep', '60'], {}, ROOT)
+  await run('app', ['sleep', '60'], {}, { user: 4321, group: 8765 })
+  await until(watching, () => /"uid":4321/.test(watching.log()))
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 2)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.io_statistics ?? []
+  t.strictSame(rows.map(({ uid }) => uid).sort(), [0, 1234, 4321])
+  t.ok(rows.every((row) => typeof row.kb_wr_s === 'number'))
+  t.ok(watching.message().length > 0, 'the termination message is written as root')
+})
