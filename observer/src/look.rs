@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use crate::accounts::{Sums, credit_of};
 use crate::capacity::Capacity;
 use crate::clock;
-use crate::json::push_string;
+use crate::json::{clean, push_string};
 use crate::measure::Meter;
 use crate::places::{Place, Places, program_name};
 use crate::proc::files::Task;
 use crate::proc::stat::{self, Stat};
 use crate::process::{Access, Key, Process};
-use crate::program::{OBSERVERS, is_interpreter};
+use crate::program::is_interpreter;
 use crate::session::Session;
 use crate::settings::{Metric, Settings};
 use crate::target_command::TargetCommand;
@@ -210,17 +210,21 @@ impl Processes {
             process.place = found.or(process.place);
         }
         if stat.state != b'Z' || process.program.is_none() {
-            process.program = Some(program_name(&mut self.meter.files, process.pid, stat.comm));
+            let name = program_name(&mut self.meter.files, process.pid, stat.comm);
+            process.program = Some(clean(&name));
+            process.is_matching = self
+                .command
+                .as_ref()
+                .is_none_or(|command| command.matches(&name));
         }
         let program = process.program.as_deref().unwrap_or_default();
-        if let Some(place) = process.place
-            && OBSERVERS.contains(&program)
-        {
-            self.places.mark_observer(place);
+        if let Some(place) = process.place {
+            self.places.mark_observer(place, program, stat.ppid);
         }
+        let is_matching = process.is_matching;
         process.is_observed = process
             .place
-            .is_some_and(|place| self.is_wanted(place, program));
+            .is_some_and(|place| self.is_wanted(place, is_matching));
         if process.is_observed {
             self.write_tail(process);
         }
@@ -238,19 +242,20 @@ impl Processes {
 
     /// Whether the processes of this program, in this container, are observed. With a
     /// target-command those of the whole pod that match; an observer never.
-    fn is_wanted(&self, place: Place, program: &str) -> bool {
+    fn is_wanted(&self, place: Place, is_matching: bool) -> bool {
         if self.metric != Metric::Perf || self.places.is_observer(place) {
             return false;
         }
-        match &self.command {
-            Some(command) => command.matches(program),
-            None => self.places.is_target(place),
+        if self.command.is_some() {
+            is_matching
+        } else {
+            self.places.is_target(place)
         }
     }
 
     fn write_tail(&self, process: &mut Process) {
         let mut command = Vec::new();
-        push_string(&mut command, &crate::json::clean(&process.comm));
+        push_string(&mut command, &clean(&process.comm));
         process.command = command.into();
         let mut tail = b",\"container\":".to_vec();
         match process.place.filter(|_| self.places.has_names) {

@@ -7,6 +7,9 @@ use crate::proc::files::{Files, Task};
 use crate::proc::{cmdline, mountinfo, words};
 use crate::program;
 
+/// The built-in observers: the names of their containers, and of their programs.
+const OBSERVERS: [&str; 2] = ["perf-sysstat", "io-sysstat"];
+
 /// A container by its number; two processes of one container have the same.
 pub type Place = usize;
 
@@ -34,8 +37,12 @@ impl Places {
             is_pod: has_names && container(files, "1").is_none(),
             target: target.to_owned(),
             names: Vec::new(),
-            observers: observers.iter().cloned().collect(),
+            observers: OBSERVERS.map(str::to_owned).into(),
         };
+        // Observers are told apart by their containers, whose names no process can change. The
+        // built-in ones may have been attached later.
+        places.observers.extend(observers.iter().cloned());
+        places.observers.remove(target);
         places.observers.extend(places.name_of(files, "self"));
         if !has_names {
             places.observers.extend(cgroup(files, "1"));
@@ -59,9 +66,11 @@ impl Places {
         self.names.get(place).map_or("", String::as_str)
     }
 
-    /// The container is an observer's.
-    pub fn mark_observer(&mut self, place: Place) {
-        if let Some(name) = self.names.get(place) {
+    /// Marks the container of an observer where names are missing: its first process has no parent
+    /// in the pod.
+    pub fn mark_observer(&mut self, place: Place, program: &str, parent: i32) {
+        let is_observer = !self.has_names && parent == 0 && OBSERVERS.contains(&program);
+        if let Some(name) = self.names.get(place).filter(|_| is_observer) {
             self.observers.insert(name.clone());
         }
     }
@@ -101,10 +110,10 @@ fn cgroup(files: &mut Files, process: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// The name of a process's program, for people and for matching.
-pub fn program_name(files: &mut Files, pid: i32, comm: &[u8]) -> String {
+/// The bytes of the name of a process's program.
+pub fn program_name(files: &mut Files, pid: i32, comm: &[u8]) -> Vec<u8> {
     let text = files
         .read(Task::Process(pid), "cmdline")
         .unwrap_or_default();
-    clean(program::name(&cmdline::parse(text), comm))
+    program::name(&cmdline::parse(text), comm).to_vec()
 }

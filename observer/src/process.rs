@@ -34,6 +34,8 @@ pub struct Process {
     pub place: Option<Place>,
     /// The name of its program; `None` before its command line was read.
     pub program: Option<String>,
+    /// Whether the name of its program matches, where one is asked for.
+    pub is_matching: bool,
     /// Whether it has rows.
     pub is_observed: bool,
     /// Whether it has ended, and its parent has not waited for it.

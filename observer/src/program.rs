@@ -1,8 +1,5 @@
 //! A program's name: the base name of argv[0], or of the script where argv[0] is an interpreter.
 
-/// The programs that are observers themselves.
-pub const OBSERVERS: [&str; 3] = ["perf-sysstat", "io-sysstat", "ridealong-observer"];
-
 /// A longer name is cut: no file's name has more bytes (limits.h, `NAME_MAX`), and a process may
 /// call itself anything.
 const LONGEST: usize = 255;

@@ -69,15 +69,17 @@ impl Settings {
                 .unwrap_or_default()
         };
         let mut problem = None;
-        let pattern = text("RIDEALONG_TARGET_COMMAND");
+        // Matched as it is written, and shown as text.
+        let command = variable("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
+        let pattern = clean(&command);
         let command = match metric {
-            Metric::Perf if !pattern.is_empty() => match TargetCommand::parse(&pattern) {
-                Ok(command) => Some(command),
-                Err(error) => {
-                    problem = Some(format!("target-command is no regular expression: {error}"));
-                    None
-                }
-            },
+            Metric::Perf if !command.is_empty() => {
+                let parsed = TargetCommand::parse(&command);
+                let error = parsed.as_ref().err();
+                problem =
+                    error.map(|error| format!("target-command is no regular expression: {error}"));
+                parsed.ok()
+            }
             _ => None,
         };
         let mut option = |name: &str, variable: &str, otherwise: f64, least: f64| {

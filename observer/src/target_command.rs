@@ -1,14 +1,13 @@
-//! The regular expression of `target-command`: a subset of POSIX extended regular expressions
-//! (POSIX.1-2024, 9.4) that is matched in linear time and takes little memory.
+//! The regular expression of `target-command`, in the grammar that admission checks.
 //!
-//! An expression is checked here, character by character, and written anew for the regex-lite
-//! crate, whose own syntax has more and means some characters otherwise. So nothing but this
-//! grammar is accepted:
+//! The grammar is that of `problemOfTargetCommand` in `src/core/target-command.ts`, which documents
+//! it: a subset of POSIX extended regular expressions (IEEE Std 1003.1, 9.4) that means the same in
+//! gawk, with `LC_ALL=C`, and here. `observer/tests/patterns.tsv` has expressions with what both
+//! say of them.
 //!
-//! - an ordinary character; `.`; `^` and `$`; `\` before a punctuation mark
-//! - `[abc]`, `[^abc]`, `[a-z]`, `[[:digit:]]` and the other classes; `\` stands for itself there
-//! - `(…)`, `…|…`
-//! - `*`, `+`, `?`, `{m}`, `{m,}`, `{m,n}` behind one of these
+//! Names are bytes, and each byte is one character, as it is in the C locale. The regex-lite crate
+//! matches text, so both an expression and a name are given to it with a character for each byte.
+//! An expression is written anew for it, since its own syntax has more than this grammar.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
@@ -16,16 +15,21 @@ use std::str::Chars;
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// Characters that an expression may have, as at admission.
+/// How many characters an expression may have.
 const MOST_CHARACTERS: usize = 256;
-/// Repetitions that POSIX guarantees (limits.h, `RE_DUP_MAX`).
+/// How many characters and brackets it may have when its repetitions are written out.
+const LARGEST: u32 = 256;
+/// How deep its parentheses may be nested.
+const DEEPEST: u32 = 32;
+/// The largest number in an interval (limits.h, `RE_DUP_MAX`).
 const MOST_REPETITIONS: u32 = 255;
-/// Characters and sets that an expression may have after its repetitions are written out.
-const MOST_STATES: u32 = 10_000;
-/// Bytes that the compiled expression may take: two hundred for each state, and a reserve.
-const MOST_BYTES: usize = 4 << 20;
+/// Bytes that the compiled expression may take: hundreds for each character of the largest.
+const MOST_BYTES: usize = 1 << 20;
 
-/// The classes of POSIX in the C locale, as sets.
+/// The characters that a `\` may stand before.
+const ESCAPED: &str = "\\^$.[]|()*+?{}";
+
+/// The classes of POSIX in the C locale, as regex-lite writes sets.
 const CLASSES: [(&str, &str); 12] = [
     ("alnum", "0-9A-Za-z"),
     ("alpha", "A-Za-z"),
@@ -41,7 +45,18 @@ const CLASSES: [(&str, &str); 12] = [
     ("xdigit", "0-9A-Fa-f"),
 ];
 
-/// A regular expression that programs' names are compared with.
+const WRONG_ESCAPE: &str = "a \\ must stand before one of \\ ^ $ . [ ] | ( ) * + ? { }";
+const WRONG_BRACKET: &str = "a bracket must be like [a-z_], [^0-9] or [[:alnum:].-], in ASCII and \
+     without \\ or an inner [; the character is written \\[";
+const WRONG_INTERVAL: &str = "an interval must be {n}, {n,} or {n,m} with numbers up to 255; the \
+     character is written \\{";
+const NOTHING_TO_REPEAT: &str = "a quantifier must follow an ASCII character, a bracket or a \
+     group, and no other quantifier";
+const EMPTY: &str = "an alternative or group is empty; write ( )? around what may be missing";
+const TOO_LARGE: &str =
+    "Memory exhausted: with its repetitions written out it has more than 256 characters";
+
+/// A regular expression that the names of programs are compared with.
 #[derive(Debug)]
 pub struct TargetCommand(Regex);
 
@@ -49,238 +64,256 @@ impl TargetCommand {
     /// Parses an expression.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it, and where.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        if text.chars().count() > MOST_CHARACTERS {
-            return Err(format!("it has more than {MOST_CHARACTERS} characters"));
-        }
+    /// A sentence that says what is wrong with it.
+    pub fn parse(pattern: &[u8]) -> Result<Self, String> {
+        let printable = std::str::from_utf8(pattern).ok().filter(|text| {
+            (1..=MOST_CHARACTERS).contains(&text.chars().count())
+                && !text.chars().any(char::is_control)
+        });
+        let text = printable.ok_or("it must be 1 to 256 printable characters")?;
         let mut parser = Parser {
             rest: text.chars().peekable(),
             out: String::new(),
         };
-        let states = parser
-            .alternatives()
-            .map_err(|error| format!("{error} in {text}"))?;
+        parser.alternatives(0)?;
         if parser.rest.peek().is_some() {
-            return Err(format!("Unmatched ) in {text}"));
+            return Err("Unmatched ) ; the character is written \\)".to_owned());
         }
-        if states > MOST_STATES {
-            return Err(format!(
-                "its repetitions make {states} characters of it; {MOST_STATES} are possible"
-            ));
-        }
-        let regex = RegexBuilder::new(&parser.out)
+        let built = RegexBuilder::new(&parser.out)
             .dot_matches_new_line(true)
             .size_limit(MOST_BYTES)
-            .nest_limit(4 * u32::try_from(MOST_CHARACTERS).unwrap_or(u32::MAX))
-            .build()
-            .map_err(|error| format!("{error} in {text}"))?;
-        Ok(Self(regex))
+            .nest_limit(4 * DEEPEST)
+            .build();
+        Ok(Self(built.map_err(|error| error.to_string())?))
     }
 
     /// Whether a part of a program's name matches.
     #[must_use]
-    pub fn matches(&self, program: &str) -> bool {
-        self.0.is_match(program)
+    pub fn matches(&self, program: &[u8]) -> bool {
+        let name: String = program.iter().copied().map(char::from).collect();
+        self.0.is_match(&name)
     }
 }
 
-/// Reads an expression, and writes it for regex-lite. Each function returns how many states its
-/// part has.
+/// Reads an expression, and writes it for regex-lite. The functions return the size of what they
+/// read: its characters and brackets, repetitions written out.
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     out: String,
 }
 
 impl Parser<'_> {
-    fn alternatives(&mut self) -> Result<u32, String> {
-        let mut states = self.sequence()?;
+    fn alternatives(&mut self, depth: u32) -> Result<u32, String> {
+        let mut size = self.alternative(depth)?;
         while self.rest.next_if_eq(&'|').is_some() {
             self.out.push('|');
-            states = states.saturating_add(self.sequence()?);
+            size = within_limit(size + self.alternative(depth)?)?;
         }
-        Ok(states)
+        Ok(size)
     }
 
-    fn sequence(&mut self) -> Result<u32, String> {
-        let mut states = 0_u32;
-        while let Some(next) = self.rest.peek()
-            && !matches!(next, '|' | ')')
-        {
-            states = states.saturating_add(self.repeated()?);
-        }
-        Ok(states)
-    }
-
-    /// One character, set or group, with what repeats it.
-    fn repeated(&mut self) -> Result<u32, String> {
+    fn alternative(&mut self, depth: u32) -> Result<u32, String> {
         let start = self.out.len();
-        let (mut states, is_anchor) = self.atom()?;
-        while let Some(mark) = self
-            .rest
-            .next_if(|next| matches!(next, '*' | '+' | '?' | '{'))
-        {
-            if is_anchor {
-                return Err(format!("Nothing to repeat before {mark}"));
-            }
-            self.out.insert_str(start, "(?:");
-            self.out.push(')');
-            let times = if mark == '{' { self.interval()? } else { 1 };
-            if mark != '{' {
-                self.out.push(mark);
-            }
-            states = states.saturating_mul(times);
+        let mut size = 0;
+        while let Some(next) = self.rest.next_if(|next| !matches!(next, '|' | ')')) {
+            size = within_limit(size + self.item(next, depth)?)?;
         }
-        Ok(states)
+        if self.out.len() == start {
+            return Err(EMPTY.to_owned());
+        }
+        Ok(size)
     }
 
-    /// What can be repeated, and the anchors, which cannot.
-    fn atom(&mut self) -> Result<(u32, bool), String> {
-        let is_anchor = matches!(self.rest.peek(), Some('^' | '$'));
-        let states = match self.rest.next() {
-            Some('(') => {
-                self.out.push_str("(?:");
-                let states = self.alternatives()?;
-                if self.rest.next().is_none() {
-                    return Err("Unmatched (".to_owned());
-                }
-                self.out.push(')');
-                states.max(1)
+    /// An anchor, or a character, bracket or group with what repeats it.
+    fn item(&mut self, first: char, depth: u32) -> Result<u32, String> {
+        let start = self.out.len();
+        let size = match first {
+            '^' | '$' => {
+                self.out.push(first);
+                return Ok(0);
             }
-            Some('[') => self.set()?,
-            Some('\\') => self.escaped()?,
-            Some(mark @ ('*' | '+' | '?' | '{')) => {
-                return Err(format!("Nothing to repeat before {mark}"));
-            }
-            Some(plain @ ('.' | '^' | '$')) => {
-                self.out.push(plain);
+            '*' | '+' | '?' | '{' => return Err(NOTHING_TO_REPEAT.to_owned()),
+            '(' => self.group(depth + 1)?,
+            '[' => self.bracket()?,
+            '\\' => self.escaped()?,
+            '.' => {
+                self.out.push('.');
                 1
             }
-            Some(ordinary) => self.literal(ordinary),
-            None => 0,
+            _ => {
+                self.literal(first);
+                1
+            }
         };
-        Ok((states, is_anchor))
+        let is_quantifier = |next: &char| matches!(next, '*' | '+' | '?' | '{');
+        let Some(mark) = self.rest.next_if(is_quantifier) else {
+            return Ok(size);
+        };
+        // A character of several bytes is several characters in the C locale.
+        if !first.is_ascii() {
+            return Err(NOTHING_TO_REPEAT.to_owned());
+        }
+        self.out.insert_str(start, "(?:");
+        self.out.push(')');
+        let copies = self.quantifier(mark)?;
+        if self.rest.peek().is_some_and(is_quantifier) {
+            return Err(NOTHING_TO_REPEAT.to_owned());
+        }
+        within_limit(size * copies)
     }
 
-    fn literal(&mut self, character: char) -> u32 {
-        // Writing to a string does not fail.
-        let _ = write!(self.out, "\\x{{{:X}}}", u32::from(character));
-        1
+    fn group(&mut self, depth: u32) -> Result<u32, String> {
+        if depth > DEEPEST {
+            return Err(format!("( is nested more than {DEEPEST} deep"));
+        }
+        self.out.push_str("(?:");
+        let size = self.alternatives(depth)?;
+        if self.rest.next().is_none() {
+            return Err("Unmatched ( ; the character is written \\(".to_owned());
+        }
+        self.out.push(')');
+        Ok(size)
+    }
+
+    /// Writes a character, byte by byte.
+    fn literal(&mut self, character: char) {
+        for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+            // Writing to a string does not fail.
+            let _ = write!(self.out, "\\x{byte:02X}");
+        }
     }
 
     fn escaped(&mut self) -> Result<u32, String> {
-        match self.rest.next() {
-            Some(mark) if mark.is_ascii_punctuation() && mark != '<' && mark != '>' => {
-                Ok(self.literal(mark))
-            }
-            Some(other) => Err(format!(
-                "\\{other} is no part of POSIX extended regular expressions"
-            )),
-            None => Err("Trailing \\".to_owned()),
-        }
+        let next = self.rest.next_if(|next| ESCAPED.contains(*next));
+        self.literal(next.ok_or(WRONG_ESCAPE)?);
+        Ok(1)
     }
 
-    /// The m, m, or m,n of an interval, and its closing brace; how many copies it makes.
+    /// What repeats an item; how often it is written out (glibc posix/regcomp.c, `parse_dup_op`).
+    fn quantifier(&mut self, mark: char) -> Result<u32, String> {
+        if mark == '{' {
+            return self.interval();
+        }
+        self.out.push(mark);
+        Ok(if mark == '+' { 2 } else { 1 })
+    }
+
+    /// The n}, n,} or n,m} of an interval.
     fn interval(&mut self) -> Result<u32, String> {
-        let least = self
-            .repetitions()?
-            .ok_or("Invalid interval, with no number after {")?;
+        let least = self.repetitions()?.ok_or(WRONG_INTERVAL)?;
         let is_range = self.rest.next_if_eq(&',').is_some();
         let most = if is_range {
             self.repetitions()?
         } else {
             Some(least)
         };
-        if self.rest.next() != Some('}') {
-            return Err("Unmatched {".to_owned());
-        }
-        if most.is_some_and(|most| most < least) {
-            return Err("Invalid interval, which ends before it begins,".to_owned());
+        let is_right = self.rest.next() == Some('}') && most.is_none_or(|most| least <= most);
+        if !is_right {
+            return Err(WRONG_INTERVAL.to_owned());
         }
         let _ = match most {
             Some(most) => write!(self.out, "{{{least},{most}}}"),
             None => write!(self.out, "{{{least},}}"),
         };
-        Ok(most.unwrap_or(least + 1).max(1))
+        Ok(most.map_or(least + 1, |most| most.max(1)))
     }
 
+    /// A number of at most three digits.
     fn repetitions(&mut self) -> Result<Option<u32>, String> {
         let mut number = None;
+        let mut digits = 0;
         while let Some(digit) = self.rest.peek().and_then(|next| next.to_digit(10)) {
             self.rest.next();
-            let next = number.unwrap_or(0) * 10 + digit;
-            if next > MOST_REPETITIONS {
-                return Err(format!(
-                    "Invalid interval, of more than {MOST_REPETITIONS} repetitions,"
-                ));
+            number = Some(number.unwrap_or(0) * 10 + digit);
+            digits += 1;
+            if digits > 3 || number > Some(MOST_REPETITIONS) {
+                return Err(WRONG_INTERVAL.to_owned());
             }
-            number = Some(next);
         }
         Ok(number)
     }
 
-    /// A bracket expression, without the opening bracket.
-    fn set(&mut self) -> Result<u32, String> {
+    /// A bracket, of which the opening one is read.
+    fn bracket(&mut self) -> Result<u32, String> {
         self.out.push('[');
         if self.rest.next_if_eq(&'^').is_some() {
             self.out.push('^');
         }
-        let mut is_first = true;
-        loop {
-            match self.rest.next() {
-                Some(']') if !is_first => break,
-                Some('[') if matches!(self.rest.peek(), Some(':' | '.' | '=')) => self.class()?,
-                Some(first) => self.range(first)?,
-                None => return Err("Unmatched [".to_owned()),
+        let mut before = None;
+        if let Some(first) = self.rest.next_if(|next| matches!(next, ']' | '-')) {
+            self.literal(first);
+            before = Some(first);
+        }
+        while let Some(next) = self
+            .rest
+            .next_if(|next| is_in_bracket(*next) || *next == '[')
+        {
+            // Other engines read these as operators.
+            if before == Some(next) && matches!(next, '&' | '~') {
+                return Err(WRONG_BRACKET.to_owned());
             }
-            is_first = false;
+            before = Some(self.bracket_item(next)?);
+        }
+        if let Some(dash) = self
+            .rest
+            .next_if(|next| *next == '-' && before != Some('-'))
+        {
+            self.literal(dash);
+            before = Some(dash);
+        }
+        if before.is_none() || self.rest.next() != Some(']') {
+            return Err(WRONG_BRACKET.to_owned());
         }
         self.out.push(']');
         Ok(1)
     }
 
-    /// One character of a set, or a range.
-    fn range(&mut self, first: char) -> Result<(), String> {
+    /// A class, range or character of a bracket; its last character.
+    fn bracket_item(&mut self, first: char) -> Result<char, String> {
+        if first == '[' {
+            return self.class();
+        }
         self.literal(first);
         let mut ahead = self.rest.clone();
-        let is_range = ahead.next() == Some('-') && !matches!(ahead.peek(), Some(']') | None);
-        if !is_range {
-            return Ok(());
-        }
-        self.rest.next();
-        let last = self.rest.next().unwrap_or(first);
-        if last == '[' && matches!(self.rest.peek(), Some(':' | '.' | '=')) {
-            return Err(format!(
-                "Invalid range that ends with a class after {first}-"
-            ));
-        }
+        let last = ahead
+            .next_if_eq(&'-')
+            .and_then(|_| ahead.next_if(|next| is_in_bracket(*next)));
+        let Some(last) = last else { return Ok(first) };
+        self.rest = ahead;
         if last < first {
-            return Err(format!("Invalid range {first}-{last}"));
+            return Err(WRONG_BRACKET.to_owned());
         }
         self.out.push('-');
         self.literal(last);
-        Ok(())
+        Ok(last)
     }
 
-    /// A class such as `[:digit:]`, without the opening bracket.
-    fn class(&mut self) -> Result<(), String> {
-        let kind = self.rest.next().unwrap_or(':');
-        let name: String =
-            std::iter::from_fn(|| self.rest.next_if(|next| *next != kind && *next != ']'))
-                .collect();
-        let is_closed = self.rest.next() == Some(kind) && self.rest.next() == Some(']');
-        if kind != ':' {
-            return Err(format!(
-                "[{kind}{name}{kind}] (a collating symbol) is not supported"
-            ));
+    /// A class such as `[:digit:]`, of which the opening bracket is read; its last character.
+    fn class(&mut self) -> Result<char, String> {
+        let text: String = self.rest.clone().collect();
+        for (name, members) in CLASSES {
+            let written = format!(":{name}:]");
+            if text.starts_with(&written) {
+                self.out.push_str(members);
+                // All of it is ASCII.
+                self.rest.by_ref().take(written.len()).for_each(drop);
+                return Ok(']');
+            }
         }
-        let class = CLASSES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .filter(|_| is_closed);
-        let (_, members) = class.ok_or_else(|| format!("Unknown class [:{name}:]"))?;
-        self.out.push_str(members);
-        Ok(())
+        Err(WRONG_BRACKET.to_owned())
+    }
+}
+
+/// Printable ASCII but `-`, `[`, `\` and `]`.
+fn is_in_bracket(character: char) -> bool {
+    matches!(character, ' '..='~') && !matches!(character, '-' | '[' | '\\' | ']')
+}
+
+fn within_limit(size: u32) -> Result<u32, String> {
+    if size <= LARGEST {
+        Ok(size)
+    } else {
+        Err(TOO_LARGE.to_owned())
     }
 }
 
@@ -290,7 +323,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn matches(pattern: &str, program: &str) -> bool {
-        TargetCommand::parse(pattern).unwrap().matches(program)
+        let command = TargetCommand::parse(pattern.as_bytes()).unwrap();
+        command.matches(program.as_bytes())
     }
 
     #[test]
@@ -304,15 +338,14 @@ mod tests {
             ("^a{2,}$", "aaaaa", "a"),
             ("^ab?c+$", "accc", "ab"),
             ("^(ab)*$", "abab", "aba"),
-            ("^a**$", "aaa", "b"),
             ("^[^a-z]$", "A", "a"),
             ("^[]x]$", "]", "y"),
             ("^[a-]$", "-", "b"),
-            ("^[\\.]$", "\\", "x"),
             ("^[[:digit:]_]+$", "1_2", "a"),
             ("^[&~]{2}$", "&~", "ab"),
             ("^a\\.b$", "a.b", "axb"),
-            ("^.$", "\u{e9}", "ab"),
+            ("^..$", "\u{e9}", "abc"),
+            ("gr\u{f6}\u{df}e", "gr\u{f6}\u{df}er", "grosse"),
         ] {
             assert!(matches(pattern, yes), "{pattern} {yes}");
             assert!(!matches(pattern, no), "{pattern} {no}");
@@ -320,68 +353,36 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
-        for (pattern, expected) in [
-            ("lmp(", "Unmatched ( in lmp("),
-            ("lmp)", "Unmatched ) in lmp)"),
-            ("[a", "Unmatched [ in [a"),
-            ("a{2", "Unmatched { in a{2"),
-            ("a{,2}", "Invalid interval, with no number after { in a{,2}"),
-            (
-                "a{3,2}",
-                "Invalid interval, which ends before it begins, in a{3,2}",
-            ),
-            (
-                "a{256}",
-                "Invalid interval, of more than 255 repetitions, in a{256}",
-            ),
-            ("*a", "Nothing to repeat before * in *a"),
-            ("^*", "Nothing to repeat before * in ^*"),
-            (
-                "\\d",
-                "\\d is no part of POSIX extended regular expressions in \\d",
-            ),
-            (
-                "(a)\\1",
-                "\\1 is no part of POSIX extended regular expressions in (a)\\1",
-            ),
-            ("a\\", "Trailing \\ in a\\"),
-            ("[z-a]", "Invalid range z-a in [z-a]"),
-            ("[[:word:]]", "Unknown class [:word:] in [[:word:]]"),
-            (
-                "[[=a=]]",
-                "[=a=] (a collating symbol) is not supported in [[=a=]]",
-            ),
-            (
-                "(((a{99}){99}){99})",
-                "its repetitions make 970299 characters of it; 10000 are possible",
-            ),
+    fn a_hostile_expression_takes_little_memory_and_linear_time() {
+        let pattern = format!("^({}){}$", "(a*)*".repeat(20), "a?".repeat(60));
+        assert!(!matches(&pattern, &format!("{}b", "a".repeat(254))));
+        for pattern in [
+            "((((a{1,255}){1,255}){1,255}){1,255})",
+            "a{255}{255}",
+            "(a{255}){255}",
         ] {
-            assert_eq!(TargetCommand::parse(pattern).unwrap_err(), expected);
+            assert!(TargetCommand::parse(pattern.as_bytes()).is_err());
         }
-        assert!(TargetCommand::parse(&"a".repeat(257)).is_err());
+        assert!(TargetCommand::parse("(".repeat(256).as_bytes()).is_err());
     }
 
     #[test]
-    fn a_hostile_expression_matches_in_linear_time() {
-        let pattern = format!("^({}){}$", "(a*)*".repeat(20), "a?".repeat(60));
-        assert!(!matches(&pattern, &format!("{}b", "a".repeat(254))));
-        assert!(TargetCommand::parse("((((a{1,255}){1,255}){1,255}){1,255})").is_err());
-        assert!(TargetCommand::parse(&"(".repeat(256)).is_err());
-        assert!(TargetCommand::parse(&format!("{}{}", "(".repeat(128), ")".repeat(128))).is_ok());
+    fn what_is_no_text_is_refused() {
+        assert!(TargetCommand::parse(b"a\xff").is_err());
+        assert!(TargetCommand::parse(b"a\n").is_err());
+        assert!(TargetCommand::parse(b"").is_err());
+        assert!(TargetCommand::parse("a".repeat(257).as_bytes()).is_err());
     }
 
     proptest! {
         #[test]
-        fn any_text_is_parsed_or_refused(pattern in "[a-c(){}\\[\\]|*+?.^$\\\\0-9:,-]{0,40}", program: String) {
-            if let Ok(command) = TargetCommand::parse(&pattern) {
+        fn any_text_is_parsed_or_refused(
+            pattern in "[a-c(){}\\[\\]|*+?.^$\\\\0-9:,-]{0,40}",
+            program: Vec<u8>,
+        ) {
+            if let Ok(command) = TargetCommand::parse(pattern.as_bytes()) {
                 let _ = command.matches(&program);
             }
-        }
-
-        #[test]
-        fn an_expression_that_is_accepted_compiles(pattern in "([a-c.]|\\([ab|]{0,4}\\)|\\[[a-c]\\])([*+?]|\\{[0-9]{1,2}\\})?") {
-            prop_assert!(TargetCommand::parse(&pattern).is_ok(), "{}", pattern);
         }
     }
 }

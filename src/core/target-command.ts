@@ -14,7 +14,8 @@ const CLASS = `\\[:(?:${'alpha digit alnum upper lower space blank punct print g
 /** Printable ASCII but `-`, `[`, `\` and `]`. */
 const IN_BRACKET = '[ -,.-Z^-~]'
 const ITEM = `(?:${CLASS}|${IN_BRACKET}-${IN_BRACKET}|${IN_BRACKET})`
-const BRACKET = `\\[\\^?(?:[\\]-]${ITEM}*|${ITEM}+)-?\\]`
+// A ^ that stands first is never a member of the bracket.
+const BRACKET = `\\[(?:\\^|(?!\\^))(?:[\\]-]${ITEM}*|${ITEM}+)-?\\]`
 const TOKEN = new RegExp(`${ESCAPE}|${INTERVAL}|${BRACKET}|[^]`, 'uy')
 const RANGE = new RegExp(`(${IN_BRACKET})-(${IN_BRACKET})`, 'g')
 

@@ -51,6 +51,7 @@ t.test('a wrong pattern is answered with what would be right', async (t) => {
     ['a{1,256}', 'numbers up to 255'],
     ['[a', 'a bracket must be like'],
     ['[]', 'a bracket must be like'],
+    ['[^]', 'a bracket must be like'],
     ['[z-a]', 'a bracket must be like'],
     ['[a-c-e]', 'a bracket must be like'],
     ['[[.a.]]', 'a bracket must be like'],

@@ -8,7 +8,7 @@ import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.t
 
 const options = { ...observerTests(), timeout: 120_000 }
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
-const PERF = observerTests().skip === false ? observer('perf-sysstat') : ''
+const PERF = observer('perf-sysstat')
 
 /** A container whose memory limit has room for 64 processes and 64 threads. */
 const SMALL = `

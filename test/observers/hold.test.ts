@@ -1,16 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
+import { observer } from './pod.ts'
 import { observerTests } from './prerequisites.ts'
-import { buildObserver, NAMES } from './program.ts'
+import { NAMES } from './program.ts'
 
 const options = observerTests()
+const WITHOUT_NAME = join(dirname(observer('hold')), 'ridealong-observer')
 
 t.test('hold waits for SIGTERM, also as process 1 of a container', options, async (t) => {
-  const program = join(buildObserver(), 'hold')
+  const program = observer('hold')
   const child = spawn('unshare', ['--pid', '--fork', '--kill-child', program], { stdio: 'inherit' })
   const ended = once(child, 'exit')
   let holder = ''
@@ -25,20 +27,17 @@ t.test('hold waits for SIGTERM, also as process 1 of a container', options, asyn
 })
 
 t.test('each name says its version and how it is used', options, async (t) => {
-  for (const name of [...NAMES, 'ridealong-observer']) {
-    const say = (word: string) => {
-      return spawnSync(join(buildObserver(), name), [word], { encoding: 'utf8' })
-    }
+  for (const program of [...NAMES.map(observer), WITHOUT_NAME]) {
+    const say = (word: string) => spawnSync(program, [word], { encoding: 'utf8' })
     t.equal(say('--version').stdout, `${manifest.version}\n`)
     t.match(say('--help').stdout, /^Usage: perf-sysstat \| io-sysstat \| hold$/m)
   }
 })
 
 t.test('a wrong command line is said, and fails no pod', options, async (t) => {
-  const program = (name: string) => join(buildObserver(), name)
   const unknown = { status: 2, stderr: /^ridealong: unknown command pidstat; it must be perf-/ }
-  t.match(spawnSync(program('ridealong-observer'), ['pidstat'], { encoding: 'utf8' }), unknown)
+  t.match(spawnSync(WITHOUT_NAME, ['pidstat'], { encoding: 'utf8' }), unknown)
   const env = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
-  const ended = spawnSync(program('perf-sysstat'), ['-p', 'ALL'], { env, encoding: 'utf8' })
+  const ended = spawnSync(observer('perf-sysstat'), ['-p', 'ALL'], { env, encoding: 'utf8' })
   t.match(ended, { status: 0, stdout: /COLLECTION END\nridealong: ended: unknown argument -p; / })
 })

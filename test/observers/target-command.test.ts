@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import t from 'tap'
+import { problemOfTargetCommand } from '../../src/core/target-command.ts'
+import { hasCargo } from './program.ts'
+
+// Admission and the observer read the same patterns, and the observer matches what a pattern says.
+
+const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
+const skip =
+  hasCargo() || process.env.CI === 'true' ? false : 'the program is tested with cargo; not here'
+
+/** What the program says of each pattern and text: "1", "0", or "-" for an invalid pattern. */
+function answers(pairs: readonly (readonly [string, string])[]): string {
+  const input = pairs.map((pair) => `${pair.join('\t')}\n`).join('')
+  const words = ['run', '--locked', '--quiet', '--example', 'matches']
+  const text = execFileSync('cargo', words, { cwd: CRATE, input, encoding: 'utf8' })
+  t.equal(text.length, pairs.length)
+  return text
+}
+
+const TOKENS =
+  'a b ab c . .* \\. \\{ \\\\ \\d \\ ( ) (a ) | ^ $ * + ? {2} {1,3} {0} {2,} {,2} {3,2} {256} {99} [ab] [^a] [a-c] []b] [^]] [^] [] [-a] [a-] [--] [c-a] [a-c-d] [&&] [[:alpha:]] [[:digit:][:punct:]x] [[:word:]] [[=a=]] [ö] } ] - & / " ö (ö) 1 _'.split(
+    ' ',
+  )
+const PATTERNS = fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 7 })
+/** Those of which any valid pattern is one of JavaScript, too, once classes are written out. */
+const PLAIN = TOKENS.filter((token) => !/^\[(\]|\^\]?\]|--?\]|\[:word|\[=)/.test(token))
+const PLAIN_PATTERNS = fc.array(fc.constantFrom(...PLAIN, '[]b]', '[^]]'), {
+  minLength: 1,
+  maxLength: 7,
+})
+const CHARACTERS = fc.array(fc.constantFrom(...'ab-^[]\\&~:.=0,{}()|*'), { maxLength: 9 })
+const TEXTS = fc.array(fc.constantFrom(...'aabbccö.{}]-&/"1_\\^'), { maxLength: 6 })
+
+t.test('the program accepts what admission accepts', { skip }, async (t) => {
+  const patterns = [
+    ...fc.sample(PATTERNS, { numRuns: 20_000, seed: 2 }),
+    ...fc.sample(CHARACTERS, { numRuns: 20_000, seed: 3 }),
+    ...fc.sample(CHARACTERS, { numRuns: 20_000, seed: 4 }).map((part) => ['[', ...part, ']']),
+    ['x'.repeat(256)],
+    ['x'.repeat(257)],
+    ['(a{1,16}){1,16}'],
+    ['(a{1,16}){1,17}'],
+    ['a{255,}'],
+    ['a{255,}b'],
+    [`${'('.repeat(32)}a${')'.repeat(32)}`],
+    [`${'('.repeat(33)}a${')'.repeat(33)}`],
+    [`${'('.repeat(8)}a${'+)'.repeat(8)}`],
+    [`${'('.repeat(9)}a${'+)'.repeat(9)}`],
+  ]
+  const texts = patterns.map((parts) => parts.join('')).filter((pattern) => pattern !== '')
+  const said = answers(texts.map((pattern) => [pattern, 'a']))
+  const differing = texts.filter(
+    (pattern, at) => (problemOfTargetCommand(pattern) === undefined) !== (said[at] !== '-'),
+  )
+  t.strictSame([...new Set(differing)].slice(0, 20), [])
+  t.ok(said.replaceAll('-', '').length > 5000, 'thousands of them are valid')
+})
+
+t.test('the program matches what a pattern says', { skip }, async (t) => {
+  const pairs = fc
+    .sample(fc.tuple(PLAIN_PATTERNS, TEXTS), { numRuns: 60_000, seed: 1 })
+    .map(([tokens, text]) => [tokens.join(''), text.join('')] as const)
+    .filter(([pattern]) => problemOfTargetCommand(pattern) === undefined)
+  const said = answers(pairs)
+  const differing = pairs.filter(
+    ([pattern, text], at) => asBytes(pattern).test(latin1(text)) !== (said[at] === '1'),
+  )
+  t.strictSame(differing.slice(0, 20), [])
+  t.ok(said.includes('1') && said.includes('0'))
+})
+
+const latin1 = (text: string) => Buffer.from(text).toString('latin1')
+
+/** The same pattern as a JavaScript one, on text that has a character for each byte. */
+function asBytes(pattern: string): RegExp {
+  const translated = pattern
+    .replaceAll('[[:alpha:]]', '[A-Za-z]')
+    .replaceAll('[[:digit:][:punct:]x]', '[0-9!-/:-@\\[-`{-~x]')
+    .replaceAll('[]b]', '[\\]b]')
+    .replaceAll('[^]]', '[^\\]]')
+  return new RegExp(latin1(translated), 's')
+}
