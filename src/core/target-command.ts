@@ -148,7 +148,8 @@ function copiesOfInterval(interval: string): number | undefined {
 /** Whether a token is a bracket whose ranges ascend. Rust reads `&&`, `--` and `~~` as operators. */
 function isBracket(token: string): boolean {
   if (token.length === 1 || /&&|--|~~/.test(token)) return false
-  const ranges = token.replaceAll(/\[:[a-z]+:\]/g, '').matchAll(RANGE)
+  const members = token.replace(/^\[\^?/, '').replaceAll(/\[:[a-z]+:\]/g, '')
+  const ranges = members.matchAll(RANGE)
   return [...ranges].every(([, from = '', to = '']) => from <= to)
 }
 

@@ -12,6 +12,7 @@ t.test('a pattern of the documented grammar is valid', async (t) => {
     'a+b*c?',
     '[a-z_]{2,4}x{3}y{0,1}z{2,}',
     '[]a-][^]^-][[:alnum:].-]',
+    '[^-0]',
     String.raw`\\\^\$\.\[\]\|\(\)\*\+\?\{\}`,
     'a}]b',
     '$(X) `;"/',
