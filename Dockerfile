@@ -1,5 +1,5 @@
-# Two images: the webhook, which is also the command, and what rides along in pods.
-# Nothing in them depends on the processor: build for linux/amd64 and linux/arm64.
+# Two images: the webhook, which is also the command, and what rides along in pods. Both are built for
+# linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
 # Base images are pinned by the digest of their multi-architecture index, as the Docker official
@@ -28,13 +28,19 @@ ENV NODE_ENV=production
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["--help"]
 
-# What runs in a pod, as whatever user its target is, on a read-only root: gawk and sysstat are Debian's, and
-# nothing is fetched when it runs.
-FROM debian:bookworm-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241 AS observer
-RUN apt-get update \
-  && apt-get install -y --no-install-recommends gawk sysstat \
-  && rm -rf /var/lib/apt/lists/*
-COPY observers/ /usr/local/lib/ridealong/
-RUN ln -s /usr/local/lib/ridealong/perf-sysstat /usr/local/lib/ridealong/io-sysstat /usr/local/bin/
-USER 65532:65532
+# The observers' program, compiled on the builder's own processor for the image's, with nothing to
+# load when it starts.
+FROM --platform=$BUILDPLATFORM rust:1-bookworm@sha256:593db038d36ea0d2e5b22a2e095eb95dbec607d88d658c2f35f65ee880b4f93a AS program
+ARG TARGETARCH
+WORKDIR /app
+COPY observer/build.sh ./
+RUN ./build.sh prepare "$TARGETARCH"
+COPY observer/ ./
+RUN ./build.sh install "$TARGETARCH" /image/usr/local/bin
+
+# What runs in a pod: the program under each of its names, and no other file. It has no user, so that
+# an observer is the same user as a target of which the pod names none.
+FROM scratch AS observer
+COPY --from=program /image/ /
+ENV PATH=/usr/local/bin
 CMD ["perf-sysstat"]

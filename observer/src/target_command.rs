@@ -53,6 +53,7 @@ const WRONG_INTERVAL: &str = "an interval must be {n}, {n,} or {n,m} with number
 const NOTHING_TO_REPEAT: &str = "a quantifier must follow an ASCII character, a bracket or a \
      group, and no other quantifier";
 const EMPTY: &str = "an alternative or group is empty; write ( )? around what may be missing";
+const UNMATCHED: &str = "Unmatched ( ; the character is written \\(";
 const TOO_LARGE: &str =
     "Memory exhausted: with its repetitions written out it has more than 256 characters";
 
@@ -119,7 +120,8 @@ impl Parser<'_> {
             size = within_limit(size + self.item(next, depth)?)?;
         }
         if self.out.len() == start {
-            return Err(EMPTY.to_owned());
+            let is_cut = depth > 0 && self.rest.peek().is_none();
+            return Err(if is_cut { UNMATCHED } else { EMPTY }.to_owned());
         }
         Ok(size)
     }
@@ -169,7 +171,7 @@ impl Parser<'_> {
         self.out.push_str("(?:");
         let size = self.alternatives(depth)?;
         if self.rest.next().is_none() {
-            return Err("Unmatched ( ; the character is written \\(".to_owned());
+            return Err(UNMATCHED.to_owned());
         }
         self.out.push(')');
         Ok(size)

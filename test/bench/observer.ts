@@ -1,76 +1,192 @@
+/**
+ * What an observer costs, beside pidstat and beside the least that any observer must do, and by how
+ * much it lengthens LAMMPS's own loop: `npm run bench:observer`. Needs Linux and root, and 16 GiB;
+ * MEBIBYTES, ROUNDS, SECONDS and PAIRS make it smaller.
+ */
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { observer, startPod, until } from '../observers/pod.ts'
-import { timepointsIn } from '../observers/prerequisites.ts'
+import { fileURLToPath } from 'node:url'
+import { observer, openFolder, type Pod, type Running, startPod } from '../observers/pod.ts'
+import { onPath } from '../observers/prerequisites.ts'
 import { benchLammps } from './lammps.ts'
 
-const PROCESSES = 64
 const MEBIBYTES = Number(process.env.MEBIBYTES ?? 256)
-const SECONDS = 60
+const ROUNDS = Number(process.env.ROUNDS ?? 5)
+const SECONDS = Number(process.env.SECONDS ?? 20)
+/** Seconds until a program has begun, and those of which system calls are counted. */
+const BEGINNING = 3
+const COUNTED = 10
 
-/** Processes that have touched so much memory each, and wake fifty times a second. */
-const LOAD = `
-import os, time
-for i in range(${PROCESSES}):
-    if i == 0 or os.fork() == 0:
-        memory = bytearray(${MEBIBYTES} << 20) if i else b''
+const FLOOR_SOURCE = fileURLToPath(new URL('read-files.c', import.meta.url))
+
+/** The processes that are observed: how many, what each has, and how often it wakes. */
+interface Load {
+  readonly title: string
+  readonly processes: number
+  readonly mebibytes: number
+  readonly threads: number
+  readonly wakesPerSecond: number
+}
+
+const LOADS: readonly Load[] = [
+  {
+    title: `64 processes of ${MEBIBYTES} MiB`,
+    processes: 64,
+    mebibytes: MEBIBYTES,
+    threads: 1,
+    wakesPerSecond: 50,
+  },
+  { title: '1,000 processes', processes: 1000, mebibytes: 0, threads: 1, wakesPerSecond: 1 },
+  {
+    title: '64 processes of 8 threads, each with rows',
+    processes: 64,
+    mebibytes: 0,
+    threads: 8,
+    wakesPerSecond: 10,
+  },
+]
+
+/** Forks; each process touches its memory, starts its threads, and wakes. */
+const programOf = ({ processes, mebibytes, threads, wakesPerSecond }: Load) => `
+import os, threading, time
+def wake():
+    while True: time.sleep(${1 / wakesPerSecond})
+for i in range(${processes}):
+    if i == ${processes - 1} or os.fork() == 0:
+        memory = bytearray(${mebibytes} << 20)
         for at in range(0, len(memory), 4096): memory[at] = 1
-        if i == 0: continue
-        while True: time.sleep(0.02)
-time.sleep(100000)`
+        for _ in range(${threads - 1}): threading.Thread(target=wake, daemon=True).start()
+        wake()`
 
-/**
- * Prints what an observer costs that takes a timepoint of 64 processes each second: the share of one core, and the
- * resident memory of all its processes. Needs Linux, root and 16 GiB; MEBIBYTES says of how many each process has.
- */
-async function benchCost(): Promise<void> {
+/** A program that takes a sample each second. */
+interface Subject {
+  readonly name: string
+  readonly argv: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+}
+
+function subjectsOf({ threads }: Load, floor: string): readonly Subject[] {
+  const isThreaded = threads > 1
+  const ours = {
+    RIDEALONG_TARGET_CONTAINER: 'app',
+    RIDEALONG_OPTION_RATE: '1',
+    RIDEALONG_OPTION_MAX_LOG: '1024',
+    ...(isThreaded && { RIDEALONG_OPTION_THREADS: 'true' }),
+  }
+  const pidstat = ['pidstat', isThreaded ? '-duvwrhIt' : '-duvwrhI', '-C', 'python3', '1']
+  return [
+    { name: 'perf-sysstat', argv: [observer('perf-sysstat')], env: ours },
+    { name: 'pidstat', argv: pidstat },
+    { name: 'the floor', argv: isThreaded ? [floor, 'threads'] : [floor] },
+  ]
+}
+
+/** The share of a core, in percent, and resident memory in MiB. */
+interface Cost {
+  readonly share: number
+  readonly mebibytes: number
+}
+
+async function benchLoad(load: Load, floor: string): Promise<void> {
+  print(`${load.title}, one sample a second, medians of ${ROUNDS} turns of ${SECONDS} s:`)
   const pod = await startPod()
   try {
-    await pod.run('app', ['python3', '-c', LOAD])
+    await pod.run('app', ['python3', '-c', programOf(load)])
     await sleep(10_000)
-    const watching = await pod.run('perf-sysstat', [observer('perf-sysstat')], {
-      RIDEALONG_TARGET_CONTAINER: 'app',
-      RIDEALONG_OPTION_RATE: '1',
-      RIDEALONG_OPTION_MAX_LOG: '1024',
-    })
-    await until(watching, () => timepointsIn(watching.log()) >= 3)
-    const before = costOf(watching.pid)
-    const samples = timepointsIn(watching.log())
-    await sleep(SECONDS * 1000)
-    const after = costOf(watching.pid)
-    const share = ((after.ticks - before.ticks) / SECONDS).toFixed(2)
-    print(
-      `${PROCESSES} processes of ${MEBIBYTES} MiB, ${timepointsIn(watching.log()) - samples} samples in ${SECONDS} s`,
-    )
-    print(`${share} % of a core, ${(after.kibibytes / 1024).toFixed(1)} MiB resident (RSS)`)
-    watching.signal('SIGTERM')
-    await watching.ended
+    const subjects = subjectsOf(load, floor)
+    const costs = new Map<Subject, Cost[]>(subjects.map((subject) => [subject, []]))
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [subject, list] of costs) list.push(await costOf(pod, subject))
+    }
+    const calls = await callsOf(pod, subjects)
+    const [ours = 0] = subjects.map((subject) => shareOf(costs.get(subject)))
+    for (const subject of subjects) {
+      const list = costs.get(subject) ?? []
+      const share = shareOf(list)
+      const memory = median(list.map(({ mebibytes }) => mebibytes)).toFixed(1)
+      const ratio = (ours / share).toFixed(2)
+      const words = [`${share.toFixed(3)} % of a core`, `${memory} MiB`, calls.get(subject.name)]
+      print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; perf-sysstat takes ${ratio} of it`)
+    }
   } finally {
     pod.end()
   }
 }
 
-/** The clock ticks, hundredths of a second, and the memory of a process and those that it started. */
-function costOf(pid: number): { readonly ticks: number; readonly kibibytes: number } {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  const [, kibibytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  return children
-    .filter((child) => child !== '')
-    .map((child) => costOf(Number(child)))
-    .reduce(
-      (sum, cost) => ({ ticks: sum.ticks + cost.ticks, kibibytes: sum.kibibytes + cost.kibibytes }),
-      {
-        ticks: Number(fields[11]) + Number(fields[12]),
-        kibibytes: Number(kibibytes),
-      },
-    )
+function shareOf(costs: readonly Cost[] = []): number {
+  return median(costs.map(({ share }) => share))
+}
+
+/** What a program costs in one turn. */
+async function costOf(pod: Pod, { name, argv, env }: Subject): Promise<Cost> {
+  const running = await pod.run(name.replaceAll(' ', '-'), argv, env)
+  await sleep(BEGINNING * 1000)
+  const before = cpuOf(running.pid)
+  const began = performance.now()
+  await sleep(SECONDS * 1000)
+  const share = (cpuOf(running.pid) - before) / 1e6 / (performance.now() - began)
+  const [, kibibytes] = /VmRSS:\s+(\d+)/.exec(statusOf(running.pid)) ?? []
+  await end(running)
+  return { share: share * 100, mebibytes: Number(kibibytes) / 1024 }
+}
+
+/** How many system calls each program makes in a second, counted by strace, which makes it slower. */
+async function callsOf(
+  pod: Pod,
+  subjects: readonly Subject[],
+): Promise<ReadonlyMap<string, string>> {
+  const calls = new Map<string, string>()
+  const strace = onPath('strace')
+  for (const { name, argv, env } of subjects) {
+    if (strace === 'strace') {
+      calls.set(name, 'system calls not counted without strace')
+      continue
+    }
+    const running = await pod.run(name.replaceAll(' ', '-'), argv, env)
+    await sleep(BEGINNING * 1000)
+    const words = [`${COUNTED}`, strace, '-c', '-U', 'calls,name', '-q', '-p', String(running.pid)]
+    const text = run('timeout', ['-s', 'INT', ...words])
+    await end(running)
+    const [, total] = /^\s*(\d+)\s+total$/m.exec(text) ?? []
+    calls.set(name, `${Math.round(Number(total) / COUNTED)} system calls a second`)
+  }
+  return calls
+}
+
+/** What a program says on both streams, however it ends. */
+function run(program: string, words: readonly string[]): string {
+  return execFileSync('sh', ['-c', '"$@" 2>&1 || true', 'sh', program, ...words], {
+    encoding: 'utf8',
+  })
+}
+
+async function end(running: Running): Promise<void> {
+  running.signal('SIGKILL')
+  await running.ended
+}
+
+/** Nanoseconds of processor time (kernel Documentation/scheduler/sched-stats.rst). */
+function cpuOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
+}
+
+function statusOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/status`, 'utf8')
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 }
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-// Before the processes of the other, which are a load themselves.
-await benchLammps(print)
-await benchCost()
+// Before the processes of the others, which are a load themselves.
+if (process.env.PAIRS !== '0') await benchLammps(print)
+const folder = openFolder('ridealong-bench-')
+const floor = join(folder, 'read-files')
+execFileSync('gcc', ['-O2', '-o', floor, FLOOR_SOURCE])
+for (const load of LOADS) await benchLoad(load, floor)

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildObserver } from '../observers/program.ts'
 import type { Cluster } from './cluster.ts'
 import { containerdSocket, PAUSE_IMAGE } from './node.ts'
 import { CACHE, moduleFolder, run } from './tools.ts'
@@ -26,6 +27,7 @@ export type Application = keyof typeof APPLICATIONS
 /** The images that the Dockerfile stands on. No registry has to be reached: stand-ins carry their names. */
 export const DEBIAN_IMAGE = 'docker.io/library/debian:bookworm-slim'
 const NODE_IMAGE = 'docker.io/library/node:24-bookworm-slim'
+const RUST_IMAGE = 'docker.io/library/rust:1-bookworm'
 
 const STORE = join(CACHE, 'images')
 
@@ -37,6 +39,7 @@ function buildah(...words: readonly string[]): Promise<string> {
 /** Builds a target of the project's Dockerfile. */
 export async function buildTarget(target: Target, say: (line: string) => void): Promise<void> {
   await makeBases(say)
+  if (target === 'observer') await makeRust(say)
   say(`building the image ${target}`)
   await buildah(
     ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
@@ -48,7 +51,7 @@ export async function buildTarget(target: Target, say: (line: string) => void): 
 /** Puts the stand-ins, which have no digest of the real images, in place of what the Dockerfile pins. */
 async function standIns(): Promise<readonly string[]> {
   const dockerfile = await readFile(join(REPOSITORY, 'Dockerfile'), 'utf8')
-  const pinned = [...dockerfile.matchAll(/^FROM ((\S+)@sha256:[0-9a-f]{64})/gm)]
+  const pinned = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?((\S+)@sha256:[0-9a-f]{64})/gm)]
   return pinned.flatMap(([, image, tag]) => {
     return ['--build-context', `${image}=docker-image://docker.io/library/${tag}`]
   })
@@ -140,6 +143,27 @@ async function makeNode(say: (line: string) => void): Promise<void> {
       ...['--env', 'NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt'],
       ...['--cmd', 'node'],
     ])
+  })
+}
+
+/** Says that it compiled, and gives what this machine's cargo has compiled. */
+const CARGO = `#!/bin/sh
+while [ "$1" != --target ]; do shift; done
+mkdir -p "target/$2/release" && cp /usr/local/lib/ridealong-observer "target/$2/release/"
+`
+
+/** A toolchain is a gigabyte: in its place is a cargo that knows one program, built here. */
+async function makeRust(say: (line: string) => void): Promise<void> {
+  say('making a stand-in for the image of Rust')
+  const program = buildObserver()
+  if (program === undefined) throw new Error('cargo is not installed; see rustup.rs')
+  await inFolder(async (folder) => {
+    const root = join(folder, 'root')
+    await mkdir(join(root, 'usr/local/bin'), { recursive: true })
+    await mkdir(join(root, 'usr/local/lib'))
+    await writeFile(join(root, 'usr/local/bin/cargo'), CARGO, { mode: 0o755 })
+    await cp(program, join(root, 'usr/local/lib/ridealong-observer'))
+    await commit(RUST_IMAGE, DEBIAN_IMAGE, root, ['--cmd', 'bash'])
   })
 }
 

@@ -47,7 +47,6 @@ t.test('threads that there is no memory for make null, not less', options, async
   t.match(last?.task_switching?.[0], { cswch_s: null, nvcswch_s: null })
   t.match(last?.cpu_statistics_task?.[0], { percent_wait: null })
   t.type(last?.cpu_statistics_task?.[0]?.percent_cpu, 'number')
-  t.type(last?.io_statistics?.[0]?.kb_wr_s, 'number')
   t.equal(summaryOf(watching.log())[0]?.context_switches, null)
 })
 
