@@ -12,7 +12,7 @@ const FIXED: u64 = 4 * MEBIBYTE;
 /// Bytes for a process: what is known of it between two looks, and its rows on their way.
 const PER_PROCESS: u64 = 1024;
 /// Bytes for the text of a process's rows in one timepoint.
-const PER_ROWS: u64 = 2048;
+const PER_ROWS: u64 = 1792;
 /// Bytes for a thread: its counters at this look and at the last.
 const PER_THREAD: u64 = 96;
 /// Bytes for a thread that has rows.

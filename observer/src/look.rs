@@ -98,9 +98,13 @@ impl Processes {
                 break;
             }
             self.visit(*pid, session);
+            // It was seen among the threads of a process.
+            if session.is_told() {
+                break;
+            }
         }
         self.ids = ids;
-        if is_whole {
+        if is_whole && !session.is_told() {
             self.forget_the_gone();
             self.last_look = Some(self.now);
         }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, podOf } from './pod.ts'
+import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
 const options = { ...observerTests(), timeout: 60_000 }
@@ -38,6 +38,8 @@ t.test(
     const { run } = await podOf(t)
     for (const milliseconds of [200, 1400, 2600]) {
       const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+      // Until it has begun, the shell before it has the signal.
+      await until(watching, /COLLECTION START/)
       await sleep(milliseconds)
       watching.signal('SIGTERM')
       t.equal(await watching.ended, 0)

@@ -21,9 +21,11 @@ is installed, then those of the values.
 {{/* What keeps each image of the catalog in use: pull policy and command, by image. */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
+{{- $own := include "ridealong.image" (list . .Values.observer.image) -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
 {{- $container := (fromYaml $text).spec.container -}}
-{{- $command := get $.Values.imageHolder.commandByMetric $name | default $.Values.imageHolder.command -}}
+{{- $usual := eq $container.image $own | ternary (list "hold") $.Values.imageHolder.command -}}
+{{- $command := get $.Values.imageHolder.commandByMetric $name | default $usual -}}
 {{- $policy := default "IfNotPresent" $container.imagePullPolicy -}}
 {{- $_ := set $images $container.image (dict "command" $command "pullPolicy" $policy) -}}
 {{- end -}}

@@ -1,0 +1,17 @@
+//! The block devices of the node, and a document of two such texts.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::iostat::{Host, devices, document};
+
+fuzz_target!(|data: &[u8]| {
+    let (before, now) = data.split_at(data.len() / 2);
+    let host = Host {
+        node: String::new(),
+        system: String::new(),
+        release: String::new(),
+        machine: String::new(),
+        processors: 1,
+    };
+    let _ = document(&host, "", 1.0, &devices(before), &devices(now), None);
+});

@@ -1,0 +1,9 @@
+//! The io of a process or thread.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::io::parse;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse(data);
+});

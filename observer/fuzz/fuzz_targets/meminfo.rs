@@ -1,0 +1,9 @@
+//! The memory of the node.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::meminfo::parse_total;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse_total(data);
+});

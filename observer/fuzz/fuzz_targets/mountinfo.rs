@@ -1,0 +1,9 @@
+//! The mounts of a process.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::mountinfo::{container, hidepid};
+
+fuzz_target!(|data: &[u8]| {
+    let _ = (container(data), hidepid(data));
+});

@@ -1,0 +1,9 @@
+//! The schedstat of a process or thread.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::schedstat::parse_wait;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse_wait(data);
+});

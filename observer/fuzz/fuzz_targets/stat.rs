@@ -1,0 +1,9 @@
+//! The stat of a process or thread.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::stat::parse;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse(data);
+});

@@ -1,0 +1,9 @@
+//! The status of a process or thread.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::status::{has_memory, parse};
+
+fuzz_target!(|data: &[u8]| {
+    let _ = (parse(data), has_memory(data));
+});
