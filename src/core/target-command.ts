@@ -47,11 +47,12 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
 /**
  * Checks the regular expression of `ridealong.dev/target-command`, in time linear in its length.
  *
- * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the same
- * bytes in gawk, with LC_ALL=C, and in Rust's `regex::bytes`, without Unicode and with `.` for every
- * byte: characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges
- * and POSIX classes, `( )`, `|`, `^`, `$`, and one of `* + ? {n} {n,} {n,m}` after an ASCII character, a
- * bracket or a group. A pattern that POSIX leaves undefined is invalid.
+ * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the
+ * same bytes in gawk, with LC_ALL=C, and in the observer's program (observer/src/target_command.rs),
+ * where `.` matches every byte: characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`,
+ * brackets of ASCII with ranges and POSIX classes, `( )`, `|`, `^`, `$`, and one of
+ * `* + ? {n} {n,} {n,m}` after an ASCII character, a bracket or a group. A pattern that POSIX leaves
+ * undefined is invalid.
  *
  * Written out, it has at most 256 characters and brackets. glibc's regcomp copies what is repeated
  * (posix/regcomp.c, parse_dup_op: `x+` is `xx*`, `x{2,4}` is `xx(x(x)?)?`), so that nested repetitions
