@@ -113,9 +113,9 @@ const READABLE: readonly (readonly [string, string, object, string, string])[] =
   ['the same user, no group known', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
   ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
   ['root, of root', 'perf-sysstat', ROOT, 'all', 'all'],
-  // Each is then whom its image names: here the observer's user, and root.
-  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'unknown', 'no-io'],
-  ['root, of a user', 'of-root', USER, 'no-io', 'no-io'],
+  // Each is then the user of its image, root.
+  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'unknown', 'all'],
+  ['root, of a user', 'of-root', USER, 'no-io', 'all'],
   ['root, of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
   ['root that may trace, of a user', 'of-a-tracer', USER, 'all', 'all'],
   ['root that may trace, of root with added capabilities', 'of-a-tracer', STRONG, 'all', 'all'],
