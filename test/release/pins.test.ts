@@ -8,10 +8,13 @@ const WORKFLOWS = `${ROOT}.github/workflows`
 
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
 
-/** The base images of a Dockerfile that are not pinned by digest; its own stages need no pin. */
+/**
+ * The base images of a Dockerfile that are not pinned by digest. Its own stages need no pin, nor does
+ * `scratch`, which is no image.
+ */
 function unpinnedBases(dockerfile: string): readonly string[] {
   const froms = [...dockerfile.matchAll(/^FROM (?:--\S+ )*(\S+)(?: AS (\S+))?$/gim)]
-  const stages = froms.flatMap(([, , name]) => name ?? [])
+  const stages = ['scratch', ...froms.flatMap(([, , name]) => name ?? [])]
   return froms
     .map(([, base = '']) => base)
     .filter((base) => !stages.includes(base) && !/@sha256:[0-9a-f]{64}$/.test(base))
@@ -53,6 +56,7 @@ t.test('Dependabot renews every pin', async (t) => {
   t.strictSame(folders('docker'), ['/'])
   t.strictSame(folders('npm'), ['/'])
   t.strictSame(folders('github-actions'), ['/'])
+  t.strictSame(folders('cargo'), ['/observer', '/observer/fuzz'])
   const modules = readdirSync(`${ROOT}test`, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('go.mod'))
     .map((path) => `/test/${path.slice(0, -'/go.mod'.length)}`)

@@ -15,6 +15,9 @@ t.test('the package, its lock and the chart have one version', async (t) => {
   t.equal(lock.packages[''].version, version)
   t.equal(chart.appVersion, version)
   t.equal(chart.version, version)
+  t.match(read('observer/Cargo.toml'), `\nversion = "${version}"\n`)
+  const locked = `name = "ridealong-observer"\nversion = "${version}"\n`
+  t.match(read('observer/Cargo.lock'), locked)
 })
 
 t.test('the chart lists the images that it installs', async (t) => {
