@@ -4,12 +4,12 @@ use std::mem::take;
 
 use nix::errno::Errno;
 
-use crate::counters::{Base, Switches};
+use crate::counters::{Base, Counters, Switches};
 use crate::identity::{Guard, Identity, Own};
 use crate::machine::Machine;
 use crate::proc::files::{Files, Task};
 use crate::proc::io::Io;
-use crate::proc::stat::Stat;
+use crate::proc::stat::{self, Stat};
 use crate::proc::status::Status;
 use crate::proc::{io, schedstat, status};
 use crate::process::{Access, Measured, Process};
@@ -215,8 +215,11 @@ impl Meter {
             Ok(whole) => {
                 measured.is_hidden = false;
                 measured.missed = 0;
+                // It may have waited for its first child after its stat was read.
+                let has_waited =
+                    measured.now.has_waited() || (whole != measured.whole && self.has_waited(pid));
                 measured.whole = whole;
-                if measured.now.has_waited() {
+                if has_waited {
                     self.sum_own_io(pid, measured, tids);
                 } else {
                     measured.now.io = Some(whole);
@@ -227,6 +230,16 @@ impl Meter {
             }
             Err(_) => {}
         }
+    }
+
+    fn has_waited(&mut self, pid: i32) -> bool {
+        let text = self.files.read(Task::Process(pid), "stat");
+        let mut counters = Counters::default();
+        // Of one that is gone nothing more is taken.
+        text.ok().and_then(stat::parse).is_none_or(|stat| {
+            counters.take_stat(&stat, false);
+            counters.has_waited()
+        })
     }
 
     /// The io of a process without memory is root's. When it ends, what was read before stays;
