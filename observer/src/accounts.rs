@@ -1,5 +1,5 @@
-//! What the summary says: sums by container and program, of every process that was seen, also of
-//! those of which no timepoint is printed.
+//! The sums of the summary, by container and program, of every process that was seen, also of those
+//! of which no timepoint is printed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const MOST_PROGRAMS: usize = 2048;
 /// What the others are called together.
 const OTHERS: &str = "(other programs)";
 
-/// What of a process is in the sums, in the counters' units.
+/// The part of a process's counters that is in the sums already, in the counters' units.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     sum: Option<usize>,
@@ -23,7 +23,7 @@ pub struct Account {
     switches: u64,
 }
 
-/// What children that are gone were seen to use: ticks, and bytes at the storage layer.
+/// What children that have ended were seen to use: ticks, and bytes at the storage layer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
     cpu: u64,
@@ -104,7 +104,7 @@ impl Sums {
         add(measured, sum);
     }
 
-    /// Closes the account of a process that is gone, or of one at the end of the log.
+    /// Closes the account of a process that has ended, or of any process at the end of the log.
     pub fn settle(&mut self, process: &mut Process) {
         self.account(process);
         let Some(measured) = &process.measured else {
@@ -216,8 +216,8 @@ impl Sum {
     }
 }
 
-/// What a process that is gone adds to the credit of who waited for it: its parent's children's
-/// counters have all of it now.
+/// What a process that has ended adds to the credit of the process that waited for it, whose
+/// counters of children include all of it now.
 #[must_use]
 pub fn credit_of(process: &Process) -> Credit {
     let own = process.credit.unwrap_or_default();

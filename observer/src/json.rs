@@ -1,4 +1,4 @@
-//! JSON on one line, of text that anybody may have written.
+//! JSON on one line, of text that is not trusted.
 
 use crate::number;
 

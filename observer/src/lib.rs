@@ -1,5 +1,5 @@
-//! What rides along in a pod. It reads `/proc` and writes what the application's processes use, in
-//! the Metrics Operator's format; docs/observers.md says what each number is.
+//! The observers that Ridealong adds to pods. They read `/proc` and write what the application's
+//! processes use, in the Metrics Operator's format; docs/observers.md says what each number is.
 //!
 //! The program is one thread that looks at all processes, writes, and waits. The sampling loop is
 //! `perf_sysstat` → `look` → `measure` → `rows` → `log`.

@@ -1,4 +1,4 @@
-//! The log: whole lines within a budget, to a reader that may be slow, or gone.
+//! The log: whole lines within a budget, to a reader that may be slow or absent.
 //!
 //! Nothing that happens to the log is fatal. What the reader does not take yet waits here; when it
 //! takes nothing more for good, the observer says so on the other stream, once, and goes on without
@@ -154,7 +154,7 @@ pub fn warn(sentence: &str) {
     let stream = stderr();
     let mut ready = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0) {
-        // There is nobody left to tell.
+        // Where this fails, no stream is left to say so.
         let _ = write(
             stream.as_fd(),
             format!("ridealong: {sentence}\n").as_bytes(),

@@ -105,7 +105,7 @@ impl Processes {
         }
         self.ids = ids;
         if is_whole && !session.is_told() {
-            self.forget_the_gone();
+            self.remove_ended();
             self.last_look = Some(self.now);
         }
         is_whole && !session.is_told()
@@ -201,7 +201,7 @@ impl Processes {
     /// What a process is: its container, which it has from its parent, and its program, which
     /// changes when it executes another.
     fn identify(&mut self, process: &mut Process, stat: &Stat<'_>, parent: Option<Key>) {
-        self.close_chapter(process);
+        self.end_program(process);
         process.stack = stat.stack;
         process.comm = stat.comm.into();
         let inherited = parent
@@ -234,8 +234,9 @@ impl Processes {
         }
     }
 
-    /// A process has become another program, with a memory of its own, and maybe another user.
-    fn close_chapter(&mut self, process: &mut Process) {
+    /// Adds what a process used to the sums of its program before it becomes another one, with a
+    /// memory of its own, and maybe another user.
+    fn end_program(&mut self, process: &mut Process) {
         self.sums.account(process);
         if let Some(measured) = &mut process.measured {
             measured.peak = 0;
@@ -272,20 +273,20 @@ impl Processes {
         process.tail = tail.into();
     }
 
-    /// Forgets the processes that are gone; what is known of them goes to the account of who waited
-    /// for them first.
-    fn forget_the_gone(&mut self) {
+    /// Removes the processes that have ended, after what they used is credited to the processes
+    /// that waited for them.
+    fn remove_ended(&mut self) {
         let look = self.look;
-        let gone: Vec<Key> = self
+        let ended: Vec<Key> = self
             .all
             .iter()
             .filter(|(_, process)| process.seen != look)
             .map(|(key, _)| *key)
             .collect();
-        for key in &gone {
+        for key in &ended {
             self.credit_parent(*key);
         }
-        for key in gone {
+        for key in ended {
             let Some(mut process) = self.all.remove(&key) else {
                 continue;
             };
@@ -296,8 +297,9 @@ impl Processes {
         }
     }
 
-    /// A process that is gone was waited for by its parent, whose children's counters have all of
-    /// it now; where the parent is gone too, by who waited for that one.
+    /// Credits what a process used to its parent, which has waited for it, so that the parent's
+    /// counters of children include it. If the parent has ended too, the nearest living ancestor
+    /// did.
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;

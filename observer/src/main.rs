@@ -58,7 +58,7 @@ fn end_softly(stays: bool) {
         warn(&format!(
             "the observer failed, and nothing more is collected: {defect}"
         ));
-        // There is nobody left to tell.
+        // Where this fails, no stream is left to say so.
         let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
         if stays {
             let _ = hold();

@@ -235,7 +235,7 @@ impl Meter {
     fn has_waited(&mut self, pid: i32) -> bool {
         let text = self.files.read(Task::Process(pid), "stat");
         let mut counters = Counters::default();
-        // Of one that is gone nothing more is taken.
+        // Once a process has ended, its bytes stay as they were read before.
         text.ok().and_then(stat::parse).is_none_or(|stat| {
             counters.take_stat(&stat, false);
             counters.has_waited()
@@ -294,8 +294,8 @@ impl Meter {
     }
 
     /// How many files a process has open; `None` where its folder may not be listed. Listing a
-    /// thousand names is dear, so where the folder's size says it, it is only found out whether it
-    /// may be listed.
+    /// thousand names takes long, so where the folder's size says it, it is only found out whether
+    /// it may be listed.
     fn count_files(&mut self, pid: i32, measured: &mut Measured) -> Option<u64> {
         if measured.listing == Access::Unknown {
             let (_, _guard) = self.with_access(&mut measured.listing, measured.identity, |meter| {

@@ -1,4 +1,4 @@
-//! What is known of a process between two looks.
+//! The state that is kept of each process between two looks.
 
 use crate::accounts::{Account, Credit};
 use crate::counters::{Base, Counters};
@@ -44,7 +44,7 @@ pub struct Process {
     pub command: Box<[u8]>,
     /// The last words of its rows behind the command.
     pub tail: Box<[u8]>,
-    /// What its children were seen to use that are gone. `None` where none of them was observed,
+    /// What its children that have ended were seen to use. `None` where none of them was observed,
     /// and it never was.
     pub credit: Option<Credit>,
     /// Its counters, when it was observed at some time.
@@ -60,7 +60,7 @@ pub struct Measured {
     pub base: Option<Base>,
     /// Bytes at the storage layer, its children's that it waited for included.
     pub whole: Io,
-    /// What it holds.
+    /// Its current state: values that do not grow.
     pub state: State,
     /// The largest resident size of its program, in KiB.
     pub peak: u64,
@@ -68,13 +68,13 @@ pub struct Measured {
     pub is_hidden: bool,
     /// How many looks in a row did not get its io, though it is there.
     pub missed: u32,
-    /// How its files may be listed.
+    /// How its folder of open files is listed.
     pub listing: Access,
     /// How its io is read.
     pub reading: Access,
     /// Who it is.
     pub identity: Option<Identity>,
-    /// What of it is in the sums.
+    /// The part of its counters that is in the sums already.
     pub account: Account,
     /// Each thread's switches at the last look, once there were several.
     pub schedules: Option<Vec<Schedule>>,
@@ -100,7 +100,7 @@ pub enum Access {
     Denied,
 }
 
-/// What a process or thread holds now.
+/// The values of a process or thread that are not counters, at the last look.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State {
     /// The user id.

@@ -36,7 +36,7 @@ pub struct Row<'a> {
     pub now: &'a Counters,
     /// The counters at its beginning.
     pub before: &'a Counters,
-    /// What it holds at the end.
+    /// Its state at the end: values that do not grow.
     pub state: &'a State,
     /// How long the interval was, in seconds.
     pub seconds: f64,
@@ -340,7 +340,7 @@ fn push_child_faults(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
     push_quoted(out, ",\"majflt_nr\":", Some(major));
 }
 
-/// How much of the stack is in use is only in smaps, which is dear to read.
+/// Only smaps says how much of the stack is in use, and reading it takes milliseconds.
 fn push_stack(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
     push_key(out, "\"stksize\":");
     push_or_null(out, row.state.memory.map(|memory| memory.stack));

@@ -1,5 +1,5 @@
-//! What the observer is asked: the environment that the webhook gives it. It is checked again,
-//! since anybody can write a container that runs this program.
+//! The settings: the environment that the webhook gives the observer. It is checked again, since
+//! anybody can write a container that runs this program.
 
 use crate::json::clean;
 use crate::target_command::TargetCommand;

@@ -31,7 +31,7 @@ pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     leave_message(&message);
 }
 
-/// The file is the kubelet's; where it is not, none is made, and there is nobody who would read it.
+/// The kubelet makes the file. Where it did not, no file is written.
 fn leave_message(message: &[u8]) {
     if let Ok(mut file) = OpenOptions::new().write(true).truncate(true).open(PATH) {
         let _ = file.write_all(message);

@@ -19,7 +19,7 @@ pub struct ThreadRow {
     pub now: Counters,
     /// Those of the beginning of its interval.
     pub base: Base,
-    /// What it holds.
+    /// Its current state: values that do not grow.
     pub state: State,
     /// Whether its interval is long enough for a row.
     pub is_shown: bool,
@@ -27,7 +27,7 @@ pub struct ThreadRow {
 }
 
 impl Meter {
-    /// Reads the threads of a process that has rows now. A thread that is gone has none any more.
+    /// Reads the threads of a process that has rows now. Threads that have ended are removed.
     pub fn read_thread_rows(&mut self, process: &mut Process, now: f64, shortest: f64) {
         let pid = process.pid;
         let Some(measured) = &mut process.measured else {

@@ -1,5 +1,5 @@
-//! Properties of the parsers: whatever the bytes are, none of them panics; and what the kernel would
-//! write is read as it was meant.
+//! Properties of the parsers: whatever the bytes are, none of them panics; and what the kernel
+//! would write is read as it was meant.
 
 use proptest::prelude::*;
 use ridealong_observer::iostat;

@@ -1,4 +1,4 @@
-//! A text that anybody may have written.
+//! A text that is not trusted.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
