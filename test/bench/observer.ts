@@ -3,11 +3,12 @@
  * much it lengthens LAMMPS's own loop: `npm run bench:observer`. Needs Linux and root, and 16 GiB;
  * MEBIBYTES, ROUNDS, SECONDS and PAIRS make it smaller.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { observer, openFolder, type Pod, type Running, startPod } from '../observers/pod.ts'
 import { onPath } from '../observers/prerequisites.ts'
 import { benchLammps } from './lammps.ts'
@@ -147,7 +148,7 @@ async function callsOf(
     const running = await pod.run(name.replaceAll(' ', '-'), argv, env)
     await sleep(BEGINNING * 1000)
     const words = [`${COUNTED}`, strace, '-c', '-U', 'calls,name', '-q', '-p', String(running.pid)]
-    const text = run('timeout', ['-s', 'INT', ...words])
+    const text = await run('timeout', ['-s', 'INT', ...words])
     await end(running)
     const [, total] = /^\s*(\d+)\s+total$/m.exec(text) ?? []
     calls.set(name, `${Math.round(Number(total) / COUNTED)} system calls a second`)
@@ -155,11 +156,14 @@ async function callsOf(
   return calls
 }
 
-/** What a program says on both streams, however it ends. */
-function run(program: string, words: readonly string[]): string {
-  return execFileSync('sh', ['-c', '"$@" 2>&1 || true', 'sh', program, ...words], {
-    encoding: 'utf8',
-  })
+/**
+ * What a program says on both streams, however it ends. It is not waited for synchronously: what the
+ * observed programs write must be read meanwhile, or they would wait.
+ */
+async function run(program: string, words: readonly string[]): Promise<string> {
+  const shell = ['-c', '"$@" 2>&1 || true', 'sh', program, ...words]
+  const { stdout } = await promisify(execFile)('sh', shell)
+  return stdout
 }
 
 async function end(running: Running): Promise<void> {
