@@ -13,10 +13,11 @@ export type AnnotateOptions = Pick<
 > & { readonly metric: readonly string[] }
 
 /**
- * `ridealong annotate -f FILE --metric M`: the annotations where each kind's operator copies them to its pods.
+ * Runs `ridealong annotate -f FILE --metric M`: writes the annotations to the place of each kind
+ * from which its operator copies them to its pods.
  *
- * @throws UsageError when a file or a document does not hold, the request is wrong, or nothing could be
- * annotated; then nothing is to be printed
+ * @throws UsageError if a file or a document is invalid, the request is wrong, or nothing could be
+ * annotated; the caller prints nothing then
  */
 export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
   const { catalog: folder, observerImage, include } = options

@@ -17,13 +17,13 @@ export interface AttachOptions extends SettingOptions {
 }
 
 const PATIENCE_MS = 10_000
-/** Seconds until an observer has started, an image to be pulled included. */
+/** The time within which an observer must start, in seconds; this includes pulling its image. */
 const START_SECONDS = 60
 
 /**
- * `ridealong attach POD --metric M`: observes a pod that already runs, with an ephemeral container.
+ * Runs `ridealong attach POD --metric M`: observes a running pod with an ephemeral container.
  *
- * @throws UsageError when the pod, the request, the cluster or one of its policies stands in the way
+ * @throws UsageError if the pod, the request, the cluster or a policy of the cluster prevents it
  */
 export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
   const { metric } = options
@@ -37,7 +37,8 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   const { namespace = reader.namespace } = options
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const at = `${path}/pods/${encodeURIComponent(name)}`
-  // Who may not read the namespace hears from the apiserver itself what it enforces.
+  // A caller who may not read the namespace learns from the apiserver's refusal which policy
+  // applies.
   const found = await reader.look(path)
   const object = 'value' in found ? found.value : undefined
   const place = { catalog, namespace: readNamespace(namespace, object) }
@@ -61,13 +62,14 @@ function readPairs(pairs: readonly string[] = []): ReadonlyMap<string, string> {
   )
 }
 
-/** As often as client-go tries what was written in between (util/retry, DefaultRetry). */
+/** As many attempts as client-go makes after conflicts (util/retry, DefaultRetry). */
 const TRIES = 5
 
 type Whole = Exclude<Attached, { readonly problem: string }>
 
 /**
- * Adds what is made of the pod as it is, and of the pod as it is then where a kubelet or a controller wrote it in between.
+ * Builds a container for the current pod and adds it. After a conflict with a kubelet or a
+ * controller, reads the pod again and retries.
  *
  * @returns the container that is observed
  */
@@ -89,7 +91,10 @@ async function add(
   }
 }
 
-/** The version that was read goes along: an ephemeral container that came meanwhile must not be lost. */
+/**
+ * Sends the resourceVersion that was read, so that an ephemeral container added in the meantime is
+ * not lost.
+ */
 async function patch(
   { apiserver }: Reader,
   at: string,
@@ -106,7 +111,11 @@ async function patch(
   await apiserver.ask({ path: `${at}/ephemeralcontainers`, patch, signal })
 }
 
-/** @throws UsageError saying why the kubelet does not start the observer */
+/**
+ * Waits until the observer has started.
+ *
+ * @throws UsageError with the reason why the kubelet does not start the observer
+ */
 async function started(reader: Reader, at: string, name: string): Promise<void> {
   const end = performance.now() + START_SECONDS * 1000
   let why = 'the kubelet says nothing of it'

@@ -34,14 +34,15 @@ export interface CollectOptions {
   readonly observerImage?: string
 }
 
-/** Between two looks at the pods. */
+/** Milliseconds between two lists of the pods. */
 const LOOK_MS = 2000
 
 /**
- * `ridealong collect KIND/NAME`: the logs of all observers of a workload.
+ * Runs `ridealong collect KIND/NAME`: collects the logs of all observers of a workload.
  *
- * @returns the exit code: no where a log is missing, trouble where all are
- * @throws UsageError where the command line, the cluster or the destination stands in the way
+ * @returns the exit code: EXIT.no if a log is missing, EXIT.trouble if all logs are missing and no
+ * samples were read
+ * @throws UsageError if the command line, the cluster or the destination has a problem
  */
 export async function collect(
   workload: string | undefined,
@@ -163,18 +164,19 @@ async function followAll(
     progress.show(done, all, 'following')
     if (done === all && now.every((pod) => pod.isOver)) break
     await pause(LOOK_MS, signal)
-    // An apiserver that restarts is asked again; the logs notice by themselves.
+    // If the apiserver restarts, the next list is tried after a pause; each log reconnects
+    // separately.
     now = await find().catch(() => now)
   }
   return crowd.end()
 }
 
-/** The name of a log's file. No name of Kubernetes holds a slash. */
+/** Returns the base name of a log's file. Names in Kubernetes contain no slash. */
 function logName({ pod, container }: RunningObserver): string {
   return `${pod}.${container}`
 }
 
-/** Logs with the same notice are named together: a Job may have thousands. */
+/** Prints each notice once, with the logs that it is about: a Job may have thousands of logs. */
 function sayNotices(
   gathered: readonly Gathered[],
   problem: string | undefined,

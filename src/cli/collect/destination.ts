@@ -9,19 +9,20 @@ import { CSV_HEADER } from '../../log/write.ts'
 import { UsageError } from '../shared/errors.ts'
 import { documentFor } from '../shared/output.ts'
 
-/** Where collected logs are written. */
+/** A destination of collected logs. */
 export interface Destination {
-  /** Whether each log has a file of its own. */
+  /** Whether each log has its own file. */
   readonly isFolder: boolean
   readonly write: (name: string, text: string) => Promise<void>
-  /** Ends it; a file appears under its name only now, or not at all. */
+  /** Closes the destination. A single file gets its name only now, and only if `isGood` is true. */
   readonly close: (isGood: boolean) => Promise<void>
 }
 
 /**
- * Opens standard output, a file, or a folder: a path that ends in / or that is a folder.
+ * Opens standard output, a file, or a folder. A path is a folder if it ends in / or an existing
+ * folder has this path.
  *
- * @throws UsageError naming the path that cannot be written
+ * @throws UsageError with the path that cannot be written
  */
 export async function openDestination(
   path: string | undefined,
@@ -53,7 +54,7 @@ function toStream(
 ): Destination {
   let header = form === 'csv' ? CSV_HEADER : ''
   let failure: Error | undefined
-  // A disk that is full, or a reader that has gone, is told by an event alone.
+  // A full disk or a closed reader is reported only by an event.
   stream.on('error', (error) => {
     failure = error
   })

@@ -11,18 +11,18 @@ import {
   summarizeLog,
 } from './gather.ts'
 
-/** So many times in a row a log may break off before it is given up. */
+/** The number of failed attempts without a new line after which following a log stops. */
 const ATTEMPTS = 5
 
 export interface Following extends Gathering {
   readonly write: (observer: RunningObserver, text: string) => Promise<void>
-  /** The observer as it is now; undefined once its pod is deleted. */
+  /** Returns the current state of the observer; undefined once its pod is deleted. */
   readonly look: (observer: RunningObserver) => RunningObserver | undefined
-  /** Between two looks at the pods, and two attempts at a log. */
+  /** Milliseconds between two lists of the pods, and between two attempts to read a log. */
   readonly pauseMs: number
 }
 
-/** Follows a log until its container has ended, over connections that break off. */
+/** Follows a log until its container has ended. If a connection breaks, opens a new one. */
 export async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
   const { form, signal, look, pauseMs } = following
   const transcript = transcribe(form, describeObserver(observer))
@@ -41,13 +41,16 @@ export async function follow(observer: RunningObserver, following: Following): P
 }
 
 interface FollowState {
-  /** Lines that were written. */
+  /** The number of lines that were written. */
   written: number
-  /** Attempts in a row that brought nothing. */
+  /** The number of failed attempts since the last new line. */
   failures: number
 }
 
-/** One connection. An observer's budget keeps its log whole: what was read before comes first again. */
+/**
+ * Reads the log over one connection. The log is read from its beginning and the lines already
+ * written are skipped, because an observer's log stays complete within its budget.
+ */
 async function pass(
   observer: RunningObserver,
   { apiserver, signal }: Following,
@@ -74,13 +77,16 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 export interface Crowd {
-  /** Takes the pods as they are now, and begins with what runs and was not known. */
+  /**
+   * Sets the current observers, and starts to follow those that have started and are not followed
+   * yet.
+   */
   readonly take: (observers: readonly RunningObserver[]) => void
   readonly counts: () => { readonly done: number; readonly all: number }
   readonly end: () => Promise<readonly Gathered[]>
 }
 
-/** Follows the logs of many observers, each from the moment that it runs. */
+/** Follows the logs of many observers, each as soon as it has started. */
 export function startCrowd(
   following: Omit<Following, 'look'>,
   onDone: (gathered: Gathered) => Promise<void>,

@@ -5,14 +5,14 @@ import type { KnownOrigin } from '../../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 
-/** What became of one observer's log. */
+/** The result of collecting one observer's log. */
 export interface Gathered {
   readonly observer: RunningObserver
   readonly samples: number
   readonly cuts: readonly string[]
   /** Why the log, or a part of it, is missing. */
   readonly missing: string | undefined
-  /** What is still to be written. */
+  /** The text that remains to be written. */
   readonly text: string
 }
 
@@ -22,18 +22,21 @@ export interface Gathering {
   readonly signal: AbortSignal
 }
 
-/** The name of a log: NAMESPACE/POD/CONTAINER. */
+/** Returns the name of a log: NAMESPACE/POD/CONTAINER. */
 export function sourceName({ namespace, pod, container }: RunningObserver): string {
   return `${namespace}/${pod}/${container}`
 }
 
-/** What the pod says of an observer's log. */
+/** Returns the facts about an observer's log that its pod contains. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
   const { container: metric, namespace, pod, node, rank, notices } = observer
   return { source: sourceName(observer), metric, namespace, pod, node, rank, notices }
 }
 
-/** Reads a log as far as it is now; what breaks off is kept and said. */
+/**
+ * Reads the current content of a log. If reading fails, the result has the lines read so far and
+ * the reason.
+ */
 export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
   const { apiserver, form, signal } = gathering
   const transcript = transcribe(form, describeObserver(observer))
@@ -50,8 +53,8 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
 }
 
 /**
- * The end of a log that was read. Where nothing of it is an observer's, the summary is left in the
- * container's termination message, if there is one.
+ * Summarizes a log that was read. If the log has no output of an observer, the summary in the
+ * container's termination message is used, if there is one.
  */
 export function summarizeLog(
   observer: RunningObserver,
@@ -70,7 +73,10 @@ function describeForeign(first: string): string {
   return first === '' ? 'its log is empty' : `its log is no observer's: ${first.slice(0, 160)}`
 }
 
-/** Does work for each item, so many at a time, and answers in the order of the items. */
+/**
+ * Runs `work` for each item, with up to `parallel` items at a time, and yields the results in the
+ * order of the items.
+ */
 export async function* inOrder<Item, Result>(
   items: readonly Item[],
   parallel: number,

@@ -16,18 +16,19 @@ export interface DisarmOptions {
 
 interface DisarmTarget {
   readonly kind: string
-  /** Where the objects of its kind are. */
+  /** The API path of the objects of this kind. */
   readonly root: string
   readonly name: string
 }
 
 /**
- * `ridealong disarm`: takes away what would outlive an installation, in the order in which nothing
- * comes back. First the webhook configuration, so that no pod is asked about; then the right to set
- * the label; then the label; then each Certificate before its Secret, which would be issued again.
- * What is gone already is no trouble.
+ * Runs `ridealong disarm`: removes the objects that would outlive an installation, in an order in
+ * which nothing is created again. The webhook configuration comes first, so that the webhook is no
+ * longer called; then the right to set the label; then the label; then each Certificate before its
+ * Secret, because cert-manager would issue the Secret again. Objects that are already removed are
+ * not an error.
  *
- * @throws UsageError with the apiserver's own sentence on what it did not remove
+ * @throws UsageError with the apiserver's message about an object that was not removed
  */
 export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
   if (options.certificate !== undefined && options.namespace === undefined) {
@@ -52,7 +53,10 @@ function callers({
   ]
 }
 
-/** cert-manager does not own its Secrets, unless it was started with --enable-certificate-owner-ref. */
+/**
+ * Lists the Certificates and their Secrets. A Secret is not deleted with its Certificate unless
+ * cert-manager was started with --enable-certificate-owner-ref.
+ */
 function certificates({
   certificate = [],
   namespace = '',
@@ -64,14 +68,14 @@ function certificates({
   ])
 }
 
-/** @returns a line that says what became of it */
+/** @returns a line with the result */
 async function remove({ ask }: Apiserver, { kind, root, name }: DisarmTarget): Promise<string> {
   const path = `${root}/${encodeURIComponent(name)}`
   try {
     await ask({ path, delete: {}, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
     return `${kind} ${name}: removed`
   } catch (error) {
-    // Of a kind that the cluster does not know there is nothing to remove either.
+    // This includes kinds that the cluster does not serve.
     if (isMissing(error)) return `${kind} ${name}: not there`
     throw new UsageError(`${kind} ${name} stays: ${describeRefusal(error)}`)
   }

@@ -5,16 +5,20 @@ import { asObjects, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { UsageError } from '../shared/errors.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 
-/** How often a label is taken off that comes back at once, and the milliseconds between. */
+/**
+ * The number of attempts to remove a label that is set again, and the milliseconds between two
+ * attempts.
+ */
 const TRIES = 10
 const PAUSE_MS = 500
 
 const NAMESPACES = '/api/v1/namespaces'
 
 /**
- * Takes the label that the webhook selects by off all namespaces, and prints a line for each.
+ * Removes the label by which the webhook selects namespaces from all namespaces, and prints a line
+ * for each.
  *
- * @throws UsageError naming those that keep it, after all were tried
+ * @throws UsageError with the namespaces that still have the label, after all were tried
  */
 export async function removeLabels(
   apiserver: Apiserver,
@@ -44,8 +48,8 @@ async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
 }
 
 /**
- * An apiserver goes on asking a webhook for as long as it has not heard that its configuration is gone, and
- * the webhook puts the label back in the same breath.
+ * Removes the label from a namespace. An apiserver calls the webhook until it has learned that the
+ * webhook's configuration is deleted, and the webhook sets the label again in the same request.
  */
 async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
   const path = `${NAMESPACES}/${encodeURIComponent(name)}`

@@ -4,12 +4,18 @@ import { askingNamespace, askingPod } from '../../doctor/probe.ts'
 import type { FactLookup } from '../../explain/facts.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 
-/** A Namespace that asks, as the apiserver would store it. */
+/**
+ * Creates a Namespace that requests a metric, in a dry run, and returns it as the apiserver would
+ * store it.
+ */
 export function tryNamespace(apiserver: Apiserver, metric: string): Promise<FactLookup<Fields>> {
   return tried(apiserver, '/api/v1/namespaces', askingNamespace(metric))
 }
 
-/** A pod that asks, as the apiserver would store it in a namespace. */
+/**
+ * Creates a pod that requests a metric, in a dry run, and returns it as the apiserver would store
+ * it.
+ */
 export function tryPod(
   apiserver: Apiserver,
   namespace: string,
@@ -24,7 +30,7 @@ async function tried(
   path: string,
   create: Fields,
 ): Promise<FactLookup<Fields>> {
-  // Every webhook that there is may take its time.
+  // The request can take as long as all admission webhooks of the cluster together.
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
   try {
     return { value: await apiserver.ask({ path, query: { dryRun: 'All' }, create, signal }) }

@@ -7,15 +7,21 @@ import { readWebhookFacts } from '../shared/webhook-facts.ts'
 import { tryNamespace, tryPod } from './doctor-dry-run.ts'
 
 export interface InstallationOptions {
-  /** The namespace where a pod is tried. */
+  /** The namespace of the dry run of a pod. */
   readonly namespace: string
-  /** The name of the MutatingWebhookConfiguration; default: the first that has a webhook of ours. */
+  /**
+   * The name of the MutatingWebhookConfiguration; default: the first that contains a webhook of
+   * Ridealong.
+   */
   readonly webhookConfiguration?: string | undefined
-  /** A file with the server's certificate, PEM; default: the Secret that the Deployment mounts. */
+  /**
+   * A file with the server's certificate, PEM; default: the certificate in the Secret that the
+   * Deployment mounts, or the one that the server presents if the webhook is called by URL.
+   */
   readonly certificate?: string | undefined
 }
 
-/** Reads what a cluster says of an installation, as far as the caller's rights reach. */
+/** Reads the facts about an installation that the caller's permissions allow. */
 export async function readInstallation(
   reader: Reader,
   { namespace, webhookConfiguration, certificate }: InstallationOptions,

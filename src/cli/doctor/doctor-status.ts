@@ -5,10 +5,10 @@ import { errorMessage } from '../../lib/error-message.ts'
 const PATIENCE_MS = 10_000
 
 /**
- * What a webhook says of itself.
+ * Requests the state of a webhook's readiness checks from its /readyz.
  *
- * @param address an URL, or what a kubelet writes into the environment of pods for a port of a Service:
- * tcp://10.96.7.1:8080 (kubernetes pkg/kubelet/envvars/envvars.go)
+ * @param address a URL, or the value that a kubelet writes into the environment of pods for a port
+ * of a Service, such as tcp://10.96.7.1:8080 (kubernetes pkg/kubelet/envvars/envvars.go)
  */
 export async function askServer(address: string): Promise<readonly InstallationCheck[]> {
   const url = address.replace(/^tcp:/, 'http:')

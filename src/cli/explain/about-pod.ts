@@ -3,7 +3,7 @@ import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts
 import type { Review } from '../../core/review.ts'
 import type { About } from './explain-facts.ts'
 
-/** A pod that was created, from how it is now. */
+/** Describes a created pod from its current state. */
 export function aboutPod(pod: Fields, subject: string): About {
   return { subject, review: buildReview(pod), created: pod, pods: 1 }
 }

@@ -19,23 +19,24 @@ export interface FactOptions extends SettingOptions {
   readonly webhookConfiguration?: string | undefined
 }
 
-/** What is explained: the rest of the facts is of where it is. */
+/** The facts about the pod to explain. The other facts are about its namespace and its cluster. */
 export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
 
-/** What all pods that are explained have in common. */
+/** The facts that all explained pods have in common. */
 export interface Common {
-  /** Puts the facts about a pod together. */
+  /** Combines the facts about a pod with those of its namespace and its cluster. */
   readonly factsOf: (about: About) => Promise<Facts>
-  /** The catalog to compare the containers of a pod with, if it is known. */
+  /** Returns the catalog to compare the containers of a pod with, if it is known. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
 }
 
 /**
- * Reads what all pods have in common: the catalog, and of a cluster the webhook. Of a namespace it is read once.
+ * Reads the facts that all pods have in common: the catalog and, from a cluster, the webhook. Each
+ * namespace is read once.
  *
- * @param reader nothing where no cluster is to be asked
- * @param documents Namespaces that a file holds, by name
- * @throws UsageError naming what does not hold
+ * @param reader undefined if no cluster is to be queried
+ * @param documents Namespaces from files, by name
+ * @throws UsageError with the setting that is invalid
  */
 export async function factsFrom(
   options: FactOptions,
@@ -62,13 +63,19 @@ export async function factsFrom(
   return { factsOf, catalogFor }
 }
 
-/** Whether neither the cluster's catalog is known nor another one is named. */
+/**
+ * Reports whether the catalog is a guess: the cluster's catalog is not known, and the options name
+ * no other.
+ */
 function isGuessed(release: Release | undefined, options: FactOptions): boolean {
   const isNamed = options.catalog !== undefined || options.observerImage !== undefined
   return !isNamed && readCatalog(release) === undefined
 }
 
-/** Unless another catalog is named it is the cluster's own, with the images that its nodes hold. */
+/**
+ * Returns the cluster's catalog and the images that its nodes have, unless the options name another
+ * catalog.
+ */
 function offeredBy(
   release: Release | undefined,
   { catalog: folder, observerImage }: FactOptions,

@@ -12,10 +12,11 @@ import { aboutPod } from './about-pod.ts'
 import type { About } from './explain-facts.ts'
 
 /**
- * What files hold to be explained: recorded AdmissionReviews, pods as a cluster printed them, and pod templates.
+ * Finds the pods to explain in files: recorded AdmissionReviews, pods that a cluster printed, and
+ * pod templates.
  *
- * @param namespace of objects that do not say theirs
- * @throws UsageError when there is none of these, saying of each object why not
+ * @param namespace the namespace of objects that do not name one
+ * @throws UsageError if there are none, with the reason for each object
  */
 export function aboutFiles(manifests: readonly Manifest[], namespace: string): readonly About[] {
   const abouts = manifests.flatMap((manifest) => aboutManifest(manifest, namespace))
@@ -24,7 +25,7 @@ export function aboutFiles(manifests: readonly Manifest[], namespace: string): r
   throw new UsageError([...whys, 'nothing that makes pods was found'].join('\nridealong: '))
 }
 
-/** The Namespaces among the documents, by name. */
+/** Returns the Namespaces among the documents, by name. */
 export function namespacesIn(manifests: readonly Manifest[]): ReadonlyMap<string, Fields> {
   const namespaces = manifests
     .flatMap(findResources)
@@ -46,7 +47,7 @@ function aboutRecording(manifest: Manifest): About {
 
 function aboutResource(resource: ManifestResource, namespace: string): readonly About[] {
   const { group, kind, name, fields } = resource
-  // The apiserver has given it an id: it was created.
+  // Only the apiserver sets a uid, so the pod was created.
   const isCreated =
     group === '' && kind === 'Pod' && fieldsOrNone(fields.metadata).uid !== undefined
   if (isCreated) return [aboutPod(fields, `pod/${name} of ${resource.manifest.file}`)]
@@ -54,7 +55,7 @@ function aboutResource(resource: ManifestResource, namespace: string): readonly 
   return templates.map((template) => aboutTemplate(template, templates.length > 1, namespace))
 }
 
-/** The first pod of a template. */
+/** Describes the first pod of a template. */
 export function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: string): About {
   const { resource, path } = template
   const place = isOneOfMany ? `, ${path.slice(resource.path.length).join('.')}` : ''

@@ -11,10 +11,10 @@ import { aboutTemplate } from './explain-files.ts'
 import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
 
 /**
- * What a cluster has under `KIND/NAME`: the pods of it that came out alike, each kind of them once; where it has
- * none yet, its templates.
+ * Finds the pods to explain for `KIND/NAME` in a cluster: one pod for each group of its pods with
+ * the same outcome or, if it has no pods yet, its templates.
  *
- * @throws UsageError when there is no such object, or it makes no pods
+ * @throws UsageError if there is no such object, or it creates no pods
  */
 export async function aboutLive(
   reader: Reader,

@@ -15,10 +15,11 @@ export interface ExplainOptions extends FactOptions {
 }
 
 /**
- * `ridealong explain KIND/NAME` or `-f FILE`: why pods have observers, or have none. Files are explained
- * for the cluster, where one is named, or without.
+ * Runs `ridealong explain KIND/NAME` or `ridealong explain -f FILE`: explains why pods have
+ * observers or have none. Files are explained for a cluster if one is configured, otherwise
+ * without.
  *
- * @throws UsageError when what is to be explained cannot be read, or makes no pods
+ * @throws UsageError if the input cannot be read or creates no pods
  */
 export async function explain(
   what: string | undefined,
@@ -45,7 +46,7 @@ export async function explain(
   }
 }
 
-/** Namespaces of a file stand for a cluster's. */
+/** Reports whether no cluster is to be queried. A file of Namespaces replaces a cluster. */
 function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
   if (offline === true || namespaces !== undefined) return true
   return !hasCluster({ kubeconfig, mayReadHome: true })
@@ -58,7 +59,7 @@ async function explainAll(
   return Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
 }
 
-/** 0 where all were injected, 1 where one was not. */
+/** Returns 0 if all pods were injected, otherwise 1. */
 export function exitCode(explanations: readonly Explanation[]): number {
   return explanations.every(({ outcome }) => outcome === 'injected') ? EXIT.ok : EXIT.no
 }

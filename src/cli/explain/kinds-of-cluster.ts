@@ -12,20 +12,23 @@ import type { Reader } from '../shared/reader.ts'
 export interface ServedKind {
   readonly group: string
   readonly kind: string
-  /** Where its objects are: `/apis/batch/v1`. */
+  /** The API path of its group and version: `/apis/batch/v1`. */
   readonly root: string
   readonly plural: string
   readonly names: readonly string[]
 }
 
-/** The kinds in namespaces that a cluster serves, in the order of its groups, each in its preferred version. */
+/**
+ * Reads the namespaced kinds that a cluster serves: the core group first, then the other groups in
+ * the cluster's order, each in its preferred version.
+ */
 export async function readKinds({ get, look }: Reader): Promise<readonly ServedKind[]> {
   const listed = listOrNone((await get('/apis'))?.groups).map(fieldsOrNone)
   const roots = listed.flatMap((group) => {
     const version = asText(fieldsOrNone(group.preferredVersion).groupVersion)
     return version === undefined ? [] : [`/apis/${version}`]
   })
-  // An API that another server brings may be away; the rest is not.
+  // An aggregated API server may be unavailable while the other APIs are served.
   const lists = await Promise.all(roots.map(look))
   const others = lists.map((list) => ('value' in list ? list.value : undefined))
   const core = kindsIn('/api/v1', await get('/api/v1'))
@@ -45,9 +48,10 @@ function kindsIn(root: string, list: Fields | undefined): readonly ServedKind[] 
 }
 
 /**
- * The kind that a word means: its name, its plural or a short name of it, also with its group behind a dot.
+ * Finds a kind by its name, its plural, its singular or a short name, optionally followed by a dot
+ * and its group.
  *
- * @throws UsageError when the cluster serves none
+ * @throws UsageError if the cluster serves no such kind
  */
 export function kindNamed(kinds: readonly ServedKind[], word: string): ServedKind {
   const [name = '', ...group] = word.toLowerCase().split('.')
@@ -59,9 +63,9 @@ export function kindNamed(kinds: readonly ServedKind[], word: string): ServedKin
 }
 
 /**
- * The pods that come from an object, through however many controllers.
+ * Returns the pods that an object owns, directly or through any number of controllers.
  *
- * @param kinds to find the controllers by
+ * @param kinds the kinds by which the API paths of controllers are found
  */
 export async function podsFrom(
   reader: Reader,

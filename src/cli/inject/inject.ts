@@ -25,9 +25,10 @@ export interface InjectOptions extends SettingOptions {
 }
 
 /**
- * `ridealong inject -f FILE`: observers in the pod templates of static manifests.
+ * Runs `ridealong inject -f FILE`: adds observers to the pod templates of static manifests.
  *
- * @throws UsageError when a file, a document or a request in it does not hold; then nothing is to be printed
+ * @throws UsageError if a file, a document or a request in it is invalid; the caller prints nothing
+ * then
  */
 export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   try {
@@ -46,7 +47,7 @@ export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   }
 }
 
-/** The documents that are to be printed. */
+/** Returns the documents to print: those with a kind in `include`, or all. */
 export function resolveMetrics(
   manifests: readonly Manifest[],
   include: readonly string[] | undefined,
@@ -70,7 +71,7 @@ function readKinds(include: readonly string[]): ReadonlySet<string> {
   return new Set(include.map((kind) => kind.toLowerCase()))
 }
 
-/** The text of the documents that are to be printed. */
+/** Formats the documents to print. */
 export function show(
   documents: readonly Printed[],
   { include, output }: Pick<InjectOptions, 'include' | 'output'>,
@@ -103,7 +104,10 @@ async function answererFor(
   }
 }
 
-/** The command line asks as a namespace does, before it: the pod's own annotations win over both. */
+/**
+ * Adds the annotations of the command line to a namespace. They override the namespace's
+ * annotations, and the pod's own annotations override both.
+ */
 function asking(namespace: Namespace, given: Annotations): Namespace {
   return { ...namespace, annotations: new Map([...namespace.annotations, ...given]) }
 }

@@ -11,9 +11,9 @@ export interface MetricsOptions extends SettingOptions {
 }
 
 /**
- * `ridealong metrics [NAME]`: the catalog, or one metric with its options.
+ * Runs `ridealong metrics [NAME]`: prints the catalog, or one metric with its options.
  *
- * @throws UsageError when no metric has the name, or a document does not hold
+ * @throws UsageError if no metric has the name, or a document of the catalog is invalid
  */
 export async function metrics(name: string | undefined, options: MetricsOptions): Promise<Output> {
   const { catalog: folder, observerImage, output } = options
@@ -30,7 +30,7 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
   return { lines: name === undefined ? chosen.map(formatLine) : chosen.flatMap(formatMetric) }
 }
 
-/** The metric as a document of a catalog. */
+/** Converts a metric to a document of a catalog. */
 function toPlain({ name, description, privilege, options, container }: Metric) {
   const documents = [...options].map(([key, { variable: _, ...option }]) => {
     return [key.slice(key.indexOf('/') + 1), option]

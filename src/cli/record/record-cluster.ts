@@ -9,7 +9,10 @@ import { describeRefusal } from '../shared/refusal.ts'
 
 type Configuration = ReturnType<typeof buildConfiguration>
 
-/** The longest for one call to the apiserver, for its first call to us, and for the end. */
+/**
+ * Time limits for one call to the apiserver, for the apiserver's first call to the recorder, and
+ * for removing the configuration.
+ */
 const CALL_MS = 10_000
 const REACH_MS = 15_000
 const REMOVE_MS = 30_000
@@ -23,10 +26,11 @@ function configurationPath({ metadata }: Configuration): string {
 }
 
 /**
- * Has the apiserver send reviews.
+ * Creates the configuration, so that the apiserver sends reviews.
  *
- * @param isForced whether a configuration of that name is replaced
- * @throws UsageError where one is there, or with the apiserver's own sentence; nothing is left
+ * @param isForced whether an existing configuration of this name is replaced
+ * @throws UsageError if the configuration already exists, or with the apiserver's message; no
+ * configuration of this recording remains then
  */
 export async function install(
   apiserver: Apiserver,
@@ -38,7 +42,7 @@ export async function install(
     if (isForced) await ask(apiserver, { path, delete: {} }).catch(mustBeMissing)
     await ask(apiserver, { path: WEBHOOK_CONFIGURATIONS, create: configuration })
   } catch (error) {
-    // Without an answer it may be there and it may not.
+    // If the apiserver did not answer, the configuration may exist.
     if (!(error instanceof Refusal)) await removeOnce(apiserver, configuration).catch(() => {})
     throw new UsageError(
       isConflict(error)
@@ -48,16 +52,17 @@ export async function install(
   }
 }
 
-/** @throws whatever is not the apiserver's word that it is not there */
+/** @throws the error, unless it says that the object does not exist */
 function mustBeMissing(error: unknown): void {
   if (!isMissing(error)) throw error
 }
 
 /**
- * Waits until the apiserver calls. Nothing fails where it cannot reach a webhook that may be ignored, so it is
- * made to call about a Namespace, in a dry run, where it says what is in the way.
+ * Waits until the apiserver calls the recorder. A pod's creation succeeds even if the apiserver
+ * cannot reach a webhook with failurePolicy Ignore, so this function makes the apiserver call about
+ * a Namespace in a dry run, which reports the problem.
  *
- * @throws UsageError with what is in the way
+ * @throws UsageError with the problem
  */
 export async function untilCalled(
   apiserver: Apiserver,
@@ -81,10 +86,10 @@ export async function untilCalled(
 }
 
 /**
- * Takes the configuration away, again and again where the apiserver does not answer. One that somebody else
- * has put in its place stays.
+ * Removes the configuration, and retries if the apiserver does not answer. A configuration that
+ * another caller has created in its place is kept.
  *
- * @throws UsageError that says what is left and how to take it away
+ * @throws UsageError with the name of the configuration that remains, and how to remove it
  */
 export async function remove(apiserver: Apiserver, installed: Configuration): Promise<void> {
   const end = performance.now() + REMOVE_MS
@@ -106,7 +111,7 @@ async function removeOnce(apiserver: Apiserver, configuration: Configuration): P
   try {
     const { metadata, webhooks } = await ask(apiserver, { path })
     const { url } = fieldsOrNone(asObjects(webhooks)[0]?.clientConfig)
-    // The path is of this recording alone.
+    // The URL has a path that only this recording uses.
     if (url !== configuration.webhooks[0]?.clientConfig.url) return
     const { uid } = fieldsOrNone(metadata)
     await ask(apiserver, { path, delete: { uid } })

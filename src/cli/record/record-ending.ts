@@ -1,17 +1,18 @@
-/** The end of something that lasts, for whatever reason comes first. */
+/** The end of a long operation, by whichever cause comes first. */
 export interface Ending {
-  /** @param trouble what is wrong, if the end is not a good one */
+  /** @param trouble the error, if there is one */
   end(trouble?: unknown): void
   isOver(): boolean
-  /** Resolves at the end, and rejects with the trouble. */
+  /** Resolves at the end, or rejects with the error. */
   readonly ended: Promise<void>
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Ends on a signal, after some time, when nobody reads the output any more, or when it is told to. From then on
- * signals change nothing: what has to be done at the end of the process is done.
+ * Returns an Ending that ends on a signal, after `seconds`, when the reader of the output has
+ * closed it, or when `end` is called. Later signals are ignored, so that the process can finish its
+ * cleanup.
  */
 export function openEnding(seconds: number | undefined): Ending {
   let isOver = false
@@ -19,7 +20,7 @@ export function openEnding(seconds: number | undefined): Ending {
   const ended = new Promise<void>((resolve, reject) => {
     settle = (trouble) => (trouble === undefined ? resolve() : reject(trouble))
   })
-  // Whoever comes to wait for it hears of it; until then nobody need.
+  // Prevents an unhandled rejection before a caller waits for `ended`.
   ended.catch(() => {})
   const end = (trouble?: unknown) => {
     isOver = true
@@ -29,7 +30,7 @@ export function openEnding(seconds: number | undefined): Ending {
   const stop = () => end()
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000)
   for (const signal of SIGNALS) process.on(signal, stop)
-  // The command as a whole would exit at once.
+  // The command's own handler would exit immediately.
   process.stdout.removeAllListeners('error').on('error', stop)
   process.stderr.on('error', stop)
   return { end, isOver: () => isOver, ended }

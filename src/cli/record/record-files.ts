@@ -7,24 +7,25 @@ import { namespacesIn } from '../../namespaces/namespace-file.ts'
 import { usageError } from '../shared/errors.ts'
 import { NAMESPACES, REVIEW } from '../test/test.ts'
 
-/** A folder of cases that grows. Nothing that is in it is written again. */
+/** A folder to which cases are added. Existing cases are never overwritten. */
 export interface CaseFolder {
   /**
    * Writes the review of a new case.
    *
-   * @param name of the case; a number is added where there is one of that name
-   * @returns the name that it got
+   * @param name the name of the case; a number is appended if a case has this name already
+   * @returns the name of the new case
    */
   addCase(name: string, review: Fields): Promise<string>
-  /** Writes a Namespace and what is in it, unless the folder has a Namespace of that name. */
+  /** Writes a Namespace and its objects, unless the folder has a Namespace of that name. */
   addNamespace(name: string, objects: readonly Fields[]): Promise<void>
   hasNamespace(name: string): boolean
 }
 
 /**
- * Opens a folder for new cases, and makes it where it is not there.
+ * Opens a folder for new cases, and creates it if it does not exist.
  *
- * @throws UsageError naming the folder that cannot be made, or what of its namespaces.yaml does not hold
+ * @throws UsageError with the folder that cannot be created, or the invalid part of its
+ * namespaces.yaml
  */
 export async function openCaseFolder(folder: string): Promise<CaseFolder> {
   await mkdir(folder, { recursive: true }).catch(usageError)
@@ -48,14 +49,14 @@ export async function openCaseFolder(folder: string): Promise<CaseFolder> {
   }
 }
 
-/** The name itself the first time, then with a number. */
+/** Returns the name itself the first time, then the name with a number. */
 function nameAfter(name: string, next: Map<string, number>): string {
   const number = next.get(name) ?? 1
   next.set(name, number + 1)
   return number === 1 ? name : `${name}-${number}`
 }
 
-/** @returns whether it was written; not where there is a folder of that name */
+/** @returns false if a folder of that name exists, otherwise true */
 async function writeCase(folder: string, review: Fields): Promise<boolean> {
   try {
     await mkdir(folder)
@@ -76,7 +77,9 @@ function formatDocument(object: Fields): string {
   return stringify(object, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
 }
 
-/** Whoever reads it meanwhile sees all of it or what was there before. */
+/**
+ * Replaces a file atomically: a concurrent reader sees the old text or the new text, never a part.
+ */
 async function writeWhole(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text)
   await rename(`${path}.new`, path)

@@ -11,11 +11,11 @@ const RULES = [
 ] as const
 
 /**
- * Reads a Namespace, and the LimitRanges and ResourceQuotas in it, redacted: all that an answer about a pod
- * depends on besides the pod.
+ * Reads a Namespace and the LimitRanges and ResourceQuotas in it, redacted. Apart from the pod and
+ * the settings of the webhook, a decision depends only on these.
  *
- * @returns nothing for a namespace that is not there
- * @throws Refusal, or an error of the network
+ * @returns an empty list if the namespace does not exist
+ * @throws Refusal, or a network error
  */
 export async function readNamespaceObjects(
   api: Apiserver,
@@ -25,7 +25,7 @@ export async function readNamespaceObjects(
   const ask = (path: string) => api.ask({ path, signal: AbortSignal.timeout(PATIENCE_MS) })
   const rules = RULES.map(async ({ resource, kind }) => {
     const { items } = await ask(`${path}/${resource}`)
-    // The items of a list do not say what they are.
+    // The items of a list have no apiVersion and kind.
     return listOrNone(items).map((item) => ({ apiVersion: 'v1', kind, ...fieldsOrNone(item) }))
   })
   try {

@@ -16,9 +16,9 @@ export interface RecordOptions {
   readonly force?: boolean
 }
 
-/** Where the apiserver reaches a recorder. */
+/** The address at which the apiserver reaches a recorder. */
 export interface Address {
-  /** With nothing behind the port. */
+  /** The URL without a path. */
   readonly url: string
   /** A DNS name or an IP address, for the certificate. */
   readonly host: string
@@ -26,9 +26,9 @@ export interface Address {
 }
 
 /**
- * Reads a URL.
+ * Parses a URL.
  *
- * @throws UsageError that says what it would be
+ * @throws UsageError with the valid form
  */
 export function readAddress(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -41,9 +41,9 @@ export function readAddress(text: string): Address {
 }
 
 /**
- * The namespaces to record in.
+ * Validates the namespaces to record in.
  *
- * @throws UsageError for one that observers never ride in
+ * @throws UsageError for a namespace that never gets observers
  */
 export function readNamespaces(namespaces: readonly string[]): readonly string[] {
   const excluded = namespaces.find((name) => EXCLUDED_NAMESPACES.includes(name))
@@ -53,7 +53,11 @@ export function readNamespaces(namespaces: readonly string[]): readonly string[]
   )
 }
 
-/** @throws UsageError naming the part that is no requirement */
+/**
+ * Parses a label selector; an absent one has no requirements.
+ *
+ * @throws UsageError with the part that is not a requirement
+ */
 export function readLabels(selector: string | undefined): readonly Requirement[] {
   const requirements = selector === undefined ? [] : readSelector(selector)
   if (!('problem' in requirements)) return requirements

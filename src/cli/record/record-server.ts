@@ -9,27 +9,31 @@ export interface ServerOptions {
   readonly tls: { readonly cert: string; readonly key: string }
   readonly host: string
   readonly port: number
-  /** What every path begins with. It is a secret, so that only the apiserver is recorded. */
+  /**
+   * The prefix of every path. The prefix is a secret, so that only the apiserver's reviews are
+   * recorded.
+   */
   readonly root: string
   /** Called for each review of a pod; the apiserver waits until it resolves. */
   onPod(review: Review, body: Fields): Promise<void>
 }
 
 export interface RecordServer {
-  /** Whether the apiserver has ever called. */
+  /** Reports whether the apiserver has called the path of the probe. */
   wasProbed(): boolean
   close(): Promise<void>
 }
 
 /**
- * Listens for AdmissionReviews, and allows what each is about as it came.
+ * Listens for AdmissionReviews, and allows every request unchanged.
  *
- * @throws UsageError naming the port that stands in the way
+ * @throws UsageError with the port that cannot be opened
  */
 export async function listen(options: ServerOptions): Promise<RecordServer> {
   const { tls, host, port, root } = options
   const app = Fastify({ https: tls, bodyLimit: LONGEST_BODY, forceCloseConnections: true })
-  // The default parser would take keys out that a recording must have.
+  // The default parser rejects some keys, such as `__proto__`, but a recording must contain all
+  // keys.
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     try {

@@ -10,38 +10,39 @@ import type { CaseFolder } from './record-files.ts'
 
 export interface SessionOptions {
   readonly folder: CaseFolder
-  /** Whose observers keep their command and args. */
+  /** The catalog whose observers keep their command and args in the recording. */
   readonly catalog: Catalog
-  /** Ends the session when so many are written. */
+  /** The number of written cases after which the session ends. */
   readonly count: number
-  /** Reads a namespace and what is in it. */
+  /** Reads a namespace and its objects. */
   read(namespace: string): Promise<readonly Fields[]>
   print(line: string): void
   say(sentence: string): void
-  /** Called when there are enough, or with what stands in the way. */
+  /** Called when `count` cases are written, or with the error that prevents recording. */
   end(trouble?: unknown): void
 }
 
-/** What is being recorded. */
+/** A session that records reviews. */
 export interface Session {
-  /** Takes a review; the apiserver may have its answer when it resolves. */
+  /** Takes a review. When the promise resolves, the review may be answered. */
   take(review: Review, body: Fields): Promise<void>
   /**
-   * Waits until what was taken is written.
+   * Waits until all reviews that were taken are written.
    *
-   * @returns how many there are
-   * @throws UsageError with what could not be read or written
+   * @returns the number of written cases
+   * @throws UsageError with the error that prevented reading or writing
    */
   finish(): Promise<number>
 }
 
 /**
- * The first pod of a namespace waits for so long until that is read: the ResourceQuotas there are about to
- * count the pod, and an answer depends on what they had counted before it.
+ * The first pod of a namespace waits at most this many milliseconds until the namespace is read:
+ * the ResourceQuotas of the namespace will soon count the pod, and the decision depends on the
+ * usage before that.
  */
 const READ_MS = 200
 
-/** Records reviews one after the other, in the order in which they came. */
+/** Records reviews one after another, in the order of their arrival. */
 export function startSession(options: SessionOptions): Session {
   const { folder, catalog, count, print, end } = options
   const namespaces = new Map<string, Promise<readonly Fields[]>>()
@@ -85,7 +86,10 @@ export function startSession(options: SessionOptions): Session {
   }
 }
 
-/** A Namespace that the folder has already decides its other cases, and stays. */
+/**
+ * Reads a namespace, unless the folder has it already: the Namespace in the folder is part of
+ * existing cases, so it is kept.
+ */
 async function readOnce(
   name: string,
   { folder, say, read }: SessionOptions,

@@ -25,12 +25,12 @@ import { listen } from './record-server.ts'
 import { type Session, startSession } from './record-session.ts'
 
 /**
- * `ridealong record DIR`: has the apiserver send the pods that are created in some namespaces, and writes
- * each as a case that `test` and `review` read. Pods are let through as they came. However it ends, its
- * configuration is taken away.
+ * Runs `ridealong record DIR`: makes the apiserver send the pods that are created in the given
+ * namespaces, and writes each pod as a case that `test` and `review` can read. The pods are allowed
+ * unchanged. The webhook configuration is removed at the end, also after an error.
  *
- * @returns whether as many were recorded as were asked for, and one at least
- * @throws UsageError naming what stands in the way
+ * @returns whether at least `count` cases were recorded, or at least one without `count`
+ * @throws UsageError with the problem
  */
 export async function record(
   dir: string,
@@ -58,7 +58,10 @@ export async function record(
   return written >= (options.count ?? 1)
 }
 
-/** What may not be read is said now, and not when the first pod has come. */
+/**
+ * Reads the namespaces once, so that missing permissions are reported before the first pod is
+ * created.
+ */
 async function namespaceReader(
   apiserver: Apiserver,
   namespaces: readonly string[],
@@ -67,7 +70,10 @@ async function namespaceReader(
   return (name) => readNamespaceObjects(apiserver, name)
 }
 
-/** The catalog of the cluster, or the built-in one where it has none or it may not be read. */
+/**
+ * Returns the catalog of the cluster, or the built-in catalog if the cluster's catalog cannot be
+ * read.
+ */
 async function readCatalog(reader: Reader): Promise<Catalog> {
   const found = await readClusterCatalog(reader).catch(() => undefined)
   return found !== undefined && 'value' in found ? found.value : loadCatalog({})
@@ -82,7 +88,10 @@ interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'forc
   readonly ending: Ending
 }
 
-/** Listens, then has itself called, until the end; and takes both back in reverse. */
+/**
+ * Starts the server, installs the configuration and waits for the end; then removes the
+ * configuration and closes the server.
+ */
 async function run(options: RecordRun): Promise<void> {
   const { address, apiserver, session, ending } = options
   const authority = await makeAuthority()

@@ -9,9 +9,9 @@ import { addEntry, type CollectedRun } from '../../report/gather.ts'
 import { UsageError } from '../shared/errors.ts'
 
 /**
- * Reads a file, line by line, as what it is: what collect wrote, or the log of an observer.
+ * Reads a file line by line: the output of collect, or the log of an observer.
  *
- * @throws UsageError where it cannot be read, or is neither
+ * @throws UsageError if the file cannot be read, or is neither of these
  */
 export async function readInto(run: CollectedRun, file: string): Promise<void> {
   const before = countSamples(run)
@@ -46,7 +46,7 @@ async function* readEntries(lines: AsyncIterable<string>, source: string): Async
   if (isLog && !isCollected) yield* ending
 }
 
-/** Whether there was anything of an observer's before this end. */
+/** Reports whether an observer's output came before this end. */
 function isSaying({ metadata, timepoints }: Extract<Entry, { kind: 'log' }>): boolean {
   return timepoints > 0 || Object.keys(metadata).length > 0
 }

@@ -18,9 +18,10 @@ export interface ReportOptions {
 }
 
 /**
- * `ridealong report FILE...`: one HTML page of collected JSON Lines and of observers' logs.
+ * Runs `ridealong report FILE...`: writes one HTML page from collected JSON Lines and observers'
+ * logs.
  *
- * @throws UsageError naming the file that cannot be read, or holds nothing of an observer
+ * @throws UsageError with the file that cannot be read, or contains no output of an observer
  */
 export async function report(
   files: readonly string[],
@@ -41,7 +42,7 @@ export async function report(
   else await writeWhole(to, page)
 }
 
-/** A name that all logs have in common: the owner of their pods, or what comes next to it. */
+/** Builds the title from the owner or the namespace that all logs have in common. */
 function buildTitle({ sources }: CollectedRun): string {
   const all = [...sources.values()]
   const owners = new Set(all.map(({ log }) => log?.metadata.owner))
@@ -53,7 +54,7 @@ function buildTitle({ sources }: CollectedRun): string {
   return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
 }
 
-/** The page's own scripts, in the order in which they need each other. */
+/** The page's own scripts, in the order of their dependencies. */
 const SCRIPTS = ['data', 'colours', 'filter', 'table', 'strip', 'plots', 'main']
 
 async function readAssets(): Promise<readonly [Asset, Asset]> {
@@ -75,7 +76,10 @@ function buildAsset(text: string): Asset {
   return { text, sha256: createHash('sha256').update(text).digest('base64') }
 }
 
-/** Nobody opens half a page. */
+/**
+ * Writes a file under a temporary name and renames it, so that a reader never sees a part of the
+ * page.
+ */
 async function writeWhole(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`
   try {

@@ -14,7 +14,7 @@ export interface ReviewOptions extends SettingOptions {
   readonly output: Answered
 }
 
-/** `ridealong review FILE...`: answers recorded AdmissionReviews on standard output. */
+/** Runs `ridealong review FILE...`: prints the answers to recorded AdmissionReviews. */
 export async function review(
   files: readonly string[],
   options: ReviewOptions,
@@ -43,7 +43,7 @@ const SHOW: Readonly<Record<Answered, Show>> = {
   }),
 }
 
-/** What was decided, for people and for programs. */
+/** Summarizes a decision, for people and for programs. */
 export function formatSummary(file: string, { namespace, name }: Review, { decision }: PodReview) {
   const where = { file, namespace, pod: name, outcome: decision.outcome }
   if ('reason' in decision) return { ...where, reason: decision.reason, message: decision.message }
@@ -52,7 +52,7 @@ export function formatSummary(file: string, { namespace, name }: Review, { decis
   return { ...where, metrics, mode: decision.mode, target: decision.target }
 }
 
-/** One line: the file, and what was decided. */
+/** Returns one line with the file and the decision. */
 export function headline(file: string, { decision }: PodReview): string {
   if ('reason' in decision) return `${file}: ${decision.outcome}: ${decision.reason}`
   if (decision.outcome === 'restored') return `${file}: restored`
@@ -60,7 +60,9 @@ export function headline(file: string, { decision }: PodReview): string {
   return `${file}: injected ${metrics.join(', ')}`
 }
 
-/** The pod before and after, as a unified difference of YAML; empty where nothing changes. */
+/**
+ * Returns the unified diff of the pod's YAML before and after the patch; empty if nothing changes.
+ */
 export function formatDiff(
   { object }: Review,
   operations: readonly Operation[],
@@ -71,7 +73,10 @@ export function formatDiff(
   return patch.trimEnd().split('\n').slice(1)
 }
 
-/** YAML without anchors, which stand for what observers share; nothing for what is not there. */
+/**
+ * Formats an object as YAML; empty if the object is null or undefined. Anchors, which would replace
+ * the parts that observers share, are not used.
+ */
 function toYaml(object: unknown): string {
   return object == null ? '' : cleanYaml(object)
 }

@@ -23,14 +23,14 @@ export interface ServeArguments extends SettingOptions {
   readonly logLevel: string
 }
 
-/** Seconds between two looks at the files. */
+/** Seconds between two checks of the files. */
 const LOOK_SECONDS = 5
 
 /**
- * `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
+ * Runs `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
  *
- * @throws UsageError naming the option, the file or the port that stands in the way, or that there is no
- * cluster
+ * @throws UsageError with the option, the file or the port that prevents the start, or if there is
+ * no cluster
  */
 export async function serve(options: ServeArguments): Promise<void> {
   const { scanLease, scanInterval, clientCa, clientName } = options
@@ -60,7 +60,10 @@ export async function serve(options: ServeArguments): Promise<void> {
   })
 }
 
-/** The log is written in the background; its last lines say how the end was. */
+/**
+ * Waits until the log is written: it is written in the background, and its last lines describe the
+ * shutdown.
+ */
 function flushed(log: Logger): Promise<void> {
   return new Promise((resolve) => log.flush(() => resolve()))
 }

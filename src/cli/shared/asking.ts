@@ -4,11 +4,12 @@ import { type Annotations, readAnnotations, readRequest } from '../../core/reque
 import { UsageError } from './errors.ts'
 
 /**
- * What a command line asks for, as the annotations that would.
+ * Converts the request of a command line to annotations.
  *
- * @param metrics names, also several with commas between them
+ * @param metrics names of metrics; one item can contain several names, separated by commas
  * @param pairs `KEY=VALUE`
- * @throws UsageError when one is no annotation of Ridealong's, or the catalog does not know it
+ * @throws UsageError if a key is not an annotation of Ridealong, or the catalog does not define the
+ * request
  */
 export function asked(
   metrics: readonly string[] | undefined,

@@ -5,10 +5,11 @@ import { resolveOffer } from './release-facts.ts'
 import { readConfiguration } from './webhook-facts.ts'
 
 /**
- * Reads the catalog that the webhook of a cluster offers, as far as whoever asks may: the configuration names the
- * Service, the Deployment has its name, and mounts the ConfigMap.
+ * Reads the catalog that the webhook of a cluster offers, as far as the caller's permissions allow.
+ * The configuration names the Service; the Deployment has the same name as the Service and mounts
+ * the ConfigMap.
  *
- * @returns the catalog, or why it is not known
+ * @returns the catalog, or the problem that prevents reading it
  */
 export async function readClusterCatalog(
   reader: Reader,

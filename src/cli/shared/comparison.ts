@@ -5,14 +5,17 @@ import { readClusterCatalog } from './cluster-catalog.ts'
 import type { Reader } from './reader.ts'
 import type { SettingOptions } from './settings.ts'
 
-/** The catalog to compare the containers of pods with. */
+/** The result of choosing a catalog to compare the containers of pods with. */
 export interface Comparison {
   readonly catalogFor: (pod: Fields) => Catalog | undefined
-  /** Why the cluster's own catalog is not known, where it is not. */
+  /** Why the cluster's catalog is not known, if it was needed and could not be read. */
   readonly problem: string | undefined
 }
 
-/** The catalog that the options name, else the cluster's, else for pods of its revision the built-in one. */
+/**
+ * Chooses the catalog that the options name, otherwise the cluster's. If the cluster's cannot be
+ * read, pods whose status names the revision of `known` are compared with `known`.
+ */
 export async function comparisonWith(
   known: Catalog,
   { catalog, observerImage }: SettingOptions,

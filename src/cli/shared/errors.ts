@@ -1,6 +1,9 @@
 import { errorMessage } from '../../lib/error-message.ts'
 
-/** What a person can mend: it is said in sentences, a line each, without a stack, and the exit code is 2. */
+/**
+ * An error that a user can correct. It is printed as sentences, one per line and without a stack,
+ * and the exit code is 2.
+ */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly sentences: readonly string[]
@@ -13,15 +16,15 @@ export class UsageError extends Error {
 
 /** Exit codes of every verb. */
 export const EXIT = {
-  /** Done, and the answer is yes. */
+  /** The command succeeded, and the result is positive. */
   ok: 0,
-  /** Done, and the answer is no: a golden differs, a log is missing. */
+  /** The command ran, and the result is negative: a golden file differs, a log is missing. */
   no: 1,
-  /** Not done: the command line, a file or the machine stands in the way. */
+  /** The command could not run: the command line, a file or the machine has a problem. */
   trouble: 2,
 } as const
 
-/** Says as a usage error what stood in the way of the system or a library: for `catch`. */
+/** Rethrows an error of the system or a library as a usage error; for use in `catch`. */
 export function usageError(error: unknown): never {
   throw new UsageError(errorMessage(error))
 }

@@ -6,14 +6,15 @@ import { ManifestError } from '../../manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../manifest/read.ts'
 import { UsageError, usageError } from './errors.ts'
 
-/** What kubectl takes for manifests in a folder. */
+/** The files of a folder that kubectl reads as manifests. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/
 
 /**
- * Reads the documents of files, of folders (their own YAML and JSON files, by name), and of standard input (`-`).
+ * Reads the documents of files, of folders (the YAML and JSON files directly in the folder, by
+ * name), and of standard input (`-`).
  *
- * @throws UsageError naming the file that cannot be read, and where it is YAML that does not hold, the
- * document and the line; or saying that there is no document at all
+ * @throws UsageError with the file that cannot be read, with the document and the line of invalid
+ * YAML, or if there is no document at all
  */
 export async function readInput(paths: readonly string[]): Promise<readonly Manifest[]> {
   const files = (await Promise.all(paths.map((path) => filesAt(path).catch(usageError)))).flat()
@@ -46,7 +47,10 @@ async function readManifestFile(file: string): Promise<readonly Manifest[]> {
   return readManifests(inputName(file), decoded(file, bytes))
 }
 
-/** Every byte comes back: what is no UTF-8 would not, and a mark at the beginning is kept. */
+/**
+ * Decodes UTF-8 strictly, so that the output can contain every byte of the input. Other text is
+ * refused, and a byte order mark is kept.
+ */
 function decoded(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -55,7 +59,7 @@ function decoded(file: string, bytes: Uint8Array): string {
   }
 }
 
-/** Says as a usage error what is wrong with a manifest; what is a defect of ours stays one. */
+/** Rethrows a problem with a manifest as a usage error, and any other error unchanged. */
 export function manifestError(error: unknown): never {
   if (error instanceof ManifestError) throw new UsageError(error.message)
   throw error

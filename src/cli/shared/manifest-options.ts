@@ -3,7 +3,7 @@ import type { ManifestFormat } from '../../manifest/print.ts'
 
 const FORMS = ['yaml', 'json'] as const satisfies readonly ManifestFormat[]
 
-/** The options of every verb that edits manifests. */
+/** Adds the options of every verb that edits manifests. */
 export function withManifests(command: Command): Command {
   return command
     .requiredOption(
@@ -21,8 +21,8 @@ export function withManifests(command: Command): Command {
 }
 
 /**
- * Reads the value of an option that is a list with commas between its items, and adds the items to
- * those that the option was given earlier.
+ * Parses the value of an option that is a comma-separated list, and appends the items to those of
+ * earlier uses of the option.
  */
 export function items(text: string, earlier: readonly string[] = []): readonly string[] {
   const found = text.split(',').map((item) => item.trim())

@@ -7,8 +7,8 @@ export interface ManifestOutput {
 }
 
 /**
- * Prints the documents as the result of the verb and says the notes apart from it, since the result
- * may be sent to kubectl.
+ * Prints the documents to standard output and the notes to standard error, since the documents may
+ * be piped to kubectl.
  */
 export function printManifests({ output, notes }: ManifestOutput): void {
   for (const note of notes) say(note)

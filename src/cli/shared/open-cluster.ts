@@ -7,17 +7,17 @@ const NO_CLUSTER =
 
 type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
 
-/** The cluster that a verb asks. */
+/** A connection to a cluster. */
 export interface OpenCluster {
   readonly apiserver: Apiserver
-  /** Where kubectl would look when it is given no namespace. */
+  /** The namespace that kubectl would use if none is given. */
   readonly namespace: string
 }
 
 /**
- * Opens the cluster that kubectl would ask.
+ * Opens the cluster that kubectl would use.
  *
- * @throws UsageError when there is none, or its kubeconfig does not hold
+ * @throws UsageError if there is none, or its kubeconfig is invalid
  */
 export async function openCluster({ kubeconfig, context }: ClusterName): Promise<OpenCluster> {
   const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)

@@ -2,14 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PRIVILEGES } from '../../core/catalog.ts'
 import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../../core/kubernetes/namespace-name.ts'
 
-/** The options of every verb that answers as the webhook would. */
+/** Adds the options of every verb that decides as the webhook does. */
 export function withSettings(command: Command): Command {
   return command
     .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
     .option('--observer-image <image>', "the image of the built-in metrics' observers")
 }
 
-/** And those that say where pods are to run. */
+/** Adds the same options, and those about the namespaces of pods. */
 export function withNamespaces(command: Command): Command {
   return withSettings(command)
     .addOption(
@@ -26,7 +26,7 @@ export function withNamespaces(command: Command): Command {
     )
 }
 
-/** The help's last part: how the verb is called, by the name that its program was called by. */
+/** Builds the last part of the help: examples that use the name by which the program was called. */
 export function examples(...lines: readonly string[]): (context: HelpContext) => string {
   return ({ command: { parent } }) => {
     const name = parent?.name() ?? ''
@@ -36,7 +36,7 @@ export function examples(...lines: readonly string[]): (context: HelpContext) =>
 
 type HelpContext = { readonly command: Command }
 
-/** The option of every verb that speaks to a cluster. */
+/** Adds the option of every verb that connects to a cluster. */
 export function withCluster(command: Command): Command {
   return command.option(
     '--kubeconfig <file>',
@@ -44,7 +44,7 @@ export function withCluster(command: Command): Command {
   )
 }
 
-/** Reads the value of an option that is a number. */
+/** Returns a parser for an option whose value is a whole number within bounds. */
 export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
@@ -53,13 +53,13 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   }
 }
 
-/** Reads the value of an option that becomes a part of a path. */
+/** Validates the value of an option that becomes part of a path. */
 export function namespaceName(text: string): string {
   if (NAMESPACE_NAME.test(text)) return text
   throw new InvalidArgumentError('It must be the name of a namespace.')
 }
 
-/** Reads the place of an object: NAMESPACE/NAME. */
+/** Validates the namespace and the name of an object: NAMESPACE/NAME. */
 export function namespacedName(text: string): string {
   const [namespace = '', name = '', ...others] = text.split('/')
   const isName = name.length <= 253 && name.split('.').every((label) => NAMESPACE_NAME.test(label))

@@ -3,10 +3,11 @@ import type { OutputConfiguration } from 'commander'
 import { printable, printableBlock } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
 
-// Every verb writes through this module, since most of what a verb says quotes a cluster, a log or a file:
-// a person's terminal must not obey those. A test looks for writes that go around it.
+// Every verb writes through this module. Most output quotes a cluster, a log or a file, and a
+// terminal must not interpret control characters from these. A test checks that no other module
+// writes.
 
-/** Prints the result of a verb on standard output. */
+/** Prints the result of a verb to standard output. */
 export function print(output: Output): void {
   process.stdout.write(textOf(output))
 }
@@ -16,25 +17,25 @@ export function printLine(line: string): void {
   print({ lines: [line] })
 }
 
-/** Says on standard error, in one line, what is not the result: progress, and what is wrong. */
+/** Prints one line to standard error that is not part of the result: progress or a problem. */
 export function say(sentence: string): void {
   process.stderr.write(`ridealong: ${printable(sentence)}\n`)
 }
 
-/** Says a line on standard error that is a part of the verb's own talk, without the name of the program. */
+/** Prints a line to standard error without the name of the program. */
 export function note(line: string): void {
   process.stderr.write(`${printable(line)}\n`)
 }
 
 /**
- * A document as a stream gets it: byte for byte, or printable where the stream is a terminal. So do
- * `ls` and `git`: a program needs every byte, and a terminal would obey some.
+ * Returns a document unchanged or, for a terminal, printable. `ls` and `git` do the same: a program
+ * needs every byte, but a terminal would interpret control characters.
  */
 export function documentFor(stream: object, text: string): string {
   return 'isTTY' in stream && stream.isTTY === true ? printableBlock(text) : text
 }
 
-/** How Commander writes help, which is our own text, and errors, which quote the command line. */
+/** Configures the output of Commander. Help is our own text, but errors quote the command line. */
 export const outputOfCommander: OutputConfiguration = {
   outputError: (text, write) => {
     const [, error = '', hint = ''] = /^(.*?)(\n\(Did you mean [^\n]*\?\))?\n$/s.exec(text) ?? [
@@ -53,7 +54,7 @@ function textOf(output: Output): string {
     .join('')
 }
 
-/** Colours on a terminal alone: styleText looks at standard output and at NO_COLOR. */
+/** Colours a line of a diff on a terminal only: styleText checks standard output and NO_COLOR. */
 function coloured(line: string): string {
   if (line.startsWith('+')) return styleText('green', line)
   return line.startsWith('-') ? styleText('red', line) : line

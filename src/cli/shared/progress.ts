@@ -7,7 +7,7 @@ export interface Progress {
 
 const WIDTH = 24
 
-/** A bar on standard error where that is a terminal; nothing anywhere else. */
+/** Shows a progress bar on standard error if it is a terminal, otherwise nothing. */
 export function startProgress(): Progress {
   const { stderr } = process
   if (!stderr.isTTY) return { show: () => {}, clear: () => {} }

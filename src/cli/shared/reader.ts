@@ -8,28 +8,33 @@ import { describeFailure } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 
-/** A cluster that is read, as JSON: what the apiserver serves, with no field renamed or dropped. */
+/** Reads JSON from a cluster as the apiserver serves it, with no field renamed or dropped. */
 export interface Reader {
   readonly apiserver: Apiserver
-  /** Where kubectl would look when it is given no namespace. */
+  /** The namespace that kubectl would use if none is given. */
   readonly namespace: string
-  /** @throws UsageError with the apiserver's own sentence, or the system's; @returns nothing where there is none */
+  /**
+   * Reads an object or a list.
+   *
+   * @returns undefined if it does not exist
+   * @throws UsageError with the error message of the apiserver or the system
+   */
   get(path: string, query?: Readonly<Record<string, string>>): Promise<Fields | undefined>
-  /** What may be looked at, or why not. */
+  /** Reads an object or a list, or returns the problem that prevents reading it. */
   look(path: string): Promise<FactLookup<Fields | undefined>>
 }
 
 /**
  * Opens a cluster for reading.
  *
- * @throws UsageError when there is none, or its kubeconfig does not hold
+ * @throws UsageError if there is none, or its kubeconfig is invalid
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
   const { apiserver, namespace } = await openCluster({ kubeconfig })
   return readerOf(apiserver, namespace)
 }
 
-/** Reads through an apiserver that is open already. */
+/** Returns a Reader for an open connection. */
 export function readerOf(apiserver: Apiserver, namespace: string): Reader {
   const ask = (path: string, query = {}) =>
     apiserver.ask({ path, query, signal: AbortSignal.timeout(PATIENCE_MS) })
@@ -51,7 +56,7 @@ export function readerOf(apiserver: Apiserver, namespace: string): Reader {
   return { apiserver, namespace, get, look }
 }
 
-/** The objects of a list, or why they are not known. */
+/** Returns the objects of a list, or the problem that prevented reading it. */
 export function listed(list: FactLookup<Fields | undefined>): FactLookup<readonly Fields[]> {
   return 'problem' in list ? list : { value: asObjects(list.value?.items) }
 }

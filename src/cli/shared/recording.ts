@@ -6,9 +6,9 @@ import { errorMessage } from '../../lib/error-message.ts'
 import { UsageError } from './errors.ts'
 
 /**
- * Reads an AdmissionReview that was recorded, from a file or, for `-`, from standard input.
+ * Reads a recorded AdmissionReview from a file or, for `-`, from standard input.
  *
- * @throws UsageError naming the file and what is wrong with it
+ * @throws UsageError with the file and the problem
  */
 export async function readRecording(path: string): Promise<Review> {
   const reading = path === '-' ? text(process.stdin) : readFile(path, 'utf8')

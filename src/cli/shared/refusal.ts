@@ -2,14 +2,16 @@ import { Refusal } from '../../cluster/refusal.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 
 /**
- * The apiserver's own words for what it refused, or the system's for what kept it from being asked: for a
- * sentence that says what was tried.
+ * Returns the apiserver's message for a refusal, or the system's message for a failed request. For
+ * use in a sentence that already names the request.
  */
 export function describeRefusal(error: unknown): string {
   return error instanceof Refusal ? error.said : errorMessage(error)
 }
 
-/** Why the apiserver did not answer, or what it answered: for a sentence that says no more. */
+/**
+ * Describes a refusal or a failed request. For use in a sentence that does not name the request.
+ */
 export function describeFailure(error: unknown): string {
   return error instanceof Refusal
     ? error.message

@@ -3,9 +3,9 @@ import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Offer } from '../../doctor/installation.ts'
 
 /**
- * Reads the catalog of a ConfigMap as the servers do, which mount it as a folder.
+ * Reads the catalog of a ConfigMap as the servers do, which mount the ConfigMap as a folder.
  *
- * @returns the catalog, or which of its documents is not valid
+ * @returns the catalog, or the problem with the document that is not valid
  */
 export async function readOffer(name: string, configMap: Fields): Promise<Offer> {
   const texts = Object.entries(fieldsOrNone(configMap.data))

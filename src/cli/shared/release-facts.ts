@@ -8,9 +8,10 @@ import { listed, type Reader } from './reader.ts'
 import { readOffer } from './release-catalog.ts'
 
 /**
- * Reads what the chart has installed around the Service that a configuration names: all of it has that name.
+ * Reads the objects that the chart has installed around the Service of a webhook configuration. The
+ * Deployment has the name of the Service, and the name of the guard begins with it.
  *
- * @returns undefined where no configuration is known, or it names no Service
+ * @returns undefined if the configuration is not known or names no Service
  */
 export async function readRelease(
   reader: Reader,
@@ -32,7 +33,7 @@ export async function readRelease(
   return { service: own, deployment, offer, holders: holdersIn(holders), guard }
 }
 
-/** The catalog that the servers of a Deployment mount. */
+/** Reads the catalog that the servers of a Deployment mount. */
 export async function resolveOffer(
   reader: Reader,
   root: string,

@@ -7,17 +7,20 @@ import { type PodReview, reviewPod } from '../../core/review-pod.ts'
 import { readNamespaceFile } from '../../namespaces/namespace-file.ts'
 import { usageError } from './errors.ts'
 
-/** The options of a verb that answers as the webhook would: what is offered, and where. */
+/** The options of a verb that decides as the webhook does: the catalog and the namespaces. */
 export interface SettingOptions {
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
   readonly namespaces?: string | undefined
   readonly excludeNamespace?: readonly string[] | undefined
-  /** The Pod Security level of namespaces whose label names none. */
+  /** The Pod Security level of namespaces whose labels name none. */
   readonly podSecurityDefault?: Privilege | undefined
 }
 
-/** What is offered, and where; the Namespace of a name, without anything where none is known. */
+/**
+ * The catalog and the settings of namespaces. `namespaceOf` returns an empty Namespace for an
+ * unknown name.
+ */
 export interface KnownSettings {
   readonly catalog: Catalog
   readonly excludedNamespaces: ReadonlySet<string>
@@ -26,9 +29,9 @@ export interface KnownSettings {
 }
 
 /**
- * Reads what the options of a verb name.
+ * Reads the settings that the options of a verb name.
  *
- * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
+ * @throws UsageError with the catalog document or the file of Namespaces that is invalid
  */
 export async function readSettings(options: SettingOptions): Promise<KnownSettings> {
   const { catalog: folder, observerImage, namespaces: path } = options
@@ -44,9 +47,9 @@ export async function readSettings(options: SettingOptions): Promise<KnownSettin
 }
 
 /**
- * Makes a function that answers recorded reviews as the webhook would.
+ * Builds a function that answers recorded reviews as the webhook would.
  *
- * @throws UsageError naming the catalog document or the file of Namespaces that does not hold
+ * @throws UsageError with the catalog document or the file of Namespaces that is invalid
  */
 export async function buildReviewer(
   options: SettingOptions,

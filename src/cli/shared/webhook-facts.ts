@@ -18,11 +18,12 @@ const PATIENCE_MS = 5_000
 type Service = NonNullable<ReturnType<typeof calledBy>['service']>
 
 /**
- * What a cluster says of the webhook, as far as whoever asks may know.
+ * Reads the facts about the webhook that the caller's permissions allow.
  *
- * @param name of the MutatingWebhookConfiguration; without it the first that holds a webhook of ours
- * @param certificate a file with the server's certificate, PEM; without it the certificate is read
- * from the Secret, or from the server where the webhook is called by URL
+ * @param name the name of the MutatingWebhookConfiguration; default: the first that contains a
+ * webhook of Ridealong
+ * @param certificate a file with the server's certificate, PEM; default: the certificate in the
+ * Secret, or the one that the server presents if the webhook is called by URL
  */
 export async function readWebhookFacts(
   reader: Reader,
@@ -62,7 +63,10 @@ async function readCertificate(file: string): Promise<FactLookup<string>> {
   }
 }
 
-/** The MutatingWebhookConfiguration of that name, or the first that has a webhook of Ridealong. */
+/**
+ * Reads the MutatingWebhookConfiguration of that name or, without a name, the first that contains a
+ * webhook of Ridealong.
+ */
 export async function readConfiguration(
   reader: Reader,
   name: string | undefined,
@@ -76,7 +80,10 @@ export async function readConfiguration(
   }
 }
 
-/** The chart mounts the Secret as `tls` into the Deployment that has the Service's name. */
+/**
+ * Reads the server's certificate from its Secret. The chart mounts the Secret as the volume `tls`
+ * in the Deployment that has the Service's name.
+ */
 async function readSecret(
   reader: Reader,
   { name, namespace }: Service,
@@ -113,14 +120,14 @@ async function countReady(
   }
 }
 
-/** The certificates that a server shows to whoever connects, verified or not. */
+/** Returns the certificates that a server presents, verified or not. */
 function shownAt(url: string): Promise<FactLookup<string>> {
   if (!URL.canParse(url))
     return Promise.resolve({ problem: 'the configuration says nothing of where' })
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const host = hostname.replace(/^\[|\]$/g, '')
-    // It is only looked at: nothing is sent, and what it shows is verified by the explanation.
+    // The connection sends no data, and the explanation verifies the certificates.
     const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${url} does not answer`)))
     socket.on('error', reject)

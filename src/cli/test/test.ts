@@ -15,7 +15,7 @@ const GOLDEN = 'answer.json'
 export const NAMESPACES = 'namespaces.yaml'
 
 export interface TestOptions extends SettingOptions {
-  /** Write what is answered instead of comparing with it. */
+  /** Whether the answers are written instead of compared. */
   readonly update?: boolean
 }
 
@@ -23,17 +23,18 @@ export interface TestOptions extends SettingOptions {
 export interface CaseResult {
   readonly name: string
   readonly outcome: 'same' | 'written' | 'failed'
-  /** Why it failed, line by line. */
+  /** The reason for the failure, line by line. */
   readonly trouble?: readonly string[]
 }
 
 /**
- * `ridealong test DIR`: answers each recorded review of a folder and compares with its golden.
+ * Runs `ridealong test DIR`: answers each recorded review of a folder and compares the answer with
+ * the golden file.
  *
- * A case is a folder: `review.json`, recorded, and `answer.json`, what was decided and the patch.
- * `namespaces.yaml` beside the cases holds the Namespaces that they happened in.
+ * A case is a folder with `review.json`, the recording, and `answer.json`, the decision and the
+ * patch. `namespaces.yaml` beside the cases contains the Namespaces of the recorded pods.
  *
- * @throws UsageError when the folder cannot be read or holds no case
+ * @throws UsageError if the folder cannot be read or contains no case
  */
 export async function runCases(folder: string, options: TestOptions): Promise<CaseResult[]> {
   const names = await caseNames(folder)
@@ -85,7 +86,7 @@ async function readGolden(path: string): Promise<string> {
   throw new UsageError(`no ${GOLDEN} yet: look at the answer, then write it with --update`)
 }
 
-/** The text of a golden: the decision without what the patch says again, and the patch. */
+/** Formats a golden file: the decision without the parts that the patch repeats, and the patch. */
 function formatGolden({ decision, operations }: PodReview): string {
   const { outcome } = decision
   const why = 'reason' in decision ? { reason: decision.reason, message: decision.message } : {}
@@ -98,7 +99,10 @@ function compare(name: string, actual: string, golden: string): CaseResult {
   return { name, outcome: 'failed', trouble: patch.trimEnd().split('\n').slice(1) }
 }
 
-/** The results in the Test Anything Protocol, version 14, line by line: in a name # would begin a directive. */
+/**
+ * Formats the results in the Test Anything Protocol, version 14. A # in a name is escaped because
+ * it would begin a directive.
+ */
 export function formatTap(results: readonly CaseResult[]): readonly string[] {
   const lines = results.flatMap(({ name, outcome, trouble }, index) => {
     const line = `${outcome === 'failed' ? 'not ok' : 'ok'} ${index + 1} - ${name.replaceAll('#', '\\#')}`
