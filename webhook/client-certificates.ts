@@ -33,13 +33,13 @@ interface Client {
 const LOG_EVERY_MS = 60_000
 
 /**
- * Makes a server accept only clients with an accepted name. Call it before the server listens. TLS
- * rejects a client without a valid certificate; a client with another name receives 403. Both are
- * counted, and logged at most once a minute: if the apiserver is such a client, pods get no
- * observers.
+ * Makes a server accept only clients with an accepted name. Must be called before the server
+ * listens. TLS rejects a client without a valid certificate; a client with another name receives
+ * 403. Both rejections are counted, and logged at most once a minute: if the apiserver is such a
+ * client, pods get no observers.
  *
  * After the authorities have changed, each open connection closes with its next response, and the
- * client is verified with the new authorities when it connects again.
+ * client is verified with the new authorities when the client connects again.
  */
 export function acceptClients(
   app: FastifyInstance<Server>,

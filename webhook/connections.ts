@@ -78,11 +78,11 @@ export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: Con
 }
 
 /**
- * Limits the connections of a server. Call it before the server listens.
+ * Limits the connections of a server. Must be called before the server listens.
  *
- * While more than half of the connections are open, each response closes its connection. So idle
- * connections use at most one half of the limit, and the other half becomes free within
- * `requestMs`, however slow its clients are.
+ * While more than half of the maximum number of connections are open, each response closes its
+ * connection. So idle connections use at most one half of the limit, and the other half becomes
+ * free within `requestMs`, however slow its clients are.
  *
  * @param onDrop called for each connection that is closed because the limit is reached
  */

@@ -52,7 +52,7 @@ interface Claim {
 }
 
 /**
- * Limits the memory for bodies, over all connections of a server. Call it before the server
+ * Limits the memory for bodies, over all connections of a server. Must be called before the server
  * listens.
  *
  * A body that does not fit is answered with 503 and `Retry-After: 1`: the apiserver calls again,

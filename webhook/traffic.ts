@@ -17,7 +17,7 @@ export interface DrainOptions {
 const LOOK_MS = 50
 
 /**
- * Watches the calls of a server. Call it before the server listens.
+ * Watches the calls of a server. Must be called before the server listens.
  *
  * The apiserver sends calls on connections that it has kept, even to pods that are being removed
  * from their Service, and does not repeat a POST that was lost when a connection closed. So a

@@ -5,7 +5,7 @@ export interface Access {
   readonly server: string
   /**
    * Returns the options of the next request: the CA certificate, and a token or a client
-   * certificate. Call it for each request, because credentials are renewed.
+   * certificate. Must be called for each request, because credentials are renewed.
    */
   credentials(): Promise<RequestOptions>
 }

@@ -24,7 +24,7 @@ export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
 }
 
 /**
- * Returns the names of the Namespaces in such a file.
+ * Returns the names of the Namespaces in a file that `readNamespaceFile` can read.
  *
  * @throws an error that names the file and the invalid document
  */

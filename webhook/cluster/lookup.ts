@@ -28,11 +28,11 @@ export interface LookupOptions {
 /** Looks up namespaces at the apiserver. */
 export interface Lookup {
   /**
-   * Reads one namespace and its rules from the apiserver now, and stores them in the caches. It
-   * never rejects, and takes at most `lookupMs`. A recent look-up is not repeated.
+   * Reads one namespace and its rules from the apiserver now, and stores them in the caches. The
+   * promise never rejects, and settles within `lookupMs`. A recent look-up is not repeated.
    *
-   * @returns whether the state of the namespace is known: the apiserver returned it, or no
-   * namespace can have this name
+   * @returns whether the state of the namespace is known: the apiserver returned the namespace, or
+   * no namespace can have this name
    * @throws NotKnownYet if the limit for look-ups of unknown namespaces is reached: the apiserver
    * calls again in a second, when the watch has delivered a new namespace
    */
@@ -47,11 +47,11 @@ export interface Lookup {
  * is not looked up again for a while: it may be armed without requesting metrics, or the apiserver
  * may be unreachable.
  *
- * If the caches do not have a namespace, it is new or the caches are behind. In both cases its
- * LimitRanges and ResourceQuotas, which `kubectl apply` creates at the same moment, may also be
- * missing, and a pod with an observer that violates one of them would be rejected. So they are read
- * in parallel with the namespace, as the apiserver's own LimitRanger does if its cache is empty
- * (kubernetes plugin/pkg/admission/limitranger/admission.go).
+ * If the caches do not have a namespace, the namespace is new or the caches are behind. In both
+ * cases its LimitRanges and ResourceQuotas, which `kubectl apply` creates at the same moment, may
+ * also be missing, and a pod with an observer that violates one of them would be rejected. So these
+ * rules are read in parallel with the namespace, as the apiserver's own LimitRanger does if its
+ * cache is empty (kubernetes plugin/pkg/admission/limitranger/admission.go).
  *
  * Callers may also invent names. So the look-ups of names that the caches do not have are limited,
  * over all callers. Look-ups of names that the caches have are limited by the number of these

@@ -22,7 +22,7 @@ export interface RepairOptions {
 
 /** Corrects the label of namespaces whose review was missed. */
 export interface Repairs {
-  /** Call it for each namespace that has changed; a wrong label is repaired soon. */
+  /** Must be called for each namespace that has changed. A wrong label is repaired soon. */
   consider(name: string): void
   stop(): void
 }

@@ -86,7 +86,11 @@ async function tell(
   return refusal
 }
 
-/** @throws any error that is not a response of the apiserver */
+/**
+ * Returns a response of the apiserver that rejected an Event.
+ *
+ * @throws any other error
+ */
 function refusalOnly(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   throw error

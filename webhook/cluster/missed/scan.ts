@@ -107,7 +107,11 @@ export function scanPods(options: ScanOptions): Scan {
   }
 }
 
-/** @throws Refusal (410 if the continue token of a page has expired), or a network error */
+/**
+ * Lists all pods and returns the missed ones.
+ *
+ * @throws Refusal (410 if the continue token of a page has expired), or a network error
+ */
 async function unobservedPods(
   { api, pace, mayScan, knowledge, excludedNamespaces, catalog }: ScanOptions,
   signal: AbortSignal,

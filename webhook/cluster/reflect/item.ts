@@ -21,8 +21,8 @@ export function isLater(one: string, other: string): boolean {
 
 /**
  * Selects the fields of a Namespace to keep: its labels, the annotations of ridealong.dev, and from
- * `managedFields` the owner of the inject annotation. The other annotations and managed fields,
- * such as kubectl's last applied configuration, are ten times as large.
+ * `managedFields` the entries that own the inject annotation. The other annotations and managed
+ * fields, such as kubectl's last applied configuration, are ten times as large.
  *
  * @throws an error for an object without a name or a resourceVersion
  */

@@ -129,8 +129,8 @@ async function takeWatch(
     else if (event.type !== 'BOOKMARK') collection.put(itemOf(event.object))
     position.resourceVersion = event.resourceVersion
     beInStep(state, performance.now(), pace)
-    // If an apiserver does not end the watch in time, the watch must end here, so that the list is
-    // checked.
+    // Return even if the apiserver does not end the watch in time, so that all objects are listed
+    // again.
     if (!isFresh(position)) return
   }
   if (isFresh(position)) throw new Broken('the apiserver ended a watch before its time')
