@@ -1,6 +1,10 @@
-// Colours come from the style sheet, so that light, dark and paper are one place's concern.
+// Colours are defined in the style sheet, so that light mode, dark mode and print are handled in
+// one place.
 
-/** Told apart also by those who see fewer colours (Okabe and Ito), on light and on dark. */
+/**
+ * Pairs of colours for light and dark mode, distinguishable with colour vision deficiency (Okabe
+ * and Ito).
+ */
 const LINE_COLOURS = [
   ['#0072b2', '#56b4e9'],
   ['#d55e00', '#f0883e'],
@@ -14,14 +18,14 @@ const LINE_COLOURS = [
 
 let isPrinting = false
 
-/** Whether the page is dark now. Paper never is. */
+/** Reports whether the page is in dark mode, which is never used for printing. */
 function isDark() {
   if (isPrinting) return false
   const { theme } = document.documentElement.dataset
   return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
 }
 
-/** A colour of the style sheet. @param {string} name */
+/** Returns a colour of the style sheet. @param {string} name */
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }
@@ -31,7 +35,12 @@ function lineColour(index) {
   return LINE_COLOURS[index % LINE_COLOURS.length]?.[isDark() ? 1 : 0] ?? '#888888'
 }
 
-/** A colour between three, for a part from 0 to 1. @param {readonly number[][]} stops @param {number} part */
+/**
+ * Interpolates between the colours of a scale, for a part from 0 to 1.
+ *
+ * @param {readonly number[][]} stops
+ * @param {number} part
+ */
 function heat(stops, part) {
   const at = Math.min(Math.max(part, 0), 1) * (stops.length - 1)
   const from = stops[Math.floor(at)] ?? []
@@ -39,7 +48,7 @@ function heat(stops, part) {
   return from.map((value, index) => Math.round(value + ((to[index] ?? 0) - value) * (at % 1)))
 }
 
-/** The stops of the strip's scale as red, green and blue. */
+/** Returns the stops of the strip's colour scale as red, green and blue. */
 function heatStops() {
   return ['heat-0', 'heat-1', 'heat-2'].map((name) => {
     const number = Number.parseInt(colour(name).slice(1), 16)

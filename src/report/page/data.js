@@ -1,4 +1,4 @@
-// What the page was made of, and how numbers and lines are written.
+// The data of the page, and the formatting of numbers and names of lines.
 
 /** @typedef {import('../data.ts').PageData} PageData */
 /** @typedef {import('../data.ts').Plots} Plots */
@@ -7,28 +7,43 @@
 /** @type {PageData} */
 const DATA = JSON.parse(element('data').textContent ?? '')
 
-/** The element with an id; the page has them all. @param {string} id @returns {HTMLElement} */
+/**
+ * Returns the element with an id.
+ *
+ * @param {string} id
+ * @returns {HTMLElement}
+ * @throws Error if the page has no such element
+ */
 function element(id) {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`the page has no ${id}`)
   return found
 }
 
-/** A new element with text, which is never markup. @param {string} name @param {string} [text] */
+/**
+ * Creates an element; the text is never parsed as markup.
+ *
+ * @param {string} name
+ * @param {string} [text]
+ */
 function made(name, text) {
   const node = document.createElement(name)
   if (text !== undefined) node.textContent = text
   return node
 }
 
-/** A number with three digits that matter. @param {number | null | undefined} value */
+/**
+ * Formats a number: rounded to three significant digits below 1000, otherwise to an integer.
+ *
+ * @param {number | null | undefined} value
+ */
 function plain(value) {
   if (value === null || value === undefined) return '–'
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en')
   return String(Number(value.toPrecision(3)))
 }
 
-/** Seconds as 45 s, 2:05 or 1:02:05. @param {number} seconds */
+/** Formats seconds as 45 s, 2:05 or 1:02:05. @param {number} seconds */
 function duration(seconds) {
   const whole = Math.round(seconds)
   if (whole < 60) return `${seconds < 10 && seconds !== whole ? seconds.toFixed(1) : whole} s`
@@ -49,7 +64,13 @@ function isValue(value) {
   return value !== null && value !== undefined && value >= 0
 }
 
-/** What a line was in a bucket: one value, its least and most, or nothing. @param {readonly (number | null)[]} values @param {number} bucket @param {number} buckets */
+/**
+ * Returns the values of a line in a bucket: one value, its minimum and maximum, or none.
+ *
+ * @param {readonly (number | null)[]} values
+ * @param {number} bucket
+ * @param {number} buckets
+ */
 function valuesIn(values, bucket, buckets) {
   const own =
     values.length > buckets ? [values[bucket * 2], values[bucket * 2 + 1]] : [values[bucket]]
@@ -63,7 +84,7 @@ function meanOf(values) {
     : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** What a line is called. @param {Line} line */
+/** Returns the name of a line. @param {Line} line */
 function nameOf({ rank, program, pid }) {
   const who = /^\d/.test(rank) ? `rank ${rank}` : rank
   return `${who}, ${program}${pid === null ? '' : ` ${pid}`}`

@@ -1,9 +1,13 @@
-// What is shown: ranks, programs, and whether only what stands out.
+// The filter of the page: ranks, programs, and whether only outliers are shown.
 
 /** @type {{ programs: Set<string>, ranks: (rank: string) => boolean, isOutliers: boolean }} */
 const shown = { programs: new Set(DATA.programs), ranks: () => true, isOutliers: false }
 
-/** Reads "0-15, 32, worker-*": numbers from and to, names, and beginnings of names. @param {string} written */
+/**
+ * Parses a list such as "0-15, 32, worker-*": ranges of numbers, names, and prefixes of names.
+ *
+ * @param {string} written
+ */
 function readRanks(written) {
   const tests = written
     .split(',')
@@ -24,18 +28,22 @@ function rankTest(part) {
   return (rank) => rank === part
 }
 
-/** Whether something of a rank and a program is shown. @param {{ rank: string, program: string, marks: readonly boolean[] }} thing */
+/**
+ * Reports whether a thing of a rank and a program is shown.
+ *
+ * @param {{ rank: string, program: string, marks: readonly boolean[] }} thing
+ */
 function isShown({ rank, program, marks }) {
   if (!shown.ranks(rank) || !shown.programs.has(program)) return false
   return !shown.isOutliers || marks.some(Boolean)
 }
 
-/** A device belongs to no program. @param {Line} line */
+/** Reports whether a device is shown; devices belong to no program. @param {Line} line */
 function isDeviceShown({ rank, marks }) {
   return shown.ranks(rank) && (!shown.isOutliers || marks.some(Boolean))
 }
 
-/** Fills the form, and calls whenever what is shown changes. @param {() => void} onChange */
+/** Fills the form, and calls onChange each time the filter changes. @param {() => void} onChange */
 function startFilter(onChange) {
   const programs = element('programs')
   for (const program of DATA.programs) programs.append(programBox(program))
@@ -51,7 +59,7 @@ function startFilter(onChange) {
   }
   form.addEventListener('input', read)
   form.addEventListener('submit', (event) => event.preventDefault())
-  // A form is empty only after its event.
+  // The browser resets the fields after the event has been handled.
   form.addEventListener('reset', () => setTimeout(read))
 }
 
@@ -64,7 +72,7 @@ function programBox(program) {
   return label
 }
 
-/** Shows one rank alone. @param {string} rank */
+/** Shows only one rank, or all ranks if this rank was selected already. @param {string} rank */
 function showRank(rank) {
   const input = /** @type {HTMLInputElement} */ (element('ranks'))
   input.value = input.value === rank ? '' : rank

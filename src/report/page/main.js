@@ -1,4 +1,4 @@
-// Puts the page together, and draws it anew when the filter, the theme or the width changes.
+// Builds the page, and redraws it if the filter, the theme or the width changes.
 
 const boards = [
   startBoard(DATA.plots, 'plots', 'legend', isShown),
@@ -28,8 +28,9 @@ function show() {
   for (const board of boards) showBoard(board)
 }
 
-/** Draws once for many changes. */
 let pending = 0
+
+/** Combines several changes into one redraw. */
 function showSoon() {
   cancelAnimationFrame(pending)
   pending = requestAnimationFrame(show)

@@ -1,20 +1,29 @@
-// The plots over time: every line where they are few; where they are many the crowd's least, median and
-// most, and each line that stands out of it.
+// The plots over time. A plot with few lines shows every line; a plot with many lines shows the
+// minimum, median and maximum of all lines, and up to MOST_OUT outliers.
 
-/** More lines than these are a crowd. */
+/** From this number of lines, a plot shows a summary instead of every line. */
 const CROWD_FROM = 25
 const MOST_OUT = 12
 const HEIGHT = 210
 
-/** Seconds between two marks of the time axis. */
+/** The possible distances between two ticks of the time axis, in seconds. */
 const STEPS = [
   0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400,
   604_800,
 ]
 
-/** @typedef {{ plots: Plots, grid: Element, legend: string, isShown: (line: Line) => boolean, charts: uPlot[] }} Board */
+/**
+ * @typedef {{ plots: Plots, grid: Element, legend: string, isShown: (line: Line) => boolean,
+ *   charts: uPlot[] }} Board
+ */
 
-/** @param {Plots} plots @param {string} section @param {string} legend @param {(line: Line) => boolean} isLineShown @returns {Board} */
+/**
+ * @param {Plots} plots
+ * @param {string} section
+ * @param {string} legend
+ * @param {(line: Line) => boolean} isLineShown
+ * @returns {Board}
+ */
 function startBoard(plots, section, legend, isLineShown) {
   const grid = document.querySelector(`#${section} .grid`)
   if (grid === null) throw new Error(`the page has no ${section}`)
@@ -32,7 +41,12 @@ function showBoard(board) {
   showLegend(board, lines, isCrowd)
 }
 
-/** @param {Board} board @param {number} measure @param {readonly Line[]} lines @param {boolean} isCrowd */
+/**
+ * @param {Board} board
+ * @param {number} measure
+ * @param {readonly Line[]} lines
+ * @param {boolean} isCrowd
+ */
 function showPlot(board, measure, lines, isCrowd) {
   const { title, unit } = board.plots.measures[measure] ?? { title: '', unit: '' }
   const box = made('div')
@@ -58,9 +72,17 @@ function showPlot(board, measure, lines, isCrowd) {
   board.charts.push(new uPlot(options, content.data, box))
 }
 
-/** @typedef {{ data: uPlot.AlignedData, series: uPlot.Series[], bands: uPlot.Band[], names: string[] }} Content */
+/**
+ * @typedef {{ data: uPlot.AlignedData, series: uPlot.Series[], bands: uPlot.Band[],
+ *   names: string[] }} Content
+ */
 
-/** The times of a grid: two to a bucket where some line has two values there. @param {Plots['grid']} grid @param {boolean} isPaired */
+/**
+ * Returns the times of a grid: two per bucket if any line has two values per bucket, otherwise one.
+ *
+ * @param {Plots['grid']} grid
+ * @param {boolean} isPaired
+ */
 function timesOf({ buckets, width, isDownsampled }, isPaired) {
   const first = isDownsampled ? 0.25 : 0
   if (!isPaired) return Array.from({ length: buckets }, (_, bucket) => (bucket + first) * width)
@@ -70,14 +92,27 @@ function timesOf({ buckets, width, isDownsampled }, isPaired) {
   )
 }
 
-/** uPlot draws over undefined and breaks at null. @param {readonly (number | null)[]} values @param {boolean} isPaired @param {number} buckets */
+/**
+ * Converts the values of a line for uPlot, which draws over undefined and interrupts the line at
+ * null.
+ *
+ * @param {readonly (number | null)[]} values
+ * @param {boolean} isPaired
+ * @param {number} buckets
+ */
 function spread(values, isPaired, buckets) {
   const drawn = values.map((value) => (value !== null && value < 0 ? undefined : value))
   if (!isPaired || values.length > buckets) return drawn
   return drawn.flatMap((value) => [value, undefined])
 }
 
-/** @param {Plots} plots @param {readonly Line[]} known @param {readonly Line[]} all @param {number} measure @returns {Content} */
+/**
+ * @param {Plots} plots
+ * @param {readonly Line[]} known
+ * @param {readonly Line[]} all
+ * @param {number} measure
+ * @returns {Content}
+ */
 function linesOf({ grid }, known, all, measure) {
   const isPaired = known.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
   const isFew = all.length <= LINE_COLOURS.length
@@ -91,7 +126,12 @@ function linesOf({ grid }, known, all, measure) {
   return { data, series, bands: [], names: known.map(nameOf) }
 }
 
-/** @param {Plots} plots @param {readonly Line[]} known @param {number} measure @returns {Content} */
+/**
+ * @param {Plots} plots
+ * @param {readonly Line[]} known
+ * @param {number} measure
+ * @returns {Content}
+ */
 function crowdOf({ grid }, known, measure) {
   const marked = known.filter((line) => line.marks[measure]).slice(0, MOST_OUT)
   const isPaired = marked.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
@@ -118,7 +158,13 @@ function crowdOf({ grid }, known, measure) {
   }
 }
 
-/** The most and the least of all lines, and the median of what each was, bucket by bucket. @param {readonly Line[]} lines @param {number} measure @param {number} buckets */
+/**
+ * Returns, for each bucket, the maximum and minimum of all lines, and the median of their means.
+ *
+ * @param {readonly Line[]} lines
+ * @param {number} measure
+ * @param {number} buckets
+ */
 function envelopeOf(lines, measure, buckets) {
   const all = Array.from({ length: buckets }, (_, bucket) => {
     return lines.map((line) => valuesIn(line.values[measure] ?? [], bucket, buckets))
@@ -134,7 +180,14 @@ function envelopeOf(lines, measure, buckets) {
   ]
 }
 
-/** @param {Content} content @param {Board} board @param {number} width @param {HTMLElement} readout @param {string} unit @returns {uPlot.Options} */
+/**
+ * @param {Content} content
+ * @param {Board} board
+ * @param {number} width
+ * @param {HTMLElement} readout
+ * @param {string} unit
+ * @returns {uPlot.Options}
+ */
 function optionsOf({ series, bands, names }, board, width, readout, unit) {
   const axis = {
     stroke: colour('soft'),
@@ -161,7 +214,14 @@ function optionsOf({ series, bands, names }, board, width, readout, unit) {
   }
 }
 
-/** Says which line is nearest to the pointer, and what it was then. @param {uPlot} chart @param {string[]} names @param {HTMLElement} readout @param {string} unit */
+/**
+ * Shows the name and the value of the line that is nearest to the pointer.
+ *
+ * @param {uPlot} chart
+ * @param {string[]} names
+ * @param {HTMLElement} readout
+ * @param {string} unit
+ */
 function tell(chart, names, readout, unit) {
   const { idx, top = 0 } = chart.cursor
   if (idx === null || idx === undefined || top < 0) {

@@ -1,4 +1,4 @@
-// Ranks side by side: a row for each line, time from left to right, the measure as a colour.
+// Ranks side by side: one row per line, time from left to right, the measure as a colour.
 
 const GUTTER = 150
 const MARK = 10
@@ -28,7 +28,11 @@ function measureIndex() {
   return Number(/** @type {HTMLSelectElement} */ (element('measure')).value)
 }
 
-/** Pixels of a row: as high as a name where there are few. @param {number} lines */
+/**
+ * Returns the height of a row in pixels, from 1 to 18: with few rows, there is room for a name.
+ *
+ * @param {number} lines
+ */
 function rowHeight(lines) {
   return Math.min(Math.max(Math.floor(640 / Math.max(lines, 1)), 1), 18)
 }
@@ -38,7 +42,13 @@ function rowAt(y) {
   return Math.floor(y / rowHeight(stripLines.length))
 }
 
-/** The mean of a line's least and most in a bucket; -1 for nothing, null for a hole. @param {Line} line @param {number} measure @param {number} bucket */
+/**
+ * Returns the mean of a line's values in a bucket; -1 if there is no sample, null in a gap.
+ *
+ * @param {Line} line
+ * @param {number} measure
+ * @param {number} bucket
+ */
 function valueAt(line, measure, bucket) {
   const { buckets } = DATA.plots.grid
   const values = line.values[measure] ?? []
@@ -67,7 +77,13 @@ function mostIn(lines, measure) {
   return most
 }
 
-/** Sizes a canvas for the screen's pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+/**
+ * Sizes a canvas for the pixel density of the screen.
+ *
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
 function sized(canvas, width, height) {
   const ratio = stripRatio(height)
   canvas.width = Math.max(Math.round(width * ratio), 1)
@@ -79,12 +95,21 @@ function sized(canvas, width, height) {
   return context
 }
 
-/** No canvas is higher than what browsers can draw. @param {number} height */
+/**
+ * Returns the pixel ratio, reduced for high canvases: browsers limit the height of a canvas.
+ *
+ * @param {number} height
+ */
 function stripRatio(height) {
   return Math.min(devicePixelRatio, 16_000 / Math.max(height, 1))
 }
 
-/** @param {CanvasRenderingContext2D} context @param {number} measure @param {number} height @param {number} width */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} measure
+ * @param {number} height
+ * @param {number} width
+ */
 function paintRows(context, measure, height, width) {
   const { buckets } = DATA.plots.grid
   if (stripLines.length === 0) return
@@ -107,7 +132,13 @@ function pixel(stops, value) {
   return [...heat(stops, stripTop === 0 ? 0 : value / stripTop), 255]
 }
 
-/** The values of a line, each carried on over buckets without a sample as long as more comes. @param {Line} line @param {number} measure */
+/**
+ * Returns the values of a line. A bucket without a sample repeats the previous value if another
+ * value follows soon.
+ *
+ * @param {Line} line
+ * @param {number} measure
+ */
 function carried(line, measure) {
   const { buckets } = DATA.plots.grid
   let last = /** @type {number | null} */ (null)
@@ -118,7 +149,13 @@ function carried(line, measure) {
   })
 }
 
-/** Whether a value follows soon. @param {Line} line @param {number} measure @param {number} bucket */
+/**
+ * Reports whether one of the next eight buckets has a value, without a gap before it.
+ *
+ * @param {Line} line
+ * @param {number} measure
+ * @param {number} bucket
+ */
 function hasMore(line, measure, bucket) {
   for (let next = bucket + 1; next <= bucket + 8; next++) {
     const value = valueAt(line, measure, next)
@@ -128,7 +165,14 @@ function hasMore(line, measure, bucket) {
   return false
 }
 
-/** A mark at the rows that stand out; names of these, and of as many others as there is room for. @param {CanvasRenderingContext2D} context @param {number} measure @param {number} height @param {number} width */
+/**
+ * Marks the rows of outliers, and writes the names of rows where there is room, outliers first.
+ *
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} measure
+ * @param {number} height
+ * @param {number} width
+ */
 function nameRows(context, measure, height, width) {
   context.font = '11px system-ui, sans-serif'
   context.textBaseline = 'middle'

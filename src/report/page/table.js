@@ -1,11 +1,12 @@
-// The table by rank and program. A click on a title sorts by it, and again the other way round.
+// The table by rank and program. A click on a column title sorts by that column; another click
+// reverses the order.
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
-/** Column -2 is the rank, -1 the program. */
+/** The sort order. Column -2 is the rank, -1 the program. */
 const order = { column: -2, isDown: false }
 
-/** A browser takes seconds for more. */
+/** The maximum number of rows; a browser takes seconds to render more. */
 const MOST_ROWS = 5000
 
 function startTable() {
@@ -23,7 +24,7 @@ function startTable() {
 
 /** @param {number} column */
 function sortBy(column) {
-  // Numbers are wanted from the top at first, names from the beginning.
+  // Numbers are first sorted in descending order, names in ascending order.
   order.isDown = order.column === column ? !order.isDown : column >= 0
   order.column = column
   showTable()
@@ -59,7 +60,12 @@ function compareRows(a, b) {
   return isDown ? -own : own
 }
 
-/** What is not known comes first, and last the other way round. @param {number | null | undefined} a @param {number | null | undefined} b */
+/**
+ * Compares two values; unknown values sort before all others.
+ *
+ * @param {number | null | undefined} a
+ * @param {number | null | undefined} b
+ */
 function compareValues(a, b) {
   return (a ?? -1) - (b ?? -1)
 }
