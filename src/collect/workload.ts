@@ -41,7 +41,7 @@ export function readWorkload(written: string): Chosen | { readonly problem: stri
 }
 
 /**
- * Returns the pods that a label selector in the syntax of kubectl selects. The selector is not
+ * Returns the selection of pods for a label selector in the syntax of kubectl. The selector is not
  * validated here; the apiserver reports errors in it.
  */
 export function readSelector(selector: string): Chosen {

@@ -29,9 +29,7 @@ interface ReadingState {
   seen: number
   filled: number
   hasEnd: boolean
-  /**
-   * The metric and the kind of values, taken from the first rows in case the metadata are missing.
-   */
+  /** The metric that the first rows show; used if the metadata do not name the metric. */
   metric: string | null
   isAverage: boolean
   clock: ((index: number, said: ReportedTime) => Moment) | undefined

@@ -43,7 +43,10 @@ interface Keyed {
   readonly item: YamlItem
 }
 
-/** Returns the first item on a path that is present but is not a map or list, or an empty one. */
+/**
+ * Returns the first item on a path whose value is an empty map or list, or neither a map nor a
+ * list.
+ */
 function hollowItem(
   manifest: Manifest,
   base: readonly Step[],

@@ -5,7 +5,7 @@ export interface Measure {
   readonly key: string
   readonly title: string
   readonly unit: string
-  /** Null where the counter could not be read. */
+  /** Null if the counter could not be read. */
   readonly of: (sample: ProcessSample) => number | null
 }
 
