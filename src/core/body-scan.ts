@@ -1,29 +1,34 @@
 import { DOMAIN } from './keys.ts'
 
-/** What the JSON that something came as tells of it, before any look at its parts. */
+/**
+ * Properties of the JSON text that contained an object. They are known before any field is read.
+ */
 export interface BodyScan {
-  /** Its characters: no part of it has more. */
+  /** The number of characters in the text. No part of the object is longer. */
   readonly size: number
-  /** How often it may speak of us: no fewer times than it holds keys of ours. */
+  /** An upper bound for the number of Ridealong's keys in the text. */
   readonly mentions: number
 }
 
-/** What came as something else, or by other hands. */
+/** Used for an object whose JSON text is unknown. */
 export const UNKNOWN_BODY: BodyScan = {
   size: Number.POSITIVE_INFINITY,
   mentions: Number.POSITIVE_INFINITY,
 }
 
-/** The beginning of every escape that could spell a character of the domain: a small letter, or the dot. */
+/**
+ * Matches the start of every escape that could encode a character of the domain: a lowercase letter
+ * or the dot.
+ */
 const SPELLING = /\\u00(?:2e|[67])/i
 
-/** Three searches at most, however large the text is. */
+/** Scans JSON text. The text is searched at most three times, whatever its size. */
 export function scanBody(json: string): BodyScan {
   return { size: json.length, mentions: mentionsIn(json) }
 }
 
 function mentionsIn(json: string): number {
-  // The apiserver writes no such escape.
+  // The apiserver never writes such an escape.
   if (json.includes('\\u00') && SPELLING.test(json)) return Number.POSITIVE_INFINITY
   let mentions = 0
   for (let at = json.indexOf(DOMAIN); at >= 0; at = json.indexOf(DOMAIN, at + DOMAIN.length)) {

@@ -2,34 +2,36 @@ import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
 
-/** How much a metric needs from a namespace: a level of the Pod Security Standards. */
+/** The privilege that a metric requires: a level of the Pod Security Standards. */
 export const PRIVILEGES = POD_SECURITY_LEVELS
 export type Privilege = PodSecurityLevel
 
-/** The metrics that an administrator offers. Annotations choose from it and can never add to it. */
+/**
+ * The metrics that an administrator offers. Annotations select metrics and cannot define new ones.
+ */
 export interface Catalog {
-  /** Eight hexadecimal digits: a hash of the documents, so that two replicas can be compared. */
+  /** A hash of the documents, eight hexadecimal digits, by which replicas can be compared. */
   readonly revision: string
-  /** By name. A Map, since names are looked up with text that users wrote. */
+  /** The metrics by name. This is a Map, because users write the names that are looked up. */
   readonly metrics: ReadonlyMap<string, Metric>
 }
 
-/** Something that can be asked for by name, and the observer that collects it. */
+/** A metric that users request by name, and the observer that collects it. */
 export interface Metric {
   readonly name: string
   readonly description: string
   readonly privilege: Privilege
-  /** By the annotation that sets it, `METRIC.ridealong.dev/OPTION`. */
+  /** The options by annotation key, `METRIC.ridealong.dev/OPTION`. */
   readonly options: ReadonlyMap<string, OfferedOption>
   /** The environment of an observer whose request sets no option. */
   readonly defaults: readonly EnvVar[]
   readonly container: ObserverContainer
 }
 
-/** An option, and the observer's environment variable that holds it. */
+/** An option, and the environment variable that passes its value to the observer. */
 export type OfferedOption = Option & { readonly variable: string }
 
-/** The fragment of a core/v1 Container that a catalog document gives. */
+/** The fields of a core/v1 Container that a catalog document defines. */
 export interface ObserverContainer {
   readonly image: string
   readonly imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never'
@@ -37,11 +39,14 @@ export interface ObserverContainer {
   readonly args?: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value: string }[]
   readonly resources: { readonly limits: { readonly cpu: string; readonly memory: string } }
-  /** Only with a privilege above `restricted`; then the observer has this and nothing derived. */
+  /** Only allowed with a privilege above `restricted`. If set, it replaces the derived context. */
   readonly securityContext?: Fields
 }
 
-/** A setting of a metric, typed and bounded. Its default is of its type and within its bounds. */
+/**
+ * A setting of a metric, with its type and bounds. The default has that type and is within the
+ * bounds.
+ */
 export type Option =
   | {
       readonly type: 'integer'
@@ -70,9 +75,10 @@ export interface MetricDocument {
 }
 
 /**
- * Makes a catalog of documents that hold; of two with one name the later counts.
+ * Builds a catalog from valid documents. If two documents have the same name, the later one is
+ * used.
  *
- * @param revision eight hexadecimal digits that change when a document does
+ * @param revision eight hexadecimal digits that change when a document changes
  */
 export function buildCatalog(documents: readonly MetricDocument[], revision: string): Catalog {
   const metrics = documents.map(buildMetric).sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -90,11 +96,11 @@ function buildMetric({ metadata: { name }, spec }: MetricDocument): Metric {
 }
 
 /**
- * Reads the value that a user gave to an option.
+ * Reads the value that a user set for an option.
  *
- * @param written the annotation's text
- * @returns the value in its one canonical form, as the observer's environment holds it, or what
- * would have been right ("a whole number from 1 to 3600")
+ * @param written the text of the annotation
+ * @returns the value in canonical form, as the observer's environment contains it, or a description
+ * of the valid values ("a whole number from 1 to 3600")
  */
 export function readOption(
   option: Option,
@@ -127,7 +133,7 @@ function allowedBy(option: Option): { accepts(value: string): boolean; sentence:
   }
 }
 
-/** Whether a grant of one level covers a need of another. */
+/** Reports whether a granted privilege includes a needed privilege. */
 export function covers(granted: Privilege, needed: Privilege): boolean {
   return PRIVILEGES.indexOf(granted) >= PRIVILEGES.indexOf(needed)
 }

@@ -23,18 +23,18 @@ import { quote } from './text/quote.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
 
-/** Where a pod is to run, and what is offered there. */
+/** The conditions of a decision: the rules of the pod's namespace, the catalog and the images. */
 export interface Circumstances extends RuleSource {
   readonly catalog: Catalog
-  /** The images that at least one node is known to hold; undefined where nobody watches. */
+  /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: ReadonlySet<string> | undefined
 }
 
 /**
- * Decides what becomes of a pod that is being created. One request is one decision: all its metrics,
- * or none.
+ * Decides whether a pod that is being created gets observers. The pod gets the observers of all
+ * requested metrics, or none.
  *
- * @param request what the pod and its namespace ask for
+ * @param request the request of the pod and its namespace
  */
 export function decide(pod: Pod, request: Request, circumstances: Circumstances): Decision {
   if (pod.annotations?.[MIRROR_KEY] !== undefined) return leave('mirror-pod')
@@ -62,21 +62,21 @@ function decideMissing(
   return decideObservers({ ...circumstances, pod, request: { ...request, metrics }, present })
 }
 
-/** The observers that the pod's status names, its containers of those names compared with the catalog. */
+/** The observers that the pod's status names, compared with the catalog. */
 interface Earlier {
-  /** The names of those that are the catalog's. */
+  /** The names of the observers that match the catalog. */
   readonly present: readonly string[]
   readonly different: readonly Difference[]
   /**
-   * The names of those that run an observer's command, also from another image: without a restartPolicy
-   * that another webhook took away, they would hold the pod back for ever.
+   * The names of the observers that match the catalog except possibly for their image. Without the
+   * restartPolicy that another webhook removed, these observers would block the pod forever.
    */
   readonly repairable: readonly string[]
 }
 
 /**
- * Looks for the observers that an earlier round of admission added, or `ridealong inject`. Anybody who
- * writes a pod can write a status, so a status only says which containers to compare with the catalog.
+ * Finds the observers that an earlier admission round or `ridealong inject` added. The author of a
+ * pod can write any status, so the status only selects the containers to compare with the catalog.
  */
 function observersBefore(pod: Pod, catalog: Catalog): Earlier {
   const names = new Set(injectedBefore(pod.annotations).filter((name) => catalog.metrics.has(name)))
@@ -95,8 +95,8 @@ function observersBefore(pod: Pod, catalog: Catalog): Earlier {
 }
 
 /**
- * Keeps the observers that a pod has, whatever stands in the way of others; nothing where it has none.
- * What another webhook took away from them is given back.
+ * Keeps the existing observers of a pod if no others can be added, and restores the fields that
+ * another webhook removed. The result is undefined if the pod has no observers.
  */
 function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
   const { present, different, repairable } = earlier
@@ -108,15 +108,18 @@ function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
 }
 
 /**
- * Leaves a pod whose status names an observer that is not the catalog's. It may come from another version
- * of the catalog, another webhook may have rewritten its image, or the status may be forged. These cannot
- * be told apart, so nothing is changed, and the pod is never refused.
+ * Skips a pod whose status names an observer that differs from the catalog. The observer may come
+ * from another version of the catalog, another webhook may have rewritten its image, or the status
+ * may be forged. These cases cannot be distinguished, so the pod is neither changed nor denied.
  */
 function leaveDifferent(different: readonly Difference[]): Left {
   return leave('observer-differs', different.map(({ sentence }) => sentence).join('; '))
 }
 
-/** The first container of each name: Kubernetes refuses a pod that has a second one. */
+/**
+ * Returns the positions of observers without `restartPolicy: Always`. Only the first container of
+ * each name is considered, because Kubernetes refuses a pod with a second one.
+ */
 function findStripped(pod: Pod, present: readonly string[]): Stripped {
   const missing = new Set(present)
   return pod.initContainers.flatMap(({ name, restartsAlways }, place) =>
@@ -124,11 +127,11 @@ function findStripped(pod: Pod, present: readonly string[]): Stripped {
   )
 }
 
-/** A pod that asks, and all that the answer depends on. */
+/** A pod with a valid request, and the conditions of the decision. */
 interface InjectionContext extends Circumstances {
   readonly pod: Pod
   readonly request: MetricRequest
-  /** Observers of an earlier round, that stay. */
+  /** The names of the observers that the pod already has. */
   readonly present: readonly string[]
 }
 
@@ -150,7 +153,7 @@ function decideObservers(ride: InjectionContext): Decision {
   )
 }
 
-/** Containers that run as long as the pod does. */
+/** Returns the ordinary containers and the native sidecars. */
 function lastingContainers(pod: Pod): readonly Container[] {
   return [...pod.containers, ...pod.initContainers.filter(({ restartsAlways }) => restartsAlways)]
 }
@@ -161,7 +164,7 @@ function findTarget({ targetContainer }: MetricRequest, pod: Pod): Container | u
   return targetContainer === undefined ? (found ?? pod.containers[0]) : found
 }
 
-/** How many containers a message names. */
+/** The maximum number of containers that a message names. */
 const MOST_NAMED = 8
 
 function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Pod): Left | Denied {
@@ -183,7 +186,10 @@ function nameTaken({ onError }: MetricRequest, { metric }: RequestedMetric): Lef
   return refuse(onError, 'name-taken', message)
 }
 
-/** Said, not left out: the apiserver fills absent requests from the limits (apis/core/v1/defaults.go). */
+/**
+ * Set explicitly, because the apiserver sets missing requests to the limits
+ * (apis/core/v1/defaults.go).
+ */
 const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
 
 function buildObserver(
@@ -236,7 +242,7 @@ function formatStatus(
   target: Container,
 ): string {
   const { pod, request, present, catalog } = ride
-  // A command is looked for in the whole pod, so any container may hold a target.
+  // Observers search all containers for the command, so any container may contain a target.
   const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
   const contexts = observers.map(({ securityContext }) => securityContext)
   return JSON.stringify({

@@ -2,63 +2,71 @@ import type { Fields } from './kubernetes/json.ts'
 import { REASONS, type Reason } from './reasons.ts'
 import type { Mode, OnError, RequestedMetric } from './request.ts'
 
-/** What becomes of a pod: a value with a reason. */
+/** The decision about a pod. */
 export type Decision = Injected | Restored | Left | Denied
 
 /** The pod gets observers. */
 export interface Injected {
   readonly outcome: 'injected'
   readonly observers: readonly Observer[]
-  /** The names of the catalog's observers that the pod had before. */
+  /** The names of the catalog's observers that the pod already has. */
   readonly present: readonly string[]
   readonly mode: Mode
-  /** The container to observe. */
+  /** The name of the container to observe. */
   readonly target: string
   readonly targetCommand: string | undefined
-  /** The annotations to write: the status, and for an ordinary container whom kubectl means by default. */
+  /**
+   * The annotations to write: the status and, in mode `container`, the default container of kubectl
+   * if the pod does not set it.
+   */
   readonly annotations: Fields
   readonly stripped: Stripped
 }
 
-/** The pod has its observers, and gets back what another webhook took away. */
+/** The pod already has its observers, and the fields that another webhook removed are restored. */
 export interface Restored {
   readonly outcome: 'restored'
   readonly stripped: Stripped
 }
 
-/** The pod stays as it is. */
+/**
+ * The pod is admitted without new observers or other changes, except for a status annotation.
+ */
 export interface Left {
   readonly outcome: 'left'
   readonly reason: Reason
   readonly message: string
 }
 
-/** The pod is refused, as its author prefers where the request is wrong or cannot be met. */
+/** The pod is denied: its request is wrong or cannot be met, and `on-error` is `deny`. */
 export interface Denied {
   readonly outcome: 'denied'
   readonly reason: Reason
   readonly message: string
 }
 
-/** A metric that was asked for, with what its container must be in this pod. */
+/** A requested metric, and the fields of its container that depend on the pod. */
 export interface Observer extends RequestedMetric {
   readonly securityContext: Fields
-  /** None where the pod has resources of its own. */
+  /** Undefined if the pod sets pod-level resources. */
   readonly resources: Fields | undefined
 }
 
 /**
- * Places in `spec.initContainers` of observers that lost `restartPolicy: Always`: init containers
- * that never end, and hold the application back for ever.
+ * The indexes in `spec.initContainers` of observers that lost `restartPolicy: Always`. Such an init
+ * container never exits, so the application would never start.
  */
 export type Stripped = readonly number[]
 
-/** The pod is left alone, its author's wish or ours. */
+/** Returns the decision to skip a pod. */
 export function leave(reason: Reason, message: string = REASONS[reason].sentence): Left {
   return { outcome: 'left', reason, message }
 }
 
-/** The request is wrong or cannot be met: its author said what becomes of the pod then. */
+/**
+ * Returns the decision for a request that is wrong or cannot be met. The pod is denied if its
+ * author chose `on-error: deny` and the reason permits a denial; otherwise the pod is skipped.
+ */
 export function refuse(onError: OnError, reason: Reason, message?: string): Left | Denied {
   const left = leave(reason, message)
   const isDenied = onError === 'deny' && REASONS[reason].deniable

@@ -6,24 +6,24 @@ import { findOwners } from './kubernetes/managed-fields.ts'
 import { type Quota, readQuota } from './kubernetes/quota.ts'
 import { type Annotations, readAnnotations } from './request.ts'
 
-/** What Ridealong needs to know of a pod's namespace. */
+/** The properties of a pod's namespace that Ridealong uses. */
 export interface Namespace {
   readonly name: string
   readonly annotations: Annotations
   /**
-   * Since when the namespace has its `inject`, at the latest; undefined where nobody's name stands on it.
-   * RFC 3339 in UTC and whole seconds, as Kubernetes writes every time: they compare as text.
+   * A time by which the namespace had its `inject` annotation; undefined if no owner is recorded.
+   * RFC 3339 in UTC with whole seconds, as Kubernetes writes all times, so times compare as text.
    */
   readonly requestedSince: string | undefined
-  /** The Pod Security level that its label enforces; undefined: the default of the cluster. */
+  /** The Pod Security level that the label enforces; undefined for the default of the cluster. */
   readonly enforce: Privilege | undefined
-  /** The privilege that the administrator grants to observers here. */
+  /** The privilege that the administrator grants to observers in this namespace. */
   readonly privilege: Privilege
   readonly limitRanges: readonly LimitRange[]
   readonly quotas: readonly Quota[]
 }
 
-/** The objects in a namespace that refuse pods, as the API serves them. */
+/** The objects that can refuse pods in a namespace, as the API returns them. */
 export interface NamespaceRules {
   readonly limitRanges: readonly unknown[]
   readonly resourceQuotas: readonly unknown[]
@@ -32,9 +32,9 @@ export interface NamespaceRules {
 const NO_RULES: NamespaceRules = { limitRanges: [], resourceQuotas: [] }
 
 /**
- * Reads a core/v1 Namespace and what rules in it, once for all the pods that come. A level that
- * nobody knows counts as the strictest: the apiserver does so for what it enforces
- * (pod-security-admission api/helpers.go), and we for what is granted.
+ * Reads a core/v1 Namespace and its rules, once for all pods in the namespace. An unknown level
+ * counts as the strictest, both for the enforced level, as in the apiserver (pod-security-admission
+ * api/helpers.go), and for the granted privilege.
  */
 export function readNamespace(
   name: string,
@@ -54,7 +54,10 @@ export function readNamespace(
   }
 }
 
-/** The first of its owners to have written last: the annotation was there by then. */
+/**
+ * Returns the earliest of the times at which the owners of the annotation last wrote. The
+ * annotation existed at that time.
+ */
 function readSince(object: Fields): string | undefined {
   const times = findOwners(object, KEYS.inject).flatMap(({ time }) => asText(time) ?? [])
   return times.sort()[0]

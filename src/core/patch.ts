@@ -6,9 +6,9 @@ import type { Plan } from './plan.ts'
 export type { Operation }
 
 /**
- * Builds the RFC 6902 operations of a plan: `add` alone, in a fixed order, missing parents made.
- * They are built, not found by comparing two pods: a difference grows with the square of a pod's
- * lists and moves what it did not touch.
+ * Builds the RFC 6902 operations of a plan: only `add`, in a fixed order, with missing parents
+ * created. The operations are not computed by comparing two pods, because a comparison takes
+ * quadratic time for the lists of a pod and moves items that did not change.
  */
 export function patch(pod: Pod, plan: Plan): Operation[] {
   const shares = plan.sharesProcessNamespace && pod.shareProcessNamespace !== 'true'
@@ -35,7 +35,7 @@ function annotate(pod: Pod, annotations: Fields): Operation[] {
   })
 }
 
-/** The RFC 6901 pointer to a key, which may hold `/` and `~`. */
+/** Returns the RFC 6901 pointer to a key, which may contain `/` and `~`. */
 export function pointerTo(parent: string, key: string): string {
   return `${parent}/${jsonpatch.escapePathComponent(key)}`
 }
@@ -45,22 +45,22 @@ function append(path: string, isPresent: boolean, added: readonly Fields[]): Ope
   return isPresent ? added.map((value) => add(`${path}/-`, value)) : [add(path, added)]
 }
 
-/** The object with a patch applied, a new value: for people to read and for tests. */
+/** Returns a copy of an object with a patch applied, for display and for tests. */
 export function applied<T>(object: T, operations: readonly Operation[]): T {
   return jsonpatch.applyPatch(structuredClone(object), structuredClone(operations), false, true)
     .newDocument
 }
 
 /**
- * Applies a patch to the pod that was received and throws unless the pod then holds what was
- * planned. The apiserver refuses a pod whose patch does not apply, even where a failing webhook is
- * to be ignored (apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go), so none is sent
- * before this has been seen to hold.
+ * Applies a patch to the received pod and throws unless the result matches the plan. The apiserver
+ * refuses a pod whose patch does not apply, even if failures of the webhook are ignored (apiserver
+ * pkg/admission/plugin/webhook/mutating/dispatcher.go), so every patch is checked before it is
+ * sent.
  *
- * Only what a patch of ours can reach is copied, and of annotations and volumes nothing but that
- * they are there, so that the check costs the same however many a pod has.
+ * Only the parts that a patch can change are copied, and annotations and volumes only as empty
+ * values. The cost of the check therefore does not depend on the number of annotations and volumes.
  *
- * @param object the pod as it came
+ * @param object the pod as received
  */
 export function check(object: unknown, operations: readonly Operation[], plan: Plan): void {
   const received = fieldsOrNone(fieldsOrNone(object).spec)
@@ -86,7 +86,7 @@ export function check(object: unknown, operations: readonly Operation[], plan: P
   }
 }
 
-/** A pod of only what a patch of ours can reach, which may be edited. */
+/** Returns a pod with only the parts that a patch can change. The result may be edited. */
 function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
   const { metadata, spec } = fieldsOrNone(object)
   const { shareProcessNamespace, volumes, initContainers, containers } = fieldsOrNone(spec)
@@ -101,7 +101,7 @@ function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
   }
 }
 
-/** A new list; the containers that will be edited are new too. */
+/** Copies a list, and the containers in the list that will be edited. */
 function copy(containers: readonly unknown[], edited: readonly number[]): unknown[] {
   const copied = [...containers]
   for (const place of edited) copied[place] = { ...asFields(containers[place]) }

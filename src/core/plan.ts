@@ -7,14 +7,14 @@ import { REASONS } from './reasons.ts'
 import type { Mode } from './request.ts'
 import { hasRoom, leftStatus } from './status.ts'
 
-/** What is to be added to a pod, as a value. Nothing that the pod has is moved or taken out. */
+/** The additions to a pod. Nothing in the pod is moved or removed. */
 export interface Plan {
   readonly annotations: Fields
   readonly sharesProcessNamespace: boolean
   readonly volumes: readonly Fields[]
   readonly initContainers: readonly Fields[]
   readonly containers: readonly Fields[]
-  /** Init containers whose `restartPolicy: Always` comes back. */
+  /** The init containers whose `restartPolicy: Always` is restored. */
   readonly stripped: Stripped
 }
 
@@ -27,15 +27,19 @@ const NOTHING: Plan = {
   stripped: [],
 }
 
-/** Where the apiserver mounts the token of the pod's service account, unless something is there. */
+/**
+ * The path at which the apiserver mounts the token of the pod's service account, unless the
+ * container already has a mount there.
+ */
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Plans what a decision adds to a pod.
+ * Plans the additions to a pod for a decision.
  *
- * @param revision of the catalog, which the observer's metadata names
- * @param uid of the admission request: our volume's name ends with it, as that of the apiserver's own
- * token volume ends with five random characters, so that no volume of the pod has the name
+ * @param revision the revision of the catalog, which appears in the observer's metadata
+ * @param uid the UID of the admission request. The name of our volume ends with its first
+ * characters, so that no other volume of the pod has the same name. For the same reason, the name
+ * of the apiserver's token volume ends with five random characters.
  */
 export function plan(pod: Pod, decision: Decision, revision: string, uid: string): Plan {
   if (decision.outcome === 'left') return planLeft(pod, decision)
@@ -66,8 +70,9 @@ function planLeft(pod: Pod, { reason, message }: Left): Plan {
 }
 
 /**
- * An empty read-only volume to lie over the token. Of downward API fields, not an emptyDir, which
- * counts as local storage and would keep `kubectl drain` and the cluster autoscaler from the pod.
+ * Returns an empty read-only volume to mount over the token. The volume uses the downward API,
+ * because an emptyDir counts as local storage and would prevent `kubectl drain` and the cluster
+ * autoscaler from evicting the pod.
  */
 function tokenCover(uid: string): { readonly name: string; readonly downwardAPI: Fields } {
   const suffix = uid
@@ -98,7 +103,7 @@ function buildContainer(
   }
 }
 
-/** Where an observer is, by the downward API. */
+/** The pod, the namespace and the node of an observer, from the downward API. */
 const PLACE = [
   field('POD_NAME', 'metadata.name'),
   field('POD_NAMESPACE', 'metadata.namespace'),
@@ -106,7 +111,7 @@ const PLACE = [
 ]
 const RANK = field('JOB_COMPLETION_INDEX', `metadata.annotations['${COMPLETION_INDEX_KEY}']`)
 
-/** What every observer of the pod is told: where it is, and what was asked. */
+/** Returns the environment variables that all observers of the pod get. */
 function environment(
   { mode, target, targetCommand, observers, present }: Injected,
   pod: Pod,
@@ -119,7 +124,7 @@ function environment(
     plain('RIDEALONG_MODE', mode),
     plain('RIDEALONG_RESTART_POLICY', pod.restartPolicy),
     plain('RIDEALONG_TARGET_CONTAINER', target),
-    // All observers of the pod: each skips these containers.
+    // All observers of the pod: each observer skips these containers.
     plain('RIDEALONG_OBSERVERS', names.join(' ')),
   ]
   const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
@@ -129,7 +134,10 @@ function environment(
   return env
 }
 
-/** Kubernetes does not look at an owner's name; a container runtime refuses a NUL in a value. */
+/**
+ * Kubernetes does not validate the name of an owner, and a container runtime refuses a NUL in a
+ * value.
+ */
 function isPrintable(text: string): boolean {
   return /^[\x20-\x7e]{1,512}$/.test(text)
 }

@@ -1,7 +1,11 @@
 /**
- * Why a pod is left alone: a word for metrics and annotations, a sentence for people, and two facts.
- * `written`: the pod asked, so its status annotation says why it was left.
- * `deniable`: the request is wrong or cannot be met, so `ridealong.dev/on-error: deny` refuses the pod.
+ * The reasons why a pod is skipped or denied, each with a sentence and two properties. Metrics and
+ * annotations contain the key of the reason.
+ *
+ * - `written`: the pod requests metrics, and its status annotation records the reason.
+ * - `deniable`: the request is wrong or cannot be met: `ridealong.dev/on-error: deny` has an
+ * effect.
+ *
  * A test compares docs/reasons.md with this table.
  */
 export const REASONS = {

@@ -14,19 +14,19 @@ export const MODES = ['native', 'container'] as const
 export type Mode = (typeof MODES)[number]
 
 const ON_ERROR = ['admit', 'deny'] as const
-/** What becomes of a pod whose request is wrong or cannot be met. */
+/** The handling of a pod whose request is wrong or cannot be met. */
 export type OnError = (typeof ON_ERROR)[number]
 
-/** The annotations of a pod or of a namespace that are ours to read. */
+/** The annotations of a pod or a namespace that belong to Ridealong. */
 export type Annotations = ReadonlyMap<string, string>
 
-/** A metric that was asked for, and its options as the observer's environment. */
+/** A requested metric, and its options as the environment of the observer. */
 export interface RequestedMetric {
   readonly metric: Metric
   readonly options: readonly EnvVar[]
 }
 
-/** What is asked for, where something is and all of it is right. */
+/** The content of a valid request. */
 export interface Terms {
   readonly metrics: readonly RequestedMetric[]
   readonly mode: Mode
@@ -34,26 +34,30 @@ export interface Terms {
   readonly targetCommand: string | undefined
 }
 
-/** What is wrong with a request: a reason, and a sentence that says what would be right. */
+/** The problem with a request: a reason, and a sentence that describes a valid value. */
 export interface Wrong {
   readonly reason: Extract<Reason, 'unknown-metric' | 'invalid-option'>
   readonly message: string
 }
 
-/** What the annotations of a pod and its namespace ask for, parsed and typed. */
+/** The request in the annotations of a pod and its namespace. */
 export type Request =
   | { readonly kind: 'nothing'; readonly reason: Extract<Reason, 'not-asked' | 'opted-out'> }
   | ({ readonly kind: 'wrong'; readonly onError: OnError } & Wrong)
   | ({ readonly kind: 'asked'; readonly onError: OnError } & Terms)
 
-/** Keeps what is ours of an object's annotations: one pass over the keys, values untouched. */
+/**
+ * Selects the annotations that belong to Ridealong, in one pass over the keys. Values are
+ * unchanged.
+ */
 export function readAnnotations(annotations: Fields | undefined): Annotations {
   return pick(annotations, Object.keys(annotations ?? {}).filter(isOurs))
 }
 
 /**
- * The same, of a pod. Where its JSON speaks of us no more often than it has keys that mean something, none is
- * misspelt, and the annotations of others, however many, are not passed over.
+ * Selects the annotations of a pod that belong to Ridealong. If the pod has at least as many known
+ * keys as its JSON has mentions of the domain, no key is misspelled, and the other annotations, of
+ * which there may be many, are not searched.
  */
 export function readPodAnnotations(
   annotations: Fields | undefined,
@@ -64,7 +68,9 @@ export function readPodAnnotations(
   return known.size < mentions ? readAnnotations(annotations) : known
 }
 
-/** Kubernetes refuses an object with a longer value, so none is searched, split or compared. */
+/**
+ * Skips values above the limit: Kubernetes refuses the object, so reading them would waste time.
+ */
 function pick(annotations: Fields | undefined, keys: Iterable<string>): Annotations {
   const picked = new Map<string, string>()
   for (const key of keys) {
@@ -85,10 +91,11 @@ function* knownKeys({ metrics }: Catalog): Iterable<string> {
 }
 
 /**
- * Parses what a pod asks for. Key by key, the pod's own value wins over its namespace's.
+ * Parses the request of a pod. For each key, the pod's value takes precedence over the namespace's
+ * value.
  *
- * @param own the pod's annotations
- * @param defaults the namespace's
+ * @param own the annotations of the pod
+ * @param defaults the annotations of the namespace
  */
 export function readRequest(own: Annotations, defaults: Annotations, catalog: Catalog): Request {
   if (own.get(KEYS.inject)?.trim() === 'false') return { kind: 'nothing', reason: 'opted-out' }
@@ -103,7 +110,10 @@ export function readRequest(own: Annotations, defaults: Annotations, catalog: Ca
     : { kind: 'asked', onError: onError.word, ...terms }
 }
 
-/** Whether the annotations of a namespace ask for anything, right or wrong. */
+/**
+ * Reports whether the annotations of a namespace request any metric, even if the request is
+ * invalid.
+ */
 export function requestsMetrics(annotations: Annotations): boolean {
   return readNames(annotations.get(KEYS.inject) ?? '').length > 0
 }
@@ -149,7 +159,7 @@ function invalid(message: string): Wrong {
   return { reason: 'invalid-option', message }
 }
 
-/** Reads an annotation that is one of a few words, the first of which is the default. */
+/** Reads an annotation that has a fixed set of values. The first value is the default. */
 function readWord<Word extends string>(
   key: string,
   words: readonly [Word, ...Word[]],
@@ -162,7 +172,10 @@ function readWord<Word extends string>(
     : { word }
 }
 
-/** A misspelt key would silently change nothing, and the numbers would be other than was asked. */
+/**
+ * Reports unknown keys. A misspelled key would otherwise have no effect, and the results would
+ * differ from the request without notice.
+ */
 function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
   for (const key of annotations.keys()) {
     const known = KNOWN_KEYS.has(key) ? undefined : keysBeside(key, metrics)
@@ -171,7 +184,10 @@ function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wr
   return undefined
 }
 
-/** The keys that one that means nothing may have been meant as; nothing for one that is right. */
+/**
+ * Returns the valid keys to suggest for an unknown key. The result is undefined if the key is valid
+ * or belongs to a metric that is not requested.
+ */
 function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] | undefined {
   const [, name] = OPTION_KEY.exec(key) ?? []
   if (name === undefined) return Object.values(KEYS)

@@ -2,7 +2,7 @@ import type { Operation } from './patch.ts'
 import { API_VERSION, type Review } from './review.ts'
 import { ascii, printable } from './text/printable.ts'
 
-/** An AdmissionReview that answers, ready for JSON, which leaves out what is undefined. */
+/** An AdmissionReview with a response, ready for JSON, which omits undefined fields. */
 export interface ReviewResponse {
   readonly apiVersion: typeof API_VERSION
   readonly kind: 'AdmissionReview'
@@ -18,23 +18,25 @@ interface AdmissionVerdict {
 }
 
 /**
- * The apiserver cuts a warning there (apiserver pkg/endpoints/filters/warning.go), and drops one that
- * has a control character, since it becomes an HTTP header (apimachinery util/net/http.go).
+ * The maximum length of a warning. The apiserver truncates a longer one (apiserver
+ * pkg/endpoints/filters/warning.go), and drops a warning with a control character, because a
+ * warning becomes an HTTP header (apimachinery util/net/http.go).
  */
 const LONGEST_WARNING = 256
 
 /**
- * The apiserver hands a refusal's message to its caller whole, whatever its length and characters
- * (apiserver pkg/admission/plugin/webhook/errors/statuserror.go). This is room for a few sentences.
+ * The maximum length of the message of a denial, enough for a few sentences. The apiserver returns
+ * the message unchanged to its caller, whatever its length and characters (apiserver
+ * pkg/admission/plugin/webhook/errors/statuserror.go).
  */
 const LONGEST_REFUSAL = 1024
 
-/** Allows the object as it came. */
+/** Allows the object unchanged. */
 export function allow(review: Review, warnings: readonly string[] = []): ReviewResponse {
   return respond(review, { allowed: true, warnings: warned(warnings) })
 }
 
-/** Allows the object with a patch, or as it came where the patch is empty. */
+/** Allows the object with a patch, or unchanged if the patch is empty. */
 export function allowPatched(
   review: Review,
   operations: readonly Operation[],
@@ -50,7 +52,7 @@ export function allowPatched(
   })
 }
 
-/** Refuses the object, for a reason that its author can act on. */
+/** Denies the object for a reason that its author can correct. */
 export function deny(review: Review, message: string): ReviewResponse {
   const shown = printable(`ridealong: ${message}`, LONGEST_REFUSAL)
   const status = { code: 403, reason: 'Forbidden', message: shown } as const

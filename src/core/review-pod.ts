@@ -8,21 +8,21 @@ import { readPodAnnotations, readRequest } from './request.ts'
 import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 
-/** What is answered about a pod, and what was decided, for logs and metrics. */
+/** The result of reviewing a pod: the response, and the decision for logs and metrics. */
 export interface PodReview {
   readonly decision: Decision
   readonly operations: readonly Operation[]
   readonly response: ReviewResponse
-  /** The defect of ours behind the reason `internal-error`. */
+  /** The internal error behind the reason `internal-error`. */
   readonly fault?: unknown
 }
 
-/** Where a pod is to run, what is offered there, and where nothing is. */
+/** The conditions of a decision, and the namespaces that never get observers. */
 export interface Settings extends Circumstances {
   readonly excludedNamespaces: ReadonlySet<string>
 }
 
-/** Answers the review of a pod. Never throws: a defect of ours allows the pod as it came. */
+/** Reviews a pod. Never throws: after an internal error, the pod is allowed unchanged. */
 export function reviewPod(review: Review, settings: Settings): PodReview {
   try {
     const { decision, operations } = decideAndPatch(review, settings)
@@ -32,13 +32,13 @@ export function reviewPod(review: Review, settings: Settings): PodReview {
   }
 }
 
-/** Allows a pod as it came, for a defect of ours. */
+/** Allows a pod unchanged after an internal error. */
 export function allowAfterFault(review: Review, fault: unknown): PodReview {
   const decision = leave('internal-error')
   return { decision, operations: [], response: respond(review, decision, []), fault }
 }
 
-/** The story: request, decide, plan, patch. */
+/** Runs the steps of a review: read the request, decide, plan and patch. */
 function decideAndPatch(
   review: Review,
   settings: Settings,
@@ -70,10 +70,10 @@ function respond(
 ): ReviewResponse {
   if (decision.outcome === 'denied') return deny(review, decision.message)
   const { reason, message = '' } = decision.outcome === 'left' ? decision : {}
-  // Whoever asked and did not get is told; whoever did not ask hears nothing.
+  // Authors get a warning only if they requested metrics and did not get them.
   const concerns = reason !== undefined && (REASONS[reason].deniable || UNDENIABLE.has(reason))
   return allowPatched(review, operations, concerns ? [`${reason}: ${message}`] : [])
 }
 
-/** Reasons that concern the author of a pod that asked, though the pod is never refused for them. */
+/** The reasons that cause a warning although the pod is never denied for them. */
 const UNDENIABLE: ReadonlySet<Reason> = new Set<Reason>(['internal-error', 'observer-differs'])

@@ -2,25 +2,28 @@ import { type BodyScan, UNKNOWN_BODY } from './body-scan.ts'
 import { KEYS } from './keys.ts'
 import { asText, fieldsOrNone } from './kubernetes/json.ts'
 
-/** The only version that Kubernetes sends (admission.k8s.io/v1beta1 ended with 1.22). */
+/** The only version that Kubernetes sends (admission.k8s.io/v1beta1 was removed in 1.22). */
 export const API_VERSION = 'admission.k8s.io/v1'
 
 /**
- * The most bytes of an AdmissionReview: at most two objects of 3 MiB each, and its envelope
- * (controller-runtime pkg/webhook/admission/http.go).
+ * The maximum size of an AdmissionReview in bytes: at most two objects of 3 MiB each, and the
+ * envelope (controller-runtime pkg/webhook/admission/http.go).
  */
 export const LONGEST_BODY = 7 * 1024 * 1024
 
-/** The apiserver makes a UUID, of 36 characters; the answer repeats it. */
+/**
+ * The maximum length of a UID. The apiserver sends a UUID of 36 characters, and the response
+ * repeats it.
+ */
 const LONGEST_UID = 256
 
-/** The request of an AdmissionReview: what the apiserver asks. */
+/** The request of an AdmissionReview. */
 export interface Review {
   readonly source: BodyScan
   readonly uid: string
   readonly operation: string
   readonly subResource: string
-  /** The truth about where the object goes; its own `metadata.namespace` may still be empty. */
+  /** The namespace of the request. The object's own `metadata.namespace` may still be empty. */
   readonly namespace: string
   readonly name: string
   readonly dryRun: boolean
@@ -31,8 +34,8 @@ export interface Review {
 /**
  * Reads an AdmissionReview.
  *
- * @param source of the body, which spares looks at the pod's annotations
- * @returns the request, or a sentence that says what an AdmissionReview would have
+ * @param source a scan of the body, with which most annotations of the pod need not be searched
+ * @returns the request, or a sentence that describes a valid AdmissionReview
  */
 export function readReview(
   body: unknown,
@@ -59,15 +62,15 @@ export function readReview(
   }
 }
 
-/** The uid; nothing for one that is longer than any apiserver makes it. */
+/** Returns the UID, or undefined if it is missing or too long. */
 function readUid(value: unknown): string | undefined {
   const uid = asText(value)
   return uid !== undefined && uid.length <= LONGEST_UID ? uid : undefined
 }
 
 /**
- * Whether a pod leaves it to its namespace to ask. Such a pod is reviewed only where the namespace is
- * armed; a pod with an `inject` of its own is reviewed anywhere.
+ * Reports whether a pod has no `inject` annotation of its own. Such a pod is reviewed only if its
+ * namespace is armed. A pod with its own `inject` annotation is reviewed in any namespace.
  */
 export function leavesItToNamespace({ object }: Review): boolean {
   const { annotations } = fieldsOrNone(fieldsOrNone(object).metadata)

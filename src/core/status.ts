@@ -3,10 +3,13 @@ import { asFields, type Fields, listOrNone } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
 import { ascii } from './text/printable.ts'
 
-/** The most bytes that the status annotation takes. */
+/** The maximum size of the status annotation in bytes. */
 const LONGEST_STATUS = 512
 
-/** The names of the observers that an earlier round of admission added, by the pod's own status. */
+/**
+ * Returns the names of the observers that an earlier admission round added, according to the
+ * status.
+ */
 export function injectedBefore(annotations: Fields | undefined): readonly string[] {
   const status = readStatus(annotations)
   if (status?.outcome !== 'injected') return []
@@ -15,7 +18,9 @@ export function injectedBefore(annotations: Fields | undefined): readonly string
 
 const SHARING = ['absent', 'false', 'true']
 
-/** What the pod said of its process namespace before the first round, if there was one. */
+/**
+ * Returns the value of `shareProcessNamespace` before the first admission round, if there was one.
+ */
 export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod): string {
   const status = readStatus(annotations)
   const before = status?.outcome === 'injected' ? status.shareProcessNamespace : undefined
@@ -24,7 +29,7 @@ export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod)
 
 type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
 
-/** The status that a pod carries, read; nothing where there is none that holds. */
+/** Reads the status of a pod. The result is undefined if the status is missing or invalid. */
 export function readStatus(annotations: Fields | undefined): Fields | undefined {
   const written = annotations?.[STATUS_KEY]
   if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
@@ -35,12 +40,15 @@ export function readStatus(annotations: Fields | undefined): Fields | undefined 
   }
 }
 
-/** Whether a status has room in its annotation. All that is written in one is ASCII. */
+/** Reports whether a status fits in its annotation. A status contains only ASCII. */
 export function isShort(status: string): boolean {
   return status.length <= LONGEST_STATUS
 }
 
-/** The status of a pod that was left, its message in ASCII and cut where it is too long. */
+/**
+ * Returns the status of a skipped pod. The message is converted to ASCII and shortened if it is too
+ * long.
+ */
 export function leftStatus(reason: string, message: string): string {
   const shown = ascii(message)
   const whole = JSON.stringify({ outcome: 'left', reason, message: shown })
@@ -50,14 +58,17 @@ export function leftStatus(reason: string, message: string): string {
 function cutStatus(reason: string, message: string): string {
   const status = JSON.stringify({ outcome: 'left', reason, message: `${message}...` })
   if (isShort(status)) return status
-  // A character takes one place, two when escaped: so never more is cut than must be.
+  // An escaped character takes two bytes, so removing half of the excess never removes too many.
   const excess = Math.ceil((status.length - LONGEST_STATUS) / 2)
   return cutStatus(reason, message.slice(0, -excess))
 }
 
-/** Whether a pod's annotations still fit with others added: bytes of UTF-8, keys and values together. */
+/**
+ * Reports whether a pod's annotations stay within the limit if others are added, in bytes of UTF-8,
+ * keys and values together.
+ */
 export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {
-  // No character of JSON takes more than three bytes of UTF-8: most pods need no closer look.
+  // A character of JSON takes at most three bytes of UTF-8, so most pods need no exact count.
   const needed = countBytes(added)
   return (
     size * 3 + needed <= ANNOTATIONS_LIMIT ||
@@ -67,7 +78,10 @@ export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boo
 
 type AnnotatedPod = Pick<Pod, 'annotations' | 'size'>
 
-/** The bytes of annotations, without those that are replaced; counted no further than the limit. */
+/**
+ * Returns the size of annotations in bytes, without those to be replaced. Counting stops at the
+ * limit.
+ */
 function countBytes(annotations: Fields | undefined, replaced: Fields = {}): number {
   let bytes = 0
   for (const key of Object.keys(annotations ?? {})) {

@@ -1,20 +1,25 @@
-/** Printable text, counted in characters. A container runtime refuses a variable whose value has a NUL. */
+/**
+ * Matches 1 to 256 printable characters. A container runtime refuses a NUL in the value of a
+ * variable.
+ */
 const PRINTABLE = /^[^\p{Cc}\p{Cs}]{1,256}$/u
 
-/** How many characters and brackets a pattern may have when its repetitions are written out. */
+/**
+ * The maximum number of characters and brackets in a pattern after its repetitions are expanded.
+ */
 const LARGEST = 256
-/** How deep its parentheses may be nested. */
+/** The maximum nesting depth of parentheses. */
 const DEEPEST = 32
-/** RE_DUP_MAX of POSIX: the largest number in an interval. */
+/** The largest number in an interval, RE_DUP_MAX of POSIX. */
 const MOST = 255
 
 const ESCAPE = String.raw`\\[\\^$.[\]|()*+?{}]`
 const INTERVAL = String.raw`\{\d{1,3}(?:,\d{0,3})?\}`
 const CLASS = `\\[:(?:${'alpha digit alnum upper lower space blank punct print graph cntrl xdigit'.replaceAll(' ', '|')}):\\]`
-/** Printable ASCII but `-`, `[`, `\` and `]`. */
+/** Printable ASCII except `-`, `[`, `\` and `]`. */
 const IN_BRACKET = '[ -,.-Z^-~]'
 const ITEM = `(?:${CLASS}|${IN_BRACKET}-${IN_BRACKET}|${IN_BRACKET})`
-// A ^ that stands first is never a member of the bracket.
+// A leading ^ negates the bracket and is never a member of it.
 const BRACKET = `\\[(?:\\^|(?!\\^))(?:[\\]-]${ITEM}*|${ITEM}+)-?\\]`
 const TOKEN = new RegExp(`${ESCAPE}|${INTERVAL}|${BRACKET}|[^]`, 'uy')
 const RANGE = new RegExp(`(${IN_BRACKET})-(${IN_BRACKET})`, 'g')
@@ -28,13 +33,15 @@ const NOTHING_TO_REPEAT =
 const NO_ALTERNATIVE = 'an alternative or group is empty; write ( )? around what may be missing'
 const TOO_LARGE = `with its repetitions written out it has more than ${LARGEST} characters`
 
-/** What was read of a group. A size counts characters and brackets, repetitions written out. */
+/** The state of a group during parsing. A size counts characters and brackets after expansion. */
 interface Group {
-  /** The size of its alternatives but the last. */
+  /** The size of all alternatives except the last. */
   readonly before: number
-  /** The size of its last alternative but the last item; undefined where the alternative is empty. */
+  /**
+   * The size of the last alternative without its last item; undefined if the alternative is empty.
+   */
   readonly alternative: number | undefined
-  /** The size of the last item; undefined where no quantifier may follow. */
+  /** The size of the last item; undefined if no quantifier may follow. */
   readonly item: number | undefined
 }
 
@@ -48,17 +55,17 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  * Checks the regular expression of `ridealong.dev/target-command`, in time linear in its length.
  *
  * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the
- * same bytes in gawk, with LC_ALL=C, and in the observer's program (observer/src/target_command.rs),
- * where `.` matches every byte: characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`,
- * brackets of ASCII with ranges and POSIX classes, `( )`, `|`, `^`, `$`, and one of
- * `* + ? {n} {n,} {n,m}` after an ASCII character, a bracket or a group. A pattern that POSIX leaves
- * undefined is invalid.
+ * same bytes in gawk, with LC_ALL=C, and in the observer's program
+ * (observer/src/target_command.rs), where `.` matches every byte. It consists of characters, `\`
+ * before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges and POSIX classes,
+ * `( )`, `|`, `^`, `$`, and a quantifier (`*`, `+`, `?`, `{n}`, `{n,}` or `{n,m}`) after an ASCII
+ * character, a bracket or a group. A pattern whose meaning POSIX leaves undefined is invalid.
  *
- * Written out, it has at most 256 characters and brackets. glibc's regcomp copies what is repeated
- * (posix/regcomp.c, parse_dup_op: `x+` is `xx*`, `x{2,4}` is `xx(x(x)?)?`), so that nested repetitions
- * would take exponential memory.
+ * After expansion, a pattern has at most 256 characters and brackets. glibc's regcomp copies
+ * repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`, `x{2,4}` becomes
+ * `xx(x(x)?)?`), so nested repetitions would take exponential memory.
  *
- * @returns what is wrong and what would be right, or undefined for a valid pattern
+ * @returns the problem and its correction, or undefined for a valid pattern
  */
 export function problemOfTargetCommand(pattern: string): string | undefined {
   if (!PRINTABLE.test(pattern))
@@ -80,7 +87,10 @@ export function problemOfTargetCommand(pattern: string): string | undefined {
   return 'problem' in whole ? `${whole.problem}, at its end` : undefined
 }
 
-/** Reads a token. `outer` has the groups around this one, the innermost last, and is changed. */
+/**
+ * Reads a token. The function modifies `outer`, the stack of enclosing groups with the innermost
+ * last.
+ */
 function readToken(token: string, group: Group, outer: Group[]): Group | Problem {
   switch (token.charAt(0)) {
     case '(':
@@ -116,7 +126,10 @@ function addItem(group: Group, item: number): Group | Problem {
   return added.before + sizeOf(added) > LARGEST ? { problem: TOO_LARGE } : added
 }
 
-/** Adds a character. One of several bytes is no item: a quantifier would repeat the last byte in gawk. */
+/**
+ * Adds a character. A character of several bytes is not an item, because a quantifier in gawk would
+ * repeat only the last byte.
+ */
 function addCharacter(group: Group, character: string): Group | Problem {
   const added = addItem(group, 1)
   if ('problem' in added || character <= '~') return added
@@ -133,7 +146,7 @@ function repeat(group: Group, quantifier: string): Group | Problem {
     : { ...repeated, alternative: sizeOf(repeated), item: undefined }
 }
 
-/** How often a quantifier writes an item; undefined for an interval that is wrong. */
+/** Returns the number of copies that a quantifier expands to; undefined for an invalid interval. */
 function copiesOf(quantifier: string): number | undefined {
   if (quantifier.startsWith('{')) return copiesOfInterval(quantifier)
   return quantifier === '+' ? 2 : 1
@@ -146,7 +159,10 @@ function copiesOfInterval(interval: string): number | undefined {
   return interval.endsWith(',}') ? Number(least) + 1 : Math.max(Number(most), 1)
 }
 
-/** Whether a token is a bracket whose ranges ascend. Rust reads `&&`, `--` and `~~` as operators. */
+/**
+ * Reports whether a token is a bracket with ascending ranges. Rust reads `&&`, `--` and `~~` as
+ * operators.
+ */
 function isBracket(token: string): boolean {
   if (token.length === 1 || /&&|--|~~/.test(token)) return false
   const members = token.replace(/^\[\^?/, '').replaceAll(/\[:[a-z]+:\]/g, '')
