@@ -58,8 +58,9 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  * same bytes in gawk, with LC_ALL=C, and in the observer's program
  * (observer/src/target_command.rs), where `.` matches every byte. It consists of characters, `\`
  * before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges and POSIX
- * classes, `( )`, `|`, `^`, `$`, and a quantifier (`*`, `+`, `?`, `{n}`, `{n,}` or `{n,m}`) after an ASCII
- * character, a bracket or a group. A pattern whose meaning POSIX leaves undefined is invalid.
+ * classes, `( )`, `|`, `^`, `$`, and a quantifier (`*`, `+`, `?`, `{n}`, `{n,}` or `{n,m}`) after
+ * an ASCII character, a bracket or a group. A pattern whose meaning POSIX leaves undefined is
+ * invalid.
  *
  * After expansion, a pattern has at most 256 characters and brackets. glibc's regcomp copies
  * repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`, `x{2,4}` becomes
