@@ -116,7 +116,7 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
       await until(`describe says it of the Job ${name}`, async () => {
         const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
         const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
-        return line?.includes(`since no node is known to hold ${IMAGE}`) === true
+        return line?.includes("since no node was known to have an observer's image") === true
       })
     }
     const reason = 'observer-unavailable'
