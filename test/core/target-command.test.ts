@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import t from 'tap'
 import { problemOfTargetCommand } from '../../src/core/target-command.ts'
+import { asBytes, latin1 } from './pattern-of-bytes.ts'
 
 t.test('a pattern of the documented grammar is valid', async (t) => {
   const right = [
@@ -118,16 +119,4 @@ t.test('gawk matches what a valid pattern says', { skip: skipped() }, async (t) 
 function skipped(): false | string {
   if (process.env.CI === 'true') return false
   return spawnSync('gawk', ['--version']).status === 0 ? false : 'needs gawk'
-}
-
-const latin1 = (text: string) => Buffer.from(text).toString('latin1')
-
-/** The same pattern as a JavaScript one, on text that has a character for each byte. */
-function asBytes(pattern: string): RegExp {
-  const translated = pattern
-    .replaceAll('[[:alpha:]]', '[A-Za-z]')
-    .replaceAll('[[:digit:][:punct:]x]', '[0-9!-/:-@\\[-`{-~x]')
-    .replaceAll('[]b]', '[\\]b]')
-    .replaceAll('[^]]', '[^\\]]')
-  return new RegExp(latin1(translated), 's')
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import { problemOfTargetCommand } from '../../src/core/target-command.ts'
+import { asBytes, latin1 } from '../core/pattern-of-bytes.ts'
 import { hasCargo } from './program.ts'
 
 // Admission and the observer read the same patterns, and the observer matches what a pattern says.
@@ -71,15 +72,3 @@ t.test('the program matches what a pattern says', { skip }, async (t) => {
   t.strictSame(differing.slice(0, 20), [])
   t.ok(said.includes('1') && said.includes('0'))
 })
-
-const latin1 = (text: string) => Buffer.from(text).toString('latin1')
-
-/** The same pattern as a JavaScript one, on text that has a character for each byte. */
-function asBytes(pattern: string): RegExp {
-  const translated = pattern
-    .replaceAll('[[:alpha:]]', '[A-Za-z]')
-    .replaceAll('[[:digit:][:punct:]x]', '[0-9!-/:-@\\[-`{-~x]')
-    .replaceAll('[]b]', '[\\]b]')
-    .replaceAll('[^]]', '[^\\]]')
-  return new RegExp(latin1(translated), 's')
-}
