@@ -163,11 +163,13 @@ export const ADVERSARIES: readonly Adversary[] = [
     (i) => `"a/${i}":"1"`,
     (items) => ({ spec: `"overhead":{${items}},` }),
   ),
-  repeating(
-    'resources of the pod',
-    (i) => `"hugepages-${i}":"1"`,
-    (items) => ({ spec: `"resources":{"requests":{${items}},"limits":{${items}}},` }),
-  ),
+  {
+    name: 'resources of the pod',
+    build: (characters: number) => {
+      const list = items(characters / 2, (i) => `"hugepages-${i}":"1"`)
+      return reviewOf({ spec: `"resources":{"requests":{${list}},"limits":{${list}}},` })
+    },
+  },
   long('a long quantity', '9', (text) => ({
     containers: `{"name":"app","resources":{"limits":{"cpu":"${text}"}}}`,
   })),
