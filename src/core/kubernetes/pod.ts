@@ -181,24 +181,37 @@ function readContext(context: Fields): SecurityContext {
   }
 }
 
-/** Shared by all containers that have no security context. */
-const NO_CONTEXT = readContext({})
-
 /** Matches a capability name. Container runtimes compare these names with linux/capability.h. */
 const CAPABILITY = /^[A-Z_]{1,32}$/i
 
 /**
+ * A capability set has 64 bits (include/linux/capability.h, kernel_cap_t); the name ALL is allowed
+ * too.
+ */
+export const MOST_CAPABILITIES = 65
+
+/**
  * Reads a list of capabilities without duplicates. Names that cannot be a capability are skipped,
- * because they have no effect.
+ * because they have no effect. Of a list with more names than there can be capabilities, the first
+ * `MOST_CAPABILITIES` + 1 are read, and ALL.
  */
 function readCapabilities(value: unknown): readonly string[] {
-  if (!Array.isArray(value)) return []
+  const list = listOrNone(value)
   const names = new Set<string>()
-  for (const name of value) {
-    if (typeof name === 'string' && CAPABILITY.test(name)) names.add(name)
+  for (const name of list) {
+    if (isCapability(name)) names.add(name)
+    if (names.size > MOST_CAPABILITIES) break
   }
+  if (names.size > MOST_CAPABILITIES && list.includes('ALL')) names.add('ALL')
   return [...names]
 }
+
+function isCapability(name: unknown): name is string {
+  return typeof name === 'string' && CAPABILITY.test(name)
+}
+
+/** Shared by all containers that have no security context. */
+const NO_CONTEXT = readContext({})
 
 function readOwner(value: unknown): Owner | undefined {
   const owner = listOrNone(value).find((reference) => asFields(reference)?.controller === true)

@@ -1,6 +1,7 @@
 import { asId, type Fields } from '../kubernetes/json.ts'
 import {
   type Container,
+  MOST_CAPABILITIES,
   type Pod,
   readSecurityContext,
   type SecurityContext,
@@ -146,12 +147,6 @@ function isStronger(target: SecurityContext): boolean {
   const isAbove = addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
   return privileged || isAbove || dropsTooMany(target)
 }
-
-/**
- * A capability set has 64 bits (include/linux/capability.h, kernel_cap_t); the name ALL is allowed
- * too.
- */
-const MOST_CAPABILITIES = 65
 
 /** Reports whether a container drops more names than there are capabilities, too many to copy. */
 function dropsTooMany({ droppedCapabilities }: SecurityContext): boolean {

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { type Pod, readPod, readSecurityContext } from '../../../src/core/kubernetes/pod.ts'
+import {
+  MOST_CAPABILITIES,
+  type Pod,
+  readPod,
+  readSecurityContext,
+} from '../../../src/core/kubernetes/pod.ts'
 import type { Json } from '../build.ts'
 
 const read = (spec: Json = {}, metadata: Json = {}): Pod => {
@@ -198,6 +203,10 @@ t.test('a security context is read as far as it makes sense', async (t) => {
     readSecurityContext({ capabilities: { add: ['CHOWN', 7, null, 'KILL'] } }).addedCapabilities,
     ['CHOWN', 'KILL'],
   )
+  const names = Array.from({ length: 1000 }, (_, i) => 'A'.repeat(i % 32) + 'B'.repeat(i >> 5))
+  const { droppedCapabilities } = readSecurityContext({ capabilities: { drop: [...names, 'ALL'] } })
+  t.equal(droppedCapabilities.length, MOST_CAPABILITIES + 2, 'one more than there can be, and ALL')
+  t.ok(droppedCapabilities.includes('ALL'))
   t.equal(readSecurityContext({ runAsNonRoot: false }).runAsNonRoot, false)
   t.equal(readSecurityContext({ privileged: 'true' }).privileged, false)
 })
