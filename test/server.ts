@@ -150,9 +150,9 @@ export function openSocket(port: number, ca: string): Promise<TLSSocket> {
 }
 
 /** Whether somebody listens on a port. */
-export function isListening(port: number): Promise<boolean> {
+export function isListening(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' })
+    const socket = connect({ port, host })
     socket.once('error', () => resolve(false))
     socket.once('connect', () => {
       socket.destroy()

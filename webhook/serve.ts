@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
 import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
@@ -97,8 +98,13 @@ export async function serve(options: ServeOptions): Promise<Server> {
   }
 }
 
+/**
+ * Listens on both ports of one address. For the name localhost, Fastify would open a second server
+ * for its other address, without the limits of the first (fastify lib/server.js, multipleBindings).
+ */
 async function listen(app: App, statusApp: StatusApp, options: ServeOptions): Promise<void> {
-  const { host, port, statusPort } = options
+  const { port, statusPort } = options
+  const { address: host } = await lookup(options.host)
   await app.listen({ port, host })
   await statusApp.listen({ port: statusPort, host })
 }

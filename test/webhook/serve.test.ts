@@ -345,6 +345,14 @@ t.test('before it ends a server keeps its connections', async (t) => {
   t.equal(answer.headers.connection, 'keep-alive')
 })
 
+t.test('a name with several addresses is served at one of them', async (t) => {
+  const { port, server } = await startServer(t, { host: 'localhost' })
+  for (const each of [port, server.statusPort]) {
+    const open = await Promise.all(['127.0.0.1', '::1'].map((host) => isListening(each, host)))
+    t.equal(open.filter((isOpen) => isOpen).length, 1)
+  }
+})
+
 t.test('a call that has begun is waited for', async (t) => {
   const running = await startServer(t, { drain: { quietMs: 1, limitMs: 90_000 } })
   const socket = await openSocket(running.port, running.ca)
