@@ -15,7 +15,7 @@ import {
   mapsOf,
   restrictedProblems,
   withoutObservers,
-} from './arbitrary.ts'
+} from './properties/arbitrary.ts'
 
 const CASES = fileURLToPath(new URL('cases', import.meta.url))
 

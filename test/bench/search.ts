@@ -9,7 +9,7 @@ import { loadCatalog } from '../../src/catalog/load.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
-import { Dice } from '../dice.ts'
+import { Dice } from '../properties/dice.ts'
 import { ADVERSARIES, RULES } from './adversarial.ts'
 
 /** Characters of the reviews that the search begins with, and of the longest that it tries. */

@@ -1,4 +1,4 @@
-import { tools } from '../cluster/tools.ts'
+import { tools } from '../cluster/machine/tools.ts'
 import { installCheckov } from './checkov.ts'
 import { MODULES } from './programs.ts'
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CACHE, run } from '../cluster/tools.ts'
+import { CACHE, run } from '../cluster/machine/tools.ts'
 
 const REQUIREMENTS = fileURLToPath(new URL('checkov.txt', import.meta.url))
 

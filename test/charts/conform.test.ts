@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { kubernetesVersion } from '../cluster/tools.ts'
+import { kubernetesVersion } from '../cluster/machine/tools.ts'
 import { PROGRAMS, render, run, skip } from './programs.ts'
 import {
   downloadModule,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { folderOf } from '../cluster/tools.ts'
+import { folderOf } from '../cluster/machine/tools.ts'
 
 export const CHART = fileURLToPath(new URL('../../charts/ridealong', import.meta.url))
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
-import { run } from '../cluster/tools.ts'
+import { run } from '../cluster/machine/tools.ts'
 
 /** How kubeconform names the schema of a kind (its --schema-location); the group of v1 is v1 to it. */
 export const SCHEMA_NAME = '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json'

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Cluster } from './cluster.ts'
-import { kubectl } from './kubectl.ts'
+import type { Cluster } from './machine/cluster.ts'
+import { kubectl } from './machine/kubectl.ts'
 
 /** What the apiserver says to a call. */
 export interface Answer {

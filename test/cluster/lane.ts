@@ -1,7 +1,7 @@
 /** Tests that share a cluster run one after the other; those of another cluster run beside them. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Cluster } from './cluster.ts'
+import type { Cluster } from './machine/cluster.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const LONGEST_SECONDS = 900
@@ -40,7 +40,8 @@ function runFile(cluster: Cluster, name: string): Promise<Ended> {
     TAP_TIMEOUT: `${LONGEST_SECONDS}`,
   }
   const start = performance.now()
-  const child = spawn(process.execPath, [`test/cluster/${name}.test.ts`], {
+  const folder = cluster.hasNode ? 'with-node' : 'without-node'
+  const child = spawn(process.execPath, [`test/cluster/${folder}/${name}.test.ts`], {
     cwd: REPOSITORY,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,8 @@
 /** A real Kubernetes for tests: `npm run cluster`, `npm run cluster -- down`. */
 import { Command, Option } from 'commander'
-import { down, find, type Kind, MINORS, type Minor, up } from './cluster.ts'
-import { isRunning } from './daemon.ts'
-import { problemOfPrerequisites } from './prerequisites.ts'
+import { down, find, type Kind, MINORS, type Minor, up } from './machine/cluster.ts'
+import { isRunning } from './machine/daemon.ts'
+import { problemOfPrerequisites } from './machine/prerequisites.ts'
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 

@@ -2,7 +2,16 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
-import { type Cluster, down, type Kind, MINORS, type Minor, programsOf, up } from './cluster.ts'
+import { type Ended, runLane } from './lane.ts'
+import {
+  type Cluster,
+  down,
+  type Kind,
+  MINORS,
+  type Minor,
+  programsOf,
+  up,
+} from './machine/cluster.ts'
 import {
   APPLICATIONS,
   type Application,
@@ -11,13 +20,11 @@ import {
   DEBIAN_IMAGE,
   IMAGES,
   load,
-} from './images.ts'
-import { type Ended, runLane } from './lane.ts'
-import { PAUSE_IMAGE } from './node.ts'
-import { problemOfPrerequisites } from './prerequisites.ts'
-import { type Module, tools } from './tools.ts'
+} from './machine/images.ts'
+import { PAUSE_IMAGE } from './machine/node.ts'
+import { problemOfPrerequisites } from './machine/prerequisites.ts'
+import { type Module, tools } from './machine/tools.ts'
 
-const HERE = fileURLToPath(new URL('.', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /** Programs that tests use beside Kubernetes and Helm, by the name of the test. */
@@ -32,18 +39,14 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 /** Applications that tests observe, by the name of the test. */
 const OBSERVED: Readonly<Record<string, readonly Application[]>> = { lammps: ['lammps'] }
 
-/** Tests that need no node: in them pods are only admitted. They run on an older version too. */
-const WITHOUT_NODE = [
-  'recordings',
-  'record',
-  'crds',
-  'caches',
-  'beside',
-  'policies',
-  'removal',
-  'plugin',
-  'client-certificates',
-]
+/**
+ * Tests that need no node: in them pods are only admitted. They run on an older version of
+ * Kubernetes too.
+ */
+const WITHOUT_NODE = testsIn('without-node')
+
+/** Tests of pods that run. */
+const WITH_NODE = testsIn('with-node')
 
 /** Tests that take minutes, or need cert-manager, whose build does: they run when they are asked for. */
 const LONG = ['guard', 'install', 'lammps', 'observers', 'upheaval']
@@ -76,11 +79,17 @@ async function loadImages(cluster: Cluster, applications: readonly Application[]
   }
 }
 
-/** The names of the tests: those of their files. An older version runs without a node. */
+/** Returns the names of the tests in a folder beside this file: `NAME.test.ts`. */
+function testsIn(folder: 'with-node' | 'without-node'): readonly string[] {
+  const files = readdirSync(fileURLToPath(new URL(folder, import.meta.url)))
+  return files
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => file.replace('.test.ts', ''))
+}
+
+/** Returns the names of all tests. An older version runs without a node. */
 function everyTest(minor: Minor): readonly string[] {
-  if (minor !== MINORS[0]) return WITHOUT_NODE
-  const files = readdirSync(HERE).filter((name) => name.endsWith('.test.ts'))
-  return files.map((name) => name.replace('.test.ts', ''))
+  return minor === MINORS[0] ? [...WITHOUT_NODE, ...WITH_NODE] : WITHOUT_NODE
 }
 
 /** What a passed test says is long, and nobody reads it. */

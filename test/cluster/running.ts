@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { type Api, openApi } from './api.ts'
-import { type Cluster, find, type Kind, MINORS } from './cluster.ts'
+import { type Cluster, find, type Kind, MINORS } from './machine/cluster.ts'
 import { until } from './until.ts'
 
 /** Which cluster `npm run test:cluster` has started: its minor, and whether it has a node. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { run } from '../cli/command.ts'
+import { run } from '../src/cli/command.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
 // The commands that the documents show. Those that need no cluster run, as they stand, in a folder

@@ -3,10 +3,10 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
 import { readLog } from '../../src/log/read.ts'
-import { run } from '../cli/command.ts'
 import { observer, podOf } from '../observers/pod.ts'
 import { observerTests } from '../observers/prerequisites.ts'
-import { browserOf, headingsOf, NO_BROWSER } from '../report/browser.ts'
+import { run } from '../src/cli/command.ts'
+import { browserOf, headingsOf, NO_BROWSER } from '../src/report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
 // The samples in the README are parts of one real run, docs/examples, and look like what the

@@ -2,7 +2,7 @@ import t from 'tap'
 import { KEYS } from '../../src/core/keys.ts'
 import { REASONS } from '../../src/core/reasons.ts'
 import { REMEDIES } from '../../src/explain/causes.ts'
-import { run } from '../cli/command.ts'
+import { run } from '../src/cli/command.ts'
 import { textOf } from './pages.ts'
 
 const README = textOf('README.md')

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import { problemOfTargetCommand } from '../../src/core/target-command.ts'
-import { asBytes, latin1 } from '../core/pattern-of-bytes.ts'
+import { asBytes, latin1 } from '../src/core/pattern-of-bytes.ts'
 import { hasCargo } from './program.ts'
 
 // Admission and the observer read the same patterns, and the observer matches what a pattern says.

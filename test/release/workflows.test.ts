@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
-import { folderOf } from '../cluster/tools.ts'
+import { folderOf } from '../cluster/machine/tools.ts'
 
 const WORKFLOWS = fileURLToPath(new URL('../../.github/workflows', import.meta.url))
 const ACTIONLINT = join(await folderOf('actionlint'), 'actionlint')

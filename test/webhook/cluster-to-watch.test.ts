@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
-import { kubeconfigOf } from '../kubeconfig.ts'
+import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
 t.test('without any there is one sentence that says what would be right', async (t) => {
   const { HOME } = process.env

@@ -4,8 +4,8 @@ import { KEYS } from '../../src/core/keys.ts'
 import { readNamespace } from '../../src/core/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { logPod, openLog } from '../../webhook/log.ts'
-import { HOSTILE } from '../cli/hostile-text.ts'
-import { CATALOG, podOf, reviewOf } from '../core/build.ts'
+import { HOSTILE } from '../properties/hostile-text.ts'
+import { CATALOG, podOf, reviewOf } from '../src/core/build.ts'
 
 function opened() {
   const lines: string[] = []

@@ -5,8 +5,6 @@ import t from 'tap'
 import { buildCatalog, type Catalog } from '../../src/core/catalog.ts'
 import { INTERVALS } from '../../webhook/cluster/backoff.ts'
 import { showImages } from '../../webhook/observer-images.ts'
-import { startStandIn } from '../apiserver.ts'
-import { metricDocument } from '../core/build.ts'
 import {
   ASKING,
   addedNames,
@@ -16,6 +14,8 @@ import {
   sampleOf,
   startServer,
 } from '../server.ts'
+import { metricDocument } from '../src/core/build.ts'
+import { startStandIn } from '../stand-ins/apiserver.ts'
 import { until } from '../until.ts'
 
 // Of the file: a server has the folder of its test.

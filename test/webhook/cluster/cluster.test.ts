@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { KEYS } from '../../../src/core/keys.ts'
 import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
-import { startStandIn } from '../../apiserver.ts'
 import { capturedLog, sampleOf } from '../../server.ts'
+import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
 /** Fast where a test waits, and never where it does not. */

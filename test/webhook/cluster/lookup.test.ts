@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { NotKnownYet } from '../../../webhook/namespaces.ts'
-import { startStandIn } from '../../apiserver.ts'
 import { capturedLog } from '../../server.ts'
+import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
 /** No pause ends during a test, and no budget comes back, unless the test says so. */

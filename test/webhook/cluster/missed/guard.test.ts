@@ -7,9 +7,9 @@ import { KEYS, STATUS_KEY } from '../../../../src/core/keys.ts'
 import { leftStatus } from '../../../../src/core/status.ts'
 import { INTERVALS, type Intervals } from '../../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../../webhook/cluster/cluster.ts'
-import { type StandIn, startStandIn } from '../../../apiserver.ts'
-import { askingPod, CATALOG, ride } from '../../../core/build.ts'
 import { capturedLog, sampleOf } from '../../../server.ts'
+import { askingPod, CATALOG, ride } from '../../../src/core/build.ts'
+import { type StandIn, startStandIn } from '../../../stand-ins/apiserver.ts'
 import { until } from '../../../until.ts'
 
 const QUICK: Intervals = {

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import jsonpatch, { type Operation } from 'fast-json-patch'
+import t from 'tap'
+import { readRecording } from '../../src/cli/shared/recording.ts'
+import { buildReviewer } from '../../src/cli/shared/settings.ts'
+import { type Review, readReview } from '../../src/core/review.ts'
+import type { PodReview } from '../../src/core/review-pod.ts'
+import { calls } from '../properties/arbitrary.ts'
+
+// The apiserver applies patches with a module of Go's, we check them with one of npm's: a pod that
+// the two see differently would be refused, or be another one than was planned.
+
+const CASES = fileURLToPath(new URL('../cases', import.meta.url))
+const MODULE = fileURLToPath(new URL('.', import.meta.url))
+const hasGo = spawnSync('go', ['version']).status === 0
+// Where Go has to be, its absence is a failure.
+const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
+
+/** A pod and the patch that answers it. */
+interface Patched {
+  readonly object: unknown
+  readonly patch: readonly Operation[]
+}
+
+/** Builds the program in a folder and lets it apply each patch. */
+function applyWithGo(folder: string, pods: readonly Patched[]): unknown[] {
+  const program = join(folder, 'apply')
+  const built = spawnSync('go', ['build', '-o', program, '.'], { cwd: MODULE, encoding: 'utf8' })
+  if (built.status !== 0) throw new Error(`go build: ${built.error?.message ?? built.stderr}`)
+  const input = pods.map((pod) => JSON.stringify(pod)).join('\n')
+  const ran = spawnSync(program, { input, encoding: 'utf8', maxBuffer: 2 ** 30 })
+  if (ran.status !== 0) throw new Error(`apply: ${ran.error?.message ?? ran.stderr}`)
+  return ran.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+function applyHere({ object, patch }: Patched): unknown {
+  return jsonpatch.applyPatch(structuredClone(object), patch, true).newDocument
+}
+
+/** The pod of a review and the answer to it, as they go over the wire. */
+function patchedOf(review: Review, answer: (review: Review) => PodReview): Patched {
+  const { patch = 'W10=' } = answer(review).response.response
+  return { object: review.object, patch: JSON.parse(`${Buffer.from(patch, 'base64')}`) }
+}
+
+t.test("the apiserver's module makes the same pod of each recording", { skip }, async (t) => {
+  const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
+  const entries = readdirSync(CASES, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const reading = names.map((name) => readRecording(join(CASES, name, 'review.json')))
+  const pods = (await Promise.all(reading)).map((review) => patchedOf(review, answer))
+  const patched = applyWithGo(t.testdir(), pods)
+  t.equal(patched.length, pods.length)
+  for (const [index, name] of names.entries()) {
+    t.strictSame(patched[index], applyHere(pods[index] as Patched), name)
+  }
+})
+
+t.test("the apiserver's module makes the same pod of 2,000 at random", { skip }, async (t) => {
+  const seed = Date.now() % 2 ** 31
+  const answer = await buildReviewer({})
+  const pods = fc.sample(calls(), { numRuns: 2_000, seed }).map(({ body }) => {
+    const review = readReview(body)
+    if ('problem' in review) throw new Error(review.problem)
+    return patchedOf(review, answer)
+  })
+  const patched = applyWithGo(t.testdir(), pods)
+  t.equal(patched.length, pods.length)
+  t.ok(pods.filter(({ patch }) => patch.length > 1).length > 200, 'many of them have a patch')
+  const others = pods.filter((pod, index) => !isDeepStrictEqual(applyHere(pod), patched[index]))
+  t.strictSame(others, [], `the same pods, of seed ${seed}`)
+})
+
+t.test(
+  'what cannot be applied is an error, so that the comparison can fail',
+  { skip },
+  async (t) => {
+    const patch: Operation[] = [{ op: 'add', path: '/spec/volumes/-', value: {} }]
+    const [refused, applied] = applyWithGo(t.testdir(), [
+      { object: { spec: {} }, patch },
+      { object: { spec: { volumes: [] } }, patch },
+    ])
+    t.match(refused, { error: /does not apply/ })
+    t.strictSame(applied, { spec: { volumes: [{}] } })
+  },
+)

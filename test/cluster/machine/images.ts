@@ -1,0 +1,203 @@
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildObserver } from '../../observers/program.ts'
+import type { Cluster } from './cluster.ts'
+import { containerdSocket, PAUSE_IMAGE } from './node.ts'
+import { CACHE, moduleFolder, run } from './tools.ts'
+
+const CLUSTER = fileURLToPath(new URL('..', import.meta.url))
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** The images that the Dockerfile makes, one for each target. */
+export const IMAGES = {
+  webhook: 'ghcr.io/ridealong/webhook:test',
+  observer: 'ghcr.io/ridealong/observer:test',
+} as const
+
+export type Target = keyof typeof IMAGES
+
+/** The images of applications that tests observe, by the folder of each here. */
+export const APPLICATIONS = { lammps: 'localhost/lammps:test' } as const
+
+export type Application = keyof typeof APPLICATIONS
+
+/** The images that the Dockerfile stands on. No registry has to be reached: stand-ins carry their names. */
+export const DEBIAN_IMAGE = 'docker.io/library/debian:bookworm-slim'
+const NODE_IMAGE = 'docker.io/library/node:24-bookworm-slim'
+const RUST_IMAGE = 'docker.io/library/rust:1-bookworm'
+
+const STORE = join(CACHE, 'images')
+
+function buildah(...words: readonly string[]): Promise<string> {
+  const store = ['--root', STORE, '--runroot', join(tmpdir(), 'ridealong-buildah')]
+  return run('buildah', [...store, '--storage-driver', 'overlay', ...words], { cwd: REPOSITORY })
+}
+
+/** Builds a target of the project's Dockerfile. */
+export async function buildTarget(target: Target, say: (line: string) => void): Promise<void> {
+  await makeBases(say)
+  if (target === 'observer') await makeRust(say)
+  say(`building the image ${target}`)
+  await buildah(
+    ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
+    ...(await standIns()),
+    ...['--target', target, '--tag', IMAGES[target], '.'],
+  )
+}
+
+/** Puts the stand-ins, which have no digest of the real images, in place of what the Dockerfile pins. */
+async function standIns(): Promise<readonly string[]> {
+  const dockerfile = await readFile(join(REPOSITORY, 'Dockerfile'), 'utf8')
+  const pinned = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?((\S+)@sha256:[0-9a-f]{64})/gm)]
+  return pinned.flatMap(([, image, tag]) => {
+    return ['--build-context', `${image}=docker-image://docker.io/library/${tag}`]
+  })
+}
+
+/** Builds the image of an application, on the same stand-ins; what did not change is not built again. */
+export async function buildApplication(name: Application, say: (line: string) => void) {
+  say(`building the image ${name}`)
+  await buildah(
+    ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
+    ...['--tag', APPLICATIONS[name], join(CLUSTER, name)],
+  )
+}
+
+/** Hands an image over to the cluster's containerd. */
+export async function load(cluster: Cluster, image: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-image-'))
+  const archive = join(folder, 'image.tar')
+  try {
+    await buildah('push', '--quiet', image, `docker-archive:${archive}:${image}`)
+    await ctr(cluster, 'import', archive)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Gives an image that the cluster's containerd has a second name there. */
+export async function nameOnNode(cluster: Cluster, image: string, name: string): Promise<void> {
+  await ctr(cluster, 'tag', image, name)
+}
+
+/** Takes a name away. */
+export async function forgetOnNode(cluster: Cluster, name: string): Promise<void> {
+  await ctr(cluster, 'rm', name)
+}
+
+function ctr({ folder }: Cluster, ...words: readonly string[]): Promise<string> {
+  return run('ctr', ['--address', containerdSocket(folder), '-n', 'k8s.io', 'images', ...words])
+}
+
+/** Makes the images that everything stands on: Debian, Node on it, and the pause of every pod. */
+export async function makeBases(say: (line: string) => void): Promise<void> {
+  await mkdir(STORE, { recursive: true })
+  const present = await buildah('images', '--format', '{{.Name}}:{{.Tag}}')
+  const isMissing = (image: string) => !present.split('\n').includes(image)
+  if (isMissing(DEBIAN_IMAGE)) await makeDebian(say)
+  if (isMissing(NODE_IMAGE)) await makeNode(say)
+  if (isMissing(PAUSE_IMAGE)) await makePause(say)
+}
+
+/** What lets apt and npm reach where this machine gets its packages from. */
+const REACH = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/apt/apt.conf.d',
+  '/etc/apt/sources.list.d',
+]
+
+async function makeDebian(say: (line: string) => void): Promise<void> {
+  say('making a stand-in for the image of Debian')
+  await inFolder(async (folder) => {
+    const root = join(folder, 'root')
+    await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root])
+    await rm(join(root, 'var/cache/apt'), { recursive: true })
+    for (const path of REACH.filter(existsSync)) {
+      await rm(join(root, path), { recursive: true, force: true })
+      await cp(path, join(root, path), { recursive: true, dereference: true })
+    }
+    if (existsSync('/etc/apt/sources.list.d/debian.sources')) {
+      await rm(join(root, 'etc/apt/sources.list'), { force: true })
+    }
+    await commit(DEBIAN_IMAGE, 'scratch', root, ['--cmd', 'bash'])
+  })
+}
+
+/** npm's own package of Node holds the binary that the official image has, too. */
+async function makeNode(say: (line: string) => void): Promise<void> {
+  say('making a stand-in for the image of Node')
+  await inFolder(async (folder) => {
+    const root = join(folder, 'root')
+    const modules = join(root, 'usr/local/lib/node_modules')
+    const bin = join(root, 'usr/local/bin')
+    await mkdir(modules, { recursive: true })
+    await mkdir(bin, { recursive: true })
+    await cp(join(REPOSITORY, 'node_modules/node/bin/node'), join(bin, 'node'))
+    const npm = (await run('sh', ['-c', 'realpath "$(command -v npm)"'])).trim()
+    await cp(join(npm, '../..'), join(modules, 'npm'), { recursive: true, dereference: true })
+    await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(bin, 'npm'))
+    await commit(NODE_IMAGE, DEBIAN_IMAGE, root, [
+      ...['--env', 'NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt'],
+      ...['--cmd', 'node'],
+    ])
+  })
+}
+
+/** Says that it compiled, and gives what this machine's cargo has compiled. */
+const CARGO = `#!/bin/sh
+while [ "$1" != --target ]; do shift; done
+mkdir -p "target/$2/release" && cp /usr/local/lib/ridealong-observer "target/$2/release/"
+`
+
+/** A toolchain is a gigabyte: in its place is a cargo that knows one program, built here. */
+async function makeRust(say: (line: string) => void): Promise<void> {
+  say('making a stand-in for the image of Rust')
+  const program = buildObserver()
+  if (program === undefined) throw new Error('cargo is not installed; see rustup.rs')
+  await inFolder(async (folder) => {
+    const root = join(folder, 'root')
+    await mkdir(join(root, 'usr/local/bin'), { recursive: true })
+    await mkdir(join(root, 'usr/local/lib'))
+    await writeFile(join(root, 'usr/local/bin/cargo'), CARGO, { mode: 0o755 })
+    await cp(program, join(root, 'usr/local/lib/ridealong-observer'))
+    await commit(RUST_IMAGE, DEBIAN_IMAGE, root, ['--cmd', 'bash'])
+  })
+}
+
+/** Kubernetes's own pause, from the source that its module holds (build/pause/linux/pause.c). */
+async function makePause(say: (line: string) => void): Promise<void> {
+  say('making the image of pause')
+  await inFolder(async (folder) => {
+    const source = await moduleFolder('kubernetes-1.36', 'k8s.io/kubernetes')
+    const root = join(folder, 'root')
+    await mkdir(root)
+    const program = join(source, 'build/pause/linux/pause.c')
+    await run('gcc', ['-Os', '-static', '-DVERSION=3.10', '-o', join(root, 'pause'), program])
+    await commit(PAUSE_IMAGE, 'scratch', root, ['--entrypoint', '["/pause"]', '--user', '65535'])
+  })
+}
+
+/** Makes an image of a base and a folder. */
+async function commit(
+  image: string,
+  base: string,
+  root: string,
+  config: readonly string[],
+): Promise<void> {
+  const container = (await buildah('from', '--pull=never', base)).trim()
+  await buildah('copy', '--quiet', container, root, '/')
+  await buildah('config', ...config, container)
+  await buildah('commit', '--quiet', '--rm', container, image)
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-base-'))
+  try {
+    await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

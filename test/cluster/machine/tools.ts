@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where what was built once is kept, outside of git. */
+export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'ridealong')
+
+const MODULES = fileURLToPath(new URL('../go', import.meta.url))
+
+/** A folder of test/cluster/go: a module that pins programs and says with `tool` which. */
+export type Module =
+  | 'kubernetes-1.36'
+  | 'kubernetes-1.30'
+  | 'etcd'
+  | 'helm-4'
+  | 'helm-3'
+  | 'helm-unittest'
+  | 'kubeconform'
+  | 'actionlint'
+  | 'training-operator'
+  | 'cert-manager'
+
+/** The version of Kubernetes that a module of it pins, as v1.36.3. Its go.mod is the one place that says so. */
+export async function kubernetesVersion(module: Module): Promise<string> {
+  const pins = await readFile(join(MODULES, module, 'go.mod'), 'utf8')
+  const version = /^(?:require|\t)\s*k8s\.io\/kubernetes (v\S+)/m.exec(pins)?.[1]
+  if (version === undefined) throw new Error(`${module}/go.mod requires no k8s.io/kubernetes`)
+  return version
+}
+
+/**
+ * Builds the programs of a module, or finds them built.
+ *
+ * @returns the folder that holds them
+ */
+export async function tools(module: Module, say: (line: string) => void): Promise<string> {
+  const source = join(MODULES, module)
+  const folder = await folderOf(module)
+  if (existsSync(folder)) return folder
+  say(`building ${module}, once; this takes minutes`)
+  const unfinished = `${folder}.${process.pid}`
+  await mkdir(unfinished, { recursive: true })
+  try {
+    await install(source, unfinished, await flags(module))
+    await rename(unfinished, folder)
+  } finally {
+    await rm(unfinished, { recursive: true, force: true })
+  }
+  return folder
+}
+
+/** Where a module's programs are, or will be: another place for any other content of the module. */
+export async function folderOf(module: Module): Promise<string> {
+  return join(CACHE, `${module}-${await fingerprint(join(MODULES, module))}`)
+}
+
+/** The folder of the source of a Go module that one of ours requires. */
+export async function moduleFolder(module: Module, path: string): Promise<string> {
+  const words = ['list', '-m', '-f', '{{.Dir}}', path]
+  return (await run('go', words, { cwd: join(MODULES, module) })).trim()
+}
+
+async function fingerprint(source: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of (await readdir(source)).sort()) {
+    hash.update(name).update(await readFile(join(source, name)))
+  }
+  return hash.digest('hex').slice(0, 12)
+}
+
+/** Without these a server of Kubernetes reports no version (hack/lib/version.sh). */
+async function flags(module: Module): Promise<string> {
+  if (!module.startsWith('kubernetes')) return '-s -w'
+  const version = await kubernetesVersion(module)
+  const [major, minor] = version.slice(1).split('.')
+  const values = { gitVersion: version, gitMajor: major, gitMinor: minor }
+  const settings = Object.entries(values).map(([name, value]) => {
+    return `-X k8s.io/component-base/version.${name}=${value}`
+  })
+  return ['-s -w', ...settings].join(' ')
+}
+
+/** One program after another: together their linkers want more memory than a small machine has. */
+async function install(source: string, folder: string, ldflags: string): Promise<void> {
+  const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
+  await run('go', ['install', '-trimpath', '-p=2', '-ldflags', ldflags, 'tool'], {
+    cwd: source,
+    env,
+  })
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: NodeJS.ProcessEnv
+  /** What the program reads from standard input. */
+  readonly input?: string
+}
+
+/**
+ * Runs a program to its end.
+ *
+ * @returns what it wrote to standard output
+ * @throws an error with the command and the last of what it wrote to standard error
+ */
+export async function run(
+  program: string,
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<string> {
+  const { input, ...others } = options
+  const child = spawn(program, words, { ...others, stdio: ['pipe', 'pipe', 'pipe'] })
+  const output: string[] = []
+  const errors: string[] = []
+  child.stdout.setEncoding('utf8').on('data', (text) => output.push(text))
+  child.stderr.setEncoding('utf8').on('data', (text) => errors.push(text))
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', resolve)
+  })
+  if (code === 0) return output.join('')
+  const end = (errors.join('') || output.join('')).trimEnd().split('\n').slice(-20).join('\n')
+  throw new Error(`${program} ${words.slice(0, 4).join(' ')} ended with ${code}: ${end}`)
+}

@@ -1,0 +1,136 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { run as runCommand } from '../../src/cli/command.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { run, tools } from '../machine/tools.ts'
+import { until } from '../until.ts'
+import { CHART, OWN_IMAGES, type Release } from './helm.ts'
+
+/** The checks that become unknown when the service account of `helm test` loses one right. */
+const UNKNOWN_WITHOUT: Readonly<Record<string, readonly string[]>> = {
+  'get mutatingwebhookconfigurations': ['webhook configuration'],
+  'get validatingadmissionpolicybindings': ['guard'],
+  'list namespaces': ['namespaces'],
+  'create namespaces': ['a namespace that asks'],
+  'get services': ['Service'],
+  'list endpointslices': ['Service'],
+  'get deployments': ['Deployment', 'catalog'],
+  'get configmaps': ['catalog'],
+  'list daemonsets': ['images'],
+  'create pods': ['a pod that asks'],
+}
+
+interface Rule {
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules?: readonly Rule[]
+}
+
+/**
+ * Gives a service account the rights that `helm test` gives to its own, takes each right away in
+ * turn, and compares the checks that the doctor then calls unknown. Also tries to create something
+ * with these rights.
+ */
+export async function checkDoctorRights(t: Test, release: Release): Promise<void> {
+  const { cluster, name } = release
+  const manifests = await renderTest(release)
+  await apply(cluster, manifests)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], JSON.stringify(listOf(manifests))))
+  const doctor = await doctorAs(t, release, `${name}-doctor`)
+
+  await until('every check is made', async () => (await doctor()).length === 0)
+  const roles = manifests.filter(({ rules }) => rules !== undefined)
+  const rights = roles.flatMap(({ rules = [] }) => rules.flatMap(rightsOf))
+  t.strictSame(rights.toSorted(), Object.keys(UNKNOWN_WITHOUT).sort())
+  for (const right of rights) {
+    await apply(
+      cluster,
+      roles.map((role) => without(right, role)),
+    )
+    const expected = JSON.stringify(UNKNOWN_WITHOUT[right])
+    await until(`${expected} are unknown without ${right}`, async () => {
+      return JSON.stringify(await doctor()) === expected
+    })
+  }
+  await apply(cluster, roles)
+  await until('every check is made again', async () => (await doctor()).length === 0)
+
+  const as = `--as=system:serviceaccount:${name}:${name}-doctor`
+  const create = ['create', 'namespace', 'doctor-created', as]
+  await kubectl(cluster, [...create, '--dry-run=server'])
+  await t.rejects(kubectl(cluster, create), /creates nothing; it only asks for dry runs/)
+}
+
+function rightsOf({ resources, verbs }: Rule): readonly string[] {
+  return resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))
+}
+
+/** A role without one right. */
+function without(right: string, role: Manifest): Manifest {
+  const rules = (role.rules ?? []).map((rule) => ({
+    ...rule,
+    verbs: rule.verbs.filter((verb) => !rightsOf({ ...rule, verbs: [verb] }).includes(right)),
+  }))
+  return { ...role, rules: rules.filter(({ verbs }) => verbs.length > 0) }
+}
+
+/** The objects of the chart's test, but for its pod. */
+async function renderTest({ name }: Release): Promise<readonly Manifest[]> {
+  const program = join(await tools('helm-4', () => {}), 'helm')
+  const where = ['-n', name, '--show-only', 'templates/tests/doctor.yaml']
+  const rendered = await run(program, ['template', name, CHART, ...where, ...OWN_IMAGES])
+  const manifests = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest)
+  return manifests.filter(({ kind }) => kind !== 'Pod')
+}
+
+function apply(cluster: Cluster, manifests: readonly Manifest[]): Promise<string> {
+  return kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(listOf(manifests)))
+}
+
+function listOf(items: readonly Manifest[]) {
+  return { apiVersion: 'v1', kind: 'List', items }
+}
+
+/** @returns a function that runs the doctor as a service account and returns the unknown checks */
+async function doctorAs(
+  t: Test,
+  { cluster, name }: Release,
+  account: string,
+): Promise<() => Promise<readonly string[]>> {
+  const folder = t.testdir({})
+  const kubeconfig = join(folder, 'kubeconfig')
+  const certificate = join(folder, 'tls.crt')
+  await writeFile(kubeconfig, await kubeconfigOf(cluster, name, account))
+  const path = ['get', 'secret', `${name}-tls`, '-n', name, '-o', 'jsonpath={.data.tls\\.crt}']
+  await writeFile(certificate, Buffer.from(await kubectl(cluster, path), 'base64'))
+  const words = ['doctor', '--kubeconfig', kubeconfig, '--webhook-configuration', name]
+  return async () => {
+    const { out, err } = await runCommand([
+      ...[...words, '--certificate', certificate, '-n', 'default', '-o', 'json'],
+    ])
+    if (out === '') throw new Error(err)
+    const checks: readonly { name: string; verdict: string }[] = JSON.parse(out).checks
+    return checks.filter(({ verdict }) => verdict === 'unknown').map((check) => check.name)
+  }
+}
+
+/** A kubeconfig, as JSON, with the token of a service account in place of the administrator's. */
+export async function kubeconfigOf(
+  cluster: Cluster,
+  namespace: string,
+  account: string,
+): Promise<string> {
+  const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
+  const config = JSON.parse(await kubectl(cluster, view))
+  const token = await kubectl(cluster, ['create', 'token', account, '-n', namespace])
+  config.users[0].user = { token: token.trim() }
+  return JSON.stringify(config)
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { DEBIAN_IMAGE } from '../machine/images.ts'
+
+const RECORDED = new URL('../../cases/flux-minicluster-rank0/review.json', import.meta.url)
+
+/**
+ * The Job that the Flux Operator makes of a MiniCluster, as its pods were recorded: with other images,
+ * other work, less room, and without the ConfigMap of its scripts.
+ *
+ * @param work what a shell does in every rank
+ */
+export function miniCluster(name: string, work: string): object {
+  const { spec, metadata } = JSON.parse(readFileSync(RECORDED, 'utf8')).request.object
+  const { hostname: _, priority: __, ...others } = spec
+  const entrypoint = ({ name }: { readonly name: string }) => name.endsWith('-entrypoint')
+  const container = (recorded: Container, command: string) => ({
+    ...recorded,
+    image: DEBIAN_IMAGE,
+    command: ['/bin/bash', '-c', command],
+    resources: {},
+    volumeMounts: recorded.volumeMounts.filter((mount) => !entrypoint(mount)),
+  })
+  const pod = {
+    ...others,
+    subdomain: name,
+    volumes: spec.volumes.filter((volume: Container) => !entrypoint(volume)),
+    initContainers: spec.initContainers.map((one: Container) => container(one, 'true')),
+    containers: spec.containers.map((one: Container) => container(one, work)),
+  }
+  const template = { metadata: { labels: { app: metadata.labels.app } }, spec: pod }
+  const indexed = { completions: 2, parallelism: 2, completionMode: 'Indexed', backoffLimit: 0 }
+  return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec: { ...indexed, template } }
+}
+
+interface Container {
+  readonly name: string
+  readonly volumeMounts: readonly { readonly name: string }[]
+}

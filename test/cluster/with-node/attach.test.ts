@@ -1,0 +1,164 @@
+import t from 'tap'
+import { parse, timepointsIn } from '../../observers/prerequisites.ts'
+import { run } from '../../src/cli/command.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+
+// An ephemeral container on pods that run already, in namespaces that nobody has annotated.
+
+const BUSY = 'trap exit TERM; while :; do sleep 0.1; done'
+
+function pod(name: string, spec: object = {}) {
+  const container = { name: 'app', image: DEBIAN_IMAGE, command: ['sh', '-c', BUSY] }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      containers: [container],
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 1,
+      ...spec,
+    },
+  }
+}
+
+async function runPod(cluster: Cluster, namespace: string, object: ReturnType<typeof pod>) {
+  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(object))
+  const name = `pod/${object.metadata.name}`
+  await kubectl(cluster, [
+    'wait',
+    '--for=jsonpath={.status.phase}=Running',
+    name,
+    '-n',
+    namespace,
+    '--timeout=120s',
+  ])
+}
+
+function attacher(cluster: Cluster, namespace: string) {
+  return (name: string, ...words: readonly string[]) =>
+    run([
+      ...['attach', name, '--kubeconfig', cluster.kubeconfig, '-n', namespace],
+      ...['--metric', 'perf-sysstat', '--observer-image', IMAGES.observer, ...words],
+    ])
+}
+
+/** Pods that are observed, and what is special about them. */
+const OBSERVED = {
+  alone: {},
+  sharing: { shareProcessNamespace: true },
+  user: { securityContext: { runAsUser: 1000, runAsGroup: 1000 } },
+}
+
+t.test('a pod that runs is observed', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'explain-attach')
+  const attach = attacher(cluster, 'explain-attach')
+  const observe = async (name: string, spec: object) => {
+    await runPod(cluster, 'explain-attach', pod(name, spec))
+    const outcome = await attach(name, '--option', 'rate=1', '--option', 'completions=2')
+    const [, command = ''] = outcome.out.split('\n')
+    // The very words that it prints; the log ends as the observer does.
+    const log = await kubectl(cluster, command.trim().split(' ').slice(1))
+    return { name, ...outcome, command, log, again: await attach(name) }
+  }
+  // All at a time: a kubelet takes seconds to start a container, whatever else it does.
+  const pods = Object.entries(OBSERVED).map(([name, spec]) => observe(name, spec))
+  const started = runPod(cluster, 'explain-attach', pod('wrong'))
+
+  for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
+    await t.test(`one that is ${name}`, async (t) => {
+      t.equal(code, 0, err)
+      t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
+      t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
+      t.match(log, /"container":"app","mode":"container"/)
+      t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
+      t.match(log, /METRICS OPERATOR COLLECTION END/)
+      const { data, metadata } = parse('perf-sysstat', log)
+      t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
+      t.equal(timepointsIn(log), 2)
+      t.equal(data.length, 2, 'every timepoint')
+      for (const { cpu_statistics_task: rows = [] } of data) {
+        t.ok(rows.some(({ program }) => program === 'sh'))
+      }
+      t.match(again, {
+        code: 2,
+        out: '',
+        err: /^ridealong: pod \w+: perf-sysstat was attached before/,
+      })
+    })
+  }
+
+  await t.test('what is added is what an injection adds, as far as it may', async (t) => {
+    const { body } = await api.get('/api/v1/namespaces/explain-attach/pods/user')
+    const [added] = body.spec.ephemeralContainers
+    t.match(added, {
+      name: 'perf-sysstat',
+      targetContainerName: 'app',
+      image: IMAGES.observer,
+      securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },
+    })
+    t.strictSame(added.resources, {})
+    t.equal(added.volumeMounts, undefined)
+  })
+
+  await t.test('what cannot be is said in a sentence', async (t) => {
+    await started
+    const [nobody, target, option] = await Promise.all([
+      attach('nobody'),
+      attach('wrong', '--target-container', 'main'),
+      attach('wrong', '--option', 'rate=0'),
+    ])
+    t.match(nobody, { code: 2, err: 'ridealong: namespace explain-attach has no pod nobody\n' })
+    t.match(target, {
+      code: 2,
+      err: /pod wrong: unknown-target-container: .* names "main"; the pod has "app"\n$/,
+    })
+    t.match(option, { code: 2, err: /invalid-option: .*rate is "0"/ })
+    t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
+      code: 2,
+      err: /^ridealong: perf-sysstat was added and does not start: ErrImagePull/,
+    })
+  })
+})
+
+t.test('a policy that forbids it says so', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'explain-forbidden')
+  await runPod(cluster, 'explain-forbidden', pod('root'))
+  const path = '/api/v1/namespaces/explain-forbidden'
+  await api.merge(path, {
+    metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+  })
+  const attach = attacher(cluster, 'explain-forbidden')
+  t.match(await attach('root'), { code: 2, err: /pod root: pod-security: .* enforces restricted/ })
+
+  // Who may read pods, and not add to them.
+  const create = ['-n', 'explain-forbidden', 'create']
+  await kubectl(cluster, [
+    ...create,
+    'rolebinding',
+    'view',
+    '--clusterrole=view',
+    '--serviceaccount=explain-forbidden:default',
+  ])
+  await api.merge(path, { metadata: { labels: { 'pod-security.kubernetes.io/enforce': null } } })
+  const raw = await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])
+  const config = JSON.parse(raw)
+  const token = (await kubectl(cluster, [...create, 'token', 'default'])).trim()
+  config.users[0].user = { token }
+  const kubeconfig = `${t.testdir({ kubeconfig: JSON.stringify(config) })}/kubeconfig`
+  const viewer = attacher({ ...cluster, kubeconfig }, 'explain-forbidden')
+  await until(
+    'the binding counts',
+    async () => !(await viewer('nobody')).err.includes('cannot get'),
+  )
+  t.match(await viewer('root'), {
+    code: 2,
+    err: /^ridealong: no ephemeral container can be added: .*cannot patch resource "pods\/ephemeralcontainers"/,
+  })
+})

@@ -1,0 +1,121 @@
+import t from 'tap'
+import { sampleOf } from '../../server.ts'
+import type { Api } from '../api.ts'
+import { DEBIAN_IMAGE } from '../machine/images.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// What becomes of pods when the webhook is not asked, does not answer, or is not there.
+
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
+const NOWHERE = { nodeSelector: { nowhere: 'true' } }
+
+function pod(name: string, annotations: object, spec: object = NOWHERE) {
+  const container = { name: 'app', image: DEBIAN_IMAGE, command: ['true'] }
+  const metadata = { name, annotations }
+  const whole = { containers: [container], restartPolicy: 'Never', ...spec }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: whole }
+}
+
+/** What the apiserver says of a webhook in its metrics, added up over the labels. */
+async function counted(api: Api, name: string, webhook: string): Promise<number> {
+  const { body } = await api.get('/metrics')
+  return sampleOf(body, name, { name: webhook }) ?? 0
+}
+
+const REQUESTS = 'apiserver_admission_webhook_request_total'
+const FAILED_OPEN = 'apiserver_admission_webhook_fail_open_count'
+const WEBHOOKS = ['pods.ridealong.dev', 'armed.ridealong.dev']
+
+t.test('nobody asks the webhook about pods that do not ask', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'silent')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
+  const reviews = async () => podReviews(await webhook.metrics())
+  const calls = () => Promise.all(WEBHOOKS.map((name) => counted(api, REQUESTS, name)))
+  const before = { reviews: await reviews(), calls: await calls() }
+  for (let i = 0; i < 200; i += 1) {
+    const { status } = await api.post('/api/v1/namespaces/silent/pods', pod(`pod-${i}`, {}))
+    if (status !== 201) t.fail(`pod-${i} is created`)
+  }
+  t.equal(await reviews(), before.reviews, 'the webhook counted no review')
+  t.strictSame(await calls(), before.calls, 'and the apiserver no call')
+  const { body } = await api.post('/api/v1/namespaces/silent/pods', pod('asking', ASKS))
+  t.match(body.metadata.annotations, { 'ridealong.dev/status': /injected/ })
+  t.equal(await reviews(), before.reviews + 1, 'a pod that asks is a review')
+})
+
+/** Namespaces that ask are reviewed too, also while they end, as those of tests before this one may. */
+function podReviews(exposition: string): number {
+  return ['injected', 'left', 'denied']
+    .map((outcome) => sampleOf(exposition, 'ridealong_reviews_total', { outcome }) ?? 0)
+    .reduce((sum, count) => sum + count)
+}
+
+t.test('a server-side dry run has no side effect', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'dry')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
+  const injections = async () =>
+    sampleOf(await webhook.metrics(), 'ridealong_injections_total') ?? 0
+  const before = await injections()
+  const dry = await api.post('/api/v1/namespaces/dry/pods?dryRun=All', pod('dry', ASKS))
+  t.match(dry.body.metadata.annotations, { 'ridealong.dev/status': /injected/ })
+  t.equal(await injections(), before, 'no injection is counted')
+  const { body } = await api.get('/api/v1/namespaces/dry/pods')
+  t.equal(body.items.length, 0, 'no pod is there')
+  const space = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'dry-2', annotations: ASKS },
+  }
+  const { body: armed } = await api.post('/api/v1/namespaces?dryRun=All', space)
+  t.equal(armed.metadata.labels['ridealong.dev/armed'], 'true', 'a namespace would be armed')
+  t.equal((await api.get('/api/v1/namespaces/dry-2')).status, 404, 'and is not there')
+})
+
+t.test('without the webhook, pods are created at once and run', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'alone')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
+  const failures = await counted(api, FAILED_OPEN, 'pods.ridealong.dev')
+  await webhook.stop()
+  const { status, body } = await api.post('/api/v1/namespaces/alone/pods', pod('runs', ASKS, {}))
+  t.equal(status, 201)
+  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'as it came')
+  t.equal(await counted(api, FAILED_OPEN, 'pods.ridealong.dev'), failures + 1, 'the failure counts')
+  await until('the pod has run', async () => {
+    const { body: now } = await api.get('/api/v1/namespaces/alone/pods/runs')
+    return now.status.phase === 'Succeeded'
+  })
+})
+
+/** The chart's timeoutSeconds. */
+const TIMEOUT_SECONDS = 3
+
+t.test('a webhook that hangs delays a pod by its timeout and no more', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'hanging')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
+  const path = '/api/v1/namespaces/hanging/pods?dryRun=All'
+  const seconds = async (annotations: object) => {
+    const start = performance.now()
+    const { status } = await api.post(path, pod('hung', annotations))
+    t.equal(status, 201, 'the pod is created')
+    return (performance.now() - start) / 1000
+  }
+  process.kill(webhook.daemon.pid, 'SIGSTOP')
+  try {
+    // What the apiserver itself takes is measured beside it, on a pod that nobody is asked about.
+    const [asking, quiet] = [await seconds(ASKS), await seconds({})]
+    t.ok(asking >= TIMEOUT_SECONDS, `it waited ${asking.toFixed(1)} s`)
+    t.ok(asking - quiet < TIMEOUT_SECONDS * 2, 'for one call, not for several')
+  } finally {
+    process.kill(webhook.daemon.pid, 'SIGCONT')
+  }
+})

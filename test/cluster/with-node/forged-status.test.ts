@@ -1,0 +1,324 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { KEYS, STATUS_KEY } from '../../../src/core/keys.ts'
+import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from '../../properties/hostile-text.ts'
+import { sampleOf } from '../../server.ts'
+import { runInTerminal } from '../../src/cli/command.ts'
+import type { Api } from '../api.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { renderTemplate } from '../release/chart.ts'
+import { OWN_OBSERVER } from '../release/helm.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// Anybody who may write a pod can write a status into it, name a process, fill a log, and invent an owner.
+// The pods run on a real node. No verb may believe them, and no text of theirs may act on a terminal.
+
+const NAME = 'forged'
+/** Where the webhook is not called, so that only the guard judges. */
+const UNANSWERED = 'forged-unanswered'
+const LEASE = 'forged-scan'
+const ASKS = { [KEYS.inject]: 'perf-sysstat' }
+
+/** Processes of such names: the kernel keeps 15 bytes, and neither a slash nor NUL. */
+const PROCESSES = `
+for name in "$(printf '\\033]0;PWNED\\007')" "$(printf '\\302\\2332J\\nFORGED')"; do
+  cp /bin/sleep "/tmp/$name" && "/tmp/$name" 600 &
+done
+wait`
+
+const app = (command: string) => ({
+  name: 'app',
+  image: DEBIAN_IMAGE,
+  command: ['sh', '-c', command],
+})
+
+const row = (command: string) =>
+  JSON.stringify([{ time: 102836, uid: 0, pid: 7, percent_cpu: 1, command }])
+
+/** A log of an observer, as its format is, with such texts wherever text can be. */
+const LOG = [
+  `METADATA START ${JSON.stringify({ metricName: 'perf-sysstat', owner: HOSTILE, pod: HOSTILE })}`,
+  'METADATA END',
+  HOSTILE_LINE,
+  'METRICS OPERATOR COLLECTION START',
+  'METRICS OPERATOR TIMEPOINT',
+  'CPU STATISTICS TASK',
+  row(HOSTILE),
+  row('a forger'),
+  'METRICS OPERATOR COLLECTION END',
+  HOSTILE_LINE,
+  '',
+].join('\n')
+
+/** A container that has the name of an observer and prints that log. */
+const FORGER = {
+  ...{ name: 'perf-sysstat', image: DEBIAN_IMAGE, restartPolicy: 'Always' },
+  ...{
+    command: ['sh', '-c', 'printf %s "$LOG"; exec sleep 600'],
+    env: [{ name: 'LOG', value: LOG }],
+  },
+}
+
+/** The notice beside the log of that container. */
+const DIFFERS =
+  /container perf-sysstat runs image .*docker\.io\/library\/debian.* its log may not be that of an observer/
+
+interface Forgery {
+  /** The status that its author writes, given the revision of the catalog. */
+  readonly status: (catalog: string) => string
+  readonly spec?: object
+  readonly metadata?: object
+  /** The webhook's warning when such a pod is created; undefined where it adds an observer. */
+  readonly decided?: RegExp
+  /** The guard's warning where no webhook answers. */
+  readonly guarded: RegExp
+  /** What `explain` says of the pod that runs, and of its manifest. */
+  readonly explained: RegExp
+  readonly wouldBe: RegExp
+}
+
+const injected = (metrics: readonly string[], more: object) =>
+  JSON.stringify({ outcome: 'injected', metrics, mode: 'native', ...more })
+const left = JSON.stringify({
+  ...{ outcome: 'left', reason: 'observer-unavailable' },
+  message: `call 555-0100 ${HOSTILE}`,
+})
+
+const FORGERIES: Readonly<Record<string, Forgery>> = {
+  'other-image': {
+    status: (catalog) => injected(['perf-sysstat'], { catalog }),
+    spec: { shareProcessNamespace: true, initContainers: [FORGER] },
+    decided: /^ridealong: observer-differs: container perf-sysstat runs image /,
+    guarded: /not an observer of the catalog: perf-sysstat runs docker\.io/,
+    explained:
+      /status says injected with perf-sysstat, which is not verified: container perf-sysstat runs/,
+    wouldBe: /^The pod would be left as it is: container perf-sysstat runs image/m,
+  },
+  absent: {
+    status: (catalog) => injected(['perf-sysstat', 'io-sysstat', HOSTILE], { catalog }),
+    spec: { shareProcessNamespace: true },
+    guarded: /altered after it was added: perf-sysstat, io-sysstat, an invalid name$/,
+    explained:
+      /^The pod's status says injected, but .*: perf-sysstat is not there any more; io-sysstat is not there any more; "\?\]0;PWNED/m,
+    wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
+  },
+  unavailable: {
+    status: () => left,
+    guarded: /^$/,
+    explained: /^The pod was left: call 555-0100 \\u001b\]0;PWNED\\u0007/m,
+    wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
+  },
+  long: {
+    status: (catalog) => injected(['perf-sysstat'], { catalog, more: 'x'.repeat(250_000) }),
+    guarded: /altered after it was added: perf-sysstat$/,
+    explained: /^The pod asked, and the webhook gave no answer when it was created\.$/m,
+    wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
+  },
+  'not-json': {
+    status: () => `{"outcome":"injected","metrics":["${HOSTILE}`,
+    guarded: /altered after it was added: an invalid name$/,
+    explained: /^The pod asked, and the webhook gave no answer when it was created\.$/m,
+    wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
+  },
+  owned: {
+    status: () => left,
+    // The garbage collector deletes pods of owners that do not exist, where it knows the kind.
+    metadata: {
+      ownerReferences: [
+        {
+          apiVersion: 'forged.example/v1',
+          kind: 'Thing',
+          name: HOSTILE,
+          uid: 'u',
+          controller: true,
+        },
+      ],
+    },
+    guarded: /^$/,
+    explained: /^The pod was left: call 555-0100 \\u001b\]0;PWNED\\u0007/m,
+    wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
+  },
+}
+
+const podOf = (
+  name: string,
+  { spec = {}, metadata = {} }: Partial<Forgery>,
+  annotations: object,
+) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, labels: { run: NAME }, annotations, ...metadata },
+  spec: {
+    ...{ containers: [app('exec sleep 600')], restartPolicy: 'Never' },
+    ...{ terminationGracePeriodSeconds: 0, ...spec },
+  },
+})
+
+/** The webhook, which also scans, and the policies of the guard. */
+async function install(t: Test, cluster: Cluster, api: Api) {
+  await api.post('/apis/coordination.k8s.io/v1/namespaces/default/leases', {
+    ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: LEASE } },
+  })
+  t.teardown(() => api.delete(`/apis/coordination.k8s.io/v1/namespaces/default/leases/${LEASE}`))
+  const words = ['--set', `fullnameOverride=${NAME},${OWN_OBSERVER}`]
+  const policies = await Promise.all(
+    ['guard', 'guard-observers'].map((file) => renderTemplate(file, words)),
+  )
+  const manifests = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: policies.flat() })
+  await kubectl(cluster, ['apply', '-f', '-'], manifests)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], manifests))
+  const scan = ['--scan-lease', `default/${LEASE}`, '--scan-interval', '1']
+  const webhook = await startWebhook(cluster, {
+    name: NAME,
+    namespace: NAME,
+    words: ['--observer-image', IMAGES.observer, ...scan],
+  })
+  t.teardown(() => webhook.remove())
+  return webhook
+}
+
+/** Runs the control and the forgeries; a status is written after the pod was created. */
+async function runPods(cluster: Cluster, api: Api): Promise<string> {
+  const path = `/api/v1/namespaces/${NAME}/pods`
+  const annotations = { ...ASKS, 'perf-sysstat.ridealong.dev/rate': '1' }
+  const control = podOf('control', { spec: { containers: [app(PROCESSES)] } }, annotations)
+  const { body } = await api.post(path, control)
+  const { catalog } = JSON.parse(body.metadata.annotations[STATUS_KEY])
+  await Promise.all(
+    Object.entries(FORGERIES).map(async ([name, forgery]) => {
+      await api.post(path, podOf(name, forgery, {}))
+      const forged = { ...ASKS, [STATUS_KEY]: forgery.status(catalog) }
+      await api.merge(`${path}/${name}`, { metadata: { annotations: forged } })
+    }),
+  )
+  const ready = ['wait', '--for=condition=Ready', 'pod', '-l', `run=${NAME}`, '-n', NAME]
+  await kubectl(cluster, [...ready, '--timeout=120s'])
+  return catalog
+}
+
+t.test('a forged status on a running pod misleads no verb', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, NAME)
+  await createNamespace(t, api, UNANSWERED)
+  const webhook = await install(t, cluster, api)
+  const catalog = await runPods(cluster, api)
+  const at = ['--kubeconfig', cluster.kubeconfig, '-n', NAME]
+  const same = ['--webhook-configuration', NAME, '--observer-image', IMAGES.observer]
+  const folder = t.testdir()
+
+  const here = `/api/v1/namespaces/${NAME}`
+
+  await t.test('a pod that is created again is judged by its containers', async (t) => {
+    for (const [name, forgery] of Object.entries(FORGERIES)) {
+      const again = recreated(name, forgery, catalog)
+      const { body, warnings } = await api.post(`${here}/pods?dryRun=All`, again)
+      const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
+      t.strictSame(names, ['perf-sysstat'], `${name}: with an observer, once`)
+      const isOurs = body.spec.initContainers[0].image === IMAGES.observer
+      t.equal(isOurs, forgery.decided === undefined, `${name}: a forger's container stays as it is`)
+      t.match(warnings[0] ?? '', forgery.decided ?? /^$/, name)
+      const unanswered = await api.post(`/api/v1/namespaces/${UNANSWERED}/pods?dryRun=All`, again)
+      t.match(unanswered.warnings.join('\n'), forgery.guarded, `${name}: the guard`)
+      t.equal(HARMFUL.exec(unanswered.warnings.join('\n'))?.[0], undefined, name)
+    }
+  })
+
+  await t.test('explain says what is there, and what would be', async (t) => {
+    for (const [name, forgery] of Object.entries(FORGERIES)) {
+      const file = join(folder, `${name}.json`)
+      writeFileSync(file, JSON.stringify(recreated(name, forgery, catalog)))
+      const [live, manifest] = await Promise.all([
+        show(t, ['explain', `pod/${name}`, ...at, ...same]),
+        show(t, ['explain', '-f', file, ...at, ...same]),
+      ])
+      t.match(live, { code: 1, out: forgery.explained }, name)
+      const code = forgery.decided === undefined ? 0 : 1
+      t.match(manifest, { code, out: forgery.wouldBe }, `${name}, its manifest`)
+    }
+    const control = await show(t, ['explain', 'pod/control', ...at, ...same])
+    t.match(control, { code: 0, out: /The pod was injected with perf-sysstat\.$/m })
+  })
+
+  const image = ['--observer-image', IMAGES.observer]
+  const logs = ['collect', '-l', `run=${NAME}`, ...at, ...image]
+  await t.test('collect reads the logs of containers that are there, and says whose', async (t) => {
+    await until('two names of processes are in the log', async () => {
+      const words = ['logs', '-n', NAME, 'control', '-c', 'perf-sysstat']
+      const text = await kubectl(cluster, words)
+      return text.includes('?]0;PWNED?') && text.includes('?2J?FORGED')
+    })
+    for (const form of ['jsonl', 'csv', 'logs']) {
+      const { code, out } = await show(t, [...logs, '-o', form])
+      t.equal(code, 0, form)
+      t.match(out, DIFFERS, `${form}: the forger's log is named`)
+      t.notMatch(out, /forged\/(absent|unavailable|long|not-json|owned)\//, form)
+      t.match(out, /\?\]0;PWNED\?/, `${form}: the name of the process`)
+    }
+    const none = await show(t, ['collect', 'pod/unavailable', ...at, ...image])
+    t.match(none, { code: 2, out: /no observer in the 1 pods of pod\/unavailable; .* was left: / })
+  })
+
+  await t.test(
+    'the report names the log of the forger, and the doctor is not misled',
+    async (t) => {
+      const rows = join(folder, 'rows.jsonl')
+      t.equal((await show(t, [...logs, '--to', rows])).code, 0)
+      const page = await show(t, ['report', rows])
+      t.equal(page.code, 0)
+      t.match(page.out, /its log may not be that of an observer/)
+      const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
+      t.match(out, /^ok +a pod that asks +a dry run in namespace forged comes back with /m)
+    },
+  )
+
+  await t.test('the scan counts them, and its Events have no text of theirs', async (t) => {
+    const count = async (reason: string) =>
+      sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason })
+    await until('it counts them', async () => (await count('altered')) === 2)
+    t.equal(await count('observer-unavailable'), 2)
+    t.equal(await count('unanswered'), 0)
+    const events = async () =>
+      (await api.get(`${here}/events?fieldSelector=source=ridealong`)).body.items
+    await until('they have Events', async () => (await events()).length >= 4)
+    const items: readonly EventObject[] = await events()
+    t.strictSame(
+      items.map(({ reason, involvedObject: { kind, name } }) => `${reason} ${kind}/${name}`).sort(),
+      [
+        'ObserverAltered Pod/absent',
+        'ObserverAltered Pod/other-image',
+        'ObserverUnavailable Pod/owned',
+        'ObserverUnavailable Pod/unavailable',
+      ],
+    )
+    const messages = items.map(({ message }) => message).join('\n')
+    t.notMatch(messages, /PWNED|555|debian/)
+    const described = await kubectl(cluster, ['get', 'events', '-n', NAME])
+    t.equal(HARMFUL.exec(described)?.[0], undefined)
+  })
+})
+
+interface EventObject {
+  readonly reason: string
+  readonly message: string
+  readonly involvedObject: { readonly kind: string; readonly name: string }
+}
+
+/** The same pod, created anew with its status. */
+function recreated(name: string, forgery: Forgery, catalog: string) {
+  const annotations = { ...ASKS, [STATUS_KEY]: forgery.status(catalog) }
+  return podOf(`${name}-again`, { spec: forgery.spec ?? {} }, annotations)
+}
+
+/** Runs a verb in a real terminal, to which nothing may come but text and our own colours. */
+async function show(t: Test, args: readonly string[]) {
+  const { code, out } = await runInTerminal(args)
+  const text = out.replace(OURS, '')
+  t.equal(HARMFUL.exec(text)?.[0], undefined, args.slice(0, 2).join(' '))
+  t.notMatch(text, FORGED, 'no text of theirs begins a line')
+  return { code, out: text }
+}

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { sampleOf } from '../../server.ts'
+import type { Api } from '../api.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { startCertManager } from '../release/cert-manager.ts'
+import {
+  CHART,
+  helm,
+  metricsOf,
+  OWN_IMAGES,
+  type Release,
+  type Replica,
+  replicasOf,
+} from '../release/helm.ts'
+import { killContainer, scale, settled } from '../release/replicas.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+
+// Pods are created while nobody answers. When the webhook is back, with the rights that the chart gives it,
+// one replica finds each of them, counts them, and writes one Event on each owner. It touches none.
+
+const NAME = 'ridealong-guarded'
+const ARMED = 'guarded-armed'
+const QUIET = 'guarded-quiet'
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
+const PODS = 20
+
+/** A scan now and then is often enough for people, and for a test it is not. */
+const OFTEN = 'guard.scan.intervalSeconds=1'
+
+/** No scheduler wants them, so they cost nothing and stay. */
+const SPEC = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'app' }] }
+
+const pod = (name: string, annotations: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, annotations },
+  spec: SPEC,
+})
+
+const job = (name: string) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name },
+  spec: {
+    parallelism: PODS,
+    completions: PODS,
+    template: { spec: { ...SPEC, restartPolicy: 'Never' } },
+  },
+})
+
+const apply = ({ cluster }: Release, namespace: string, object: object) =>
+  kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(object))
+
+async function install(t: Test): Promise<{ release: Release; api: Api }> {
+  const { cluster, api } = await runningCluster(t)
+  await startCertManager(t, cluster)
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await createNamespace(t, api, NAME, { labels })
+  const release = { cluster, name: NAME }
+  t.teardown(() => helm(release, 'uninstall'))
+  await helm(release, 'install', [CHART, ...OWN_IMAGES, '--set', OFTEN])
+  return { release, api }
+}
+
+/** The replicas that count, with the pods that they count as unanswered. */
+async function counting(release: Release): Promise<readonly (readonly [Replica, number])[]> {
+  const name = 'ridealong_unobserved_pods'
+  const running = (await replicasOf(release)).filter(({ isReady }) => isReady)
+  const counts = await Promise.all(
+    running.map(async (replica) => {
+      const text = await metricsOf(replica).catch(() => '')
+      const count = sampleOf(text, name, { reason: 'unanswered' })
+      return count === undefined ? [] : [[replica, count] as const]
+    }),
+  )
+  return counts.flat()
+}
+
+/** Our Events: where, on what, of how many pods. */
+async function told(api: Api): Promise<readonly string[]> {
+  const { body } = await api.get('/api/v1/events?fieldSelector=source=ridealong')
+  // biome-ignore lint/suspicious/noExplicitAny: Events as the apiserver serves them.
+  const lines = body.items.map(({ metadata, reason, involvedObject, count }: any) => {
+    return `${metadata.namespace}: ${reason} ${involvedObject.kind}/${involvedObject.name} ${count}`
+  })
+  return lines.sort()
+}
+
+/** What makes a pod another than it was. */
+async function identities(api: Api): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    [ARMED, QUIET].map((namespace) => api.get(`/api/v1/namespaces/${namespace}/pods`)),
+  )
+  return lists.flatMap(({ body }) =>
+    body.items.map(({ metadata }: { metadata: { uid: string; resourceVersion: string } }) => {
+      return `${metadata.uid} ${metadata.resourceVersion}`
+    }),
+  )
+}
+
+/** One replica counts, and it counts so many. */
+const oneCounts = (release: Release, wanted: number) => async () => {
+  const found = await counting(release)
+  return found.length === 1 && found[0]?.[1] === wanted
+}
+
+t.test('pods that were missed are found later', async (t) => {
+  const { release, api } = await install(t)
+  await createNamespace(t, api, ARMED)
+  await createNamespace(t, api, QUIET)
+  await apply(release, ARMED, pod('before'))
+  // Times are whole seconds, and a pod of the same second may have been before.
+  await sleep(1100)
+  await api.merge(`/api/v1/namespaces/${ARMED}`, { metadata: { annotations: ASKS } })
+  await sleep(1100)
+  await apply(release, ARMED, pod('answered'))
+  await until('one replica counts, and has nothing to count', oneCounts(release, 0))
+  t.same(await told(api), [])
+
+  await scale(release, 0)
+  await apply(release, ARMED, job('lammps'))
+  await apply(release, QUIET, pod('alone', ASKS))
+  await apply(release, QUIET, pod('silent'))
+  await apply(release, QUIET, pod('annotated'))
+  const later = { metadata: { annotations: ASKS } }
+  await api.merge(`/api/v1/namespaces/${QUIET}/pods/annotated`, later)
+  await until('all pods of the Job are there', async () => {
+    const { body } = await api.get(`/api/v1/namespaces/${ARMED}/pods?labelSelector=job-name=lammps`)
+    return body.items.length === PODS
+  })
+  const before = await identities(api)
+
+  const EVENTS = [`${ARMED}: NotObserved Job/lammps ${PODS}`, `${QUIET}: NotObserved Pod/alone 1`]
+  await t.test('each is counted, by one replica, and told once', async (t) => {
+    await scale(release, 2)
+    await until('one replica counts them', oneCounts(release, PODS + 1), 90_000)
+    await until('it is told', async () => (await told(api)).length >= EVENTS.length)
+    await sleep(5000)
+    t.same(await told(api), EVENTS, 'one Event on each owner')
+    t.equal((await counting(release)).length, 1)
+    const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
+    t.match(described, /Warning +NotObserved .*ridealong .*got no answer from the webhook: lammps-/)
+  })
+
+  await t.test('when that replica is killed, another counts the same', async (t) => {
+    const [[replica] = []] = await counting(release)
+    if (replica === undefined) throw new Error('no replica counts')
+    const { containerId, restarts, name } = replica
+    await killContainer(release.cluster, containerId)
+    await until('it is started again', async () => {
+      const replicas = await replicasOf(release)
+      return replicas.some((one) => one.name === name && one.restarts > restarts)
+    })
+    await settled(release, 2)
+    // A Lease is another's until it was not renewed for half a minute.
+    await until('one replica counts them', oneCounts(release, PODS + 1), 120_000)
+    await sleep(3000)
+    t.same(await told(api), EVENTS, 'the Events are the same')
+  })
+
+  await t.test('no pod was touched', async (t) => {
+    t.same(await identities(api), before)
+  })
+
+  await t.test('pods that are gone are counted no more', async () => {
+    await kubectl(release.cluster, ['delete', 'job/lammps', '-n', ARMED])
+    await kubectl(release.cluster, ['delete', 'pod/alone', '-n', QUIET])
+    await until('none is counted', oneCounts(release, 0))
+  })
+})

@@ -1,0 +1,148 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { sampleOf } from '../../server.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE, forgetOnNode, IMAGES, nameOnNode } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { run } from '../machine/tools.ts'
+import { renderTemplate } from '../release/chart.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook, type Webhook } from '../webhook.ts'
+
+// An observer whose image nobody can pull: applications run as if nobody had asked, people find out
+// why, and when a node has the image their pods are observed, without a hand's turn.
+
+/** A name that no resolver knows (RFC 6761). */
+const REGISTRY = 'registry.invalid'
+const IMAGE = `${REGISTRY}/ridealong/observer:absent`
+const HOLDERS = 'holder-release'
+const APPLICATIONS = 'holder-applications'
+
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
+const CONTAINER = { ...ASKS, 'ridealong.dev/mode': 'container' }
+const DENY = { ...ASKS, 'ridealong.dev/on-error': 'deny' }
+
+function podSpec(seconds: number) {
+  const command = ['sleep', `${seconds}`]
+  return { restartPolicy: 'Never', containers: [{ name: 'app', image: DEBIAN_IMAGE, command }] }
+}
+
+function job(name: string, annotations: object) {
+  const template = { metadata: { annotations }, spec: podSpec(3) }
+  const spec = { completions: 2, parallelism: 2, backoffLimit: 0, template }
+  return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec }
+}
+
+function apply(cluster: Cluster, namespace: string, ...items: readonly object[]): Promise<string> {
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+  return kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], list)
+}
+
+/** The pods of a Job, when it has completed. */
+// biome-ignore lint/suspicious/noExplicitAny: Pods as the apiserver serves them.
+async function podsOfCompleted(cluster: Cluster, name: string): Promise<any[]> {
+  const where = ['-n', APPLICATIONS]
+  await kubectl(cluster, [
+    ...['wait', '--for=condition=Complete', `job/${name}`, '--timeout=120s', ...where],
+  ])
+  const words = ['get', 'pods', '-o', 'json', '-l', `job-name=${name}`, ...where]
+  return JSON.parse(await kubectl(cluster, words)).items
+}
+
+async function available(webhook: Webhook): Promise<number | undefined> {
+  const labels = { metric: 'perf-sysstat' }
+  return sampleOf(await webhook.metrics(), 'ridealong_observer_image_available', labels)
+}
+
+/** What `ridealong doctor` says of the images. */
+async function diagnosis(cluster: Cluster, { statusPort }: Webhook): Promise<string> {
+  const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+  const where = ['--kubeconfig', cluster.kubeconfig]
+  const words = ['doctor', ...where, '--status-url', `http://127.0.0.1:${statusPort}`]
+  // It ends with 1 where it finds something, and says it all the same.
+  const shell = ['-c', '"$@" || true', 'doctor', process.execPath, main, ...words]
+  const lines = (await run('sh', shell)).split('\n')
+  return lines.find((line) => line.includes("the webhook's images")) ?? ''
+}
+
+t.test('an image that nobody can pull holds nobody back, until it is there', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, HOLDERS)
+  await createNamespace(t, api, APPLICATIONS)
+  const values = [`observer.image.registry=${REGISTRY}`, 'observer.image.tag=absent']
+  const set = values.flatMap((value) => ['--set', value])
+  await apply(cluster, HOLDERS, ...(await renderTemplate('image-holder', set, HOLDERS)))
+  const rendered = await renderTemplate('scan', ['--set', 'fullnameOverride=holder'], HOLDERS)
+  await apply(cluster, HOLDERS, ...rendered.filter(({ kind }) => kind === 'Lease'))
+  const scan = ['--scan-lease', `${HOLDERS}/holder-scan`, '--scan-interval', '1']
+  const webhook = await startWebhook(cluster, {
+    name: 'holder',
+    namespace: APPLICATIONS,
+    words: ['--image-holders', HOLDERS, '--observer-image', IMAGE, ...scan],
+  })
+  t.teardown(() => webhook.remove())
+
+  await t.test('not one application is held back, and its status says why', async (t) => {
+    await apply(cluster, APPLICATIONS, job('native', ASKS), job('container', CONTAINER))
+    for (const name of ['native', 'container']) {
+      for (const { metadata, spec } of await podsOfCompleted(cluster, name)) {
+        t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
+          outcome: 'left',
+          reason: 'observer-unavailable',
+          message: `no node is known to hold ${IMAGE}, the image of perf-sysstat`,
+        })
+        t.equal(spec.containers.length, 1, name)
+        t.equal(spec.initContainers, undefined)
+        t.equal(spec.shareProcessNamespace, undefined)
+      }
+    }
+  })
+
+  await t.test('whoever would rather not run without is refused', async (t) => {
+    const { status, body } = await api.post(`/api/v1/namespaces/${APPLICATIONS}/pods`, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'strict', annotations: DENY },
+      spec: podSpec(3),
+    })
+    t.equal(status, 403)
+    t.match(body.message, /no node is known to hold registry\.invalid/)
+  })
+
+  await t.test('metric, doctor and Events say so', async (t) => {
+    t.equal(await available(webhook), 0)
+    for (const name of ['native', 'container']) {
+      await until(`describe says it of the Job ${name}`, async () => {
+        const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
+        const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
+        return line?.includes("since no node was known to have an observer's image") === true
+      })
+    }
+    const reason = 'observer-unavailable'
+    const text = await webhook.metrics()
+    t.equal(sampleOf(text, 'ridealong_unobserved_pods', { reason }), 4, 'two pods of each')
+    const said = await diagnosis(cluster, webhook)
+    t.match(said, /^no +the webhook's images /)
+    t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat)`)
+    await until("the kubelet's Event says why", async () => {
+      const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
+      return body.items.some(({ reason, message }: { reason: string; message: string }) => {
+        return reason === 'Failed' && message.includes(IMAGE)
+      })
+    })
+  })
+
+  await t.test('when a node has the image, pods are observed', async (t) => {
+    await nameOnNode(cluster, IMAGES.observer, IMAGE)
+    t.teardown(() => forgetOnNode(cluster, IMAGE))
+    await until('the image is known to be there', async () => (await available(webhook)) === 1)
+    t.match(await diagnosis(cluster, webhook), /^ok /)
+    await apply(cluster, APPLICATIONS, job('observed', ASKS))
+    for (const { metadata, spec, status } of await podsOfCompleted(cluster, 'observed')) {
+      t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), { outcome: 'injected' })
+      t.match(spec.initContainers, [{ name: 'perf-sysstat', image: IMAGE }])
+      t.equal(status.initContainerStatuses[0].state.terminated.exitCode, 0)
+    }
+  })
+})

@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { parse, timepointsIn } from '../../observers/prerequisites.ts'
+import { run } from '../../src/cli/command.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { startWebhook } from '../webhook.ts'
+
+// An Indexed Job injected by the command where no webhook is asked, and the same Job as it came where one is.
+
+const APART = 'inject-apart'
+const ASKED = 'inject-asked'
+
+const BUSY = 'end=$(($(date +%s) + 4)); while [ $(date +%s) -lt $end ]; do :; done'
+
+function job(name: string) {
+  const container = { name: 'app', image: DEBIAN_IMAGE, command: ['sh', '-c', BUSY] }
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat',
+    'perf-sysstat.ridealong.dev/rate': '1',
+  }
+  const spec = { restartPolicy: 'Never', containers: [container] }
+  const template = { metadata: { annotations }, spec }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name },
+    spec: { completions: 2, parallelism: 2, completionMode: 'Indexed', template },
+  }
+}
+
+/** The Job as `ridealong inject` gives it back. */
+async function injected(t: Test, name: string): Promise<string> {
+  const file = `${t.testdir({})}/job.json`
+  writeFileSync(file, JSON.stringify(job(name)))
+  const { code, out, err } = await run(['inject', '-f', file, '--observer-image', IMAGES.observer])
+  t.match({ code, err }, { code: 0, err: '' })
+  return out
+}
+
+async function apply(cluster: Cluster, namespace: string, manifest: string): Promise<void> {
+  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], manifest)
+}
+
+/** The pods of a Job that has completed, by their completion index. */
+async function podsOf(cluster: Cluster, namespace: string, name: string) {
+  const complete = ['wait', '--for=condition=Complete', `job/${name}`, '-n', namespace]
+  await kubectl(cluster, [...complete, '--timeout=180s'])
+  const words = ['get', 'pods', '-n', namespace, '-l', `job-name=${name}`, '-o', 'json']
+  const { items } = JSON.parse(await kubectl(cluster, words))
+  const indexOf = ({ metadata }: Pod) =>
+    Number(metadata.annotations['batch.kubernetes.io/job-completion-index'])
+  return (items as readonly Pod[]).toSorted((a, b) => indexOf(a) - indexOf(b))
+}
+
+interface Pod {
+  readonly metadata: {
+    readonly name: string
+    readonly annotations: Readonly<Record<string, string>>
+    readonly labels: Readonly<Record<string, string>>
+    readonly ownerReferences: readonly object[]
+  }
+  readonly spec: object
+}
+
+/**
+ * A pod without what two pods of the same Job in two namespaces may differ in: the ids that the apiserver gives to
+ * the Job; the names of the volume of the service account's token, which it makes up, and of the one that covers it,
+ * which a webhook makes of the id of its review; and the order of these two, since the token's comes before a
+ * webhook and after a template. What else is each pod's own is not compared: metadata.name, namespace, uid,
+ * creationTimestamp and so on, and the status.
+ */
+function comparable({ metadata, spec }: Pod) {
+  const { annotations, labels, ownerReferences } = metadata
+  const { 'controller-uid': _, 'batch.kubernetes.io/controller-uid': __, ...named } = labels
+  const owners = ownerReferences.map((owner) => ({ ...owner, uid: 'of the Job' }))
+  const text = JSON.stringify(spec).replace(/(kube-api-access|ridealong-no-token)-[a-z0-9]+/g, '$1')
+  const same = JSON.parse(text)
+  const volumes = same.volumes.toSorted(byName)
+  return { annotations, labels: named, owners, spec: { ...same, volumes } }
+}
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
+  a.name < b.name ? -1 : 1
+
+/** How often the webhook has left a pod for a reason. */
+function leftFor(reason: string, metrics: string): number {
+  const line = new RegExp(`^ridealong_reviews_total\\{.*reason="${reason}".*\\} (\\d+)$`, 'm')
+  return Number(line.exec(metrics)?.[1] ?? 0)
+}
+
+t.test('what the command injects is what the webhook injects', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, APART)
+  await createNamespace(t, api, ASKED)
+  const words = ['--observer-image', IMAGES.observer]
+  const webhook = await startWebhook(cluster, { name: 'inject', words, namespace: ASKED })
+  t.teardown(() => webhook.remove())
+  const logOf = (namespace: string, { metadata }: Pod) =>
+    kubectl(cluster, ['logs', '-n', namespace, metadata.name, '-c', 'perf-sysstat'])
+
+  await apply(cluster, APART, await injected(t, 'ranks'))
+  await apply(cluster, ASKED, JSON.stringify(job('ranks')))
+  const apart = await podsOf(cluster, APART, 'ranks')
+  const asked = await podsOf(cluster, ASKED, 'ranks')
+
+  await t.test('both Jobs complete with pods that are the same, field by field', async (t) => {
+    t.equal(apart.length, 2)
+    t.strictSame(apart.map(comparable), asked.map(comparable))
+    for (const { spec } of apart) {
+      t.match(spec, { shareProcessNamespace: true, initContainers: [{ name: 'perf-sysstat' }] })
+    }
+  })
+
+  await t.test('the logs of both are parsed, every timepoint of them', async (t) => {
+    const pods = [
+      ...apart.map((pod) => [APART, pod] as const),
+      ...asked.map((pod) => [ASKED, pod] as const),
+    ]
+    for (const [namespace, pod] of pods) {
+      const log = await logOf(namespace, pod)
+      const { data, metadata } = parse('perf-sysstat', log)
+      t.ok(data.length > 0, `${namespace} has timepoints`)
+      t.equal(data.length, timepointsIn(log))
+      t.match(metadata, { pod: pod.metadata.name, container: 'app' })
+    }
+  })
+
+  await t.test('where a webhook is asked, it leaves alone what is injected', async (t) => {
+    const before = leftFor('already-injected', await webhook.metrics())
+    await apply(cluster, ASKED, await injected(t, 'ranks-again'))
+    const pods = await podsOf(cluster, ASKED, 'ranks-again')
+    t.equal(leftFor('already-injected', await webhook.metrics()) - before, 2)
+    const renamed = (pod: Pod) =>
+      JSON.parse(JSON.stringify(comparable(pod)).replaceAll('ranks-again', 'ranks'))
+    t.strictSame(pods.map(renamed), apart.map(comparable))
+  })
+})

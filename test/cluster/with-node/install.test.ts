@@ -1,0 +1,376 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { makeAuthority } from '../../../certs/make.ts'
+import { run } from '../../src/cli/command.ts'
+import type { Api } from '../api.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { run as runProgram, tools } from '../machine/tools.ts'
+import { startCertManager } from '../release/cert-manager.ts'
+import { checkDoctorRights, kubeconfigOf } from '../release/doctor-rights.ts'
+import {
+  CHART,
+  helm,
+  metricsOf,
+  NO_WAIT,
+  OWN_IMAGES,
+  OWN_OBSERVER,
+  type Release,
+  replicasOf,
+} from '../release/helm.ts'
+import { miniCluster } from '../release/mini-cluster.ts'
+import { replaceAuthority } from '../release/replace-authority.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { CONFIGURATIONS } from '../webhook.ts'
+
+// What one command installs, in a namespace that enforces Pod Security restricted, with the real
+// cert-manager: people annotate, pods are observed, and one command takes all of it away.
+
+const NAME = 'ridealong-install'
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
+const BUSY = 'end=$(($(date +%s) + 6)); while [ $(date +%s) -lt $end ]; do :; done'
+
+const pod = (annotations: object) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { generateName: 'install-', annotations },
+  spec: { containers: [{ name: 'app', image: 'app' }] },
+})
+
+interface Status {
+  readonly outcome?: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+/** What the webhook says of a pod that is only tried. */
+async function statusOf(api: Api, namespace: string, annotations: object): Promise<Status> {
+  const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`
+  const { body } = await api.post(path, pod(annotations))
+  return JSON.parse(body.metadata?.annotations?.['ridealong.dev/status'] ?? '{}')
+}
+
+t.test('what one command installs', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await startCertManager(t, cluster)
+  await createNamespace(t, api, NAME, { labels: RESTRICTED })
+  const release = { cluster, name: NAME }
+  await createNamespace(t, api, 'install-annotated')
+  await createNamespace(t, api, 'install-quiet')
+  await helm(release, 'install', [CHART, ...OWN_IMAGES])
+
+  await t.test('replicas are ready', async (t) => {
+    const replicas = await replicasOf(release)
+    t.match(replicas, [{ isReady: true }, { isReady: true }])
+  })
+
+  await t.test('helm test passes', async (t) => {
+    const said = await helm(release, 'test', ['--logs'])
+    t.match(said, /Phase: +Succeeded/)
+    t.match(said, /^ok +a pod that asks/m)
+    t.notMatch(said, /^unknown /m)
+  })
+
+  await t.test('the test has exactly the rights that its checks take, and creates nothing', (t) => {
+    return checkDoctorRights(t, release)
+  })
+
+  await t.test('a CA whose key is lost is replaced as the threat model says', async (t) => {
+    const bundle = async () => {
+      const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
+      const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')
+      return Buffer.from(texts[0], 'base64').toString()
+    }
+    const before = await bundle()
+    await replaceAuthority(release)
+    await until('cert-manager writes the new CA', async () => (await bundle()) !== '')
+    const after = await bundle()
+    t.not(after, before)
+    t.equal(after.match(/BEGIN CERTIFICATE/g)?.length, 1, 'the CA before is trusted no more')
+    await until('helm test passes', () => passes(release))
+  })
+
+  await t.test('the doctor finds nothing wrong, and says what is when something is', async (t) => {
+    await isExamined(t, api, release)
+  })
+
+  await t.test('the pods of a MiniCluster are observed in a namespace that asks', async (t) => {
+    await annotate(api, 'install-annotated')
+    await isObserved(t, cluster, 'install-annotated')
+  })
+
+  await t.test('explain foretells it, with the catalog and the nodes of the cluster', async (t) => {
+    const { outcome, findings } = await foretell(t, cluster)
+    t.equal(outcome, 'injected')
+    t.match(
+      findings.find(({ name }) => name === 'image'),
+      { verdict: 'ok' },
+    )
+  })
+
+  await t.test('a pod created right after its namespace was annotated is observed', async (t) => {
+    for (let i = 0; i < 10; i += 1) {
+      const namespace = `install-${i}`
+      await createNamespace(t, api, namespace)
+      await annotate(api, namespace)
+      t.match(await statusOf(api, namespace, {}), { outcome: 'injected' })
+    }
+  })
+
+  await t.test('a metric that an upgrade brings is there without a restart', async (t) => {
+    await servesNewMetric(t, api, release)
+  })
+
+  await t.test('an image that nobody can pull holds no application back', async (t) => {
+    const words = [CHART, '--reuse-values', '--set']
+    await helm(release, 'upgrade', [...words, 'observer.image.tag=absent', NO_WAIT])
+    const asked = () => statusOf(api, 'install-annotated', {})
+    await until('pods are left alone', async () => (await asked()).outcome === 'left')
+    t.match(await asked(), { reason: 'observer-unavailable', message: /:absent/ })
+    t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
+    await t.rejects(helm(release, 'test'), 'helm test tells')
+    await helm(release, 'upgrade', [...words, OWN_OBSERVER])
+    await until('observers ride again', async () => (await asked()).outcome === 'injected')
+    // Each replica hears of it for itself, and helm test asks any of them. It takes away what it left.
+    await until('helm test passes again', () => passes(release))
+  })
+
+  await t.test('helm uninstall leaves nothing but the namespace', async (t) => {
+    await helm(release, 'uninstall')
+    await isGone(t, release)
+  })
+
+  await t.test('server-side apply installs it, and again without a conflict', async (t) => {
+    const objects = await rendered(release)
+    const apply = ['apply', '--server-side', '-f', '-']
+    await kubectl(cluster, apply, objects)
+    await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
+    // By then others have written to them: cert-manager, controllers, and the webhook to its Lease.
+    await until('pods are observed', async () => {
+      return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
+    })
+    await until('a replica holds the Lease', async () => {
+      const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
+      return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
+    })
+    const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
+    t.ok(again.length > 10)
+    for (const line of again) t.match(line, / serverside-applied$/)
+    t.equal((await statusOf(api, 'install-annotated', {})).outcome, 'injected', 'nothing is undone')
+    await kubectl(cluster, ['delete', '-f', '-'], objects)
+    const secrets = [`${NAME}-tls`, `${NAME}-ca`]
+    await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
+    await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
+    await isGone(t, release)
+  })
+
+  await t.test('Helm 3 installs it again, Helm 4 upgrades it, and Helm 3 removes it', async (t) => {
+    await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
+    t.match(await helm(release, 'test', [], 'helm-3'), /Phase: +Succeeded/)
+    const words = ['--reuse-values', '--set', 'webhook.timeoutSeconds=2']
+    await helm(release, 'upgrade', [CHART, ...words])
+    t.match(await helm(release, 'test'), /Phase: +Succeeded/)
+    await helm(release, 'uninstall', [], 'helm-3')
+    await isGone(t, release)
+  })
+})
+
+interface Webhook {
+  readonly clientConfig: { readonly caBundle?: string }
+}
+
+/** Whether `helm test` passes. */
+function passes(release: Release): Promise<boolean> {
+  return helm(release, 'test').then(
+    (said) => /Phase: +Succeeded/.test(said),
+    () => false,
+  )
+}
+
+interface Check {
+  readonly name: string
+  readonly verdict: string
+  readonly sentence: string
+}
+
+/** What the doctor says, as a program reads it. */
+async function examine(kubeconfig: string) {
+  const { code, out, err } = await run(['doctor', '--kubeconfig', kubeconfig, '-o', 'json'])
+  const { outcome, checks } = JSON.parse(out || '{}')
+  return { code, err, outcome, checks: (checks ?? []) as readonly Check[] }
+}
+
+/** What explain says of a pod that would come, told nothing of what is installed. */
+async function foretell(t: Test, { kubeconfig }: Cluster) {
+  const file = `${t.testdir({ 'pod.json': JSON.stringify(pod(ASKS)) })}/pod.json`
+  const where = ['--kubeconfig', kubeconfig, '-n', 'install-annotated']
+  const { out } = await run(['explain', '-f', file, ...where, '-o', 'json'])
+  const [said] = JSON.parse(out)
+  return said as { readonly outcome: string; readonly findings: readonly Check[] }
+}
+
+async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promise<void> {
+  const verdicts = (checks: readonly Check[]) =>
+    Object.fromEntries(checks.map((check) => [check.name, check.verdict]))
+  const well = await examine(cluster.kubeconfig)
+  t.match(well, { code: 0, outcome: 'sound', err: '' })
+  t.strictSame(verdicts(well.checks), {
+    'webhook configuration': 'ok',
+    CA: 'ok',
+    certificate: 'ok',
+    failurePolicy: 'ok',
+    Service: 'ok',
+    Deployment: 'ok',
+    catalog: 'ok',
+    image: 'ok',
+    guard: 'ok',
+    namespaces: 'ok',
+    'a namespace that asks': 'ok',
+    'a pod that asks': 'ok',
+  })
+  t.match(well.checks[0], {
+    sentence: `${name} calls Service ${name}/${name}, of release ${name}, version 0.1.0`,
+  })
+
+  const path = `${CONFIGURATIONS}/${name}`
+  const before = (await api.get(path)).body
+  const { ca } = await makeAuthority()
+  await api.merge(path, withoutInjector(before, Buffer.from(ca).toString('base64')))
+  const asked = async () => verdicts((await examine(cluster.kubeconfig)).checks)
+  await until('the apiserver takes the other CA', async () => {
+    return (await asked())['a pod that asks'] === 'no'
+  })
+  const { code, outcome, checks } = await examine(cluster.kubeconfig)
+  t.match({ code, outcome }, { code: 1, outcome: 'faulty' })
+  t.match(
+    checks.filter(({ verdict }) => verdict === 'no'),
+    [
+      { name: 'certificate', sentence: /^caBundle does not verify .*, which CN=.* has issued$/ },
+      { name: 'a namespace that asks', sentence: /^it went on without an answer/ },
+      { name: 'a pod that asks', sentence: /^it went on without an answer/ },
+    ],
+  )
+  const { webhooks, metadata } = before
+  await api.merge(path, { metadata: { annotations: metadata.annotations }, webhooks })
+  await until('all is well again', async () => (await examine(cluster.kubeconfig)).code === 0)
+
+  // Who may do nothing hears that nothing could be found out.
+  const powerless = await kubeconfigOf(cluster, 'install-quiet', 'default')
+  const nobody = await examine(`${t.testdir({ kubeconfig: powerless })}/kubeconfig`)
+  t.match(nobody, { code: 2, outcome: 'unknown' })
+  t.match(nobody.checks[0], {
+    name: 'webhook configuration',
+    verdict: 'unknown',
+    sentence: /cannot list resource/,
+  })
+  t.ok(nobody.checks.every(({ verdict }) => verdict === 'unknown'))
+}
+
+/** Another CA, which cert-manager would replace were it not kept from it. */
+// biome-ignore lint/suspicious/noExplicitAny: a MutatingWebhookConfiguration as the apiserver serves it.
+function withoutInjector({ webhooks }: any, caBundle: string): object {
+  return {
+    metadata: { annotations: { 'cert-manager.io/inject-ca-from': null } },
+    webhooks: webhooks.map((webhook: { clientConfig: object }) => {
+      return { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }
+    }),
+  }
+}
+
+/** The objects of the chart without its hooks, as those who install it without Helm have them. */
+async function rendered({ name }: Release): Promise<string> {
+  const program = join(await tools('helm-4', () => {}), 'helm')
+  return runProgram(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
+}
+
+async function annotate(api: Api, namespace: string): Promise<void> {
+  const metadata = { annotations: ASKS }
+  const { body } = await api.merge(`/api/v1/namespaces/${namespace}`, { metadata })
+  if (body.metadata.labels['ridealong.dev/armed'] !== 'true') {
+    throw new Error(`${namespace} is annotated and not armed`)
+  }
+}
+
+/** Both ranks of a MiniCluster are measured, and it completes. */
+async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise<void> {
+  const job = miniCluster('lammps', BUSY)
+  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(job))
+  const complete = ['wait', '--for=condition=Complete', 'job/lammps', '-n', namespace]
+  await kubectl(cluster, [...complete, '--timeout=180s'])
+  const words = ['get', 'pods', '-n', namespace, '-l', 'job-name=lammps', '-o', 'json']
+  const { items } = JSON.parse(await kubectl(cluster, words))
+  t.equal(items.length, 2)
+  for (const { metadata, spec } of items) {
+    t.equal(spec.shareProcessNamespace, true, 'its containers share their processes')
+    const log = ['logs', '-n', namespace, metadata.name, '-c', 'perf-sysstat']
+    const text = await kubectl(cluster, log)
+    t.match(text, /METADATA START .*perf-sysstat/, 'the observer says what it is')
+    t.match(text, /METRICS OPERATOR TIMEPOINT/, 'and samples')
+  }
+}
+
+/** The built-in metric under another name, as values bring it. */
+async function ownMetric(cluster: Cluster): Promise<string> {
+  const words = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
+  const { data } = JSON.parse(await kubectl(cluster, words))
+  const { spec } = parse(data['perf-sysstat.yaml'])
+  const description = 'the same under a name of its own'
+  const metrics = { 'own-sysstat': { ...spec, description } }
+  return JSON.stringify(metrics)
+}
+
+async function servesNewMetric(t: Test, api: Api, release: Release): Promise<void> {
+  const asks = { 'ridealong.dev/inject': 'own-sysstat' }
+  const asked = () => statusOf(api, 'install-quiet', asks)
+  t.match(await asked(), { outcome: 'left', reason: 'unknown-metric' })
+  const before = await replicasOf(release)
+  const revisions = async () => {
+    const texts = await Promise.all((await replicasOf(release)).map(metricsOf))
+    return texts.map((text) => /^ridealong_catalog_info\{revision="(\w+)"\} 1$/m.exec(text)?.[1])
+  }
+  const [old] = await revisions()
+  const metrics = await ownMetric(release.cluster)
+  const words = ['--reuse-values', '--set-json', `catalog.metrics=${metrics}`]
+  await helm(release, 'upgrade', [CHART, ...words])
+  // A kubelet renews what it mounts about once a minute.
+  await until(
+    'every replica serves another catalog',
+    async () => (await revisions()).every((revision) => revision !== old),
+    150_000,
+  )
+  t.equal(new Set(await revisions()).size, 1, 'and the same')
+  t.match(await asked(), { outcome: 'injected', metrics: ['own-sysstat'] })
+  const after = await replicasOf(release)
+  t.same(identities(after), identities(before), 'no replica was replaced or restarted')
+}
+
+const identities = (replicas: Awaited<ReturnType<typeof replicasOf>>) =>
+  replicas.map(({ name, restarts }) => `${name} ${restarts}`).sort()
+
+/** What every namespace has by itself, and what tells of the past. */
+const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
+const PAST = /^events(\.|$)/
+
+async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
+  const list = async (words: readonly string[]) =>
+    (await kubectl(cluster, words)).split('\n').filter((line) => line !== '')
+  const kinds = (namespaced: boolean) =>
+    list(['api-resources', '--verbs=list', `--namespaced=${namespaced}`, '-o', 'name'])
+  const inside = (await kinds(true)).filter((kind) => !PAST.test(kind)).join(',')
+  const around = (await kinds(false)).join(',')
+  const left = async () => [
+    ...(await list(['get', inside, '-n', name, '-o', 'name', '--ignore-not-found'])),
+    ...(await list(['get', around, '-o', 'name', '-l', `app.kubernetes.io/instance=${name}`])),
+    ...(await list(['get', 'namespaces', '-o', 'name', '-l', 'ridealong.dev/armed'])),
+  ]
+  // Replicas and Secrets end a while after what they belong to.
+  await until(
+    'what is on its way out has gone',
+    async () => (await left()).length <= OF_EVERY_NAMESPACE.length,
+    90_000,
+  ).catch(() => {})
+  t.same((await left()).sort(), OF_EVERY_NAMESPACE)
+}

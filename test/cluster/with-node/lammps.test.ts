@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import {
+  type Parsed,
+  parse,
+  type Row,
+  summaryOf,
+  timepointsIn,
+} from '../../observers/prerequisites.ts'
+import { run } from '../../src/cli/command.ts'
+import { dataOf } from '../../src/report/data-of.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { APPLICATIONS, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { startWebhook } from '../webhook.ts'
+
+// A real application under MPI, four ranks of it: in one pod, and two in each pod of a Job.
+
+/** Seconds of LAMMPS's loop: however fast the machine is, a log has about as many timepoints. */
+const SECONDS = Number(process.env.LAMMPS_SECONDS ?? 40)
+const SPACE = 'lammps'
+
+interface Shape {
+  readonly name: string
+  readonly pods: number
+  /** Ranks in each pod. */
+  readonly ranks: number
+  readonly seconds: number
+  readonly annotations?: object
+}
+
+/** An ordinary user, whose mpirun asks nobody for leave; more ranks than cores; no ptrace between ranks. */
+const MPIRUN =
+  'mpirun --oversubscribe --bind-to none --mca btl_vader_single_copy_mechanism none --mca orte_tmpdir_base /tmp'
+
+/** What the kernel accounted for mpirun and its ranks is said at the end; then come the observer's last looks. */
+function command({ ranks, seconds }: Shape): string {
+  const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${seconds}`
+  return `${MPIRUN} -np ${ranks} ${lammps}; times; sleep 3`
+}
+
+function job(shape: Shape) {
+  const container = {
+    name: 'app',
+    image: APPLICATIONS.lammps,
+    command: ['sh', '-c', command(shape)],
+    env: [
+      { name: 'HOME', value: '/tmp' },
+      { name: 'OMP_NUM_THREADS', value: '1' },
+    ],
+  }
+  const securityContext = { runAsUser: 1000, runAsGroup: 1000 }
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat',
+    'perf-sysstat.ridealong.dev/rate': '1',
+    ...shape.annotations,
+  }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: shape.name },
+    spec: {
+      completions: shape.pods,
+      parallelism: shape.pods,
+      completionMode: 'Indexed',
+      backoffLimit: 0,
+      template: {
+        metadata: { annotations },
+        spec: { containers: [container], securityContext, restartPolicy: 'Never' },
+      },
+    },
+  }
+}
+
+/** What one pod's observer and its application say. */
+interface Observed extends Parsed {
+  readonly log: string
+  /** CPU seconds of mpirun and its ranks, as the kernel accounts them to the shell that waited. */
+  readonly seconds: number
+}
+
+/** Runs a Job to its end. */
+async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonly Observed[]> {
+  const here = ['-n', SPACE]
+  await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(job(shape)))
+  const patience = `--timeout=${shape.seconds + 180}s`
+  await kubectl(cluster, [
+    'wait',
+    '--for=condition=Complete',
+    `job/${shape.name}`,
+    ...here,
+    patience,
+  ])
+  const selector = `job-name=${shape.name}`
+  const { items } = JSON.parse(
+    await kubectl(cluster, ['get', 'pods', ...here, '-l', selector, '-o', 'json']),
+  )
+  t.equal(items.length, shape.pods)
+  return Promise.all(
+    // biome-ignore lint/suspicious/noExplicitAny: a Pod as the apiserver serves it.
+    items.map(async ({ metadata, status }: any) => {
+      t.equal(status.initContainerStatuses.at(-1).restartCount, 0)
+      t.match(metadata.annotations['ridealong.dev/status'], '"counters":"all"')
+      const log = await kubectl(cluster, ['logs', metadata.name, ...here, '-c', 'perf-sysstat'])
+      const said = await kubectl(cluster, ['logs', metadata.name, ...here, '-c', 'app'])
+      t.match(said, new RegExp(`Loop time of .* on ${shape.ranks} procs`), 'LAMMPS ran to its end')
+      return { log, ...parse('perf-sysstat', log), seconds: secondsOf(said) }
+    }),
+  )
+}
+
+/** What `times` prints of a shell's children: 0m27.8s 0m12.7s, of the program and of the kernel. */
+function secondsOf(said: string): number {
+  const last = said.trimEnd().split('\n').at(-1) ?? ''
+  const parts = [...last.matchAll(/(\d+)m([\d.]+)s/g)]
+  return parts.reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  )
+}
+
+/** The rows of the timepoints in the middle, when every rank has begun and none has ended. */
+function inFullSwing({ data }: Observed): readonly (readonly Row[])[] {
+  const edge = Math.ceil(data.length / 4)
+  return data.slice(edge, -edge).map((timepoint) => timepoint.cpu_statistics_task ?? [])
+}
+
+const programs = (rows: readonly Row[]) => rows.map(({ program }) => program).sort()
+
+function holdsWhole(t: Test, { log, data, metadata }: Observed, seconds: number): void {
+  t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
+  t.ok(data.length >= seconds / 2, `${data.length} timepoints in ${seconds} s`)
+  t.equal(metadata.counters, 'all')
+  t.match(log.trimEnd(), /SUMMARY END$/)
+}
+
+/** CPU seconds of the summary's programs. */
+function cpuOf(rows: readonly Row[]): number {
+  return rows.reduce(
+    (sum, row) => sum + Number(row.cpu_seconds) + Number(row.unaccounted_cpu_seconds),
+    0,
+  )
+}
+
+/** Collects a Job with the command, and makes the page of it. */
+async function collected(t: Test, { kubeconfig }: Cluster, name: string) {
+  const folder = t.testdir({})
+  const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
+  const from = ['-n', SPACE, '--kubeconfig', kubeconfig]
+  const { code, err } = await run(['collect', `job/${name}`, ...from, '--to', rows])
+  t.equal(code, 0, err)
+  t.equal((await run(['report', rows, '--to', page])).code, 0)
+  const lines = readFileSync(rows, 'utf8').trimEnd().split('\n')
+  return {
+    rows: lines.map((line) => JSON.parse(line)),
+    page: dataOf(readFileSync(page, 'utf8')),
+  }
+}
+
+/** The four of LAMMPS, each by its pod's rank and its process id, in what collect and report make of the Job. */
+async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): Promise<void> {
+  const { rows, page } = await collected(t, cluster, name)
+  const ofLammps = rows.filter(({ kind, program }) => kind === 'process' && program === 'lmp')
+  const ranks = new Set(ofLammps.map(({ rank, pid }) => `${rank} ${pid}`))
+  t.equal(ranks.size, 4, `collected are ${[...ranks]}`)
+  t.equal(rows.filter(({ kind }) => kind === 'log').length, pods)
+  t.equal(page.ranks.length, pods)
+  const lines = page.plots.lines.filter(({ program }) => program === 'lmp')
+  t.strictSame(new Set(lines.map(({ rank, pid }) => `${rank} ${pid}`)), ranks, 'and shown')
+  t.ok(lines.every(({ values }) => values[0]?.some((value) => Number(value) > 0)))
+  const processes = page.columns.findIndex(({ key }) => key === 'processes')
+  const inTable = page.rows.filter(({ program }) => program === 'lmp')
+  t.equal(inTable.length, pods)
+  t.ok(inTable.every(({ values }) => values[processes] === 4 / pods))
+}
+
+t.test('LAMMPS under mpirun', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, SPACE)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  t.teardown(() => webhook.remove())
+
+  await t.test('without a target-command every process of the container has rows', async (t) => {
+    const shape = { name: 'all', pods: 2, ranks: 2, seconds: Math.ceil(SECONDS / 3) }
+    for (const observed of await observe(t, cluster, shape)) {
+      holdsWhole(t, observed, shape.seconds)
+      for (const rows of inFullSwing(observed)) {
+        t.strictSame(programs(rows), ['lmp', 'lmp', 'mpirun', 'sh'])
+      }
+      const cpu = cpuOf(summaryOf(observed.log).slice(1))
+      const { seconds } = observed
+      t.ok(Math.abs(cpu - seconds) <= seconds * 0.03, `${cpu} CPU seconds, the kernel ${seconds}`)
+    }
+    await hasFourRanks(t, cluster, shape)
+  })
+
+  await t.test('with one for its name the ranks have, and are busy', async (t) => {
+    const annotations = { 'ridealong.dev/target-command': 'lmp' }
+    const shape = { name: 'ranks', pods: 1, ranks: 4, seconds: SECONDS, annotations }
+    const [observed] = await observe(t, cluster, shape)
+    if (observed === undefined) return
+    holdsWhole(t, observed, shape.seconds)
+    const every = observed.data.flatMap((timepoint) => timepoint.cpu_statistics_task ?? [])
+    t.equal(new Set(every.map(({ pid }) => pid)).size, 4)
+    for (const rows of inFullSwing(observed)) {
+      t.strictSame(programs(rows), ['lmp', 'lmp', 'lmp', 'lmp'])
+    }
+    // Four on fewer cores wait for one another's turn: a rank that is busy computes or could.
+    for (const pid of new Set(every.map(({ pid }) => pid))) {
+      const own = inFullSwing(observed).flatMap((rows) => rows.filter((row) => row.pid === pid))
+      const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
+      t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
+    }
+    // The last moment of a rank, one interval at most, is only in its parent's account.
+    const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
+    const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
+    t.ok(isTrue, `${cpu} CPU seconds, the kernel ${seconds}`)
+    await hasFourRanks(t, cluster, shape)
+  })
+})
+
+/** % of an interval that a process computed, or stood in the queue for a core. */
+function busyOf({ percent_cpu, percent_wait }: Row): number {
+  return Number(percent_cpu) + Number(percent_wait)
+}

@@ -1,0 +1,181 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse, parseAll, summaryOf, timepointsIn } from '../../observers/prerequisites.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { startWebhook } from '../webhook.ts'
+
+// What only a container runtime and a kubelet can show of an observer: whom the kernel lets it read, and
+// what `kubectl logs` serves of a long log.
+
+const SPACE = 'observers'
+const GRANT = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+
+interface Own {
+  readonly securityContext?: object
+  readonly env?: readonly object[]
+  readonly limits?: object
+}
+
+const rate = (value: string) => ({ name: 'RIDEALONG_OPTION_RATE', value })
+
+/** Metrics of an administrator's: the observer as somebody else, or in a hurry. */
+const METRICS: Readonly<Record<string, Own>> = {
+  'of-another-group': { securityContext: { runAsUser: 1000, runAsGroup: 1001 } },
+  'of-another-user': { securityContext: { runAsUser: 1001, runAsGroup: 1001 } },
+  'of-root': { securityContext: { runAsUser: 0, runAsGroup: 0 } },
+  'of-a-tracer': {
+    securityContext: { runAsUser: 0, runAsGroup: 0, capabilities: { add: ['SYS_PTRACE'] } },
+  },
+  'of-a-hurry': {
+    env: [rate('0.1')],
+    limits: { cpu: '1', memory: '64Mi' },
+  },
+}
+
+function documentOf(name: string, { securityContext, env = [rate('1')], limits }: Own) {
+  return {
+    apiVersion: 'ridealong.dev/v1alpha1',
+    kind: 'Metric',
+    metadata: { name },
+    spec: {
+      description: 'perf-sysstat as somebody else',
+      privilege: securityContext === undefined ? 'restricted' : 'privileged',
+      container: {
+        image: IMAGES.observer,
+        command: ['perf-sysstat'],
+        resources: { limits: limits ?? { cpu: '100m', memory: '32Mi' } },
+        env,
+        ...(securityContext && { securityContext }),
+      },
+    },
+  }
+}
+
+/** JSON is YAML. */
+function catalogIn(folder: string): string {
+  for (const [name, own] of Object.entries(METRICS)) {
+    writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(documentOf(name, own)))
+  }
+  return folder
+}
+
+interface Asking {
+  readonly name: string
+  readonly metric: string
+  readonly command: string
+  readonly securityContext?: object
+}
+
+/** What a pod's status said before it ran, and its observer's log when it had ended. */
+interface Observed {
+  readonly counters: string
+  readonly log: string
+}
+
+async function observe(cluster: Cluster, asking: Asking): Promise<Observed> {
+  const { name, metric, command, securityContext } = asking
+  const container = { name: 'app', image: DEBIAN_IMAGE, command: ['sh', '-c', command] }
+  const annotations = {
+    'ridealong.dev/inject': metric,
+    'perf-sysstat.ridealong.dev/rate': '1',
+  }
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, annotations },
+    spec: { containers: [{ ...container, securityContext }], restartPolicy: 'Never' },
+  }
+  const here = ['-n', SPACE]
+  const created = await kubectl(
+    cluster,
+    ['create', ...here, '-o', 'json', '-f', '-'],
+    JSON.stringify(pod),
+  )
+  const { metadata } = JSON.parse(created)
+  const { counters } = JSON.parse(metadata.annotations['ridealong.dev/status'])
+  const ended = '--for=jsonpath={.status.phase}=Succeeded'
+  await kubectl(cluster, ['wait', ended, `pod/${name}`, ...here, '--timeout=240s'])
+  return { counters, log: await kubectl(cluster, ['logs', name, ...here, '-c', metric]) }
+}
+
+const USER = { runAsUser: 1000, runAsGroup: 1000 }
+const ROOT = { runAsUser: 0, runAsGroup: 0 }
+const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
+
+// Who observes whom, the observer's metric, the target, what the status says beforehand, and what is then read.
+const READABLE: readonly (readonly [string, string, object, string, string])[] = [
+  ['the same user and group', 'perf-sysstat', USER, 'all', 'all'],
+  ['the same user of another group', 'of-another-group', USER, 'no-io', 'no-io'],
+  ['the same user, no group known', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
+  ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
+  ['root, of root', 'perf-sysstat', ROOT, 'all', 'all'],
+  // Each is then the user of its image, root.
+  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'unknown', 'all'],
+  ['root, of a user', 'of-root', USER, 'no-io', 'all'],
+  ['root, of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
+  ['root that may trace, of a user', 'of-a-tracer', USER, 'all', 'all'],
+  ['root that may trace, of root with added capabilities', 'of-a-tracer', STRONG, 'all', 'all'],
+]
+
+function observeAll(cluster: Cluster): Promise<readonly Observed[]> {
+  const command = 'sleep 6'
+  return Promise.all(
+    READABLE.map(([, metric, securityContext], index) =>
+      observe(cluster, { name: `readable-${index}`, metric, securityContext, command }),
+    ),
+  )
+}
+
+/** As many intervals as two hours have at the default rate, at a hundredth of it. */
+const SECONDS = 72
+const PROCESSES = 64
+
+function observeLong(cluster: Cluster): Promise<Observed> {
+  const command = `i=1; while [ $i -lt ${PROCESSES} ]; do sleep ${SECONDS} & i=$((i+1)); done; wait`
+  return observe(cluster, { name: 'long', metric: 'of-a-hurry', command, securityContext: USER })
+}
+
+t.test('an observer in a pod', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, SPACE, GRANT)
+  const catalog = catalogIn(t.testdir({}))
+  const words = ['--observer-image', IMAGES.observer, '--catalog', catalog]
+  const webhook = await startWebhook(cluster, { words })
+  t.teardown(() => webhook.remove())
+  const [all, long] = await Promise.all([observeAll(cluster), observeLong(cluster)])
+
+  const logs = parseAll(
+    'perf-sysstat',
+    all.map(({ log }) => log),
+  )
+  for (const [index, [title, , , promised, read]] of READABLE.entries()) {
+    await t.test(`${title}: reads what the status promised`, async (t) => {
+      t.equal(all[index]?.counters, promised)
+      t.equal(logs[index]?.metadata.counters, read)
+      const rows = (logs[index]?.data ?? []).flatMap((timepoint) => timepoint.io_statistics ?? [])
+      t.ok(rows.length > 0)
+      const isHidden = read === 'no-io'
+      t.ok(
+        rows.every(({ kb_rd_s }) => (kb_rd_s === null) === isHidden),
+        'hidden bytes are null',
+      )
+    })
+  }
+
+  await t.test('has a long log that is served whole', async (t) => {
+    const { log } = long
+    const { data } = parse('perf-sysstat', log)
+    const [whole] = summaryOf(log)
+    t.ok(data.length > 0)
+    t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
+    t.equal(data.length, whole?.timepoints, 'of those that the observer took')
+    t.ok(log.length > 4 << 20 && log.length < 8 << 20, `${log.length} bytes are in the budget`)
+    const full = data.filter((timepoint) => timepoint.policy?.length === PROCESSES)
+    t.ok(full.length >= data.length - 2, 'each has a row for every process while all were there')
+    t.match(log.trimEnd(), /SUMMARY END$/)
+  })
+})

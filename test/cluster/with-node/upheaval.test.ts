@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { sampleOf } from '../../server.ts'
+import type { Api } from '../api.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { issued, renew, startCertManager } from '../release/cert-manager.ts'
+import {
+  CHART,
+  helm,
+  metricsOf,
+  OWN_IMAGES,
+  type Release,
+  type Replica,
+  replicasOf,
+} from '../release/helm.ts'
+import { killContainer, scale, settled } from '../release/replicas.ts'
+import { startLoad, type Tally } from '../release/steady-load.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+
+// Pods are created all the time while everything that happens to a webhook in its life happens to this one.
+// None is missed, with the deadline that the chart gives a call; and when a replica dies without a word,
+// each pod that is missed is counted.
+
+const NAME = 'ridealong-upheaval'
+const RATE = 50
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
+const PLACES = [
+  { namespace: 'steady-asking', annotations: ASKS },
+  { namespace: 'steady-armed', annotations: {} },
+] as const
+
+/** Long enough for what came before to have its effect on connections. */
+const AFTERMATH_MS = 3000
+
+async function install(t: Test, cluster: Cluster, api: Api): Promise<Release> {
+  await startCertManager(t, cluster)
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await createNamespace(t, api, NAME, { labels })
+  const release = { cluster, name: NAME }
+  t.teardown(() => helm(release, 'uninstall'))
+  await helm(release, 'install', [CHART, ...OWN_IMAGES])
+  return release
+}
+
+const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
+  kubectl(cluster, ['rollout', verb, `deployment/${name}`, '-n', name])
+
+/** Renews the leaf and waits until every replica shows it. */
+async function renewLeaf(release: Release): Promise<void> {
+  const leaf = await renew(release.cluster, { namespace: NAME, name: `${NAME}-tls` })
+  const ends = Date.parse(leaf.validTo) / 1000
+  await until('every replica shows the new certificate', async () => {
+    const shown = await Promise.all((await replicasOf(release)).map(metricsOf))
+    return shown.every((text) => sampleOf(text, EXPIRY) === ends)
+  })
+}
+
+const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
+
+/** The CA's new certificate reaches the apiserver with the next leaf. */
+async function renewAuthority(release: Release): Promise<void> {
+  const authority = { namespace: NAME, name: `${NAME}-ca` }
+  const before = await issued(release.cluster, authority)
+  const after = await renew(release.cluster, authority)
+  if (!after.publicKey.equals(before.publicKey)) throw new Error('the CA has another key')
+  await renewLeaf(release)
+}
+
+const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unknown>])[] = [
+  ['nothing happens', () => Promise.resolve()],
+  ['the leaf is renewed', renewLeaf],
+  ['the CA is renewed', renewAuthority],
+  [
+    'a rolling restart',
+    async (release) => {
+      await rollout(release, 'restart')
+      await rollout(release, 'status')
+      await settled(release, 2)
+    },
+  ],
+  [
+    'two replicas become four, and two again',
+    async (release) => {
+      await scale(release, 4)
+      await scale(release, 2)
+    },
+  ],
+  [
+    'helm upgrade',
+    async (release) => {
+      // Another configuration too: the apiserver opens other connections.
+      const words = ['--set', 'webhook.logLevel=warn,webhook.timeoutSeconds=4']
+      await helm(release, 'upgrade', [CHART, '--reuse-values', ...words])
+      await settled(release, 2)
+    },
+  ],
+]
+
+t.test('what happens to a webhook in its life', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const release = await install(t, cluster, api)
+  await createNamespace(t, api, 'steady-asking')
+  await createNamespace(t, api, 'steady-armed', { annotations: ASKS })
+
+  for (const [what, upheaval] of UPHEAVALS) {
+    await t.test(`no pod is missed: ${what}`, async (t) => {
+      const { created, ...others } = await during(t, api, () => upheaval(release))
+      t.ok(created > 0)
+      t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each has its observer')
+    })
+  }
+
+  for (const count of [1, 2]) {
+    await t.test(`who is missed is counted: ${count} of 2 replicas killed`, async (t) => {
+      await settled(release, 2)
+      const before = await failures(api)
+      const { missed, left, warned, refused } = await during(t, api, () => kill(release, count))
+      const after = await failures(api)
+      t.comment(`${missed} missed`)
+      t.same({ left, refused }, { left: 0, refused: [] }, 'none is left or refused')
+      t.equal(warned, missed, 'the guard warns of each that is missed, and of no other')
+      t.equal(after.guard - before.guard, missed, 'and the apiserver counts as many')
+      // Of a pod that has its observer, a second call may fail.
+      const failed = after.open - before.open
+      t.ok(failed >= missed, `each was missed for want of an answer: ${failed} calls failed`)
+      if (count === 2) t.ok(missed > 0, 'with nobody there, some are missed')
+    })
+  }
+})
+
+/** Creates pods all the while. */
+async function during(t: Test, api: Api, upheaval: () => Promise<unknown>): Promise<Tally> {
+  const load = startLoad(api, PLACES, RATE)
+  const end = () => load.stop()
+  t.teardown(end)
+  await upheaval()
+  await sleep(AFTERMATH_MS)
+  const { tally, rate } = await end()
+  const slowest = tally.longestSeconds.toFixed(1)
+  t.comment(`${tally.created} pods, ${rate.toFixed(0)} a second, the slowest in ${slowest} s`)
+  return tally
+}
+
+/** Kills replicas, and waits until the kubelet has started them again. */
+async function kill(release: Release, count: number): Promise<void> {
+  const replicas = await replicasOf(release)
+  const restarts = (all: readonly Replica[]) => all.reduce((sum, one) => sum + one.restarts, 0)
+  for (const { containerId } of replicas.slice(0, count)) {
+    await killContainer(release.cluster, containerId)
+  }
+  await until('they are started again', async () => {
+    return restarts(await replicasOf(release)) >= restarts(replicas) + count
+  })
+  await settled(release, 2)
+}
+
+/** What the apiserver has counted: pods of which the guard warned, and calls without an answer. */
+async function failures(api: Api): Promise<{ guard: number; open: number }> {
+  const { body } = await api.get('/metrics')
+  const guard = { policy: `${NAME}-guard`, enforcement_action: 'warn' }
+  const open = 'apiserver_admission_webhook_fail_open_count'
+  const names = ['pods.ridealong.dev', 'armed.ridealong.dev']
+  return {
+    guard: sampleOf(body, 'apiserver_validating_admission_policy_check_total', guard) ?? 0,
+    open: names.reduce((sum, name) => sum + (sampleOf(body, open, { name }) ?? 0), 0),
+  }
+}

@@ -1,0 +1,163 @@
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { makeAuthority } from '../../../certs/make.ts'
+import type { Operation } from '../../../src/core/patch.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// Other webhooks mutate the same pods, before ours, after it, and what ours has added. Kubernetes calls
+// them by the order of their configurations' names, and once more those that ask to be (reinvocation).
+
+// biome-ignore lint/suspicious/noExplicitAny: pods as the apiserver sends them.
+type Pod = any
+
+/** What another webhook does to a pod. */
+type Mutate = (pod: Pod) => readonly Operation[]
+
+/** The other webhook: a server in this process, called for the pods of the test's namespaces. */
+async function startOther(t: Test, cluster: Cluster, name: string, mutate: Mutate): Promise<void> {
+  const authority = await makeAuthority()
+  const { cert, key } = await authority.issue({ names: ['127.0.0.1'] })
+  const server = createServer({ cert, key }, async (incoming, outgoing) => {
+    const { apiVersion, kind, request } = JSON.parse(await text(incoming))
+    const operations = mutate(request.object)
+    const patch = Buffer.from(JSON.stringify(operations)).toString('base64')
+    const patched = operations.length === 0 ? {} : { patchType: 'JSONPatch', patch }
+    const response = { uid: request.uid, allowed: true, ...patched }
+    outgoing.setHeader('content-type', 'application/json')
+    outgoing.end(JSON.stringify({ apiVersion, kind, response }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const caBundle = Buffer.from(authority.ca).toString('base64')
+  const configuration = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name },
+    webhooks: [
+      {
+        name: `${name}.example.com`,
+        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle },
+        rules: [
+          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+        ],
+        namespaceSelector: { matchLabels: { other: 'yes' } },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        reinvocationPolicy: 'IfNeeded',
+      },
+    ],
+  }
+  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(configuration))
+  t.teardown(async () => {
+    await kubectl(cluster, ['delete', 'mutatingwebhookconfiguration', name])
+    server.closeAllConnections()
+    server.close()
+  })
+}
+
+function pod(): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'app', annotations: { 'ridealong.dev/inject': 'perf-sysstat' } },
+    spec: { containers: [{ name: 'app', image: 'app' }] },
+  }
+}
+
+const places = (pod: Pod) => (pod.spec.initContainers ?? []) as Pod[]
+
+/** Adds an init container that restarts, first, as meshes do. */
+const addMesh: Mutate = (pod) => {
+  if (places(pod).some(({ name }) => name === 'mesh')) return []
+  const mesh = { name: 'mesh', image: 'mesh', restartPolicy: 'Always' }
+  if (pod.spec.initContainers) return [{ op: 'add', path: '/spec/initContainers/0', value: mesh }]
+  return [{ op: 'add', path: '/spec/initContainers', value: [mesh] }]
+}
+
+/** Takes from native sidecars what makes them so, as a client built on old types does. */
+const strip: Mutate = (pod) =>
+  places(pod).flatMap(({ restartPolicy }, place) =>
+    restartPolicy ? [{ op: 'remove', path: `/spec/initContainers/${place}/restartPolicy` }] : [],
+  )
+
+/** The same, but for each pod only at the first call. */
+function stripOnce(): Mutate {
+  let calls = 0
+  return (pod) => {
+    const operations = strip(pod)
+    if (operations.length > 0) calls += 1
+    return calls === 1 ? operations : []
+  }
+}
+
+interface Beside {
+  readonly what: string
+  readonly name: string
+  readonly mutate: Mutate
+  /** The init containers that come out, and whether each restarts. */
+  readonly wanted: Readonly<Record<string, string | undefined>>
+}
+
+const ALWAYS = 'Always'
+
+const OTHERS: readonly Beside[] = [
+  {
+    what: 'that runs before',
+    name: 'a-first',
+    mutate: addMesh,
+    wanted: { mesh: ALWAYS, 'perf-sysstat': ALWAYS },
+  },
+  {
+    what: 'that runs after',
+    name: 'z-last',
+    mutate: addMesh,
+    wanted: { mesh: ALWAYS, 'perf-sysstat': ALWAYS },
+  },
+  {
+    what: 'that strips restartPolicy once',
+    name: 'z-last',
+    mutate: stripOnce(),
+    wanted: { 'perf-sysstat': ALWAYS },
+  },
+  {
+    what: 'that strips it always: ours cannot win, and the status shows what was meant',
+    name: 'z-last',
+    mutate: strip,
+    wanted: { 'perf-sysstat': undefined },
+  },
+]
+
+for (const { what, name, mutate, wanted } of OTHERS) {
+  t.test(`another webhook ${what}`, async (t) => {
+    const { cluster, api } = await runningCluster(t)
+    await createNamespace(t, api, 'beside', { labels: { other: 'yes' } })
+    const webhook = await startWebhook(cluster)
+    t.teardown(() => webhook.remove())
+    let calls = 0
+    await startOther(t, cluster, name, (pod) => {
+      calls += 1
+      return mutate(pod)
+    })
+    const path = '/api/v1/namespaces/beside/pods?dryRun=All'
+    await until('the other is called', async () => {
+      await api.post(path, { ...pod(), metadata: { name: 'probe' } })
+      return calls > 0
+    })
+    const { status, body } = await api.post(path, pod())
+    t.equal(status, 201, body.message)
+    const restarts = places(body).map(({ name, restartPolicy }) => [name, restartPolicy])
+    t.strictSame(Object.fromEntries(restarts), wanted)
+    t.equal(body.spec.shareProcessNamespace, true)
+    t.match(JSON.parse(body.metadata.annotations['ridealong.dev/status']), {
+      outcome: 'injected',
+      metrics: ['perf-sysstat'],
+    })
+  })
+}

@@ -1,0 +1,158 @@
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { ARMED_LABEL, KEYS } from '../../../src/core/keys.ts'
+import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
+import { watchCluster } from '../../../webhook/cluster/cluster.ts'
+import { clusterToWatch } from '../../../webhook/cluster-to-watch.ts'
+import { addedNames, capturedLog, podOf, post, reviewOf, startApp } from '../../server.ts'
+import { until } from '../../until.ts'
+import { startRelay } from '../relay.ts'
+
+const { KUBECONFIG, CI } = process.env
+if (KUBECONFIG === undefined && CI === 'true') {
+  throw new Error('KUBECONFIG must name the cluster of the tests')
+}
+const options = KUBECONFIG === undefined ? { skip: 'KUBECONFIG names no cluster' } : {}
+
+/** The apiserver's own client, to change things as people do. */
+function client(): CoreV1Api {
+  const config = new KubeConfig()
+  config.loadFromDefault()
+  return config.makeApiClient(CoreV1Api)
+}
+
+const ASKING = { [KEYS.inject]: 'perf-sysstat' }
+let made = 0
+
+/** Creates a namespace that goes when the test ends. */
+async function create(t: Test, annotations: object, labels: object = {}): Promise<string> {
+  made += 1
+  const name = `caches-${process.pid}-${made}`
+  const metadata = { name, annotations: { ...annotations }, labels: { ...labels } }
+  await client().createNamespace({ body: { metadata } })
+  t.teardown(() => client().deleteNamespace({ name }))
+  return name
+}
+
+/** Writes the annotations anew, as `kubectl annotate` would. */
+async function annotate(name: string, inject: string | undefined): Promise<void> {
+  const object = await client().readNamespace({ name })
+  const { [KEYS.inject]: _, ...others } = object.metadata?.annotations ?? {}
+  const annotations = inject === undefined ? others : { ...others, [KEYS.inject]: inject }
+  const body = { ...object, metadata: { ...object.metadata, annotations } }
+  await client().replaceNamespace({ name, body })
+}
+
+async function isArmed(name: string): Promise<boolean> {
+  const { metadata } = await client().readNamespace({ name })
+  return metadata?.labels?.[ARMED_LABEL] === 'true'
+}
+
+/** A replica of the webhook that watches the cluster, behind a network that can fail. */
+async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = true) {
+  const access = await clusterToWatch(undefined)
+  const relay = await startRelay(t, Number(new URL(access.server).port))
+  const { log, lines } = capturedLog()
+  const cluster = watchCluster({
+    access: { ...access, server: `https://127.0.0.1:${relay.port}` },
+    excludedNamespaces: new Set(['kube-system']),
+    registry: new Registry(),
+    log,
+    pace: { ...INTERVALS, pauseMs: 50, longestPauseMs: 200, lookupMs: 5000, ...pace },
+  })
+  t.teardown(() => cluster.stop())
+  const app = await startApp(t, { namespaces: cluster })
+  if (isReady) {
+    await until('it is ready', () => cluster.checks().every(({ fatal }) => !fatal))
+  }
+  /** Whether a pod without annotations, which the webhook for armed namespaces sent, is patched. */
+  const isPatched = async (namespace: string) => {
+    const answer = await post(app, '/mutate/pods', reviewOf(podOf({}), { namespace }))
+    return addedNames(answer).includes('perf-sysstat')
+  }
+  /** The same without a look at the apiserver. */
+  const isKnownToAsk = (name: string) => {
+    const found = cluster.find(name, false)
+    return !(found instanceof Promise) && found.annotations.has(KEYS.inject)
+  }
+  return { cluster, relay, lines, isPatched, isKnownToAsk }
+}
+
+t.test('pods of a namespace are patched from its annotation to its end', options, async (t) => {
+  const replicas = await Promise.all([startReplica(t), startReplica(t)])
+  const name = await create(t, {})
+  for (const { isPatched } of replicas) t.equal(await isPatched(name), false)
+  await annotate(name, 'perf-sysstat')
+  for (const { isPatched, isKnownToAsk } of replicas) {
+    await until('it is known', () => isKnownToAsk(name))
+    t.equal(await isPatched(name), true, 'by every replica')
+  }
+  await annotate(name, undefined)
+  for (const { isPatched, isKnownToAsk } of replicas) {
+    await until('its end is known', () => !isKnownToAsk(name))
+    t.equal(await isPatched(name), false)
+  }
+})
+
+t.test('pods that come at once in a new namespace are patched', options, async (t) => {
+  const { isPatched } = await startReplica(t)
+  for (let i = 0; i < 10; i += 1) t.equal(await isPatched(await create(t, ASKING)), true)
+})
+
+t.test('pods are patched before the cluster has been listed', options, async (t) => {
+  const name = await create(t, ASKING)
+  const { isPatched } = await startReplica(t, {}, false)
+  t.equal(await isPatched(name), true)
+})
+
+t.test('the LimitRange of an unknown namespace is found with it', options, async (t) => {
+  const namespace = await create(t, ASKING)
+  // The client's own name for `default`, which the apiserver's list does not have.
+  const limits = [{ type: 'Container', _default: { cpu: '1' }, max: { cpu: '2' } }]
+  const body = { metadata: { name: 'limits' }, spec: { limits } }
+  await client().createNamespacedLimitRange({ namespace, body })
+  const { cluster } = await startReplica(t, {}, false)
+  const found = await cluster.find(namespace, true)
+  t.equal(found.limitRanges.length, 1)
+  await client().deleteNamespacedLimitRange({ namespace, name: 'limits' })
+  await until('its end is known', async () => {
+    return (await cluster.find(namespace, true)).limitRanges.length === 0
+  })
+})
+
+t.test('a label that was missed or left over is repaired soon', options, async (t) => {
+  await startReplica(t)
+  const missed = await create(t, ASKING)
+  const left = await create(t, {}, { [ARMED_LABEL]: 'true' })
+  await until('it is armed', () => isArmed(missed))
+  await until('it is disarmed', async () => !(await isArmed(left)))
+  await annotate(missed, undefined)
+  await until('it is disarmed', async () => !(await isArmed(missed)))
+})
+
+t.test('a cut network is survived: caches serve, and learn what was missed', options, async (t) => {
+  const name = await create(t, ASKING)
+  const other = await create(t, {})
+  const { relay, cluster, isPatched, isKnownToAsk } = await startReplica(t)
+  await relay.cut()
+  await until('it is said', () => cluster.checks().every(({ problem }) => problem !== undefined))
+  t.equal(await isPatched(name), true)
+  await annotate(name, undefined)
+  await annotate(other, 'perf-sysstat')
+  await relay.mend()
+  await until('both are known', () => !isKnownToAsk(name) && isKnownToAsk(other))
+  await until('all is well', () => cluster.checks().every(({ problem }) => problem === undefined))
+})
+
+t.test('a connection that hangs is noticed, and another one made', options, async (t) => {
+  const name = await create(t, {})
+  const { relay, lines, isKnownToAsk } = await startReplica(t, { silenceMs: 3000, answerMs: 1000 })
+  await annotate(name, 'perf-sysstat')
+  await until('it is watched', () => isKnownToAsk(name))
+  relay.hang()
+  await relay.mend()
+  await annotate(name, undefined)
+  await until('the change is known', () => !isKnownToAsk(name))
+  t.ok(lines.some((line) => line.includes('a watch said nothing for 3 s')))
+})

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+
+// The manifests that the tests read are what their operators' definitions accept: nobody made them up.
+
+const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
+const WORKLOADS = fileURLToPath(new URL('../../workloads', import.meta.url))
+
+/** What there is of a custom resource: its kind, and its text as JSON. */
+function customResources() {
+  return readdirSync(WORKLOADS).flatMap((name) => {
+    const documents = parseAllDocuments(readFileSync(`${WORKLOADS}/${name}`, 'utf8'))
+    return documents
+      .map((document) => document.toJS())
+      .filter((object) => /\..+\//.test(object?.apiVersion ?? '') && !isBuiltIn(object.apiVersion))
+  })
+}
+
+function isBuiltIn(apiVersion: string): boolean {
+  return apiVersion.split('/')[0]?.endsWith('.k8s.io') === true && !apiVersion.includes('x-k8s.io')
+}
+
+t.test("every custom resource is accepted by its operator's own definition", async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await kubectl(cluster, ['apply', '--server-side', '-f', CRDS])
+  await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=60s'])
+  await createNamespace(t, api, 'custom')
+  const resources = customResources()
+  t.ok(resources.length >= 5, `there are ${resources.length}`)
+  for (const resource of resources) {
+    const { kind, metadata } = resource
+    const inCustom = { ...resource, metadata: { ...metadata, namespace: 'custom' } }
+    const words = ['create', '--dry-run=server', '--validate=strict', '-f', '-']
+    const said = await kubectl(cluster, words, JSON.stringify(inCustom)).catch(String)
+    t.match(said, /created \(server dry run\)/, `${kind} ${metadata.name}`)
+  }
+  await kubectl(cluster, ['delete', '-f', CRDS, '--wait=false'])
+})

@@ -1,0 +1,30 @@
+import { copyFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { run } from '../machine/tools.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+
+t.test('kubectl runs the command as its plugin', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'plugin')
+  // As npm links it.
+  const folder = t.testdir({})
+  symlinkSync(MAIN, join(folder, 'kubectl-ridealong'))
+  const { FORCE_COLOR: _, ...others } = process.env
+  const PATH = `${folder}:${dirname(process.execPath)}:${process.env.PATH}`
+  const KUBECONFIG = join(folder, 'config')
+  copyFileSync(cluster.kubeconfig, KUBECONFIG)
+  const env = { ...others, PATH, KUBECONFIG }
+  const kubectl = (...words: readonly string[]) =>
+    run(join(cluster.programs, 'kubectl'), words, { env })
+
+  t.match(await kubectl('ridealong', '--help'), /^Usage: kubectl ridealong /)
+  t.match(await kubectl('ridealong', 'explain', '--help'), /\n {2}\$ kubectl ridealong explain /)
+  const nobody = /ended with 2: ridealong: namespace plugin has no pod\/nobody$/
+  await t.rejects(kubectl('ridealong', 'explain', 'pod/nobody', '-n', 'plugin'), nobody)
+  await kubectl('config', 'set-context', '--current', '--namespace', 'plugin')
+  await t.rejects(kubectl('ridealong', 'explain', 'pod/nobody'), nobody)
+})

@@ -1,0 +1,275 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { run, tools } from '../machine/tools.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+
+// The policies of the chart, judged by the apiserver, with no webhook: what the guard says is then all
+// that is known of a pod that asked.
+
+const CHART = fileURLToPath(new URL('../../../charts/ridealong', import.meta.url))
+const NAME = 'policies'
+
+/** Installs some templates of the chart for as long as a test runs. */
+async function install(t: Test, cluster: Cluster, ...templates: readonly string[]): Promise<void> {
+  const helm = join(await tools('helm-4', () => {}), 'helm')
+  const manifests = await run(helm, [
+    ...['template', NAME, CHART, '--namespace', 'ridealong-system'],
+    ...['--set', `fullnameOverride=${NAME}`],
+    ...['--set', 'imageHolder.enabled=false'],
+    ...['--set', 'guard.denyNamespaceSelector.matchLabels.guard=deny'],
+    ...templates.flatMap((template) => ['--show-only', `templates/${template}`]),
+  ])
+  await kubectl(cluster, ['apply', '--server-side', '-f', '-'], manifests)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], manifests))
+}
+
+const STATUS = JSON.stringify({
+  outcome: 'injected',
+  metrics: ['perf-sysstat', 'io-sysstat'],
+  mode: 'native',
+})
+const LEFT = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'x' })
+
+const observer = (name: string) => ({ name, image: 'o', restartPolicy: 'Always' })
+const OBSERVERS = [observer('perf-sysstat'), observer('io-sysstat')]
+
+function podOf(annotations: object | undefined, spec: object = {}) {
+  const containers = [{ name: 'app', image: 'a' }]
+  const metadata = { generateName: 'guarded-', ...(annotations && { annotations }) }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers, ...spec } }
+}
+
+const asks = (inject: string) => podOf({ 'ridealong.dev/inject': inject })
+const told = (status: string, spec: object = {}) =>
+  podOf({ 'ridealong.dev/inject': 'perf-sysstat,io-sysstat', 'ridealong.dev/status': status }, spec)
+
+const UNANSWERED = 'asked for observers, and the webhook gave no answer'
+const ALTERED = 'an observer was taken away or altered after it was added:'
+
+t.test('the guard says which pods asked and got nothing, or had it altered', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'guard-asks', { annotations: { 'ridealong.dev/inject': 'a' } })
+  await createNamespace(t, api, 'guard-silent')
+  await install(t, cluster, 'guard.yaml')
+  const warnings = async (namespace: string, pod: object) => {
+    const answer = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
+    t.equal(answer.status, 201, 'and lets them run')
+    return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
+  }
+  await until('the guard judges', async () => {
+    return (await warnings('guard-silent', asks('perf-sysstat'))).length > 0
+  })
+  const shared = { shareProcessNamespace: true }
+  const [perf, io] = OBSERVERS
+  const stripped = { name: 'io-sysstat', image: 'o' }
+  const rows: readonly (readonly [string, object, readonly string[]])[] = [
+    ['guard-silent', podOf(undefined), []],
+    ['guard-silent', podOf({}), []],
+    ['guard-silent', asks(''), []],
+    ['guard-silent', asks(' , '), []],
+    ['guard-silent', asks(' false '), []],
+    ['guard-silent', asks('perf-sysstat'), [UNANSWERED]],
+    ['guard-asks', podOf(undefined), [UNANSWERED]],
+    ['guard-asks', asks('false'), []],
+    ['guard-silent', told(LEFT), []],
+    ['guard-silent', told('not JSON'), []],
+    ['guard-silent', told(STATUS, { ...shared, initContainers: OBSERVERS }), []],
+    ['guard-silent', told(STATUS, { ...shared, containers: [perf, io].map(plain) }), []],
+    ['guard-silent', told(STATUS, shared), [`${ALTERED} perf-sysstat, io-sysstat`]],
+    [
+      'guard-silent',
+      told(STATUS, { ...shared, initContainers: [perf] }),
+      [`${ALTERED} io-sysstat`],
+    ],
+    [
+      'guard-silent',
+      told(STATUS, { ...shared, initContainers: [perf, stripped] }),
+      [`${ALTERED} io-sysstat`],
+    ],
+    [
+      'guard-silent',
+      told(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
+      [`${ALTERED} perf-sysstat, an invalid name`],
+    ],
+    [
+      'guard-silent',
+      told(STATUS, { initContainers: OBSERVERS }),
+      [`${ALTERED} shareProcessNamespace is not true`],
+    ],
+  ]
+  for (const [namespace, pod, expected] of rows) {
+    t.same(await warnings(namespace, pod), expected, JSON.stringify(pod))
+  }
+})
+
+function plain(container: object | undefined) {
+  return { ...container, restartPolicy: undefined }
+}
+
+t.test('the guard refuses where the administrator says so', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'guard-deny', { labels: { guard: 'deny' } })
+  await install(t, cluster, 'guard.yaml')
+  const path = '/api/v1/namespaces/guard-deny/pods?dryRun=All'
+  await until('the guard refuses', async () => {
+    return (await api.post(path, asks('perf-sysstat'))).status === 422
+  })
+  t.equal((await api.post(path, podOf({}))).status, 201, 'but no pod that does not ask')
+})
+
+t.test('the webhook may change the label of a namespace, and nothing else of it', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const name = 'fenced'
+  await createNamespace(t, api, name, { labels: { a: 'b' }, annotations: { c: 'd' } })
+  // kubectl reads what it patches, as the webhook does.
+  await install(t, cluster, 'rbac.yaml', 'arming.yaml')
+  const account = `system:serviceaccount:ridealong-system:${NAME}`
+  const patch = (metadata: object) =>
+    kubectl(cluster, [
+      ...['patch', 'namespace', name, '--as', account, '--type=merge'],
+      ...['--patch', JSON.stringify({ metadata })],
+    ]).then(
+      () => 'done',
+      (error: Error) => / denied request: (.*)/.exec(error.message)?.[1] ?? error.message,
+    )
+  const label = (value: string | null) => patch({ labels: { 'ridealong.dev/armed': value } })
+  await until('the right is given', async () => (await label('true')) === 'done')
+  let tries = 0
+  await until('the fence stands', async () => {
+    tries += 1
+    return (await patch({ labels: { e: `${tries}` } })) !== 'done'
+  })
+  t.equal(await label(null), 'done')
+  t.equal(await label('true'), 'done')
+  t.match(await label('maybe'), 'to true alone')
+  const others = 'changes no label of a namespace but'
+  t.match(await patch({ labels: { a: null } }), others)
+  t.match(await patch({ labels: { a: 'x' } }), others)
+  t.match(await patch({ labels: { 'ridealong.dev/armed': 'true', g: 'h' } }), others)
+  const nothing = 'changes nothing of a namespace but'
+  t.match(await patch({ annotations: { c: null } }), nothing)
+  t.match(await patch({ annotations: { i: 'j' } }), nothing)
+  t.match(await patch({ finalizers: ['example.com/k'] }), nothing)
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'l', uid: 'm' }
+  t.match(await patch({ ownerReferences: [owner] }), nothing)
+  const { body } = await api.merge(`/api/v1/namespaces/${name}`, {
+    metadata: { labels: { n: 'o' } },
+  })
+  t.equal(body.metadata.labels.n, 'o', 'and whoever else has the right may do all of this')
+})
+
+t.test("the guard says which containers are not the catalog's observers", async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'guard-observers')
+  await install(t, cluster, 'guard-observers.yaml')
+  const image = 'ghcr.io/ridealong/observer:0.1.0'
+  const own = (more: object = {}) => ({
+    ...{ name: 'perf-sysstat', image, command: ['perf-sysstat'], restartPolicy: 'Always' },
+    ...more,
+  })
+  const claiming = (...initContainers: readonly object[]) => {
+    const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'setup'] })
+    return podOf({ 'ridealong.dev/status': status }, { initContainers })
+  }
+  const warnings = async (pod: object) => {
+    const answer = await api.post('/api/v1/namespaces/guard-observers/pods?dryRun=All', pod)
+    t.equal(answer.status, 201, 'and lets them run')
+    return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
+  }
+  await until('the policy judges', async () => {
+    return (await warnings(claiming(own({ image: 'other:1' })))).length > 0
+  })
+  const NOT = 'not an observer of the catalog: perf-sysstat runs'
+  const rows: readonly (readonly [string, object, readonly string[]])[] = [
+    ['the observer', claiming(own()), []],
+    ['with what others add', claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })), []],
+    [
+      'another image',
+      claiming(own({ image: 'evil:1' })),
+      [`${NOT} evil:1, and the catalog has ${image}`],
+    ],
+    [
+      'another command',
+      claiming(own({ command: ['sh', '-c', 'x'] })),
+      [`${NOT} ${image} with another command than the catalog has`],
+    ],
+    [
+      'no command',
+      claiming(own({ command: undefined })),
+      [`${NOT} ${image} with another command than the catalog has`],
+    ],
+    [
+      'args',
+      claiming(own({ args: ['x'] })),
+      [`${NOT} ${image} with another command than the catalog has`],
+    ],
+    [
+      'a name that is no metric',
+      claiming({ name: 'setup', image: 'a' }),
+      ['not an observer of the catalog: setup runs a, and the catalog has no such metric'],
+    ],
+    [
+      'a pod that was left',
+      podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
+      [],
+    ],
+    ['no JSON', podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }), []],
+    ['a status of any length', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
+  ]
+  for (const [what, pod, expected] of rows) t.same(await warnings(pod), expected, what)
+})
+
+/** The manifests between the fences of a document. */
+function manifestsIn(document: string): string {
+  const path = fileURLToPath(new URL(`../../../docs/${document}`, import.meta.url))
+  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(path, 'utf8')) ?? []
+  return yaml
+}
+
+t.test('the policy of docs/security.md parts the label from the annotation', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const name = 'annotated'
+  await createNamespace(t, api, name)
+  const policy = manifestsIn('security.md')
+  await kubectl(cluster, ['apply', '-f', '-'], policy)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], policy))
+  const role = ['create', 'clusterrole', 'annotator', '--verb=get,patch', '--resource=namespaces']
+  const binding = [
+    'create',
+    'clusterrolebinding',
+    'annotator',
+    '--clusterrole=annotator',
+    '--user=ann',
+  ]
+  for (const words of [role, binding]) await kubectl(cluster, words)
+  t.teardown(() => kubectl(cluster, ['delete', 'clusterrole,clusterrolebinding', 'annotator']))
+  const patch = (user: readonly string[], metadata: object) =>
+    kubectl(cluster, [
+      ...['patch', 'namespace', name, '--type=merge', ...user],
+      ...['--patch', JSON.stringify({ metadata })],
+    ]).then(
+      () => 'done',
+      (error: Error) => error.message,
+    )
+  const ann = ['--as', 'ann']
+  const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
+  const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+  await until('the right is given', async () => (await patch(ann, annotated)) === 'done')
+  await until('the policy counts', async () => {
+    await patch([], { labels: { 'ridealong.dev/privilege': null } })
+    return (await patch(ann, granted)) !== 'done'
+  })
+  t.match(
+    await patch(ann, granted),
+    'only who may patch privileges.ridealong.dev changes the label',
+  )
+  t.equal(await patch(ann, annotated), 'done')
+  t.equal(await patch(ann, { labels: { other: 'x' } }), 'done')
+  t.equal(await patch([], granted), 'done', 'an administrator may')
+  t.match(await patch(ann, { labels: { 'ridealong.dev/privilege': null } }), 'only who may patch')
+})

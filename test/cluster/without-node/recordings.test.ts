@@ -1,0 +1,228 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import { readNamespaceFile } from '../../../src/namespaces/namespace-file.ts'
+import type { Api } from '../api.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// Wherever a pod is accepted without us, it is accepted after us: with its observers, or left with the
+// right reason. Every recorded pod is sent to the apiserver, in namespaces with rules of every kind,
+// first without the webhook and then with it.
+
+const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
+
+// biome-ignore lint/suspicious/noExplicitAny: pods of every shape, as they were recorded.
+type Pod = any
+
+/** What a namespace enforces, and what becomes there of the pods that would else be injected. */
+interface Setting {
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly limits?: readonly unknown[]
+  /** The reason that pods of some classes are left for; all others are injected as anywhere. */
+  readonly reason?: string
+  readonly classes?: readonly string[]
+  /** Pods for which the rule of the namespace changes nothing. */
+  readonly except?: readonly string[]
+}
+
+const enforce = (level: string) => ({ 'pod-security.kubernetes.io/enforce': level })
+const container = (rule: object) => [{ type: 'Container', ...rule }]
+
+const SETTINGS: readonly Setting[] = [
+  { name: 'plain' },
+  { name: 'privileged', labels: enforce('privileged') },
+  { name: 'baseline', labels: enforce('baseline') },
+  { name: 'restricted', labels: enforce('restricted') },
+  {
+    name: 'defaults',
+    limits: container({
+      default: { cpu: '1', memory: '1Gi' },
+      defaultRequest: { cpu: '100m', memory: '128Mi' },
+    }),
+  },
+  {
+    name: 'minimum',
+    limits: container({ min: { cpu: '150m', memory: '64Mi' } }),
+    reason: 'limit-range',
+  },
+  {
+    name: 'maximum',
+    limits: container({
+      max: { cpu: '50m', memory: '16Mi' },
+      default: { cpu: '50m', memory: '16Mi' },
+    }),
+    reason: 'limit-range',
+    // Its observers have no resources of their own, so those that the LimitRange gives hold for them.
+    except: ['pod-level-resources'],
+  },
+  {
+    name: 'ratio',
+    limits: container({
+      maxLimitRequestRatio: { cpu: '1', memory: '1' },
+      default: { cpu: '1', memory: '1Gi' },
+      defaultRequest: { cpu: '1', memory: '1Gi' },
+    }),
+    reason: 'limit-range',
+    // An observer of a Guaranteed pod requests as much as its limits.
+    classes: ['Burstable'],
+  },
+]
+
+/** The recorded creations, as a new apiserver takes them: without what the old one had made of them. */
+async function recordedPods(): Promise<ReadonlyMap<string, Pod>> {
+  const namespaces = await readNamespaceFile(`${CASES}/namespaces.yaml`)
+  const pods = new Map<string, Pod>()
+  for (const entry of readdirSync(CASES, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue
+    const { request } = JSON.parse(readFileSync(`${CASES}/${entry.name}/review.json`, 'utf8'))
+    if (request.operation !== 'CREATE' || request.subResource) continue
+    const { annotations } = namespaces.find(request.namespace)
+    pods.set(entry.name, asNew(request.object, Object.fromEntries(annotations)))
+  }
+  return pods
+}
+
+function asNew({ metadata, spec }: Pod, defaults: Readonly<Record<string, string>>): Pod {
+  const { name, generateName, labels, annotations } = metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, generateName, labels, annotations: { ...defaults, ...annotations } },
+    spec: { ...spec, serviceAccountName: 'default', serviceAccount: 'default' },
+  }
+}
+
+/** Whether a pod may be created, and what it would be; nothing is. */
+async function tryIn(api: Api, namespace: string, pod: Pod) {
+  const { status, body } = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
+  const isAccepted = status === 201
+  const written = isAccepted ? body.metadata.annotations?.['ridealong.dev/status'] : undefined
+  const said = fieldsOrNone(written === undefined ? undefined : JSON.parse(written))
+  return {
+    isAccepted,
+    message: isAccepted ? '' : `${status} ${body.message}`,
+    outcome: asText(said.reason ?? said.outcome) ?? 'untold',
+    qos: asText(body.status?.qosClass),
+  }
+}
+
+type Tried = Awaited<ReturnType<typeof tryIn>>
+
+async function tryAll(
+  api: Api,
+  pods: ReadonlyMap<string, Pod>,
+): Promise<ReadonlyMap<string, Tried>> {
+  const results = new Map<string, Tried>()
+  for (const { name } of SETTINGS) {
+    for (const [recording, pod] of pods) {
+      results.set(`${name}/${recording}`, await tryIn(api, `in-${name}`, pod))
+    }
+  }
+  return results
+}
+
+async function prepare(t: Test, api: Api): Promise<void> {
+  for (const { name, labels, limits } of SETTINGS) {
+    await createNamespace(t, api, `in-${name}`, labels && { labels })
+    if (limits === undefined) continue
+    const object = { apiVersion: 'v1', kind: 'LimitRange', metadata: { name }, spec: { limits } }
+    const { status } = await api.post(`/api/v1/namespaces/in-${name}/limitranges`, object)
+    t.equal(status, 201, `the LimitRange ${name} is created`)
+  }
+}
+
+/** Pods that are accepted without us and injected where no rule stands in the way. */
+const LEAST_INJECTED = 15
+
+t.test('what is accepted without the webhook is accepted with it', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const pods = await recordedPods()
+  await prepare(t, api)
+  const before = await tryAll(api, pods)
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
+  const after = await tryAll(api, pods)
+  for (const [key, { isAccepted, message, qos }] of before) {
+    const [setting = '', recording = ''] = key.split('/')
+    const now = after.get(key)
+    if (!isAccepted) {
+      t.not(now?.outcome, 'injected', `${key} was refused, and is: ${message}`)
+      continue
+    }
+    t.ok(now?.isAccepted, `${key} is accepted ${now?.message}`)
+    if (qos === 'Guaranteed') t.equal(now?.qos, qos, `${key} stays Guaranteed`)
+    const plain = after.get(`plain/${recording}`)?.outcome
+    const wanted = wantedIn(setting, recording, qos, plain)
+    t.equal(now?.outcome, wanted, `${key} is ${wanted}`)
+  }
+  const injected = [...after].filter(([key, { outcome }]) => {
+    return key.startsWith('plain/') && outcome === 'injected'
+  })
+  t.ok(injected.length >= LEAST_INJECTED, `${injected.length} are injected where nothing forbids`)
+})
+
+/** What should become of a pod, of what becomes of it where no rule stands in the way. */
+function wantedIn(setting: string, recording: string, qos = '', plain = ''): string {
+  const rule = SETTINGS.find(({ name }) => name === setting)
+  if (plain !== 'injected') return plain
+  if (rule?.reason === undefined || rule.except?.includes(recording)) return 'injected'
+  return rule.classes?.includes(qos) === false ? 'injected' : rule.reason
+}
+
+const QUOTA = '/api/v1/namespaces/in-quota/resourcequotas'
+
+/** Has the apiserver itself count what a pod takes, and leaves just that in the quota. */
+async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Promise<boolean> {
+  const hard = Object.fromEntries(resources.map((resource) => [resource, '1000G']))
+  const metadata = { name: 'exact' }
+  const object = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
+  await api.post(QUOTA, object)
+  const quota = async () => (await api.get(`${QUOTA}/exact`)).body
+  await until('the quota is counted', async () => (await quota()).status?.used !== undefined)
+  const { name, generateName, labels } = pod.metadata
+  const spec = { ...pod.spec, nodeSelector: { nowhere: 'true' } }
+  // Without its annotations it does not ask.
+  const waiting = { ...pod, metadata: { name, generateName, labels }, spec }
+  const created = await api.post('/api/v1/namespaces/in-quota/pods', waiting)
+  if (created.status !== 201) return false
+  const { used } = (await quota()).status
+  const path = `/api/v1/namespaces/in-quota/pods/${created.body.metadata.name}`
+  await api.delete(`${path}?gracePeriodSeconds=0`)
+  await api.merge(`${QUOTA}/exact`, { spec: { hard: used } })
+  await until('the quota is as small as the pod', async () => {
+    const { status } = await quota()
+    const isFree = Object.values(status.used).every((amount) => amount === '0')
+    return isFree && resources.every((resource) => status.hard[resource] === used[resource])
+  })
+  return true
+}
+
+/** Pods with the requests and limits that a quota asks for. */
+const COUNTED = ['pod-guaranteed', 'mpijob-launcher', 'deployment-namespace-annotated']
+
+t.test('a pod that fills its quota exactly runs on, with observers or without', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const pods = await recordedPods()
+  await createNamespace(t, api, 'in-quota')
+  const webhook = await startWebhook(cluster)
+  t.teardown(() => webhook.remove())
+  for (const kind of ['requests', 'limits']) {
+    for (const recording of COUNTED) {
+      const pod = pods.get(recording)
+      const isFull = await fillExactly(api, pod, [`${kind}.cpu`, `${kind}.memory`])
+      t.ok(isFull, `${recording} is accepted without the webhook`)
+      // The webhook and the apiserver's own quota check each learn of the new quota from a watch.
+      await until(`the webhook leaves ${recording} for the quota on ${kind}`, async () => {
+        return (await tryIn(api, 'in-quota', pod)).outcome === 'quota'
+      })
+      const { isAccepted, outcome, message } = await tryIn(api, 'in-quota', pod)
+      t.ok(isAccepted, `${recording} is accepted with it, under a quota on ${kind} ${message}`)
+      t.equal(outcome, 'quota', `${recording} is left: its observers would exceed the quota`)
+      await api.delete(`${QUOTA}/exact`)
+    }
+  }
+})

@@ -1,0 +1,148 @@
+import t from 'tap'
+import { createMetrics } from '../../../webhook/metrics.ts'
+import { buildStatusApp, type ReadinessCheck } from '../../../webhook/status-app.ts'
+import { run } from '../../src/cli/command.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { startWebhook } from '../webhook.ts'
+
+// What helm runs before it removes the chart, and as its test, on an apiserver without a webhook.
+
+const CERTIFICATES = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'certificates.cert-manager.io' },
+  spec: {
+    group: 'cert-manager.io',
+    names: { kind: 'Certificate', plural: 'certificates', singular: 'certificate' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object' } },
+      },
+    ],
+  },
+}
+
+const ARMED = { 'ridealong.dev/armed': 'true' }
+
+t.test('disarm takes away what would outlive an installation, and nothing else', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const disarm = (...words: readonly string[]) =>
+    run(['disarm', '--kubeconfig', cluster.kubeconfig, ...words])
+  await createNamespace(t, api, 'armed-1', { labels: { ...ARMED, kept: 'yes' } })
+  await createNamespace(t, api, 'armed-2', { labels: ARMED })
+  const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+  const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+  for (const name of ['removed', 'kept']) {
+    await api.post(configurations, { metadata: { name } })
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
+    await api.post(bindings, { metadata: { name: `${name}-arming` }, roleRef })
+    await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name } })
+  }
+  t.teardown(() => api.delete(`${configurations}/kept`))
+  t.teardown(() => api.delete(`${bindings}/kept-arming`))
+  const words = [
+    ...['--webhook-configuration', 'removed', '--cluster-role-binding', 'removed-arming'],
+    ...['--namespace', 'armed-1', '--certificate', 'removed'],
+  ]
+  t.same(await disarm(...words), {
+    code: 0,
+    err: '',
+    out: [
+      'MutatingWebhookConfiguration removed: removed',
+      'ClusterRoleBinding removed-arming: removed',
+      'Namespace armed-1: disarmed',
+      'Namespace armed-2: disarmed',
+      'Certificate removed: not there',
+      'Secret removed: removed',
+      '',
+    ].join('\n'),
+  })
+  t.equal((await api.get(`${configurations}/removed`)).status, 404)
+  t.equal((await api.get(`${configurations}/kept`)).status, 200)
+  t.equal((await api.get(`${bindings}/kept-arming`)).status, 200)
+  t.equal((await api.get('/api/v1/namespaces/armed-1/secrets/kept')).status, 200)
+  const { labels } = (await api.get('/api/v1/namespaces/armed-1')).body.metadata
+  t.same(labels, { 'kubernetes.io/metadata.name': 'armed-1', kept: 'yes' })
+  const again = await disarm(...words)
+  t.equal(again.code, 0, 'a second time is no trouble')
+  t.notMatch(again.out, / removed$|disarmed/m)
+})
+
+t.test('disarm takes a Certificate before its Secret, which would be issued again', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'certified')
+  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(CERTIFICATES))
+  t.teardown(() => kubectl(cluster, ['delete', 'crd', CERTIFICATES.metadata.name]))
+  const established = ['wait', '--for=condition=Established', `crd/${CERTIFICATES.metadata.name}`]
+  await kubectl(cluster, established)
+  const metadata = { name: 'tls', namespace: 'certified' }
+  const certificate = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata }
+  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(certificate))
+  const { code, out } = await run([
+    ...['disarm', '--kubeconfig', cluster.kubeconfig],
+    ...['--namespace', 'certified', '--certificate', 'tls'],
+  ])
+  t.equal(code, 0)
+  t.match(out, /Certificate tls: removed\nSecret tls: not there\n$/)
+})
+
+t.test('disarm says what the apiserver refuses, and what stays', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, 'refused', { labels: ARMED })
+  const raw = await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])
+  const config = JSON.parse(raw)
+  const token = (await kubectl(cluster, ['-n', 'refused', 'create', 'token', 'default'])).trim()
+  config.users[0].user = { token }
+  const folder = t.testdir({ kubeconfig: JSON.stringify(config) })
+  const { code, out, err } = await run(['disarm', '--kubeconfig', `${folder}/kubeconfig`])
+  t.equal(code, 2, out)
+  t.equal(out, '')
+  t.match(
+    err,
+    /^ridealong: namespaces keep their label ridealong\.dev\/armed: .*cannot list resource/,
+  )
+})
+
+t.test('disarm says which label a webhook puts back', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const webhook = await startWebhook(cluster, { name: 'staying' })
+  t.teardown(() => webhook.remove())
+  const annotations = { 'ridealong.dev/inject': 'perf-sysstat' }
+  await createNamespace(t, api, 'annotated-armed', { annotations })
+  const { code, err } = await run(['disarm', '--kubeconfig', cluster.kubeconfig])
+  t.equal(code, 2)
+  t.match(err, /Namespace annotated-armed keeps its label: a webhook sets it again/)
+})
+
+t.test('doctor says that the apiserver gets no answer, and what the webhook says', async (t) => {
+  const { cluster } = await runningCluster(t)
+  const checks: readonly ReadinessCheck[] = [
+    { name: 'serving', problem: undefined, fatal: true },
+    { name: 'catalog', problem: 'metrics.yaml: a second metric io-sysstat', fatal: false },
+  ]
+  const app = buildStatusApp(createMetrics().registry, () => checks)
+  t.teardown(() => app.close())
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const doctor = (...words: readonly string[]) =>
+    run(['doctor', '--kubeconfig', cluster.kubeconfig, ...words])
+  // As a kubelet writes it into the environment.
+  const { code, out, err } = await doctor('--status-url', url.replace('http:', 'tcp:'))
+  t.equal(code, 1, err)
+  t.match(out, /^ok {7}the webhook's serving +ok\n/)
+  t.match(out, /\nno {7}the webhook's catalog +metrics\.yaml: a second metric io-sysstat\n/)
+  t.match(
+    out,
+    /\nno {7}webhook configuration +no MutatingWebhookConfiguration holds .*\n +What to do: install/,
+  )
+  t.match(out, /\nno {7}a namespace that asks +it went on without an answer of the webhook\n/)
+  t.match(out, /\nno {7}a pod that asks +it went on without an answer of the webhook\n/)
+  await app.close()
+  const unreachable = await doctor('--status-url', url)
+  t.equal(unreachable.code, 1)
+  t.match(unreachable.out, /^no {7}the webhook answers +connect ECONNREFUSED/)
+})

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
+import t from 'tap'
+import { creatorOf } from './summary.ts'
+
+const DEMO = fileURLToPath(new URL('demo.ts', import.meta.url))
+const CASES = fileURLToPath(new URL('../cases', import.meta.url))
+
+const cases = readdirSync(CASES, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+
+/** Runs the demonstration to its end; nothing that a test runner sets decides about its colours. */
+async function demo(args: readonly string[], variables: NodeJS.ProcessEnv = {}) {
+  const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env
+  const child = spawn(process.execPath, [DEMO, ...args], { env: { ...env, ...variables } })
+  const ended = once(child, 'close')
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await ended
+  return { code, out, err }
+}
+
+/** The lines of the summary's table, below its header. */
+function rowsOf(out: string): string[] {
+  const [, table = ''] = stripVTControlCharacters(out).split(/^OPERATOR .*\n/m)
+  return table.split('\n\n')[0]?.split('\n') ?? []
+}
+
+/** How a golden answer reads in the table: the outcome, the observers and the reason. */
+function goldenWords(name: string): string {
+  const answer = JSON.parse(readFileSync(join(CASES, name, 'answer.json'), 'utf8'))
+  const { outcome, reason, patch = [] } = answer
+  if (outcome !== 'injected') return `${outcome} ${reason}`
+  const { value } = patch.find(({ path }: { path: string }) => path.startsWith('/metadata/'))
+  const { metrics } = JSON.parse(value['ridealong.dev/status'] ?? value)
+  return `${outcome} ${metrics.join(',')}`
+}
+
+const wordsOf = (row: string) => row.split(/\s+/).slice(2).join(' ')
+
+t.test('the demo shows one change and ends with a row for each recorded pod', async (t) => {
+  const { code, out, err } = await demo([])
+  t.equal(code, 0, err)
+  t.equal(out.match(/^\+\+\+ pod with observers$/gm)?.length, 1, 'one change')
+  t.match(out, /^flux-minicluster-rank0: injected perf-sysstat, io-sysstat$/m)
+  t.match(out, /^\+ {2}shareProcessNamespace: true$/m, 'in full')
+  const rows = rowsOf(out)
+  t.strictSame(rows.map(wordsOf).sort(), cases.map(({ name }) => goldenWords(name)).sort())
+  t.match(rows[0], /^Flux +MiniCluster +injected +perf-sysstat$/)
+  t.match(rows.at(-1), /^- +Pod +left +\S+$/)
+})
+
+t.test('the summary fits a terminal of 80 columns and is not coloured in a pipe', async (t) => {
+  const { out } = await demo([])
+  t.ok(rowsOf(out).every((row) => row.length <= 80))
+  t.equal(out, stripVTControlCharacters(out))
+})
+
+t.test('--all shows the change to every pod that gets observers', async (t) => {
+  const { code, out } = await demo(['--all'])
+  t.equal(code, 0)
+  for (const { name } of cases) t.match(out, new RegExp(`^${name}: (injected|left) `, 'm'))
+  const patched = cases.filter(({ name }) => goldenWords(name).startsWith('injected'))
+  const shared = out.match(/^\+ {2}shareProcessNamespace: true$/gm)?.length ?? 0
+  const already = cases.filter(({ name }) => name === 'flux-minicluster-already-shared')
+  t.equal(shared, patched.length - already.length)
+  t.equal(rowsOf(out).length, cases.length)
+})
+
+t.test('NO_COLOR turns the colours of a terminal off', async (t) => {
+  const coloured = await demo([], { FORCE_COLOR: '1' })
+  t.not(coloured.out, stripVTControlCharacters(coloured.out), 'FORCE_COLOR stands for a terminal')
+  const plain = await demo([], { NO_COLOR: '1' })
+  t.equal(plain.out, stripVTControlCharacters(plain.out))
+})
+
+t.test('an argument that does not exist is refused with the usage', async (t) => {
+  const { code, out, err } = await demo(['--al'])
+  t.equal(code, 2)
+  t.equal(out, '')
+  t.match(err, /--al.*\nUsage: npm run demo \[-- --all\]\n$/)
+})
+
+t.test('the pods of the Metrics Operator are its own, though JobSet creates them', async (t) => {
+  const labels = { 'metricset-name': 'm', 'jobset.sigs.k8s.io/jobset-name': 'm' }
+  t.match(creatorOf({ labels }), { operator: 'Metrics', kind: 'MetricSet' })
+})

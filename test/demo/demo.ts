@@ -1,0 +1,135 @@
+/**
+ * The demonstration: starts the real webhook with throw-away certificates, sends it every recorded
+ * AdmissionReview over HTTPS as the apiserver would, and prints the decisions. The change to one
+ * pod is shown in full; `--all` shows all of them. Exits 0 when every review was answered.
+ */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, styleText } from 'node:util'
+import type { Operation } from 'fast-json-patch'
+import { pino } from 'pino'
+import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
+import { formatDiff } from '../../src/cli/review/review.ts'
+import { print as printOutput } from '../../src/cli/shared/output.ts'
+import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts'
+import type { ReviewResponse } from '../../src/core/response.ts'
+import { readReview } from '../../src/core/review.ts'
+import { serve } from '../../webhook/serve.ts'
+import { type Answered, creatorOf, type Metadata, renderSummary } from './summary.ts'
+
+const CASES = fileURLToPath(new URL('../cases/', import.meta.url))
+
+/** The pod whose change is shown: rank 0 of LAMMPS, made by the Flux Operator. */
+const SHOWN = 'flux-minicluster-rank0'
+
+const all = readFlags()
+
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+/** The server's log: one line for each decision. */
+const logged: Line[] = []
+
+const folder = await mkdtemp(join(tmpdir(), 'ridealong-'))
+const authority = await makeAuthority()
+await writeKeyPair(folder, authority, { names: ['localhost', '127.0.0.1'] })
+const server = await serve({
+  cert: join(folder, 'tls.crt'),
+  key: join(folder, 'tls.key'),
+  host: '127.0.0.1',
+  port: 0,
+  statusPort: 0,
+  namespaces: join(CASES, 'namespaces.yaml'),
+  excludedNamespaces: EXCLUDED_NAMESPACES,
+  drain: { quietMs: 0, limitMs: 1000 },
+  lookMs: 5000,
+  log: pino({}, { write: (line) => logged.push(JSON.parse(line)) }),
+})
+try {
+  print(`The webhook answers on https://127.0.0.1:${server.port}/mutate/pods\n`)
+  const entries = await readdir(CASES, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const answered: Answered[] = []
+  for (const name of names.sort()) answered.push(await replay(name))
+  print(`${renderSummary(answered)}\n`)
+  print(styleText('bold', `The webhook answered ${answered.length} recorded reviews.`))
+  if (!all) print('Every change: npm run demo -- --all')
+  print('The command:  npm run ridealong -- --help')
+} finally {
+  await server.close()
+  await rm(folder, { recursive: true })
+}
+
+/** Reads `--all`; ends the program with exit code 2 where the arguments are anything else. */
+function readFlags(): boolean {
+  try {
+    return parseArgs({ options: { all: { type: 'boolean', default: false } } }).values.all
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\nUsage: npm run demo [-- --all]\n`)
+    process.exit(2)
+  }
+}
+
+/** Sends a recorded review, and shows the change to its pod where that is asked for. */
+async function replay(name: string): Promise<Answered> {
+  const body = await readFile(join(CASES, name, 'review.json'), 'utf8')
+  const review = readReview(JSON.parse(body))
+  if ('problem' in review) throw new Error(`${name}: ${review.problem}`)
+  const difference = formatDiff(review, operationsOf(await post(body)))
+  const decision = decisionOn(review.uid)
+  if (all || name === SHOWN) show(name, decision, difference)
+  const { object, oldObject } = JSON.parse(body).request
+  const { metadata }: { metadata: Metadata } = object ?? oldObject
+  const { operator, kind } = creatorOf(metadata)
+  const { outcome = '', metrics: observers = [], reason = '' } = decision
+  return { operator, kind, outcome, observers, reason }
+}
+
+function show(
+  name: string,
+  { outcome, metrics, reason, detail }: Line,
+  difference: readonly string[],
+): void {
+  print(styleText('bold', `${name}: ${outcome} ${metrics?.join(', ') ?? `${reason}: ${detail}`}`))
+  printOutput({ diff: difference.length === 0 ? ['  the pod stays as it is'] : difference })
+  print('')
+}
+
+function post(body: string): Promise<ReviewResponse> {
+  return new Promise((resolve, reject) => {
+    const call = request({
+      host: '127.0.0.1',
+      port: server.port,
+      path: '/mutate/pods?timeout=3s',
+      method: 'POST',
+      ca: authority.ca,
+      headers: { 'content-type': 'application/json' },
+    })
+    call.on('error', reject)
+    call.on('response', (response) => resolve(json(response) as Promise<ReviewResponse>))
+    call.end(body)
+  })
+}
+
+function operationsOf({ response }: ReviewResponse): Operation[] {
+  if (!response.allowed) throw new Error(`refused: ${response.status?.message}`)
+  return JSON.parse(Buffer.from(response.patch ?? 'W10=', 'base64').toString())
+}
+
+interface Line {
+  readonly uid?: string
+  readonly outcome?: string
+  readonly reason?: string
+  readonly detail?: string
+  readonly metrics?: readonly string[]
+}
+
+/** Finds the decision on a review, by its uid, in the server's log. */
+function decisionOn(uid: string): Line {
+  const line = logged.find((one) => one.uid === uid)
+  if (line === undefined) throw new Error(`the server logged no decision on ${uid}`)
+  return line
+}

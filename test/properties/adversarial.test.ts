@@ -1,0 +1,57 @@
+import t from 'tap'
+import { readNamespace } from '../../src/core/namespace.ts'
+import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
+import { readBody } from '../../webhook/body.ts'
+import { NotAReview } from '../../webhook/problem.ts'
+import { ADVERSARIES, RULES } from '../bench/adversarial.ts'
+import { CATALOG } from '../src/core/build.ts'
+
+// Reviews made to be slow or to have large answers, in a namespace with a LimitRange and quotas.
+
+const namespace = readNamespace('hpc', undefined, RULES)
+const settings = { catalog: CATALOG, namespace, excludedNamespaces: new Set<string>() }
+
+/** What is answered; nothing for a body that no apiserver sends. */
+function answerTo(body: string): PodReview | undefined {
+  try {
+    return reviewPod(readBody(body), settings)
+  } catch (error) {
+    if (error instanceof NotAReview) return undefined
+    throw error
+  }
+}
+
+/** Microseconds of processor for so many answers to a body, the least of five measurements. */
+function costOf(body: string, times: number): number {
+  const costs = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage()
+    for (let i = 0; i < times; i += 1) answerTo(body)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  })
+  return Math.min(...costs)
+}
+
+const SMALL = 2 ** 12
+const GROWTH = 2 ** 6
+
+// Where the cost grows with the square of the size, one large review costs as much as 4,096 small
+// ones. The factor of twenty is for a busy machine, caches and the collection of garbage.
+t.test('an answer costs in proportion to the size of its review', async (t) => {
+  for (const { name, build } of ADVERSARIES) {
+    const small = costOf(build(SMALL), GROWTH)
+    const large = costOf(build(SMALL * GROWTH), 1)
+    t.ok(large < 20 * small, `${name}: ${large} us at once, ${small} us in ${GROWTH} parts`)
+  }
+})
+
+t.test('no answer is large, and none is a fault of ours', async (t) => {
+  for (const { name, build } of ADVERSARIES) {
+    for (const size of [2 ** 10, 2 ** 16, 2 ** 20]) {
+      const answer = answerTo(build(size))
+      const characters = JSON.stringify(answer?.response ?? {}).length
+      t.ok(characters <= 2 ** 14, `${name}: an answer of ${characters} characters to ${size}`)
+      t.equal(answer?.fault, undefined, name)
+    }
+  }
+})

@@ -1,0 +1,82 @@
+/** What is true of the answer to any review, however hostile: for the tests and for `npm run fuzz`. */
+import assert from 'node:assert/strict'
+import jsonpatch from 'fast-json-patch'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { type NamespaceRules, readNamespace } from '../../src/core/namespace.ts'
+import { reviewPod } from '../../src/core/review-pod.ts'
+import { readBody } from '../../webhook/body.ts'
+import { NotAReview } from '../../webhook/problem.ts'
+import { type Call, type Json, mapOf, withoutObservers } from './arbitrary.ts'
+
+const catalog = await loadCatalog({})
+const metrics = [...catalog.metrics.keys()]
+const excludedNamespaces = new Set(['kube-system'])
+
+/** The most bytes of an answer: what is added for the built-in catalog takes a tenth of it. */
+export const MOST_BYTES = 64 * 1024
+
+/** The longest that an answer may take beyond three times the parsing of its body. */
+export const SLACK_MS = 200
+
+/** What was seen of an answer that kept the rules. */
+export interface Survived {
+  /** `injected`, or the reason for which the pod was left or denied. */
+  readonly word: string
+  readonly bytes: number
+  /** Milliseconds of processor: of JSON.parse, and of the whole answer. */
+  readonly parseMs: number
+  readonly answerMs: number
+}
+
+/**
+ * Answers a call as the webhook does.
+ *
+ * @throws AssertionError where the answer breaks a rule
+ */
+export function survive({ body, namespace }: Call, rules: NamespaceRules): Survived {
+  const text = JSON.stringify(body)
+  const place = readNamespace('hpc', namespace, rules)
+  const parseMs = processorMs(() => JSON.parse(text))
+  let answer: ReturnType<typeof reviewPod> | undefined
+  const answerMs = processorMs(() => {
+    answer = answerTo(text, place)
+  })
+  assert.ok(answerMs <= SLACK_MS + 3 * parseMs, `${answerMs} ms, ${parseMs} ms of them to parse`)
+  if (answer === undefined) return { word: 'not-a-review', bytes: 0, parseMs, answerMs }
+  assert.equal(answer.fault, undefined)
+  const bytes = Buffer.byteLength(JSON.stringify(answer.response))
+  assert.ok(bytes <= MOST_BYTES, `an answer of ${bytes} bytes`)
+  const { allowed, patch } = answer.response.response
+  assert.equal(allowed, answer.decision.outcome !== 'denied')
+  if (patch !== undefined) assertOnlyAdded(mapOf(mapOf(body.request).object), patch)
+  const { decision } = answer
+  return {
+    word: 'reason' in decision ? decision.reason : decision.outcome,
+    bytes,
+    parseMs,
+    answerMs,
+  }
+}
+
+function answerTo(text: string, namespace: ReturnType<typeof readNamespace>) {
+  try {
+    return reviewPod(readBody(text), { catalog, namespace, excludedNamespaces })
+  } catch (error) {
+    if (error instanceof NotAReview) return undefined
+    throw error
+  }
+}
+
+/** Nothing of the pod is changed but what is Ridealong's own. */
+function assertOnlyAdded(pod: Json, patch: string): void {
+  const operations = JSON.parse(`${Buffer.from(patch, 'base64')}`)
+  const patched = jsonpatch.applyPatch(structuredClone(pod), operations, true).newDocument
+  assert.deepEqual(withoutObservers(patched, pod, metrics), pod)
+}
+
+function processorMs(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}

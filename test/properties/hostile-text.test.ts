@@ -1,0 +1,331 @@
+import { once } from 'node:events'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { KEYS, STATUS_KEY } from '../../src/core/keys.ts'
+import { podOf, reviewOf } from '../server.ts'
+import { CASES, run, runInTerminal } from '../src/cli/command.ts'
+import { pod } from '../src/collect/pod.ts'
+import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
+import { standIn } from '../stand-ins/pod-logs.ts'
+import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from './hostile-text.ts'
+
+// Whoever may create a pod, write a log or name a process can write these texts. No verb may let them act on
+// the terminal of the person who looks. Each verb runs in a real terminal (a pty) and with its streams piped.
+
+const ESCAPED = /\\u001b\]0;PWNED\\+u0007/
+const IN_YAML = /\\e\]0;PWNED\\a/
+const IN_ASCII = /\?\]0;PWNED\?/
+
+/** One call of the command. */
+interface Row {
+  readonly args: readonly string[]
+  /** What of the hostile text is to be seen, so that the row tries something. */
+  readonly shows: RegExp
+  /** Whether standard output is a document of somebody else's, which comes out byte for byte where it is no terminal. */
+  readonly isVerbatim?: boolean
+}
+
+const hostilePod = (annotations: object, more: object = {}) => {
+  const base = podOf({}) as { metadata: object; spec: { containers: readonly object[] } }
+  const metadata = { ...base.metadata, name: HOSTILE, labels: { [HOSTILE]: HOSTILE }, annotations }
+  const containers = base.spec.containers.map((container) => ({ ...container, ...more }))
+  return { ...base, metadata, spec: { ...base.spec, nodeSelector: { a: HOSTILE }, containers } }
+}
+
+const ASKING = { [KEYS.inject]: 'perf-sysstat', note: HOSTILE }
+const LEFT = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: HOSTILE })
+const INJECTED = JSON.stringify({ outcome: 'injected', metrics: [HOSTILE], mode: HOSTILE })
+
+const created = (status: string) => ({
+  ...hostilePod({ ...ASKING, [STATUS_KEY]: status }),
+  apiVersion: 'v1',
+  kind: 'Pod',
+  status: { phase: 'Running', message: HOSTILE },
+})
+const withUid = (object: ReturnType<typeof created>) => ({
+  ...object,
+  metadata: { ...object.metadata, uid: 'u', namespace: 'hpc' },
+})
+
+const METRIC = {
+  apiVersion: 'ridealong.dev/v1alpha1',
+  kind: 'Metric',
+  metadata: { name: 'ours' },
+  spec: {
+    description: HOSTILE,
+    privilege: 'baseline',
+    options: { depth: { type: 'boolean', default: false, description: HOSTILE } },
+    container: {
+      image: 'example.com/o:1',
+      resources: { limits: { cpu: '10m', memory: '16Mi' } },
+      env: [{ name: 'A', value: HOSTILE }],
+    },
+  },
+}
+
+/** YAML as anybody may write it, with the bytes as they are. */
+const MANIFEST = `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: lammps # ${HOSTILE_LINE}
+  annotations:
+    note: "${HOSTILE_LINE}"
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: lammps
+        image: "${HOSTILE_LINE}"
+`
+
+/** A kind that is not known, which a note names. */
+const OTHER_KIND = `apiVersion: example.com/v1
+kind: Thing
+spec: {}
+metadata:
+  name: "${HOSTILE_LINE}"
+`
+
+/** A key that is a collection: the library of YAML would warn of it, and quote it. */
+const COLLECTION_KEY = `${MANIFEST}---\n? ["${HOSTILE_LINE}"]\n: 1\n`
+
+const row = (command: string) => {
+  return JSON.stringify([{ time: 102836, uid: 0, pid: 7, percent_cpu: 1, command }])
+}
+const LOG = [
+  `METADATA START ${JSON.stringify({ metricName: 'perf-sysstat', owner: HOSTILE, pod: HOSTILE })}`,
+  'METADATA END',
+  'PIDSTAT COMMAND START',
+  HOSTILE_LINE,
+  'PIDSTAT COMMAND END',
+  'METRICS OPERATOR COLLECTION START',
+  'METRICS OPERATOR TIMEPOINT',
+  'CPU STATISTICS TASK',
+  row(HOSTILE),
+  'METRICS OPERATOR COLLECTION END',
+  HOSTILE_LINE,
+  '',
+].join('\n')
+
+/** Listens for as long as the test runs. */
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** An apiserver that refuses everything but its version, in hostile words. */
+const refusing = await serve(({ url }, response) => {
+  if (url?.startsWith('/version')) return response.end('{}')
+  response.writeHead(403, { 'content-type': 'application/json' })
+  return response.end(JSON.stringify({ kind: 'Status', code: 403, message: HOSTILE }))
+})
+
+/** What says that it is a webhook. */
+const status = await serve((_, response) => {
+  response.end(JSON.stringify({ checks: { [HOSTILE]: HOSTILE } }))
+})
+
+const folder = t.testdir({
+  catalog: { 'ours.yaml': JSON.stringify(METRIC) },
+  broken: { 'ours.yaml': JSON.stringify({ ...METRIC, [HOSTILE]: 1 }) },
+  'unknown.json': JSON.stringify(reviewOf(hostilePod({ [KEYS.inject]: HOSTILE }))),
+  'asking.json': JSON.stringify(reviewOf(hostilePod(ASKING))),
+  'left.json': JSON.stringify(withUid(created(LEFT))),
+  'injected.json': JSON.stringify(withUid(created(INJECTED))),
+  'not.json': `{"a": ${HOSTILE_LINE}`,
+  'job.yaml': MANIFEST,
+  'other.yaml': `${MANIFEST}---\n${OTHER_KIND}`,
+  'key.yaml': COLLECTION_KEY,
+  'not.yaml': `a: [\n${HOSTILE_LINE}: b: c`,
+  'wrong.yaml': MANIFEST.replace(
+    '  template:',
+    `  x: {${KEYS.inject}: "${HOSTILE_LINE}"}\n  template:`,
+  ),
+  'run.log': LOG,
+  'none.yaml': '',
+  kubeconfig: '',
+})
+const at = (name: string) => join(folder, name)
+/** A file whose name is hostile. */
+const named = (name: string, text: string) => {
+  writeFileSync(at(`${HOSTILE.replaceAll('/', '')}.${name}`), text)
+  return at(`${HOSTILE.replaceAll('/', '')}.${name}`)
+}
+mkdirSync(at('cases'))
+cpSync(join(CASES, 'pod-windows'), at(`cases/${HOSTILE}`), { recursive: true })
+writeFileSync(at(`cases/${HOSTILE}/answer.json`), `{"a": "${HOSTILE}"}`)
+
+// Plain http is for a person's own proxy, and has to be allowed.
+const PLAIN = 'insecure-skip-tls-verify: true, server:'
+writeFileSync(at('kubeconfig'), kubeconfigOf(refusing).replace('server:', PLAIN))
+const REFUSING = ['--kubeconfig', at('kubeconfig')]
+
+const clusterOf = async (logs: Record<string, string>, said?: string) => {
+  const shape = said === undefined ? {} : { status: said }
+  const { kubeconfig } = await standIn(t, { pods: () => [pod({ rank: 0, ...shape })], logs })
+  return ['--kubeconfig', kubeconfig]
+}
+const OBSERVER = 'lammps-0-abcde/perf-sysstat'
+const whole = await clusterOf({ [OBSERVER]: LOG })
+const foreign = await clusterOf({ [OBSERVER]: HOSTILE_LINE })
+const left = await clusterOf({}, LEFT)
+
+const ROWS: Readonly<Record<string, Row>> = {
+  'metrics, its table': { args: ['metrics', '--catalog', at('catalog')], shows: ESCAPED },
+  'metrics, one': { args: ['metrics', 'ours', '--catalog', at('catalog')], shows: ESCAPED },
+  'metrics as YAML': {
+    args: ['metrics', '--catalog', at('catalog'), '-o', 'yaml'],
+    shows: IN_YAML,
+  },
+  'metrics of a broken catalog': { args: ['metrics', '--catalog', at('broken')], shows: ESCAPED },
+  'review, a decision': { args: ['review', at('unknown.json')], shows: IN_YAML },
+  'review, a response': { args: ['review', '-o', 'response', at('unknown.json')], shows: IN_ASCII },
+  'review, a patch': { args: ['review', '-o', 'patch', at('asking.json')], shows: /perf-sysstat/ },
+  'review, a pod': { args: ['review', '-o', 'pod', at('asking.json')], shows: IN_YAML },
+  'review, a difference': { args: ['review', '-o', 'diff', at('asking.json')], shows: IN_YAML },
+  'review of a file of that name': {
+    args: ['review', '-o', 'diff', named('json', JSON.stringify(reviewOf(hostilePod(ASKING))))],
+    shows: ESCAPED,
+  },
+  'review of no JSON': { args: ['review', at('not.json')], shows: /not JSON/ },
+  'test, a case that fails': { args: ['test', at('cases')], shows: ESCAPED },
+  'inject, a manifest': {
+    args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat'],
+    shows: ESCAPED,
+    isVerbatim: true,
+  },
+  'inject, as JSON': {
+    args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat', '-o', 'json'],
+    shows: ESCAPED,
+  },
+  'inject, a note': {
+    args: ['inject', '-f', at('other.yaml'), '--metrics', 'perf-sysstat'],
+    shows: /ridealong: .*\\u001b\]0;PWNED/,
+    isVerbatim: true,
+  },
+  'inject of no YAML': { args: ['inject', '-f', at('not.yaml')], shows: /ridealong: / },
+  'inject of a file of that name': {
+    args: ['inject', '-f', named('yaml', 'a: [')],
+    shows: ESCAPED,
+  },
+  'inject of what the catalog does not know': {
+    args: ['inject', '-f', at('job.yaml'), '--metrics', HOSTILE],
+    shows: IN_ASCII,
+  },
+  'inject with an annotation that is none': {
+    args: ['inject', '-f', at('job.yaml'), '--annotation', HOSTILE],
+    shows: ESCAPED,
+  },
+  'inject of a key that is a collection': {
+    args: ['inject', '-f', at('key.yaml'), '--metrics', 'perf-sysstat'],
+    shows: ESCAPED,
+    isVerbatim: true,
+  },
+  'annotate, a manifest': {
+    args: ['annotate', '-f', at('job.yaml'), '--metric', 'perf-sysstat'],
+    shows: ESCAPED,
+    isVerbatim: true,
+  },
+  'annotate, a note': {
+    args: ['annotate', '-f', at('other.yaml'), '--metric', 'perf-sysstat'],
+    shows: /ridealong: .*\\u001b\]0;PWNED/,
+    isVerbatim: true,
+  },
+  'explain, a pod that says it was left': {
+    args: ['explain', '--offline', '-f', at('left.json')],
+    shows: ESCAPED,
+  },
+  'explain, a pod that says it was injected': {
+    args: ['explain', '--offline', '-f', at('injected.json')],
+    shows: ESCAPED,
+  },
+  'explain, a review': {
+    args: ['explain', '--offline', '-f', at('unknown.json')],
+    shows: ESCAPED,
+  },
+  'explain as YAML': {
+    args: ['explain', '--offline', '-f', at('left.json'), '-o', 'yaml'],
+    shows: IN_YAML,
+  },
+  'explain as JSON': {
+    args: ['explain', '--offline', '-f', at('left.json'), '-o', 'json'],
+    shows: ESCAPED,
+  },
+  'explain where nothing may be read': {
+    args: ['explain', 'pod/a', ...REFUSING],
+    shows: ESCAPED,
+  },
+  'explain of no kind': { args: ['explain', HOSTILE, ...REFUSING], shows: ESCAPED },
+  'collect, JSON Lines': { args: ['collect', 'job/lammps', ...whole], shows: ESCAPED },
+  'collect, CSV': { args: ['collect', 'job/lammps', '-o', 'csv', ...whole], shows: ESCAPED },
+  'collect, logs': {
+    args: ['collect', 'job/lammps', '-o', 'logs', ...whole],
+    shows: ESCAPED,
+    isVerbatim: true,
+  },
+  'collect, followed': { args: ['collect', 'job/lammps', '--follow', ...whole], shows: ESCAPED },
+  "collect, a log that is no observer's": {
+    args: ['collect', 'job/lammps', ...foreign],
+    shows: ESCAPED,
+  },
+  'collect, a pod that says it was left': {
+    args: ['collect', 'job/lammps', ...left],
+    shows: ESCAPED,
+  },
+  'collect where nothing may be read': {
+    args: ['collect', 'job/lammps', ...REFUSING],
+    shows: ESCAPED,
+  },
+  'report, a page': { args: ['report', at('run.log'), '--title', HOSTILE], shows: ESCAPED },
+  'report of a file of that name': { args: ['report', named('log', LOG)], shows: ESCAPED },
+  'report of what is no log': { args: ['report', named('txt', HOSTILE)], shows: ESCAPED },
+  'attach where nothing may be read': {
+    args: ['attach', 'db-0', '--metric', 'perf-sysstat', ...REFUSING],
+    shows: ESCAPED,
+  },
+  'doctor where nothing may be read': { args: ['doctor', ...REFUSING], shows: ESCAPED },
+  'doctor as YAML': { args: ['doctor', '-o', 'yaml', ...REFUSING], shows: ESCAPED },
+  'doctor as JSON': { args: ['doctor', '-o', 'json', ...REFUSING], shows: ESCAPED },
+  'doctor of a status': {
+    args: ['doctor', '--status-url', status, ...REFUSING],
+    shows: ESCAPED,
+  },
+  'disarm where nothing may be written': {
+    args: ['disarm', '--webhook-configuration', HOSTILE, ...REFUSING],
+    shows: ESCAPED,
+  },
+  'record where nothing may be written': {
+    args: ['record', at('new'), '--url', 'https://127.0.0.1:1', ...REFUSING],
+    shows: ESCAPED,
+  },
+  'serve with no such certificate': {
+    args: ['serve', '--cert', HOSTILE, '--key', HOSTILE, '--namespaces', at('none.yaml')],
+    shows: ESCAPED,
+  },
+  'no such verb': { args: [HOSTILE], shows: ESCAPED },
+  'no such option': { args: ['metrics', `--${HOSTILE}`], shows: ESCAPED },
+}
+
+for (const [title, { args, shows, isVerbatim = false }] of Object.entries(ROWS)) {
+  t.test(`${title}: hostile text does nothing`, async (t) => {
+    const [shown, { out, err }] = await Promise.all([runInTerminal(args), run(args)])
+    const terminal = shown.out.replace(OURS, '')
+    t.equal(HARMFUL.exec(terminal)?.[0], undefined, 'on a terminal')
+    t.notMatch(terminal, FORGED)
+    t.match(terminal, shows)
+    t.equal(HARMFUL.exec(err)?.[0], undefined, 'on a piped standard error')
+    t.notMatch(err, FORGED)
+    if (isVerbatim) t.match(out, HOSTILE_LINE, 'a pipe gets it as it is')
+    else t.equal(HARMFUL.exec(out)?.[0], undefined, 'on a piped standard output')
+    t.notMatch(out, isVerbatim ? /(?!)/ : FORGED)
+  })
+}

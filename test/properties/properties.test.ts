@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import jsonpatch, { type Operation } from 'fast-json-patch'
+import t from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { scanBody } from '../../src/core/body-scan.ts'
+import { readNamespace } from '../../src/core/namespace.ts'
+import { readReview } from '../../src/core/review.ts'
+import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
+import { RULES } from '../bench/adversarial.ts'
+import {
+  attacks,
+  bodies,
+  type Call,
+  calls,
+  containerProblems,
+  DEFAULT_CONTAINER,
+  isGuaranteed,
+  type Json,
+  mapOf,
+  mapsOf,
+  nonsense,
+  withoutObservers,
+} from './arbitrary.ts'
+import { survive } from './attack.ts'
+
+// Metrics of every privilege: what an administrator may add to the built-in ones.
+const folder = t.testdir({
+  'metrics.yaml': `
+apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata: {name: host-perf}
+spec:
+  description: hardware counters of the node
+  privilege: privileged
+  container:
+    image: example.com/perf
+    args: ["$(HOME)"]
+    env: [{name: HOME, value: /}]
+    resources: {limits: {cpu: "1", memory: 1Gi}}
+    securityContext: {privileged: true, runAsUser: 0}
+---
+apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata: {name: raw-perf}
+spec:
+  description: hardware counters of the pod
+  privilege: baseline
+  options:
+    event: {type: string, enum: [cycles, instructions], default: cycles, description: what to count}
+  container:
+    image: example.com/perf
+    resources: {limits: {cpu: 1500m, memory: 512Mi}}
+`,
+})
+const catalog = await loadCatalog({ folder })
+const metrics = [...catalog.metrics.keys()]
+const excludedNamespaces = new Set(['kube-system'])
+
+/** A call, its answer as it goes over the wire, and the pod that comes of it. */
+interface Answered {
+  readonly answer: PodReview
+  readonly operations: readonly Operation[]
+  readonly pod: Json
+  readonly patched: Json
+}
+
+function answer({ body, namespace }: Call): Answered {
+  const review = readReview(body, scanBody(JSON.stringify(body)))
+  if ('problem' in review) throw new Error(review.problem)
+  const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
+  const answered = reviewPod(review, settings)
+  const { patch } = answered.response.response
+  const operations = patch === undefined ? [] : JSON.parse(`${Buffer.from(patch, 'base64')}`)
+  const pod = review.object as Json
+  return { answer: answered, operations, pod, patched: apply(pod, operations) }
+}
+
+function apply(pod: Json, operations: readonly Operation[]): Json {
+  if (operations.length === 0) return pod
+  return jsonpatch.applyPatch(structuredClone(pod), operations, true).newDocument
+}
+
+function withObject({ body, namespace }: Call, object: unknown): Call {
+  return { body: { ...body, request: { ...mapOf(body.request), object } }, namespace }
+}
+
+/** What a pod asks for by a key, or else its namespace. */
+function asked({ body, namespace }: Call, key: string): string | undefined {
+  const written = [mapOf(body.request).object, namespace].map((object) => {
+    return mapOf(mapOf(mapOf(object).metadata).annotations)[key]
+  })
+  return written.find((value) => typeof value === 'string') as string | undefined
+}
+
+/** The metrics that the pod's status says it has. */
+function claimed(pod: Json): readonly string[] {
+  const status = mapOf(mapOf(pod.metadata).annotations)['ridealong.dev/status']
+  const isJson = typeof status === 'string' && /^\{.*\}$/s.test(status)
+  const { metrics } = isJson ? mapOf(JSON.parse(status)) : {}
+  return Array.isArray(metrics) ? metrics : []
+}
+
+/** The status that an operation writes, if it writes one. */
+function statusIn(operation: Operation): string[] {
+  const value = 'value' in operation ? operation.value : undefined
+  if (operation.path.endsWith('/ridealong.dev~1status')) return [value]
+  return operation.path === '/metadata/annotations' ? [value['ridealong.dev/status']] : []
+}
+
+function namesOf(containers: readonly Json[]): string[] {
+  return containers.map(({ name }) => String(name))
+}
+
+/** The containers that a patch appends, by the list that they are in. */
+function added({ pod, patched }: Answered): Record<'initContainers' | 'containers', Json[]> {
+  const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
+  const of = (list: string) => mapsOf(after[list]).slice(mapsOf(before[list]).length)
+  return { initContainers: of('initContainers'), containers: of('containers') }
+}
+
+// The annotations that a patch may write, and the lists that it may append to.
+const PLACES = [
+  /^\/metadata\/annotations$/,
+  /^\/metadata\/annotations\/ridealong\.dev~1status$/,
+  /^\/metadata\/annotations\/kubectl\.kubernetes\.io~1default-container$/,
+  /^\/spec\/shareProcessNamespace$/,
+  /^\/spec\/volumes(\/-)?$/,
+  /^\/spec\/initContainers(\/-)?$/,
+  /^\/spec\/initContainers\/\d+\/restartPolicy$/,
+  /^\/spec\/containers\/-$/,
+]
+
+/** Runs a rule on so many generated calls; a failure prints its seed and its smallest call. */
+function always<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, rule: (value: T) => void): void {
+  fc.assert(fc.property(arbitrary, rule), { numRuns })
+}
+
+t.test('whatever a pod is, it gets an answer of its own and no fault of ours', async () => {
+  always(calls(), 9_000, (call) => {
+    const before = JSON.stringify(call.body)
+    const { answer: answered, operations } = answer(call)
+    const { uid, allowed, patchType, patch } = answered.response.response
+    assert.equal(answered.fault, undefined)
+    assert.equal(uid, mapOf(call.body.request).uid)
+    assert.equal(allowed, answered.decision.outcome !== 'denied')
+    assert.equal(patchType, patch && 'JSONPatch')
+    assert.deepEqual(operations, JSON.parse(JSON.stringify(answered.operations)))
+    assert.equal(JSON.stringify(call.body), before, 'the pod that was received is edited')
+  })
+})
+
+t.test('what a call came as spares looks and changes no answer', async () => {
+  always(calls(), 9_000, (call) => {
+    const review = readReview(call.body)
+    if ('problem' in review) throw new Error(review.problem)
+    const namespace = readNamespace('hpc', call.namespace)
+    const { response } = reviewPod(review, { catalog, excludedNamespaces, namespace })
+    assert.deepEqual(answer(call).answer.response, response)
+  })
+})
+
+t.test('a pod is denied only where it, or its namespace, says on-error: deny', async () => {
+  const outcomes = new Set<string>()
+  always(calls(), 9_000, (call) => {
+    const { answer: answered, operations } = answer(call)
+    outcomes.add(answered.decision.outcome)
+    if (answered.decision.outcome !== 'denied') return
+    assert.equal(asked(call, 'ridealong.dev/on-error')?.trim(), 'deny')
+    assert.deepEqual(operations, [])
+    assert.equal(answered.response.response.status?.code, 403)
+  })
+  assert.deepEqual([...outcomes].sort(), ['denied', 'injected', 'left', 'restored'])
+})
+
+t.test('a patch only adds, in the places that it may', async () => {
+  always(calls(), 9_000, (call) => {
+    const { operations } = answer(call)
+    for (const { op, path } of operations) {
+      assert.equal(op, 'add')
+      assert.ok(
+        PLACES.some((place) => place.test(path)),
+        path,
+      )
+    }
+  })
+})
+
+t.test('everything that was in a pod is as it was, labels and unknown fields too', async () => {
+  always(calls(), 9_000, (call) => {
+    const { pod, patched } = answer(call)
+    const restored = metrics.filter((name) => claimed(pod).includes(name))
+    assert.deepEqual(withoutObservers(patched, pod, restored), pod)
+    assert.deepEqual(mapOf(patched.metadata).labels, mapOf(pod.metadata).labels)
+  })
+})
+
+t.test('the process namespace is shared where observers are, and only there', async () => {
+  always(calls(), 9_000, (call) => {
+    const { answer: answered, pod, patched } = answer(call)
+    const isShared = ['injected', 'restored'].includes(answered.decision.outcome)
+    const own = mapOf(pod.spec).shareProcessNamespace
+    assert.equal(mapOf(patched.spec).shareProcessNamespace, isShared ? true : own)
+  })
+})
+
+t.test(
+  'whom kubectl means by default is said for ordinary containers, where nobody has',
+  async () => {
+    always(calls(), 9_000, (call) => {
+      const { answer: answered, pod, patched } = answer(call)
+      const { decision } = answered
+      const isOrdinary = decision.outcome === 'injected' && decision.mode === 'container'
+      const [before, after] = [pod, patched].map(({ metadata }) =>
+        mapOf(mapOf(metadata).annotations),
+      )
+      const first = mapsOf(mapOf(pod.spec).containers)[0]?.name
+      const own = before?.[DEFAULT_CONTAINER]
+      assert.equal(after?.[DEFAULT_CONTAINER], isOrdinary && own === undefined ? first : own)
+    })
+  },
+)
+
+t.test('a second review of the patched pod adds nothing', async () => {
+  always(calls(), 9_000, (call) => {
+    const first = answer(call)
+    if (first.answer.decision.outcome === 'denied') return
+    const second = answer(withObject(call, first.patched))
+    const { outcome } = second.answer.decision
+    assert.deepEqual([outcome, second.operations], ['left', []])
+    const { decision } = first.answer
+    const again = 'reason' in second.answer.decision && second.answer.decision.reason
+    const isMirrored = decision.outcome === 'restored' && again === 'observer-differs'
+    const reason = decision.outcome === 'left' ? decision.reason : 'already-injected'
+    assert.equal(again, isMirrored ? again : reason)
+  })
+})
+
+t.test('observers are last in their list, each with a name that is only its own', async () => {
+  always(calls(), 9_000, (call) => {
+    const answered = answer(call)
+    const { decision } = answered.answer
+    const { initContainers, containers } = added(answered)
+    if (decision.outcome !== 'injected') {
+      assert.deepEqual([initContainers, containers], [[], []])
+      return
+    }
+    const isNative = decision.mode === 'native'
+    const [observers, none] = isNative ? [initContainers, containers] : [containers, initContainers]
+    const names = decision.observers.map(({ metric }) => metric.name)
+    assert.deepEqual(none, [])
+    assert.deepEqual(namesOf(observers), names)
+    const { spec } = answered.patched
+    const all = [mapOf(spec).initContainers, mapOf(spec).containers].flatMap(mapsOf)
+    assert.equal(namesOf(all).filter((name) => names.includes(name)).length, names.length)
+    const restarts = new Set(observers.map(({ restartPolicy }) => restartPolicy))
+    assert.deepEqual([...restarts], [isNative ? 'Always' : undefined])
+  })
+})
+
+t.test('a status that is written is a JSON object of at most 512 bytes', async () => {
+  always(calls(), 9_000, (call) => {
+    const { operations, answer: answered } = answer(call)
+    const written = operations.flatMap(statusIn)
+    for (const status of written) {
+      assert.ok(Buffer.byteLength(status) <= 512, `${Buffer.byteLength(status)} bytes`)
+      assert.equal(JSON.parse(status).outcome, answered.decision.outcome)
+    }
+    assert.ok(written.length === 1 || answered.decision.outcome !== 'injected')
+  })
+})
+
+t.test('where every container meets Pod Security restricted, so does the observer', async () => {
+  let tried = 0
+  always(calls('restricted'), 9_000, (call) => {
+    const answered = answer(call)
+    const { decision } = answered.answer
+    const spec = mapOf(answered.pod.spec)
+    const own = [...mapsOf(spec.initContainers), ...mapsOf(spec.containers)]
+    const isRestricted = own.every((container) => containerProblems(container, spec).length === 0)
+    if (!isRestricted || decision.outcome !== 'injected') return
+    const observers = Object.values(added(answered)).flat()
+    for (const [index, observer] of observers.entries()) {
+      // A metric that says it needs more has what it needs.
+      if (decision.observers[index]?.metric.container.securityContext !== undefined) continue
+      assert.deepEqual(containerProblems(observer, mapOf(answered.patched.spec)), [])
+      tried += 1
+    }
+  })
+  assert.ok(tried > 900, `only ${tried} observers in restricted pods`)
+})
+
+t.test('a Guaranteed pod stays Guaranteed', async () => {
+  let tried = 0
+  always(calls('guaranteed'), 9_000, (call) => {
+    const { answer: answered, pod, patched } = answer(call)
+    if (answered.decision.outcome !== 'injected' || !isGuaranteed(pod)) return
+    assert.ok(isGuaranteed(patched))
+    tried += 1
+  })
+  assert.ok(tried > 900, `only ${tried} Guaranteed pods were injected`)
+})
+
+t.test('nonsense instead of a pod is allowed as it came, and what is added applies', async () => {
+  always(nonsense, 10_000, (call) => {
+    const { answer: answered, operations, pod, patched } = answer(call)
+    const { allowed } = answered.response.response
+    const isDenied = !allowed && asked(call, 'ridealong.dev/on-error')?.trim() === 'deny'
+    assert.ok(allowed || isDenied)
+    assert.equal(answered.fault, undefined)
+    if (operations.length === 0) return
+    assert.deepEqual(withoutObservers(patched, pod, metrics), pod)
+  })
+})
+
+t.test('nonsense instead of an AdmissionReview or a Namespace is read or refused', async () => {
+  always(fc.tuple(bodies, bodies), 3_000, ([body, namespace]) => {
+    const review = readReview(body)
+    const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
+    if ('problem' in review) assert.notEqual(review.problem, '')
+    else assert.equal(reviewPod(review, settings).response.response.uid, review.uid)
+  })
+})
+
+t.test('hostile reviews are answered in little time and space, and nothing is lost', async () => {
+  let inRules = false
+  always(attacks, 3_000, (call) => {
+    inRules = !inRules
+    survive(call, inRules ? RULES : { limitRanges: [], resourceQuotas: [] })
+  })
+})

@@ -1,0 +1,419 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { BUILT_IN, CatalogError, loadCatalog } from '../../../src/catalog/load.ts'
+import schema from '../../../src/catalog/metric.schema.json' with { type: 'json' }
+
+interface Document {
+  apiVersion?: unknown
+  kind?: unknown
+  metadata?: unknown
+  spec?: unknown
+  [unknown: string]: unknown
+}
+
+/** A document that holds, with some of it changed; JSON is YAML. */
+function documentOf(changes: Document = {}, spec: object = {}, container: object = {}): string {
+  return JSON.stringify({
+    apiVersion: 'ridealong.dev/v1alpha1',
+    kind: 'Metric',
+    metadata: { name: 'ours' },
+    spec: {
+      description: 'a metric of ours',
+      privilege: 'restricted',
+      container: {
+        image: 'example.com/observer:1',
+        resources: { limits: { cpu: '10m', memory: '16Mi' } },
+        ...container,
+      },
+      ...spec,
+    },
+    ...changes,
+  })
+}
+
+const optionOf = (option: object) => documentOf({}, { options: { rate: option } })
+const RATE = { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'seconds' }
+
+/** A document of a privilege, with a context of its own. */
+const contextOf = (privilege: string, securityContext: object) =>
+  documentOf({}, { privilege, container: { ...CONTAINER, securityContext } })
+const CONTAINER = {
+  image: 'example.com/observer:1',
+  resources: { limits: { cpu: '10m', memory: '16Mi' } },
+}
+
+/** The error of loading a folder with these files. */
+async function errorOf(t: Test, files: Record<string, string>): Promise<Error> {
+  const folder = t.testdir(files)
+  try {
+    await loadCatalog({ folder })
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('it loads')
+}
+
+t.test(
+  'each built-in document holds the schema, and is offered under the name of its file',
+  async (t) => {
+    const isMetric = new Ajv({ strict: false }).compile(schema)
+    const files = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
+    t.strictSame(files.sort(), ['io-sysstat.yaml', 'perf-sysstat.yaml'])
+    const { metrics } = await loadCatalog({})
+    t.strictSame(
+      [...metrics.keys()],
+      files.map((name) => name.replace('.yaml', '')),
+    )
+    for (const name of files) {
+      const document = parse(readFileSync(join(BUILT_IN, name), 'utf8'))
+      t.equal(isMetric(document), true, JSON.stringify(isMetric.errors))
+      t.equal(`${document.metadata.name}.yaml`, name)
+      t.equal(document.spec.privilege, 'restricted', 'it asks nothing of a namespace')
+    }
+  },
+)
+
+t.test('the names of options and what they mean come from the document', async (t) => {
+  const { metrics } = await loadCatalog({})
+  const named = (metric: string, variable: string) =>
+    [...(metrics.get(metric)?.options ?? [])].find(([, option]) => option.variable === variable)
+  const [key, rate] = named('perf-sysstat', 'RIDEALONG_OPTION_RATE') ?? []
+  t.match(key, /\brate$/)
+  t.match(rate, { type: 'integer', minimum: 1, maximum: 3600, default: 10 })
+  t.match(named('io-sysstat', 'RIDEALONG_OPTION_MAX_LOG')?.[0], /\bmax-log$/)
+})
+
+t.test(
+  'a folder adds metrics: YAML of several documents, JSON in YAML, nothing else',
+  async (t) => {
+    const folder = t.testdir({
+      'a.yaml': `---\n${documentOf({ metadata: { name: 'one' } })}\n---\n${documentOf({ metadata: { name: 'two' } })}\n---\n`,
+      'b.yml': documentOf({ metadata: { name: 'three' } }),
+      'empty.yaml': '# nothing yet\n',
+      'README.md': 'no document',
+      '.hidden.yaml': 'no: document',
+    })
+    mkdirSync(join(folder, '..2026_11_21'))
+    const { metrics } = await loadCatalog({ folder })
+    t.strictSame([...metrics.keys()], ['io-sysstat', 'one', 'perf-sysstat', 'three', 'two'])
+  },
+)
+
+t.test('a document of the folder takes the place of a built-in one', async (t) => {
+  const folder = t.testdir({ 'x.yaml': documentOf({ metadata: { name: 'perf-sysstat' } }) })
+  const { metrics } = await loadCatalog({ folder })
+  t.strictSame([...metrics.keys()], ['io-sysstat', 'perf-sysstat'])
+  t.equal(metrics.get('perf-sysstat')?.description, 'a metric of ours')
+  t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')
+})
+
+t.test('the image of observers is that of the built-in metrics alone', async (t) => {
+  const folder = t.testdir({ 'x.yaml': documentOf() })
+  const observerImage = 'example.com/mirror/observer:2'
+  const { metrics } = await loadCatalog({ folder, observerImage })
+  t.equal(metrics.get('perf-sysstat')?.container.image, observerImage)
+  t.equal(metrics.get('io-sysstat')?.container.image, observerImage)
+  t.equal(metrics.get('ours')?.container.image, 'example.com/observer:1')
+  t.strictSame(metrics.get('perf-sysstat')?.container.command, ['perf-sysstat'], 'the rest stays')
+})
+
+t.test('the revision is eight digits that change with the content alone', async (t) => {
+  const folder = t.testdir({ 'x.yaml': documentOf() })
+  const revisionOf = async (sources = {}) => (await loadCatalog({ folder, ...sources })).revision
+  const revisions = [(await loadCatalog({})).revision, await revisionOf()]
+  revisions.push(await revisionOf({ observerImage: 'example.com/observer:2' }))
+  writeFileSync(join(folder, 'x.yaml'), documentOf({}, { description: 'another' }))
+  revisions.push(await revisionOf())
+  for (const revision of revisions) t.match(revision, /^[0-9a-f]{8}$/)
+  t.equal(new Set(revisions).size, revisions.length, 'each another')
+  writeFileSync(join(folder, 'x.yaml'), `# a remark\n${documentOf({}, { description: 'another' })}`)
+  t.equal(await revisionOf(), revisions.at(-1), 'a remark is no content')
+  t.equal(await revisionOf(), revisions.at(-1))
+})
+
+/** What is wrong, the document, and the place and reason that the error must name. */
+const WRONG: readonly (readonly [string, string, RegExp])[] = [
+  ['an unknown key', documentOf({ extra: 1 }), /metric ours: the document must not have extra$/],
+  ['an unknown key of the spec', documentOf({}, { extra: 1 }), /ours: spec must not have extra$/],
+  [
+    'a probe',
+    documentOf({}, {}, { livenessProbe: {} }),
+    /ours: spec\.container must not have livenessProbe$/,
+  ],
+  ['a port', documentOf({}, {}, { ports: [] }), /ours: spec\.container must not have ports$/],
+  [
+    'another version',
+    documentOf({ apiVersion: 'v1' }),
+    /apiVersion must be ridealong\.dev\/v1alpha1$/,
+  ],
+  ['another kind', documentOf({ kind: 'Pod' }), /kind must be Metric$/],
+  [
+    'a description that is a number',
+    documentOf({}, { description: 7 }),
+    /ours: spec\.description must be string$/,
+  ],
+  [
+    'no description',
+    documentOf({}, { description: undefined }),
+    /ours: spec must have required property 'description'$/,
+  ],
+  [
+    'a privilege that nobody knows',
+    documentOf({}, { privilege: 'root' }),
+    /ours: spec\.privilege must be one of restricted, baseline, privileged$/,
+  ],
+  [
+    'a command that is text',
+    documentOf({}, {}, { command: 'sh' }),
+    /ours: spec\.container\.command must be array$/,
+  ],
+  [
+    'no image',
+    documentOf({}, {}, { image: undefined }),
+    /ours: spec\.container must have required property 'image'$/,
+  ],
+  [
+    'an image of blanks',
+    documentOf({}, {}, { image: 'a b' }),
+    /ours: spec\.container\.image must match pattern/,
+  ],
+  [
+    'no limits',
+    documentOf({}, {}, { resources: {} }),
+    /ours: spec\.container\.resources must have required property 'limits'$/,
+  ],
+  [
+    'requests',
+    documentOf({}, {}, { resources: { ...CONTAINER.resources, requests: {} } }),
+    /ours: spec\.container\.resources must not have requests$/,
+  ],
+  [
+    'a limit that is no quantity',
+    documentOf({}, {}, { resources: { limits: { cpu: '10m', memory: 'much' } } }),
+    /ours: spec\.container\.resources\.limits\.memory must match pattern/,
+  ],
+  [
+    'a limit of zero',
+    documentOf({}, {}, { resources: { limits: { cpu: '0', memory: '1Mi' } } }),
+    /ours: spec\.container\.resources\.limits\.cpu must match pattern/,
+  ],
+  ['no name', documentOf({ metadata: {} }), /metadata must have required property 'name'$/],
+  [
+    'a name in capitals',
+    documentOf({ metadata: { name: 'Ours' } }),
+    /metric Ours: metadata\.name must match pattern/,
+  ],
+  [
+    'a name with a dot',
+    documentOf({ metadata: { name: 'a.b' } }),
+    /metric a\.b: metadata\.name must match pattern/,
+  ],
+  [
+    'a name with a comma',
+    documentOf({ metadata: { name: 'a,b' } }),
+    /metric a,b: metadata\.name must match pattern/,
+  ],
+  [
+    'a name of 64 letters',
+    documentOf({ metadata: { name: 'a'.repeat(64) } }),
+    /metadata\.name must NOT have more than 63 characters$/,
+  ],
+  [
+    'the name true',
+    documentOf({ metadata: { name: 'true' } }),
+    /metric true: metadata\.name must NOT be valid$/,
+  ],
+  [
+    'the name false',
+    documentOf({ metadata: { name: 'false' } }),
+    /metric false: metadata\.name must NOT be valid$/,
+  ],
+  [
+    'a name that is a number',
+    documentOf({ metadata: { name: 7 } }),
+    /x\.yaml: metadata\.name must be string$/,
+  ],
+  [
+    'a label',
+    documentOf({ metadata: { name: 'ours', labels: {} } }),
+    /ours: metadata must not have labels$/,
+  ],
+  [
+    'an option that is unbounded',
+    optionOf({ ...RATE, maximum: undefined }),
+    /ours: spec\.options\.rate must have required property 'maximum'$/,
+  ],
+  [
+    'an option of an unknown type',
+    optionOf({ ...RATE, type: 'float' }),
+    /ours: spec\.options\.rate\.type must be one of integer, boolean, string$/,
+  ],
+  [
+    'an option with an unknown key',
+    optionOf({ ...RATE, step: 2 }),
+    /ours: spec\.options\.rate must not have step$/,
+  ],
+  ['an option in capitals', documentOf({}, { options: { Rate: RATE } }), /ours: spec\.options /],
+  [
+    'a default above its bounds',
+    optionOf({ ...RATE, default: 10 }),
+    /ours: spec\.options\.rate\.default must be a whole number from 1 to 9$/,
+  ],
+  [
+    'a default below its bounds',
+    optionOf({ ...RATE, default: 0 }),
+    /ours: spec\.options\.rate\.default must be a whole number from 1 to 9$/,
+  ],
+  [
+    'a default of another type',
+    optionOf({ ...RATE, default: '3' }),
+    /ours: spec\.options\.rate\.default must be integer$/,
+  ],
+  [
+    'a default that is no choice',
+    optionOf({ type: 'string', enum: ['a', 'b'], default: 'c', description: 'x' }),
+    /ours: spec\.options\.rate\.default must be one of a, b$/,
+  ],
+  [
+    'bounds that exclude everything',
+    optionOf({ ...RATE, minimum: 9, maximum: 1 }),
+    /ours: spec\.options\.rate\.default must be a whole number from 9 to 1$/,
+  ],
+  [
+    'a context of its own without a privilege',
+    contextOf('restricted', { runAsUser: 1000 }),
+    /ours: spec\.container must NOT be valid$/,
+  ],
+  [
+    'a context above its privilege',
+    contextOf('baseline', { capabilities: { add: ['SYS_PTRACE'] } }),
+    /ours: spec\.container\.securityContext needs more than the privilege baseline: capability SYS_PTRACE$/,
+  ],
+  [
+    'a privileged context of the privilege baseline',
+    contextOf('baseline', { privileged: true }),
+    /ours: spec\.container\.securityContext needs more than the privilege baseline: privileged$/,
+  ],
+  [
+    'an unconfined context of the privilege baseline',
+    contextOf('baseline', { seccompProfile: { type: 'Unconfined' } }),
+    /needs more than the privilege baseline: seccomp Unconfined$/,
+  ],
+  [
+    'a privileged context that gains nothing',
+    contextOf('privileged', { privileged: true, allowPrivilegeEscalation: false }),
+    /ours: spec\.container\.securityContext\.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN$/,
+  ],
+  [
+    'SYS_ADMIN that gains nothing',
+    contextOf('privileged', {
+      capabilities: { add: ['SYS_ADMIN'] },
+      allowPrivilegeEscalation: false,
+    }),
+    /securityContext\.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN$/,
+  ],
+  [
+    'root that is not root',
+    contextOf('baseline', { runAsNonRoot: true, runAsUser: 0 }),
+    /ours: spec\.container\.securityContext\.runAsNonRoot cannot be true for user 0$/,
+  ],
+  [
+    'a capability with its prefix and more',
+    contextOf('privileged', { capabilities: { add: ['sys-admin'] } }),
+    /ours: spec\.container\.securityContext\.capabilities\.add\.0 must match pattern/,
+  ],
+  [
+    'a path of the host',
+    documentOf({}, {}, { volumeMounts: [] }),
+    /ours: spec\.container must not have volumeMounts$/,
+  ],
+  ['a list', '[]', /x\.yaml: the document must be object$/],
+  ['text', 'hello', /x\.yaml: the document must be object$/],
+  [
+    'a key twice',
+    'kind: Metric\nkind: Metric\n',
+    /x\.yaml: document 1, line 2: Map keys must be unique/,
+  ],
+  ['lists in lists without end', '['.repeat(20_000), /x\.yaml: document 1, line 1: nested deeper/],
+  ['YAML that is none', 'a: [1', /x\.yaml: \S+ /],
+  ['an alias of nothing', 'a: *nothing', /x\.yaml: .*nothing/],
+  [
+    'aliases that grow without end',
+    `a: &a [${'x,'.repeat(99)}]\nb: &b [${'*a,'.repeat(99)}]\nc: &c [${'*b,'.repeat(99)}]\nd: [${'*c,'.repeat(99)}]`,
+    /x\.yaml: .*alias/i,
+  ],
+  [
+    'another one of the same name',
+    `${documentOf()}\n---\n${documentOf()}`,
+    /x\.yaml: a second metric ours$/,
+  ],
+]
+
+for (const [what, text, message] of WRONG) {
+  t.test(`a document with ${what} is refused: its file, its name, the place and why`, async (t) => {
+    const error = await errorOf(t, { 'x.yaml': text })
+    t.ok(error instanceof CatalogError, error.name)
+    t.ok(error.message.startsWith(join(t.testdirName, 'x.yaml: ')), error.message)
+    t.match(error.message, message)
+    t.notMatch(error.message, '\n')
+  })
+}
+
+t.test('two files that describe one metric are told apart', async (t) => {
+  const error = await errorOf(t, { 'a.yaml': documentOf(), 'b.yaml': documentOf() })
+  t.ok(error instanceof CatalogError)
+  t.match(error.message, /b\.yaml: a second metric ours$/)
+})
+
+t.test('one document that does not hold is enough to take none', async (t) => {
+  const error = await errorOf(t, {
+    'a.yaml': documentOf({ metadata: { name: 'a' } }),
+    'b.yaml': `${documentOf({ metadata: { name: 'b' } })}\n---\nkind: Metric\n`,
+  })
+  t.match(error.message, /b\.yaml: /)
+})
+
+t.test('a folder that is not there, or is none, is an error that names it', async (t) => {
+  const folder = t.testdir({ file: '' })
+  await t.rejects(loadCatalog({ folder: join(folder, 'none') }), { message: /none/ })
+  await t.rejects(loadCatalog({ folder: join(folder, 'file') }), { message: /file/ })
+})
+
+t.test('a folder named as a document is passed over, or an error that names it', async (t) => {
+  const folder = t.testdir({ 'folder.yaml': {}, 'x.yaml': documentOf() })
+  const [reason = ''] = await loadCatalog({ folder }).then(
+    ({ metrics }) => [metrics.has('ours') ? 'folder.yaml' : ''],
+    (error: Error) => [error.message],
+  )
+  t.match(reason, 'folder.yaml')
+})
+
+const HOLDS: readonly (readonly [string, string])[] = [
+  ['a choice', optionOf({ type: 'string', enum: ['a', 'b c'], default: 'b c', description: 'x' })],
+  ['a switch', optionOf({ type: 'boolean', default: true, description: 'x' })],
+  ['the least default', optionOf({ ...RATE, default: 1 })],
+  ['the greatest default', optionOf({ ...RATE, default: 9 })],
+  ['a name of one digit', documentOf({ metadata: { name: '7' } })],
+  ['a name of 63 letters', documentOf({ metadata: { name: 'a'.repeat(63) } })],
+  ['a context within baseline', contextOf('baseline', { capabilities: { add: ['KILL'] } })],
+  [
+    'a tracing context',
+    contextOf('privileged', { runAsUser: 0, capabilities: { add: ['SYS_PTRACE'] } }),
+  ],
+  ['a privileged context', contextOf('privileged', { privileged: true })],
+  ['an empty context', contextOf('baseline', {})],
+  [
+    'words and environment',
+    documentOf({}, {}, { command: ['a'], args: ['b'], env: [{ name: 'A', value: '' }] }),
+  ],
+]
+
+for (const [what, text] of HOLDS) {
+  t.test(`a document with ${what} holds`, async (t) => {
+    const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
+    t.equal(metrics.size, 3)
+  })
+}

@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { run } from '../command.ts'
+
+const OPERATORS = fileURLToPath(new URL('../../../workloads/operators.yaml', import.meta.url))
+
+t.test('annotations are written where each operator copies them from', async (t) => {
+  const more = ['--annotation', 'ridealong.dev/target-command=^l.p$', '--include', 'MiniCluster']
+  const { code, out, err } = await run([
+    'annotate',
+    '-f',
+    OPERATORS,
+    '--metric',
+    'io-sysstat',
+    ...more,
+  ])
+  t.strictSame({ code, err }, { code: 0, err: '' })
+  const documents = parseAllDocuments(out).map((document) => document.toJS())
+  t.equal(documents.length, 3)
+  for (const { spec } of documents) {
+    t.match(spec.pod.annotations, {
+      'ridealong.dev/inject': 'io-sysstat',
+      'ridealong.dev/target-command': '^l.p$',
+    })
+  }
+  t.match(out, /\n {2}pod:\n {4}annotations:\n {6}ridealong\.dev\/inject: io-sysstat\n/)
+})
+
+t.test('what cannot be annotated is said, and the rest is', async (t) => {
+  const { code, out, err } = await run(['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat'])
+  t.equal(code, 0)
+  t.equal(err.split('\n').length, 2)
+  t.match(err, /document 8, line 89: Lolcow lolcow-pod: .*; annotate the namespace\n$/)
+  t.match(out, 'kind: Lolcow')
+})
+
+t.test('where nothing could be annotated, nothing is printed', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'Lolcow']
+  const { code, out, err } = await run(args)
+  t.strictSame({ code, out }, { code: 2, out: '' })
+  t.match(err, 'nothing was annotated')
+})
+
+t.test('a Namespace is annotated when it is asked for', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'namespace']
+  const { code, out } = await run(args)
+  t.equal(code, 0)
+  t.match(out, 'metadata: {name: flux, annotations: {ridealong.dev/inject: perf-sysstat}}\n---\n')
+})
+
+t.test('a wrong request is said before anything is read', async (t) => {
+  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+    [['--metric', 'perf'], /unknown-metric/],
+    [
+      ['--metric', 'perf-sysstat', '--annotation', 'perf-sysstat.ridealong.dev/rate=0'],
+      /invalid-option/,
+    ],
+    [['--metric', 'perf-sysstat', '--annotation', 'ridealong.dev/mod=native'], /invalid-option/],
+    [[], /required option '--metric/],
+  ]
+  for (const [args, sentence] of wrong) {
+    const { code, out, err } = await run(['annotate', '-f', OPERATORS, ...args])
+    t.strictSame({ code, out }, { code: 2, out: '' })
+    t.match(err, sentence)
+  }
+})

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { makeAuthority } from '../../../../certs/make.ts'
+import { run } from '../command.ts'
+
+// A pod that others write while it is read: a real kubelet does so when it likes. What a real apiserver makes of
+// the ephemeral container is tested in test/cluster.
+
+const authority = await makeAuthority()
+const pair = await authority.issue({ names: ['127.0.0.1'] })
+
+interface Named {
+  readonly name: string
+}
+
+/** A pod that somebody else changes before each of the first patches. */
+class Pod {
+  tries = 0
+  readonly #conflicts: number
+  #version = 1
+  #ephemeral: readonly Named[] = []
+
+  constructor(conflicts: number) {
+    this.#conflicts = conflicts
+  }
+
+  /** @returns whether it was the newest version that was to be patched */
+  patch({ metadata, spec }: Patch): boolean {
+    this.tries += 1
+    if (this.tries <= this.#conflicts) this.#version += 1
+    if (metadata.resourceVersion !== `${this.#version}`) return false
+    this.#ephemeral = spec.ephemeralContainers
+    return true
+  }
+
+  get object() {
+    const statuses = this.#ephemeral.map(({ name }) => ({ name, state: { running: {} } }))
+    return {
+      metadata: { name: 'db-0', resourceVersion: `${this.#version}` },
+      spec: { containers: [{ name: 'db' }], ephemeralContainers: this.#ephemeral },
+      status: { phase: 'Running', ephemeralContainerStatuses: statuses },
+    }
+  }
+}
+
+interface Patch {
+  readonly metadata: { readonly resourceVersion: string }
+  readonly spec: { readonly ephemeralContainers: readonly Named[] }
+}
+
+/** An apiserver that has one pod. */
+async function standIn(t: Test, conflicts: number) {
+  const pod = new Pod(conflicts)
+  const server = createServer(pair, async (request, response) => {
+    const isPatch = request.method === 'PATCH'
+    if (isPatch && !pod.patch(JSON.parse(await text(request)))) {
+      const message = 'the object has been modified'
+      response.writeHead(409).end(JSON.stringify({ kind: 'Status', message }))
+      return
+    }
+    const isPod = request.url?.includes('/pods/')
+    if (!request.url?.startsWith('/api/v1/namespaces/hpc')) response.writeHead(404)
+    response.end(JSON.stringify(isPod ? pod.object : { metadata: {} }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.closeAllConnections())
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const data = Buffer.from(authority.ca).toString('base64')
+  const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data }
+  const config = {
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'of-the-test' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'hpc' } }],
+    'current-context': 'x',
+  }
+  const folder = t.testdir({ kubeconfig: JSON.stringify(config) })
+  const words = ['--metric', 'perf-sysstat', '--kubeconfig', `${folder}/kubeconfig`]
+  const attach = (...more: readonly string[]) => run(['attach', 'db-0', ...words, ...more])
+  return { attach, tries: () => pod.tries }
+}
+
+t.test('a pod that was written in between is read again', async (t) => {
+  const { attach, tries } = await standIn(t, 2)
+  t.match(await attach(), { code: 0, err: '', out: /^perf-sysstat observes container db of pod/ })
+  t.equal(tries(), 3)
+})
+
+t.test('a pod is where the context of the kubeconfig says, or --namespace', async (t) => {
+  const { attach } = await standIn(t, 0)
+  t.match(await attach(), { code: 0, out: /hpc/ })
+  t.match(await attach('-n', 'lab'), {
+    code: 2,
+    err: 'ridealong: namespace lab has no pod db-0\n',
+  })
+})
+
+t.test('a pod that is written all the time is given up, in a sentence', async (t) => {
+  const { attach, tries } = await standIn(t, 99)
+  t.match(await attach(), {
+    code: 2,
+    out: '',
+    err: /^ridealong: no ephemeral container can be added: .*the object has been modified\n$/,
+  })
+  t.equal(tries(), 5)
+})

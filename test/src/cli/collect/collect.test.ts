@@ -1,0 +1,336 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { collect } from '../../../../src/cli/collect/collect.ts'
+import { nobody, standIn } from '../../../stand-ins/pod-logs.ts'
+import { pod } from '../../collect/pod.ts'
+import { run, start } from '../command.ts'
+
+const LOG = readFileSync(
+  new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
+  'utf8',
+)
+const SUMMARY = '{"metric":"perf-sysstat","timepoints":3}\n{"program":"lmp","cpu_seconds":9.5}\n'
+
+const RANKS = [0, 1, 2, 3]
+const logsOf = (ranks: readonly number[], log = LOG) => {
+  return Object.fromEntries(ranks.map((rank) => [`lammps-${rank}-abcde/perf-sysstat`, log]))
+}
+const pods = () => RANKS.map((rank) => pod({ rank }))
+
+const parsed = (text: string) => {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+t.test('the logs of all pods of a Job become JSON Lines with their ranks', async (t) => {
+  const { kubeconfig, asked } = await standIn(t, { pods, logs: logsOf(RANKS) })
+  const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  t.equal(code, 0)
+  const rows = parsed(out)
+  t.equal(rows.filter(({ kind }) => kind === 'process').length, 12)
+  t.strictSame(
+    rows
+      .filter(({ kind }) => kind === 'log')
+      .map(({ rank, pod, node, source }) => [rank, pod, node, source]),
+    RANKS.map((rank) => [
+      `${rank}`,
+      `lammps-${rank}-abcde`,
+      'node-1',
+      `hpc/lammps-${rank}-abcde/perf-sysstat`,
+    ]),
+    'in the order of the pods',
+  )
+  t.equal(err, 'ridealong: 4 of 4 logs, 12 samples, as jsonl to standard output\n')
+  t.match(
+    asked[0],
+    '/api/v1/namespaces/hpc/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3Dlammps',
+  )
+})
+
+t.test('as CSV there is one header, in a file that appears whole', async (t) => {
+  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+  const folder = t.testdir({})
+  const file = join(folder, 'run.csv')
+  const args = ['collect', '-l', 'app=x', '-o', 'csv', '--to', file, '--kubeconfig', kubeconfig]
+  const { code, out } = await run(args)
+  t.equal(code, 0)
+  t.equal(out, '')
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  t.equal(lines.length, 13)
+  t.equal(lines.filter((line) => line.startsWith('kind,source,metric,')).length, 1)
+  t.strictSame(readdirSync(folder), ['run.csv'])
+})
+
+t.test('as logs each is a file of a folder, byte for byte', async (t) => {
+  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+  const folder = join(t.testdir({}), 'logs/')
+  const args = ['collect', 'job/lammps', '-o', 'logs', '--to', folder, '--kubeconfig', kubeconfig]
+  t.equal((await run(args)).code, 0)
+  t.strictSame(
+    readdirSync(folder).sort(),
+    RANKS.map((rank) => `lammps-${rank}-abcde.perf-sysstat.log`),
+  )
+  t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
+})
+
+t.test('a list of more pods than the apiserver gives at once is read to its end', async (t) => {
+  const many = Array.from({ length: 501 }, (_, rank) => rank)
+  const world = { pods: () => many.map((rank) => pod({ rank })), logs: logsOf(many) }
+  const { kubeconfig } = await standIn(t, world)
+  const { code, out } = await run([
+    'collect',
+    'job/lammps',
+    '-o',
+    'csv',
+    '--kubeconfig',
+    kubeconfig,
+  ])
+  t.equal(code, 0)
+  t.equal(out.split('\n').length, 1 + 501 * 3 + 1)
+})
+
+t.test(
+  'a log that is missing is named, the others are there, and the exit code is 1',
+  async (t) => {
+    const message = 'container "perf-sysstat" in pod "lammps-1-abcde" is waiting to start'
+    const logs = { ...logsOf(RANKS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
+    const { kubeconfig } = await standIn(t, { pods, logs })
+    const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+    t.equal(code, 1)
+    t.equal(parsed(out).filter(({ kind }) => kind === 'process').length, 9)
+    t.match(err, `ridealong: no whole log of hpc/lammps-1-abcde/perf-sysstat: ${message}\n`)
+    t.match(err, 'ridealong: 3 of 4 logs, 9 samples')
+  },
+)
+
+t.test('where the log is gone the termination message is what is left', async (t) => {
+  const state = { terminated: { exitCode: 0, message: SUMMARY } }
+  const gone = 'unable to retrieve container logs for containerd://abc'
+  const world = {
+    pods: () => [pod({ rank: 0, state }), pod({ rank: 1 })],
+    logs: { ...logsOf([1]), 'lammps-0-abcde/perf-sysstat': gone },
+  }
+  const { kubeconfig } = await standIn(t, world)
+  const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  t.equal(code, 1)
+  const [log] = parsed(out)
+  t.match(log, { kind: 'log', rank: '0', summary: [{}, { program: 'lmp', cpu_seconds: 9.5 }] })
+  t.match(err, `its log is no observer's: ${gone}; its summary is there`)
+})
+
+t.test('a log that breaks off is kept as far as it came', async (t) => {
+  const half = LOG.slice(0, LOG.length / 2)
+  const logs = {
+    'lammps-0-abcde/perf-sysstat': (response: {
+      write: (text: string) => void
+      destroy: () => void
+    }) => {
+      response.write(half)
+      setTimeout(() => response.destroy(), 50)
+    },
+  }
+  const { kubeconfig } = await standIn(t, { pods: () => [pod({ rank: 0 })], logs })
+  const { code, out, err } = await run([
+    'collect',
+    'pod/lammps-0-abcde',
+    '--kubeconfig',
+    kubeconfig,
+  ])
+  t.equal(code, 1)
+  t.ok(parsed(out).filter(({ kind }) => kind === 'process').length > 0)
+  t.match(err, /no whole log of .*: the log broke off: /)
+  t.notMatch(err, /\n\s+at /)
+})
+
+t.test(
+  'a log that is followed is written as it comes, over a connection that breaks off',
+  async (t) => {
+    const lines = LOG.trimEnd().split('\n')
+    let calls = 0
+    let isOver = false
+    const log = async (response: import('node:http').ServerResponse, query: URLSearchParams) => {
+      t.equal(query.get('follow'), 'true')
+      calls += 1
+      if (calls === 1) {
+        response.write(`${lines.slice(0, 40).join('\n')}\n`)
+        await sleep(100)
+        response.destroy()
+        return
+      }
+      response.write(`${lines.slice(0, 60).join('\n')}\n`)
+      await sleep(100)
+      isOver = true
+      response.end(`${lines.slice(60).join('\n')}\n`)
+    }
+    const now = () => [
+      isOver ? pod({ rank: 0 }) : pod({ rank: 0, phase: 'Running', state: { running: {} } }),
+    ]
+    const { kubeconfig } = await standIn(t, {
+      pods: now,
+      logs: { 'lammps-0-abcde/perf-sysstat': log },
+    })
+    const args = ['collect', 'job/lammps', '--follow', '--kubeconfig', kubeconfig]
+    const { code, out, err } = await run(args)
+    t.equal(code, 0, err)
+    t.ok(calls >= 2, 'asked again')
+    const rows = parsed(out)
+    t.strictSame(
+      rows.map(({ kind, timepoint }) => [kind, timepoint]),
+      [
+        ['process', 0],
+        ['process', 1],
+        ['process', 2],
+        ['log', rows.at(-1).timepoint],
+      ],
+      'nothing twice, nothing missing',
+    )
+    t.strictSame(rows.at(-1).cuts, [])
+  },
+)
+
+const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] = [
+  ['neither a workload nor a selector', undefined, {}, /^name either KIND\/NAME/],
+  ['both', 'job/a', { selector: 'a=b' }, /^name either KIND\/NAME/],
+  ['a name without a kind', 'lammps', {}, /^"lammps" is not KIND\/NAME/],
+  [
+    'a kind that is not known',
+    'deployment/a',
+    {},
+    /pods of a deployment .* use --selector \(known are pod, job, /,
+  ],
+  ['a name that is none', 'job/../x', {}, /is not KIND\/NAME/],
+  ['a pod that is not there', 'pod/nope', {}, /^the apiserver says 404: pods "nope" not found$/],
+  [
+    'a Job without pods',
+    'job/none',
+    { namespace: 'empty' },
+    /^no pods of job\/none in namespace empty$/,
+  ],
+  [
+    'logs that would mingle',
+    'job/lammps',
+    { follow: true, output: 'logs' },
+    /name a folder with --to/,
+  ],
+  ['a context that is none', 'job/a', { context: 'y' }, /has no context y; it has x$/],
+  [
+    'a destination in no folder',
+    'job/lammps',
+    { to: '/nowhere/at/all' },
+    /^cannot write \/nowhere/,
+  ],
+  ['a catalog that is none', 'job/lammps', { catalog: '/nowhere' }, /nowhere/],
+]
+
+t.test('what cannot be done is said in a sentence', async (t) => {
+  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+  for (const [what, workload, options, message] of WRONG) {
+    const all = { output: 'jsonl', parallel: 4, kubeconfig, ...options } as const
+    const outcome = collect(workload, all, () => {})
+    await t.rejects(outcome, { name: 'UsageError', message }, what)
+  }
+})
+
+t.test('pods that Ridealong left alone say why there is nothing', async (t) => {
+  const status = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'no room' })
+  const left = () => [pod({ rank: 0, metrics: [], status })]
+  const { kubeconfig } = await standIn(t, { pods: left, logs: {} })
+  const { code, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  t.equal(code, 2)
+  t.match(
+    err,
+    /no observer in the 1 pods of job\/lammps; lammps-0-abcde was left: host-pid: no room/,
+  )
+})
+
+t.test('an apiserver that refuses is heard, one that is gone is named', async (t) => {
+  const message = 'pods is forbidden: User "u" cannot list resource "pods" in the namespace "hpc"'
+  const { kubeconfig } = await standIn(t, { pods: () => ({ code: 403, message }), logs: {} })
+  const forbidden = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  t.equal(forbidden.code, 2)
+  t.equal(forbidden.err, `ridealong: the apiserver says 403: ${message}\n`)
+  const gone = await run(['collect', 'job/lammps', '--kubeconfig', await nobody(t)])
+  t.equal(gone.code, 2)
+  t.match(gone.err, /^ridealong: the cluster does not answer: .*ECONNREFUSED.*127\.0\.0\.1:\d+\n$/)
+})
+
+t.test('a reader that has read enough is no trouble', async (t) => {
+  const many = Array.from({ length: 40 }, (_, rank) => rank)
+  const world = {
+    pods: () => many.map((rank) => pod({ rank })),
+    logs: logsOf(many, LOG.repeat(20)),
+  }
+  const { kubeconfig } = await standIn(t, world)
+  const child = start(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  const { stdout, stderr } = child
+  if (!stdout || !stderr) throw new Error('the streams are piped')
+  stdout.once('data', () => stdout.destroy())
+  const [err, [code]] = await Promise.all([text(stderr), once(child, 'exit')])
+  t.equal(code, 0)
+  t.equal(err, '')
+})
+
+t.test('a kubeconfig that is none is named', async (t) => {
+  const folder = t.testdir({ empty: '', broken: 'a: [' })
+  for (const [name, sentence] of [
+    ['none', /none holds no kubeconfig: ENOENT/],
+    ['empty', /empty holds no kubeconfig: /],
+    ['broken', /broken holds no kubeconfig: /],
+  ] as const) {
+    const { code, err } = await run(['collect', 'job/a', '--kubeconfig', join(folder, name)])
+    t.equal(code, 2)
+    t.match(err, sentence)
+    t.equal(err.split('\n').length, 2, err)
+    t.notMatch(err, 'defect')
+  }
+})
+
+/** A pod whose status is true to form, and whose container is somebody's own. */
+function forged(rank: number): object {
+  const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
+  const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
+  return { ...made, spec: { ...made.spec, initContainers } }
+}
+
+t.test(
+  "a log of a container that is not the catalog's is marked, and so in the report",
+  async (t) => {
+    const world = { pods: () => [pod({ rank: 0 }), forged(1)], logs: logsOf([0, 1]) }
+    const { kubeconfig } = await standIn(t, world)
+    const file = join(t.testdir({}), 'run.jsonl')
+    const { code, err } = await run([
+      ...['collect', 'job/lammps', '--kubeconfig', kubeconfig, '--to', file],
+    ])
+    t.equal(code, 0, 'it is taken all the same')
+    const sentence =
+      'container perf-sysstat runs image "evil:1", and the catalog\'s image is "ghcr.io/ridealong/observer:0.1.0": its log may not be that of an observer'
+    t.match(err, `ridealong: hpc/lammps-1-abcde/perf-sysstat: ${sentence}\n`)
+    const logs = parsed(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'log')
+    t.strictSame(
+      logs.map(({ notices }) => notices),
+      [[], [sentence]],
+    )
+    const { out } = await run(['report', file])
+    t.match(out.replaceAll('\\"', '"'), `hpc/lammps-1-abcde/perf-sysstat: ${sentence}.`)
+  },
+)
+
+t.test('where no catalog is known it is said that none was compared', async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'], catalog: 'x' })
+  const world = { pods: () => [0, 1].map((rank) => pod({ rank, status })), logs: logsOf([0, 1]) }
+  const { kubeconfig } = await standIn(t, world)
+  const args = ['collect', 'job/lammps', '--kubeconfig', kubeconfig]
+  const { err } = await run(args)
+  t.match(
+    err,
+    /perf-sysstat and 1 others: its container was not compared with a catalog, since the cluster's own could not be read \(.*\): no MutatingWebhookConfiguration names a Service of Ridealong\n/,
+  )
+  const named = await run([...args, '--observer-image', 'ghcr.io/ridealong/observer:0.1.0'])
+  t.notMatch(named.err, 'not compared')
+})

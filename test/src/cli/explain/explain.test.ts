@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { CASES, run } from '../command.ts'
+
+const FOLDER = fileURLToPath(new URL('../../../workloads', import.meta.url))
+const NAMESPACES = ['--namespaces', `${CASES}/namespaces.yaml`]
+const explain = (...words: readonly string[]) => run(['explain', '--offline', ...words])
+
+t.test('every recording comes out as the answer that is golden', async (t) => {
+  const files = [
+    'pod-share-false',
+    'pod-windows',
+    'flux-minicluster-namespace-annotated',
+    'pod-update',
+  ]
+  for (const name of files) {
+    const answer = JSON.parse(readFileSync(`${CASES}/${name}/answer.json`, 'utf8'))
+    const { code, out } = await explain(
+      '-f',
+      `${CASES}/${name}/review.json`,
+      '-o',
+      'json',
+      ...NAMESPACES,
+    )
+    t.equal(code, answer.outcome === 'injected' ? 0 : 1, name)
+    const [{ outcome, reason }] = JSON.parse(out)
+    t.strictSame({ outcome, reason }, { outcome: answer.outcome, reason: answer.reason })
+  }
+})
+
+t.test('text ends in one sentence and what to do', async (t) => {
+  const { code, out } = await explain('-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES)
+  t.equal(code, 1)
+  t.match(
+    out,
+    /\nThe pod would be left: Windows has no .*\.\nWhat to do: nothing: Windows shares .*\.\n$/,
+  )
+  t.match(out, /^ {2}no {7}system +Windows has no process namespace to share$/m)
+})
+
+t.test('templates of manifests are explained, one after the other', async (t) => {
+  const { code, out, err } = await explain('-f', `${FOLDER}/core.yaml`, '-o', 'yaml')
+  t.equal(code, 1, err)
+  const all = parseAllDocuments(out).map((document) => document.toJS())
+  t.match(all[0], { subject: 'job/indexed', outcome: 'injected', cost: { pods: 2 } })
+  t.match(
+    all.find(({ subject }) => subject === 'daemonset/agent'),
+    { reason: 'host-pid' },
+  )
+})
+
+t.test(
+  'what makes no pods says where its pods come from, and bad input is one sentence',
+  async (t) => {
+    const cluster =
+      'apiVersion: flux-framework.org/v1alpha2\nkind: MiniCluster\nmetadata: {name: m}\n'
+    t.match(await run(['explain', '--offline', '-f', '-'], cluster), {
+      code: 2,
+      out: '',
+      err: /MiniCluster m: left: its operator makes the pods: ridealong annotate writes/,
+    })
+    const both = 'ridealong: explain takes KIND/NAME or -f FILE, one of the two\n'
+    t.match(await run(['explain']), { code: 2, err: both })
+    t.match(await run(['explain', 'pod/a', '-f', 'b']), { code: 2, err: both })
+    t.match(await run(['explain', '--offline', '-f', '-'], 'a: ['), {
+      code: 2,
+      err: /^ridealong: standard input: document 1, line /,
+    })
+    t.match(await run(['explain', 'pod/a', '--kubeconfig', '/nowhere']), {
+      code: 2,
+      err: /^ridealong: .*\/nowhere/,
+    })
+    const folder = t.testdir({
+      kubeconfig: JSON.stringify({
+        clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        users: [{ name: 'u', user: {} }],
+        'current-context': 'c',
+      }),
+    })
+    const silent = ['--kubeconfig', `${folder}/kubeconfig`]
+    t.match(await run(['explain', 'pod/a', ...silent]), {
+      code: 2,
+      err: /^ridealong: the cluster does not answer: .*ECONNREFUSED/,
+    })
+    t.match(await run(['attach', 'a', '--metric', 'perf-sysstat', '--option', 'rate', ...silent]), {
+      code: 2,
+      err: 'ridealong: --option must be NAME=VALUE, and is rate\n',
+    })
+  },
+)

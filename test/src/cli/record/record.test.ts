@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { openCaseFolder } from '../../../../src/cli/record/record-files.ts'
+import { readAddress } from '../../../../src/cli/record/record-options.ts'
+import { startSession } from '../../../../src/cli/record/record-session.ts'
+import { readRecording } from '../../../../src/cli/shared/recording.ts'
+import { kubeconfigOf } from '../../../stand-ins/kubeconfig.ts'
+import { CATALOG } from '../../core/build.ts'
+import { CASES, run } from '../command.ts'
+
+const URL = ['--url', 'https://127.0.0.1:1']
+
+const KUBECONFIG = kubeconfigOf('https://127.0.0.1:1')
+
+const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
+  ['no folder', URL, /missing required argument 'dir'/],
+  ['no URL', ['DIR'], /required option '--url <url>' not specified/],
+  ['a URL with a path', ['DIR', '--url', 'https://a:1/x'], /--url must be https:\/\/HOST:PORT/],
+  [
+    'a selector that is none',
+    ['DIR', ...URL, '--selector', 'a>1'],
+    /--selector holds "a>1"; it can/,
+  ],
+  ['the namespace of the system', ['DIR', ...URL, '--namespace', 'kube-system'], /kube-system/],
+  ['a count of none', ['DIR', ...URL, '--count', '0'], /--count.*whole number from 1/],
+  ['a cluster that does not answer', ['DIR', ...URL], /ECONNREFUSED/],
+  ['no such kubeconfig', ['DIR', ...URL, '--kubeconfig', 'none'], /^ridealong: none/],
+]
+
+for (const [what, args, sentence] of WRONG) {
+  t.test(`record with ${what} ends with a sentence and 2, and records nothing`, async (t) => {
+    const folder = t.testdir({ kubeconfig: KUBECONFIG })
+    const words = args.map((word) => (word === 'DIR' ? join(folder, 'cases') : word))
+    const given = args.includes('--kubeconfig') ? [] : ['--kubeconfig', join(folder, 'kubeconfig')]
+    const { code, out, err } = await run(['record', ...words, ...given])
+    t.equal(code, 2)
+    t.match(err, sentence)
+    t.equal(out, '')
+    t.notMatch(err, /\n\s+at |defect/)
+    t.strictSame(readdirSync(folder), ['kubeconfig'], 'no folder is made')
+  })
+}
+
+t.test('an address is where the apiserver calls, and nothing more', async (t) => {
+  for (const url of [
+    '10.0.0.7:8443',
+    'http://a:1',
+    'https://u@a:1',
+    'https://a:1/?b',
+    'https://',
+  ]) {
+    t.throws(
+      () => readAddress(url),
+      { name: 'UsageError', message: new RegExp(`PORT, and is ${url.replace('?', '.')}$`) },
+      url,
+    )
+  }
+  const of = (host: string, port: number) => ({ host, port })
+  t.match(readAddress('https://10.0.0.7:8443'), of('10.0.0.7', 8443))
+  t.match(readAddress('https://recorder.example/'), of('recorder.example', 443))
+  t.match(readAddress('https://[fd00::7]:8443'), of('fd00::7', 8443), 'as a certificate has it')
+})
+
+const RECORDED = join(CASES, 'job-indexed', 'review.json')
+const body = JSON.parse(readFileSync(RECORDED, 'utf8'))
+const review = await readRecording(RECORDED)
+
+const namespace = (labels: object) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: 'batch', labels },
+})
+
+/** Records the same review so many times into a folder. */
+async function recordInto(folder: string, times: number, count = Number.POSITIVE_INFINITY) {
+  const said: string[] = []
+  const ends: unknown[] = []
+  const session = startSession({
+    folder: await openCaseFolder(folder),
+    catalog: CATALOG,
+    count,
+    read: async () => [namespace({ a: 'new' })],
+    print: (line) => said.push(line),
+    say: (sentence) => said.push(sentence),
+    end: (trouble) => ends.push(trouble),
+  })
+  await Promise.all(Array.from({ length: times }, () => session.take(review, body)))
+  return { written: await session.finish(), said, ends }
+}
+
+t.test('pods of one name are cases of their own', async (t) => {
+  const folder = join(t.testdir(), 'cases')
+  const { written, said } = await recordInto(folder, 3)
+  t.equal(written, 3)
+  t.equal(said[1], 'job-indexed-0-2: pod indexed-0- in batch')
+  const names = ['job-indexed-0', 'job-indexed-0-2', 'job-indexed-0-3', 'namespaces.yaml']
+  t.strictSame(readdirSync(folder).sort(), names)
+  t.strictSame(readdirSync(join(folder, 'job-indexed-0')), ['review.json'], 'nothing is left over')
+})
+
+t.test('a case and a Namespace that are there stay as they are', async (t) => {
+  const [review, namespaces] = ['a review', `# mine\n${JSON.stringify(namespace({ a: 'old' }))}\n`]
+  const folder = t.testdir({
+    'job-indexed-0': { 'review.json': review },
+    'namespaces.yaml': namespaces,
+  })
+  const { said } = await recordInto(folder, 1)
+  t.equal(readFileSync(join(folder, 'job-indexed-0', 'review.json'), 'utf8'), review)
+  t.equal(readFileSync(join(folder, 'namespaces.yaml'), 'utf8'), namespaces)
+  t.strictSame(readdirSync(folder).length, 3)
+  t.match(said[0], /Namespace batch already, which stays as it is/)
+})
+
+t.test('a Namespace is added to those that are there', async (t) => {
+  const others = '# theirs\nkind: Namespace\nmetadata: {name: other}\n'
+  const folder = t.testdir({ 'namespaces.yaml': others })
+  await recordInto(folder, 2)
+  const text = readFileSync(join(folder, 'namespaces.yaml'), 'utf8')
+  t.ok(text.startsWith(others), 'not a letter of theirs is changed')
+  const names = parseAllDocuments(text).map((document) => document.toJS().metadata.name)
+  t.strictSame(names, ['other', 'batch'])
+})
+
+t.test('no more are written than were asked for', async (t) => {
+  const { written, ends } = await recordInto(join(t.testdir(), 'cases'), 5, 2)
+  t.equal(written, 2)
+  t.strictSame(ends, [undefined], 'it ends once, and well')
+})
+
+t.test('what cannot be written ends the recording with a sentence', async (t) => {
+  const folder = t.testdir({ 'namespaces.yaml': 'kind: Pod\n' })
+  await t.rejects(recordInto(folder, 1), { name: 'UsageError', message: /namespaces.yaml: doc/ })
+  t.strictSame(readdirSync(folder), ['namespaces.yaml'])
+})

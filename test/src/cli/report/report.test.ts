@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { dataOf } from '../../report/data-of.ts'
+import { run } from '../command.ts'
+
+const logs = (name: string) => fileURLToPath(new URL(`../../../logs/${name}`, import.meta.url))
+const PERF = logs('perf-sysstat-head-format-generated.log')
+
+t.test(
+  'logs of the Metrics Operator become a page, which says what their numbers are',
+  async (t) => {
+    const files = readdirSync(logs('')).filter((name) => /(?<!ridealong)\.log$/.test(name))
+    const { code, out, err } = await run(['report', ...files.map(logs)])
+    t.equal(code, 0, err)
+    const data = dataOf(out)
+    t.equal(data.logs, files.length)
+    t.match(data.programs, ['python3.8', 'sh'])
+    t.match(data.notices[0], /each holds averages since the node started/)
+    t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
+    const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
+    t.equal(data.rows[1]?.values[total], null, 'averages add up to nothing')
+    t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
+    t.match(out, "these numbers are the node's, not the pod's")
+  },
+)
+
+t.test(
+  'the page is one file without an address in it, and holds the licence of its library',
+  async (t) => {
+    const page = join(t.testdir({}), 'page.html')
+    const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])
+    t.equal(code, 0)
+    t.equal(out, '')
+    const html = readFileSync(page, 'utf8')
+    t.match(html, '<title>LAMMPS &amp; &lt;friends&gt;</title>')
+    t.match(html, "default-src 'none'")
+    t.notMatch(html, /<(link|script|img)[^>]+(src|href)="(?!data:)/)
+    t.match(html, 'Permission is hereby granted, free of charge')
+  },
+)
+
+t.test('a log comes in by standard input too', async (t) => {
+  const { code, out } = await run(['report', '-'], readFileSync(PERF, 'utf8'))
+  t.equal(code, 0)
+  t.match(dataOf(out), { ranks: ['standard input'], samples: 3 })
+})
+
+t.test('what is no log is named, and nothing is written', async (t) => {
+  const folder = t.testdir({ 'a.txt': 'hello\n', empty: '', sub: {} })
+  const page = join(folder, 'page.html')
+  for (const [name, sentence] of [
+    ['a.txt', /a\.txt holds neither the log of an observer nor what collect wrote/],
+    ['empty', /empty holds neither/],
+    ['none', /cannot read .*none: ENOENT/],
+    ['sub', /cannot read .*sub: EISDIR/],
+  ] as const) {
+    const { code, out, err } = await run(['report', PERF, join(folder, name), '--to', page])
+    t.equal(code, 2)
+    t.equal(out, '')
+    t.match(err, sentence)
+    t.equal(err.split('\n').length, 2)
+  }
+  const { code, err } = await run(['report', PERF, '--to', join(folder, 'no', 'page.html')])
+  t.equal(code, 2)
+  t.match(err, /cannot write .*page\.html: /)
+  t.strictSame(readdirSync(folder).sort(), ['a.txt', 'empty', 'sub'])
+})

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { UsageError } from '../../../../src/cli/shared/errors.ts'
+import { openCluster } from '../../../../src/cli/shared/open-cluster.ts'
+import { kubeconfigOf } from '../../../stand-ins/kubeconfig.ts'
+import { run } from '../command.ts'
+
+delete process.env.KUBECONFIG
+const NOWHERE = t.testdir({})
+process.env.HOME = NOWHERE
+
+const CONFIG = kubeconfigOf('https://127.0.0.1:1')
+
+t.test('credentials that cannot be had are said in a sentence that names the file', async (t) => {
+  const folder = t.testdir({ broken: 'a: [', empty: '', other: 'apiVersion: v1\nkind: Config\n' })
+  for (const [name, reason] of [
+    ['missing', /missing holds no kubeconfig: ENOENT/],
+    ['broken', /broken holds no kubeconfig: ./],
+    ['empty', /empty holds no kubeconfig: ./],
+    ['other', /other names no cluster as its current context$/],
+  ] as const) {
+    const path = join(folder, name)
+    const error: Error = await openCluster({ kubeconfig: path }).then(
+      () => new Error('it was taken'),
+      (error) => error,
+    )
+    t.ok(error instanceof UsageError)
+    t.match(error.message, reason)
+    t.match(error.message, path)
+    t.notMatch(error.message, '\n')
+  }
+})
+
+t.test("the namespace is the context's, else the default one", async (t) => {
+  const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
+  const folder = t.testdir({ placed, unplaced: CONFIG })
+  t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
+  t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')
+})
+
+t.test('where nothing else is named it is the one that kubectl reads', async (t) => {
+  process.env.HOME = t.testdir({ '.kube': { config: CONFIG } })
+  t.teardown(() => Object.assign(process.env, { HOME: NOWHERE }))
+  t.match(await run(['explain', 'pod/a']), {
+    code: 2,
+    out: '',
+    err: /^ridealong: the cluster does not answer: .*127\.0\.0\.1:1/,
+  })
+})
+
+t.test('without a cluster a verb ends with a sentence', async (t) => {
+  const { code, out, err } = await run(['doctor'])
+  t.equal(code, 2)
+  t.equal(out, '')
+  t.equal(
+    err,
+    'ridealong: no cluster: neither --kubeconfig nor KUBECONFIG names a file, and there is no ~/.kube/config\n',
+  )
+  const unplaced = await run(['disarm', '--certificate', 'a'])
+  t.equal(unplaced.code, 2)
+  t.equal(unplaced.err, 'ridealong: --certificate needs --namespace, where the certificates are\n')
+})

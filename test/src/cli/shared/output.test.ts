@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+// Output goes through src/cli/shared/output.ts, which makes it printable. Whoever forgets that finds out here.
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+
+/** What may name a stream of the process besides: a bar of progress of our own text, and those that listen to errors. */
+const MAY_NAME = [
+  'src/cli/collect/destination.ts',
+  'src/cli/main.ts',
+  'src/cli/record/record-ending.ts',
+  'src/cli/shared/output.ts',
+  'src/cli/shared/progress.ts',
+]
+const MAY_WRITE = ['src/cli/shared/output.ts', 'src/cli/shared/progress.ts']
+
+const sources = ['src', 'webhook', 'certs'].flatMap((folder) => {
+  return readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`)
+})
+const naming = (pattern: RegExp) => {
+  return sources.filter((path) => pattern.test(readFileSync(`${ROOT}/${path}`, 'utf8'))).sort()
+}
+
+t.test('one module writes to the terminal', async (t) => {
+  t.ok(sources.length > 200)
+  t.strictSame(naming(/\b(stdout|stderr)\b/), MAY_NAME)
+  t.strictSame(naming(/\b(stdout|stderr)\.write\b/), MAY_WRITE)
+  t.strictSame(naming(/\bconsole\b|\bwriteSync\b/), [])
+})

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { BUILT_IN, loadCatalog } from '../../../../src/catalog/load.ts'
+import { readOffer } from '../../../../src/cli/shared/release-catalog.ts'
+import { readText } from '../../../../src/lib/read-documents.ts'
+
+const PERF = await readText(join(BUILT_IN, 'perf-sysstat.yaml'))
+const OURS = PERF.replace('name: perf-sysstat', 'name: ours')
+
+t.test('a ConfigMap offers what a folder of its files does, and nothing is written', async (t) => {
+  const data = { 'ours.yaml': OURS, 'README.md': 'no document', '..data.yaml': 'no: document' }
+  const loaded = await loadCatalog({ folder: t.testdir(data) })
+  const { TMPDIR } = process.env
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  // The root of a pod is read-only: there is no folder for temporary files.
+  process.env.TMPDIR = '/nonexistent'
+  const offer = await readOffer('ridealong-catalog', { data })
+  t.match(offer, { kind: 'whole', catalog: { revision: loaded.revision } })
+  t.strictSame(await readOffer('empty', {}), { kind: 'whole', catalog: await loadCatalog({}) })
+})
+
+t.test('a document of a ConfigMap that is not valid is named with its ConfigMap', async (t) => {
+  const broken = OURS.replace('privilege: restricted', 'privilege: root')
+  t.match(await readOffer('ridealong-catalog', { data: { 'a.yaml': broken } }), {
+    kind: 'broken',
+    problem: /^ConfigMap ridealong-catalog\/a\.yaml: metric ours: spec\.privilege must be one of/,
+  })
+  t.match(await readOffer('c', { data: { 'b.yaml': 'a: [' } }), {
+    kind: 'broken',
+    problem: /ConfigMap c\/b\.yaml/,
+  })
+})

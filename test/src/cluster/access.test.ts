@@ -1,0 +1,169 @@
+import { writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { findCluster, hasCluster } from '../../../src/cluster/access.ts'
+import { connectApiserver } from '../../../src/cluster/apiserver.ts'
+import type { Cluster } from '../../../src/cluster/cluster.ts'
+import { startStandIn } from '../../stand-ins/apiserver.ts'
+import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
+
+/** Sets variables of the environment for one test; undefined takes one away. */
+function setEnvironment(t: Test, variables: Readonly<Record<string, string | undefined>>): void {
+  t.intercept(process, 'env', { value: { ...process.env, ...variables } })
+}
+
+t.test('the file that was named is taken, else that of KUBECONFIG', async (t) => {
+  const more = 'apiVersion: v1\nkind: Config\n'
+  const folder = t.testdir({
+    one: kubeconfigOf('https://one'),
+    other: kubeconfigOf('https://other'),
+    more,
+  })
+  setEnvironment(t, { KUBECONFIG: join(folder, 'other') })
+  t.match(await findCluster({ kubeconfig: join(folder, 'one') }), { server: 'https://one' })
+  t.match(await findCluster({}), { server: 'https://other' })
+  setEnvironment(t, { KUBECONFIG: [join(folder, 'one'), join(folder, 'more')].join(delimiter) })
+  t.match(await findCluster({}), { server: 'https://one' }, 'of several the first says which')
+})
+
+t.test('of several files, the first that says something is right, as for kubectl', async (t) => {
+  const other = kubeconfigOf('https://other').replaceAll(/\bx\b/g, 'y')
+  const folder = t.testdir({ none: 'kind: Config\n', one: kubeconfigOf('https://one'), other })
+  const files = (...names: readonly string[]) => {
+    const paths = names.map((name) => join(folder, name))
+    setEnvironment(t, { KUBECONFIG: paths.join(delimiter) })
+  }
+  files('one', 'other')
+  t.match(await findCluster({}), { server: 'https://one' }, 'though the other has one of that name')
+  files('none', 'other', 'one')
+  t.match(await findCluster({}), { server: 'https://other' })
+})
+
+t.test('the file of the home folder is for whom it may be', async (t) => {
+  const home = t.testdir({
+    '.kube': { config: kubeconfigOf('https://home') },
+    other: kubeconfigOf('https://a'),
+  })
+  const { HOME } = process.env
+  process.env.HOME = home
+  t.teardown(() => Object.assign(process.env, { HOME }))
+  setEnvironment(t, { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined })
+  t.match(await findCluster({ mayReadHome: true }), { server: 'https://home' })
+  t.equal(await findCluster({}), undefined)
+  t.strictSame([hasCluster({ mayReadHome: true }), hasCluster({})], [true, false])
+  setEnvironment(t, { KUBECONFIG: join(home, 'other') })
+  t.match(await findCluster({ mayReadHome: true }), { server: 'https://a' }, 'KUBECONFIG wins')
+})
+
+t.test('a context that is named is taken, with its namespace', async (t) => {
+  const context = { cluster: 'c', user: 'u' }
+  const kubeconfig = join(
+    t.testdir({
+      config: JSON.stringify({
+        clusters: [
+          { name: 'c', cluster: { server: 'https://one' } },
+          { name: 'd', cluster: { server: 'https://two' } },
+        ],
+        users: [{ name: 'u', user: { token: 't' } }],
+        contexts: [
+          { name: 'x', context },
+          { name: 'y', context: { ...context, cluster: 'd', namespace: 'hpc' } },
+        ],
+        'current-context': 'x',
+      }),
+    }),
+    'config',
+  )
+  const current = await findCluster({ kubeconfig })
+  t.match(current, { server: 'https://one', source: kubeconfig })
+  t.equal(current?.namespace, undefined)
+  t.match(await findCluster({ kubeconfig, context: 'y' }), {
+    server: 'https://two',
+    namespace: 'hpc',
+  })
+  await t.rejects(findCluster({ kubeconfig, context: 'z' }), {
+    message: `${kubeconfig} has no context z; it has x, y`,
+  })
+})
+
+/** A cluster that must be there. */
+async function found(...args: Parameters<typeof findCluster>): Promise<Cluster> {
+  const cluster = await findCluster(...args)
+  if (cluster === undefined) throw new Error('nothing names a cluster')
+  return cluster
+}
+
+const askVersion = { path: '/api/v1/namespaces', signal: new AbortController().signal }
+
+t.test('a kubeconfig opens the cluster that it names', async (t) => {
+  const { standIn, ca, port } = await startStandIn(t)
+  const authority = Buffer.from(ca).toString('base64')
+  const server = `https://127.0.0.1:${port}/`
+  const cluster = { server, 'certificate-authority-data': authority }
+  const folder = t.testdir({
+    config: JSON.stringify({
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: 'a-token' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  })
+  const api = connectApiserver(await found({ kubeconfig: join(folder, 'config') }))
+  t.match(await api.ask(askVersion), { items: [] })
+  t.strictSame(standIn.authorizations, ['Bearer a-token'])
+})
+
+t.test('a pod opens the cluster around it, with the token of the moment', async (t) => {
+  const { standIn, ca, port } = await startStandIn(t)
+  const folder = t.testdir({ 'ca.crt': ca, token: 'one\n', namespace: 'own' })
+  setEnvironment(t, {
+    KUBECONFIG: undefined,
+    KUBERNETES_SERVICE_HOST: '127.0.0.1',
+    KUBERNETES_SERVICE_PORT: `${port}`,
+  })
+  const cluster = await found({}, folder)
+  t.match(cluster, { source: folder, namespace: 'own' })
+  const api = connectApiserver(cluster)
+  await api.ask(askVersion)
+  writeFileSync(join(folder, 'token'), 'two')
+  await api.ask(askVersion)
+  t.strictSame(standIn.authorizations, ['Bearer one', 'Bearer two'])
+  t.equal(await findCluster({ context: 'x' }, folder), undefined, 'a pod has no contexts')
+})
+
+t.test('the address of a cluster may be of IPv6', async (t) => {
+  setEnvironment(t, {
+    KUBECONFIG: '',
+    KUBERNETES_SERVICE_HOST: 'fd00::1',
+    KUBERNETES_SERVICE_PORT: '443',
+  })
+  const cluster = await findCluster({}, t.testdir({ token: '' }))
+  t.match(cluster, { server: 'https://[fd00::1]:443', namespace: undefined })
+})
+
+t.test('a file that does not hold is named', async (t) => {
+  const folder = t.testdir({
+    empty: '',
+    list: '[]',
+    bad: 'a: [',
+    'no-context': 'apiVersion: v1\nkind: Config\n',
+  })
+  for (const [name, message] of [
+    ['none', /none holds no kubeconfig: ENOENT/],
+    ['empty', /empty (holds|names) no /],
+    ['list', /list (holds|names) no /],
+    ['bad', /bad holds no kubeconfig: /],
+    ['no-context', /no-context names no cluster/],
+  ] as const) {
+    const path = join(folder, name)
+    const error: Error = await findCluster({ kubeconfig: path }).then(
+      () => new Error('it was taken'),
+      (error) => error,
+    )
+    t.match(error.message, message)
+    t.ok(error.message.startsWith(path), error.message)
+    t.notMatch(error.message, '\n')
+  }
+  writeFileSync(join(folder, 'good'), kubeconfigOf('https://good'))
+  t.ok(await findCluster({ kubeconfig: join(folder, 'good') }))
+})

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { findObservers } from '../../../src/collect/observers.ts'
+import { readWorkload } from '../../../src/collect/workload.ts'
+import type { Fields } from '../../../src/core/kubernetes/json.ts'
+import { CATALOG, pod } from './pod.ts'
+
+const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
+const of = (value: object) => findObservers(value as Fields, METRICS, CATALOG)
+
+t.test('the observers of a pod are those that its status names and that are there', async (t) => {
+  const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
+  t.match(observers, [
+    { container: 'perf-sysstat', rank: '3', node: 'node-1', state: 'ended' },
+    { container: 'io-sysstat' },
+  ])
+  t.equal(isOver, true)
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'gone'] })
+  t.strictSame(
+    of(pod({ rank: 0, status })).observers.map(({ container }) => container),
+    ['perf-sysstat'],
+  )
+  t.strictSame(of(pod({ rank: 0, metrics: ['perf-sysstat'], status: '{}' })).observers, [])
+})
+
+t.test(
+  'an ephemeral container with the name of a metric is an observer, another is none',
+  async (t) => {
+    const plain = pod({ rank: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
+    const attached = {
+      ...plain,
+      spec: { ...plain.spec, ephemeralContainers: [{ name: 'io-sysstat' }, { name: 'debugger' }] },
+      status: {
+        ...plain.status,
+        ephemeralContainerStatuses: [{ name: 'io-sysstat', state: { running: {} } }],
+      },
+    }
+    t.strictSame(
+      of(attached).observers.map(({ container, state }) => [container, state]),
+      [['io-sysstat', 'running']],
+    )
+  },
+)
+
+t.test('the termination message is found, also of the run before', async (t) => {
+  const state = { terminated: { message: 'now' } }
+  t.match(of(pod({ rank: 0, state })).observers, [{ message: 'now', state: 'ended' }])
+  t.match(of(pod({ rank: 0, state: { waiting: {} } })).observers, [
+    { message: null, state: 'waiting' },
+  ])
+})
+
+t.test('each operator numbers its pods in its own way', async (t) => {
+  const rankOf = (name: string) => {
+    const url = new URL(`../../cases/${name}/review.json`, import.meta.url)
+    const { object } = JSON.parse(readFileSync(url, 'utf8')).request
+    const status = '{"outcome":"injected","metrics":["perf-sysstat"]}'
+    const annotations = { ...object.metadata.annotations, 'ridealong.dev/status': status }
+    const containers = [...object.spec.containers, { name: 'perf-sysstat' }]
+    const spec = { ...object.spec, containers }
+    return of({ ...object, metadata: { ...object.metadata, annotations }, spec }).observers[0]?.rank
+  }
+  t.equal(rankOf('flux-minicluster-rank1'), '1')
+  t.equal(rankOf('job-indexed'), '0')
+  t.equal(rankOf('jobset-worker'), 'workers-0-0')
+  t.equal(rankOf('mpijob-worker'), 'worker-0')
+  t.equal(rankOf('mpijob-launcher'), 'launcher')
+})
+
+t.test('nonsense in a pod is no observer', async (t) => {
+  for (const wrong of [
+    {},
+    { metadata: 5, spec: [] },
+    { spec: { containers: [null, { name: 5 }] } },
+  ])
+    t.strictSame(of(wrong).observers, [])
+})
+
+t.test('a workload is named as for kubectl', async (t) => {
+  const selectorOf = (written: string) => {
+    const chosen = readWorkload(written)
+    return 'by' in chosen && chosen.by === 'labels' ? chosen.selector : chosen
+  }
+  t.equal(selectorOf('job/a'), 'batch.kubernetes.io/job-name=a')
+  t.equal(selectorOf('Jobs.batch/a'), 'batch.kubernetes.io/job-name=a')
+  t.equal(selectorOf('MiniCluster/a'), 'job-name=a')
+  t.equal(selectorOf('jobset/a'), 'jobset.sigs.k8s.io/jobset-name=a')
+  t.equal(selectorOf('mpijobs/a'), 'training.kubeflow.org/job-name=a')
+  t.match(readWorkload('pod/a'), { by: 'name', name: 'a' })
+  for (const wrong of ['a', '/a', 'job/', 'job/a/b', 'job/A_b', 'job/a=b,c'])
+    t.match(readWorkload(wrong), { problem: String }, wrong)
+})
+
+/** The same pod with other words in its observer's container. */
+function changed(change: object): Fields {
+  const made = pod({ rank: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
+  const initContainers = made.spec.initContainers.map((one) =>
+    one.name === 'perf-sysstat' ? { ...one, ...change } : one,
+  )
+  return { ...made, spec: { ...made.spec, initContainers } }
+}
+
+const noticesOf = (made: object, catalog: typeof CATALOG | undefined) =>
+  findObservers(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
+
+t.test("a container that is not the catalog's is named as such", async (t) => {
+  t.strictSame(noticesOf(changed({}), CATALOG), [[]])
+  t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
+    [
+      'container perf-sysstat runs image "evil:1", and the catalog\'s image is "ghcr.io/ridealong/observer:0.1.0": its log may not be that of an observer',
+    ],
+  ])
+  t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [[/has command "sh", and the cat/]])
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
+  t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
+    [/^container lammps has the name of no metric of the catalog/],
+  ])
+  t.strictSame(noticesOf(changed({}), undefined), [
+    ['its container was not compared with a catalog'],
+  ])
+})

@@ -1,0 +1,253 @@
+import jsonpatch from 'fast-json-patch'
+import { scanBody } from '../../../src/core/body-scan.ts'
+import {
+  buildCatalog,
+  type Catalog,
+  type MetricDocument,
+  type Privilege,
+} from '../../../src/core/catalog.ts'
+import { type NamespaceRules, readNamespace } from '../../../src/core/namespace.ts'
+import type { ReviewResponse } from '../../../src/core/response.ts'
+import type { Review } from '../../../src/core/review.ts'
+import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'
+
+/** Text by name, as Kubernetes has annotations and labels. */
+export type Texts = Readonly<Record<string, string>>
+export type Json = Readonly<Record<string, unknown>>
+
+/** What tests look at in a container that was added. */
+export interface ContainerObject {
+  readonly name: string
+  readonly image: string
+  readonly imagePullPolicy?: string
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly restartPolicy?: string
+  readonly env?: readonly {
+    readonly name: string
+    readonly value?: string
+    readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } }
+  }[]
+  readonly resources?: { readonly requests?: Texts; readonly limits?: Texts }
+  readonly securityContext?: Json
+  readonly volumeMounts?: readonly {
+    readonly name: string
+    readonly mountPath: string
+    readonly readOnly?: boolean
+  }[]
+}
+
+/** What tests look at in a pod that was patched. */
+export interface PodObject {
+  readonly metadata: { readonly annotations?: Texts }
+  readonly spec: {
+    readonly shareProcessNamespace?: boolean
+    readonly initContainers?: readonly ContainerObject[]
+    readonly containers: readonly ContainerObject[]
+    readonly volumes?: readonly ({ readonly name: string } & Json)[]
+  }
+}
+
+/** An observer as an administrator describes it; what is not given is as in perf-sysstat. */
+export function metricDocument(name: string, spec: Partial<MetricDocument['spec']> = {}) {
+  return {
+    metadata: { name },
+    spec: {
+      description: `what ${name} collects`,
+      privilege: 'restricted',
+      container: {
+        image: 'registry.example/observer:1',
+        command: [name],
+        resources: { limits: { cpu: '100m', memory: '32Mi' } },
+      },
+      ...spec,
+    },
+  } satisfies MetricDocument
+}
+
+const rate = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 3600,
+  default: 10,
+  description: 'seconds between samples',
+} as const
+
+/** Reads any process, as root with the one capability that Pod Security baseline refuses. */
+const TRACER = { runAsUser: 0, runAsGroup: 0, capabilities: { add: ['SYS_PTRACE'] } }
+
+const tracing = (securityContext: Json) => ({
+  image: 'registry.example/tracer:1',
+  resources: { limits: { cpu: '50m', memory: '16Mi' } },
+  securityContext,
+})
+
+export const CATALOG: Catalog = buildCatalog(
+  [
+    metricDocument('perf-sysstat', {
+      options: {
+        rate,
+        'max-log': { ...rate, maximum: 1024, default: 8, description: 'MiB of log' },
+        threads: { type: 'boolean', default: false, description: 'a row for each thread' },
+        unit: { type: 'string', enum: ['KiB', 'MiB'], default: 'KiB', description: 'of memory' },
+      },
+    }),
+    metricDocument('io-sysstat', { options: { rate } }),
+    metricDocument('root-stat', {
+      privilege: 'baseline',
+      container: tracing({ runAsUser: 0, runAsGroup: 0 }),
+    }),
+    metricDocument('trace-stat', { privilege: 'privileged', container: tracing(TRACER) }),
+  ],
+  '3f2a91c0',
+)
+
+/** The review of something that is created. */
+export function reviewOf(object: unknown, more: Partial<Review> = {}): Review {
+  return {
+    source: scanBody(JSON.stringify(object ?? null)),
+    uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+    operation: 'CREATE',
+    subResource: '',
+    namespace: 'hpc',
+    name: 'lammps-0',
+    dryRun: false,
+    object,
+    oldObject: null,
+    ...more,
+  }
+}
+
+/** A pod with one container `app`, unless its spec has others. */
+export function podOf(annotations: Texts = {}, spec: Json = {}, metadata: Json = {}): Json {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'lammps-0', annotations, ...metadata },
+    spec: { containers: [{ name: 'app', image: 'registry.example/app:1' }], ...spec },
+  }
+}
+
+/** A pod that asks for perf-sysstat. */
+export function askingPod(spec: Json = {}, annotations: Texts = {}): Json {
+  return podOf({ 'ridealong.dev/inject': 'perf-sysstat', ...annotations }, spec)
+}
+
+/** Where a pod is created; a namespace without a word unless one is given. */
+export interface Place {
+  readonly catalog?: Catalog
+  readonly annotations?: Texts
+  readonly labels?: Texts
+  readonly excluded?: readonly string[]
+  readonly podSecurityDefault?: Privilege
+  /** Where nobody watches, none is given. */
+  readonly heldImages?: readonly string[]
+  readonly rules?: Partial<NamespaceRules>
+  readonly review?: Partial<Review>
+}
+
+export function answerIn(place: Place, pod: unknown): PodReview {
+  const { catalog = CATALOG, annotations = {}, labels = {}, excluded = [], review } = place
+  const rules = { limitRanges: [], resourceQuotas: [], ...place.rules }
+  return reviewPod(reviewOf(pod, review), {
+    catalog,
+    namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }, rules),
+    excludedNamespaces: new Set(excluded),
+    podSecurityDefault: place.podSecurityDefault,
+    heldImages: place.heldImages && new Set(place.heldImages),
+  })
+}
+
+/** The object as the apiserver will have it: the patch read from the response and applied. */
+export function patchedBy<T>(object: unknown, { response }: ReviewResponse): T {
+  const copy = JSON.parse(JSON.stringify(object))
+  if (response.patch === undefined) return copy
+  const operations = JSON.parse(Buffer.from(response.patch, 'base64').toString())
+  return jsonpatch.applyPatch(copy, operations, true).newDocument
+}
+
+/** What became of a pod, in the words that most tests ask in. */
+export interface Ride {
+  /** `injected`, `restored`, or the reason for which the pod was left or denied. */
+  readonly word: string
+  readonly outcome: string
+  readonly message: string
+  readonly allowed: boolean
+  readonly warnings: readonly string[]
+  readonly isPatched: boolean
+  /** The pod afterwards. */
+  readonly pod: PodObject
+  readonly status: Json | undefined
+  /** The native sidecars and containers that the pod did not have before, by name. */
+  readonly observers: Readonly<Record<string, ContainerObject>>
+  readonly answer: PodReview
+}
+
+/** A LimitRange of one item. */
+export function limitRange(item: Json, name = 'small'): Json {
+  const metadata = { name, namespace: 'hpc' }
+  return {
+    apiVersion: 'v1',
+    kind: 'LimitRange',
+    metadata,
+    spec: { limits: [{ type: 'Container', ...item }] },
+  }
+}
+
+/** A ResourceQuota of which something is used. */
+export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): Json {
+  const metadata = { name: 'compute', namespace: 'hpc' }
+  const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))
+  return {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata,
+    spec: { hard, ...spec },
+    status: { hard, used: { ...none, ...used } },
+  }
+}
+
+/** Creates a pod somewhere and looks at what became of it. */
+export function ride(pod: unknown, place: Place = {}): Ride {
+  const answer = answerIn(place, pod)
+  const { decision, response } = answer
+  const patched = patchedBy<PodObject>(pod, response)
+  const status = patched.metadata?.annotations?.['ridealong.dev/status']
+  return {
+    word: 'reason' in decision ? decision.reason : decision.outcome,
+    outcome: decision.outcome,
+    message: 'message' in decision ? decision.message : '',
+    allowed: response.response.allowed,
+    warnings: response.response.warnings ?? [],
+    isPatched: response.response.patch !== undefined,
+    pod: patched,
+    status: status === undefined ? undefined : JSON.parse(status),
+    observers: addedTo(pod as PodObject, patched),
+    answer,
+  }
+}
+
+function addedTo(before: PodObject, after: PodObject): Record<string, ContainerObject> {
+  const all = ({ spec }: PodObject) => [
+    ...(spec?.initContainers ?? []),
+    ...(spec?.containers ?? []),
+  ]
+  const names = new Set(all(before).map(({ name }) => name))
+  return Object.fromEntries(
+    all(after)
+      .filter(({ name }) => !names.has(name))
+      .map((container) => [container.name, container]),
+  )
+}
+
+/** The one observer of a pod that asked for perf-sysstat. */
+export function perfOf({ observers, word }: Ride): ContainerObject {
+  const observer = observers['perf-sysstat']
+  if (observer === undefined) throw new Error(`the pod has no perf-sysstat: ${word}`)
+  return observer
+}
+
+/** The value of a plain variable as the catalog and the request wrote it. */
+export function variable({ env = [] }: ContainerObject, wanted: string): string | undefined {
+  return env.find(({ name }) => name === wanted)?.value
+}

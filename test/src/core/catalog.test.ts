@@ -1,0 +1,137 @@
+import t from 'tap'
+import { buildCatalog, covers, type Option, readOption } from '../../../src/core/catalog.ts'
+import { metricDocument, podOf, ride, variable } from './build.ts'
+
+t.test('a catalog lists its metrics by name, in one order', async (t) => {
+  const documents = ['perf', 'io', 'a', 'perf-2'].map((name) => metricDocument(name))
+  const names = ['a', 'io', 'perf', 'perf-2']
+  t.strictSame([...buildCatalog(documents, 'r').metrics.keys()], names)
+  t.strictSame([...buildCatalog(documents.toReversed(), 'r').metrics.keys()], names)
+  t.equal(buildCatalog([], 'cafe0123').revision, 'cafe0123')
+  t.equal(buildCatalog([], 'r').metrics.size, 0)
+})
+
+t.test('of two documents with one name the later counts', async (t) => {
+  const catalog = buildCatalog(
+    [
+      metricDocument('perf', { description: 'the first' }),
+      metricDocument('io'),
+      metricDocument('perf', { description: 'the second' }),
+    ],
+    'r',
+  )
+  t.equal(catalog.metrics.size, 2)
+  t.equal(catalog.metrics.get('perf')?.description, 'the second')
+})
+
+t.test('a metric is what its document says', async (t) => {
+  const document = metricDocument('perf', { privilege: 'baseline' })
+  const metric = buildCatalog([document], 'r').metrics.get('perf')
+  const { description, privilege, container } = document.spec
+  t.match(metric, { name: 'perf', description, privilege, container })
+  t.equal(metric?.options.size, 0, 'options may be absent')
+})
+
+t.test('the name of a metric is looked up as text', async (t) => {
+  const catalog = buildCatalog([metricDocument('constructor')], 'r')
+  t.equal(catalog.metrics.has('toString'), false)
+  t.equal(catalog.metrics.has('__proto__'), false)
+  const { word } = ride(podOf({ 'ridealong.dev/inject': 'constructor' }), { catalog })
+  t.equal(word, 'injected', 'and one that is called so is as good as any')
+})
+
+t.test(
+  'an observer finds its options by their names, and all that the catalog gives',
+  async (t) => {
+    const description = 'd'
+    const { container } = metricDocument('x').spec
+    const catalog = buildCatalog(
+      [
+        metricDocument('perf', {
+          options: {
+            rate: { type: 'integer', minimum: 0, maximum: 9, default: 0, description },
+            'max-log-size': { type: 'integer', minimum: 1, maximum: 9, default: 3, description },
+            deep: { type: 'boolean', default: true, description },
+            unit: { type: 'string', enum: ['$(HOME)', 'b'], default: '$(HOME)', description },
+          },
+          container: {
+            ...container,
+            imagePullPolicy: 'Always',
+            args: ['--fast'],
+            env: [{ name: 'TZ', value: 'UTC' }],
+          },
+        }),
+      ],
+      'r',
+    )
+    const asked = { 'ridealong.dev/inject': 'perf' }
+    const observer = ride(podOf(asked), { catalog }).observers.perf
+    if (observer === undefined) throw new Error('no observer')
+    t.match(observer, { imagePullPolicy: 'Always', command: ['x'], args: ['--fast'] })
+    const told = [
+      ['TZ', 'UTC'],
+      ['RIDEALONG_OPTION_RATE', '0'],
+      ['RIDEALONG_OPTION_MAX_LOG_SIZE', '3'],
+      ['RIDEALONG_OPTION_DEEP', 'true'],
+      ['RIDEALONG_OPTION_UNIT', '$$(HOME)'],
+    ] as const
+    for (const [name, value] of told) t.equal(variable(observer, name), value, name)
+    const set = ride(podOf({ ...asked, 'perf.ridealong.dev/max-log-size': '5' }), { catalog })
+    const other = set.observers.perf
+    if (other === undefined) throw new Error('no observer')
+    t.equal(variable(other, 'RIDEALONG_OPTION_MAX_LOG_SIZE'), '5')
+    t.equal(variable(other, 'RIDEALONG_OPTION_UNIT'), '$$(HOME)', 'a default beside it is escaped')
+  },
+)
+
+t.test('an option is read, or it is said what would be right', async (t) => {
+  const description = 'd'
+  const integer: Option = { type: 'integer', minimum: 0, maximum: 10, default: 1, description }
+  const boolean: Option = { type: 'boolean', default: true, description }
+  const text: Option = { type: 'string', enum: ['a', 'b c'], default: 'a', description }
+  const right: [Option, string, string][] = [
+    [integer, '0', '0'],
+    [integer, '10', '10'],
+    [integer, '010', '10'],
+    [integer, '000000000000010', '10'],
+    [integer, ' 3\n', '3'],
+    [boolean, 'true', 'true'],
+    [boolean, ' false', 'false'],
+    [text, 'a', 'a'],
+    [text, ' b c ', 'b c'],
+  ]
+  for (const [option, written, value] of right) {
+    t.strictSame(readOption(option, written), { value }, `${option.type} "${written}"`)
+  }
+  const wrong: [Option, string, string][] = [
+    [integer, '11', 'a whole number from 0 to 10'],
+    [integer, '-0', 'a whole number from 0 to 10'],
+    [integer, '1 0', 'a whole number from 0 to 10'],
+    [integer, '1.0', 'a whole number from 0 to 10'],
+    [integer, '', 'a whole number from 0 to 10'],
+    [integer, 'NaN', 'a whole number from 0 to 10'],
+    [boolean, 'TRUE', 'true or false'],
+    [boolean, '', 'true or false'],
+    [text, 'A', 'one of a, b c'],
+    [text, 'b', 'one of a, b c'],
+  ]
+  for (const [option, written, expected] of wrong) {
+    t.strictSame(readOption(option, written), { expected }, `${option.type} "${written}"`)
+  }
+})
+
+t.test('a grant covers its own level and those below', async (t) => {
+  const levels = ['restricted', 'baseline', 'privileged'] as const
+  for (const [granted, grant] of levels.entries()) {
+    for (const [needed, need] of levels.entries()) {
+      t.equal(covers(grant, need), granted >= needed, `${grant} for ${need}`)
+    }
+  }
+})
+
+t.test('a number has one form in the environment, however it was written', async (t) => {
+  const option = { type: 'integer', minimum: 1, maximum: 9, default: 1, description: 'x' } as const
+  t.strictSame(readOption(option, ' 005 '), { value: '5' })
+  const tooLong = readOption(option, `${'0'.repeat(15)}5`)
+  t.strictSame(tooLong, { expected: 'a whole number from 1 to 9' })
+})

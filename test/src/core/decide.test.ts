@@ -1,0 +1,658 @@
+import t from 'tap'
+import type { Catalog, Privilege } from '../../../src/core/catalog.ts'
+import { REASONS, type Reason } from '../../../src/core/reasons.ts'
+import {
+  askingPod,
+  type Json,
+  limitRange,
+  type Place,
+  podOf,
+  resourceQuota,
+  ride,
+  type Texts,
+} from './build.ts'
+
+const container = (name: string, more: Json = {}): Json => ({ name, image: 'app', ...more })
+const sidecar = (name: string, more: Json = {}): Json =>
+  container(name, { restartPolicy: 'Always', ...more })
+
+/** The observer of the test's catalog, as an earlier round of admission added it. */
+const observer = (more: Json = {}): Json =>
+  sidecar('perf-sysstat', {
+    image: 'registry.example/observer:1',
+    command: ['perf-sysstat'],
+    ...more,
+  })
+
+const DENY = { 'ridealong.dev/on-error': 'deny' }
+const INJECTED = {
+  'ridealong.dev/status': JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'] }),
+}
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+
+/** Longer than Kubernetes allows together with anything of ours. */
+const FULL = { filler: 'x'.repeat(256 * 1024 - 100) }
+
+/** A defect: the catalog is none. */
+const BROKEN: Catalog = { revision: '3f2a91c0', metrics: null as never }
+
+interface Case {
+  readonly spec?: Json
+  readonly annotations?: Texts
+  readonly metadata?: Json
+  readonly place?: Place
+}
+
+/** For each reason a pod and a place, one thing away from being injected. */
+const CASES: Readonly<Record<Reason, Case>> = {
+  'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
+  'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
+  'not-create': { place: { review: { operation: 'UPDATE' } } },
+  'already-injected': {
+    spec: { shareProcessNamespace: true, initContainers: [observer()] },
+    annotations: INJECTED,
+  },
+  'observer-differs': {
+    spec: { shareProcessNamespace: true, initContainers: [observer({ image: 'other:1' })] },
+    annotations: INJECTED,
+  },
+  'mirror-pod': { annotations: { 'kubernetes.io/config.mirror': 'c0ffee' } },
+  'excluded-namespace': { place: { excluded: ['hpc'] } },
+  'invalid-pod': { spec: { containers: [] } },
+  'host-pid': { spec: { hostPID: true } },
+  windows: { spec: { os: { name: 'windows' } } },
+  'operator-conflict': { metadata: { labels: { 'workflows.argoproj.io/workflow': 'w' } } },
+  'unknown-metric': { annotations: { 'ridealong.dev/inject': 'perf-hwcounters' } },
+  'invalid-option': { annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
+  'unknown-target-container': { annotations: { 'ridealong.dev/target-container': 'lammps' } },
+  'name-taken': { spec: { containers: [container('app'), container('perf-sysstat')] } },
+  'pod-security': { place: { labels: RESTRICTED } },
+  'limit-range': { place: { rules: { limitRanges: [limitRange({ max: { cpu: '50m' } })] } } },
+  quota: { place: { rules: { resourceQuotas: [resourceQuota({ 'limits.cpu': '50m' })] } } },
+  privilege: { annotations: { 'ridealong.dev/inject': 'trace-stat' } },
+  'observer-unavailable': { place: { heldImages: [] } },
+  'too-large': { annotations: FULL },
+  'internal-error': { place: { catalog: BROKEN } },
+}
+
+function rideOf({ spec, annotations, metadata, place }: Case, more: Texts = {}) {
+  const asked = { 'ridealong.dev/inject': 'perf-sysstat', ...annotations, ...more }
+  return ride(podOf(asked, spec, metadata), place)
+}
+
+const reasons = Object.keys(REASONS) as Reason[]
+
+/** Design, section 4: the pod asked, so it is told. */
+const WRITTEN: readonly Reason[] = [
+  'host-pid',
+  'windows',
+  'operator-conflict',
+  'unknown-metric',
+  'invalid-option',
+  'unknown-target-container',
+  'name-taken',
+  'pod-security',
+  'limit-range',
+  'quota',
+  'privilege',
+  'observer-unavailable',
+]
+
+/** The request is wrong or cannot be met. */
+const DENIABLE: readonly Reason[] = [...WRITTEN, 'too-large']
+
+/** The author of the pod is told, and the pod is never refused. */
+const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']
+
+t.test('a pod that asks, and nothing is in the way, is injected', async (t) => {
+  const { word, allowed, status, warnings } = rideOf({})
+  t.equal(word, 'injected')
+  t.equal(allowed, true)
+  t.strictSame(warnings, [])
+  t.strictSame(status, {
+    outcome: 'injected',
+    metrics: ['perf-sysstat'],
+    mode: 'native',
+    shareProcessNamespace: 'absent',
+    counters: 'unknown',
+    catalog: '3f2a91c0',
+  })
+})
+
+for (const reason of reasons) {
+  t.test(`a pod that is left for ${reason} is allowed by default`, async (t) => {
+    const { word, outcome, allowed, status, isPatched, warnings, message } = rideOf(CASES[reason])
+    t.equal(word, reason)
+    t.equal(outcome, 'left')
+    t.equal(allowed, true)
+    t.not(message, '', 'a person is told why')
+    t.equal(isPatched, WRITTEN.includes(reason), 'patched only to be told')
+    if (WRITTEN.includes(reason)) {
+      t.match(status, { outcome: 'left', reason, message }, 'the status says why')
+    }
+    const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
+    t.equal(warnings.length, isTold ? 1 : 0)
+    if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
+  })
+
+  t.test(`on-error: deny with ${reason}`, async (t) => {
+    const denied = rideOf(CASES[reason], DENY)
+    const isDenied = DENIABLE.includes(reason)
+    t.equal(denied.word, reason)
+    t.equal(denied.outcome, isDenied ? 'denied' : 'left')
+    t.equal(denied.allowed, !isDenied)
+    if (isDenied) t.equal(denied.isPatched, false, 'nothing is patched')
+  })
+
+  t.test(`on-error: admit with ${reason} is the default`, async (t) => {
+    const admitted = rideOf(CASES[reason], { 'ridealong.dev/on-error': 'admit' })
+    t.equal(admitted.outcome, 'left')
+    t.equal(admitted.allowed, true)
+  })
+}
+
+t.test('a refusal is 403 Forbidden and says what is wrong', async (t) => {
+  const { answer, message } = rideOf(CASES['unknown-metric'], DENY)
+  t.strictSame(answer.response.response, {
+    uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+    allowed: false,
+    status: { code: 403, reason: 'Forbidden', message: `ridealong: ${message}` },
+  })
+  t.match(message, 'perf-hwcounters')
+})
+
+t.test('a wrong on-error is wrong itself, and admits', async (t) => {
+  for (const word of ['Deny', 'refuse', '', 'deny, admit']) {
+    const { word: reason, allowed } = rideOf({}, { 'ridealong.dev/on-error': word })
+    t.equal(reason, 'invalid-option', `"${word}"`)
+    t.equal(allowed, true)
+  }
+})
+
+t.test('of several reasons the first of this order is given', async (t) => {
+  // Each row adds what the rows before it had to have taken away.
+  const order: readonly Reason[] = [
+    'not-create',
+    'excluded-namespace',
+    'mirror-pod',
+    'host-pid',
+    'windows',
+    'operator-conflict',
+    'unknown-target-container',
+    'name-taken',
+    'pod-security',
+    'observer-unavailable',
+  ]
+  for (const [place, reason] of order.entries()) {
+    const all = order.slice(place).map((later) => CASES[later])
+    const together = all.reduce<Case>(
+      (sum, { spec, annotations, metadata, place }) => ({
+        spec: { ...sum.spec, ...spec },
+        annotations: { ...sum.annotations, ...annotations },
+        metadata: { ...sum.metadata, ...metadata },
+        place: { ...sum.place, ...place },
+      }),
+      {},
+    )
+    t.equal(rideOf(together).word, reason)
+  }
+})
+
+t.test('a pod that does not ask is not looked at any further', async (t) => {
+  const silent: readonly Reason[] = [
+    'host-pid',
+    'windows',
+    'operator-conflict',
+    'name-taken',
+    'pod-security',
+    'too-large',
+    'unknown-target-container',
+    'invalid-option',
+  ]
+  for (const reason of silent) {
+    for (const inject of ['', 'false']) {
+      const { word, isPatched } = rideOf(CASES[reason], { 'ridealong.dev/inject': inject })
+      t.match(word, /^(not-asked|opted-out)$/, `"${inject}" with ${reason}`)
+      t.equal(isPatched, false)
+    }
+  }
+})
+
+t.test('a request is wrong before the pod is looked at for conflicts', async (t) => {
+  const metadata = { labels: { 'workflows.argoproj.io/workflow': 'w' } }
+  t.equal(rideOf({ ...CASES['unknown-metric'], metadata }).word, 'unknown-metric')
+  t.equal(rideOf({ ...CASES['invalid-option'], metadata }).word, 'invalid-option')
+})
+
+t.test('only the creation of a pod is answered with observers', async (t) => {
+  const rows: Place['review'][] = [
+    { operation: 'UPDATE' },
+    { operation: 'DELETE' },
+    { operation: 'CONNECT' },
+    { operation: 'CREATE', subResource: 'eviction' },
+    { operation: 'CREATE', subResource: 'binding' },
+    { operation: 'UPDATE', subResource: 'ephemeralcontainers' },
+  ]
+  for (const review of rows) {
+    const { word, isPatched } = ride(askingPod(), { review: review ?? {} })
+    t.equal(word, 'not-create', JSON.stringify(review))
+    t.equal(isPatched, false)
+  }
+})
+
+t.test('the namespace of the request counts, not that of the pod', async (t) => {
+  const inRequest = (namespace: string, metadata: Json) =>
+    ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, metadata), {
+      review: { namespace },
+      excluded: ['kube-system'],
+    }).word
+  t.equal(inRequest('kube-system', {}), 'excluded-namespace')
+  t.equal(inRequest('kube-system', { namespace: 'hpc' }), 'excluded-namespace')
+  t.equal(inRequest('hpc', { namespace: 'kube-system' }), 'injected')
+  t.equal(inRequest('hpc', {}), 'injected')
+})
+
+t.test('Windows is known by the pod or its node selector', async (t) => {
+  const rows: [string, Json][] = [
+    ['windows', { os: { name: 'windows' } }],
+    ['windows', { nodeSelector: { 'kubernetes.io/os': 'windows' } }],
+    ['windows', { nodeSelector: { 'beta.kubernetes.io/os': 'windows' } }],
+    ['injected', { os: { name: 'linux' } }],
+    ['injected', { nodeSelector: { 'kubernetes.io/os': 'linux' } }],
+    ['injected', { nodeSelector: { disk: 'windows' } }],
+    ['injected', { os: {}, nodeSelector: {} }],
+  ]
+  for (const [word, spec] of rows) t.equal(ride(askingPod(spec)).word, word, JSON.stringify(spec))
+})
+
+t.test('only hostPID itself is in the way, not the other namespaces of the host', async (t) => {
+  t.equal(ride(askingPod({ hostPID: false })).word, 'injected')
+  t.equal(ride(askingPod({ hostNetwork: true, hostIPC: true })).word, 'injected')
+  t.equal(ride(askingPod({ hostUsers: false })).word, 'injected')
+})
+
+t.test('the target is the container that is named, or the usual one, or the first', async (t) => {
+  const spec = {
+    initContainers: [container('setup'), sidecar('proxy')],
+    containers: [container('app'), container('lammps')],
+  }
+  const named = (name: string) => ({ 'ridealong.dev/target-container': name })
+  const usual = (name: string) => ({ 'kubectl.kubernetes.io/default-container': name })
+  const rows: [string, Texts, string][] = [
+    ['nothing is said', {}, 'app'],
+    ['a container is named', named('lammps'), 'lammps'],
+    ['blanks around the name', named(' lammps '), 'lammps'],
+    ['a native sidecar is named', named('proxy'), 'proxy'],
+    ['kubectl has a default', usual('lammps'), 'lammps'],
+    ["kubectl's default does not exist", usual('nobody'), 'app'],
+    ["kubectl's default is an init container", usual('setup'), 'app'],
+    ["kubectl's default is empty", usual(''), 'app'],
+    ["the name goes before kubectl's default", { ...named('app'), ...usual('lammps') }, 'app'],
+  ]
+  for (const [name, annotations, target] of rows) {
+    const { answer } = ride(askingPod(spec, annotations))
+    t.match(answer.decision, { outcome: 'injected', target }, name)
+  }
+  for (const wrong of ['lammp', 'LAMMPS', 'setup', '', 'app,lammps', 'perf-sysstat', '__proto__']) {
+    const { word, message } = ride(askingPod(spec, named(wrong)))
+    t.equal(word, 'unknown-target-container', `"${wrong}"`)
+    for (const known of ['app', 'lammps', 'proxy']) t.match(message, `"${known}"`)
+    t.notMatch(message, /"setup"(,|$)/, 'what ends before the rest begins is not offered')
+  }
+})
+
+t.test('a name is taken by a container of either kind', async (t) => {
+  const rows: [string, Json][] = [
+    ['an ordinary container', { containers: [container('app'), container('perf-sysstat')] }],
+    ['an init container', { initContainers: [container('perf-sysstat')] }],
+    ['a native sidecar', { initContainers: [sidecar('perf-sysstat')] }],
+  ]
+  for (const [name, spec] of rows) {
+    const { word, message } = ride(askingPod(spec))
+    t.equal(word, 'name-taken', name)
+    t.match(message, 'perf-sysstat')
+  }
+  t.equal(
+    ride(askingPod({ initContainers: [sidecar('io-sysstat')] })).word,
+    'injected',
+    'a metric that is not asked for has no name to lose',
+  )
+})
+
+t.test('one metric that is in the way is in the way of all', async (t) => {
+  const both = { 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
+  const spec = { containers: [container('app'), container('perf-sysstat')] }
+  const { word, observers } = ride(askingPod(spec, both))
+  t.equal(word, 'name-taken')
+  t.strictSame(observers, {})
+  const mixed = ride(askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,trace-stat' }))
+  t.equal(mixed.word, 'privilege')
+  t.strictSame(mixed.observers, {})
+})
+
+t.test('the enforced Pod Security level decides about the observer', async (t) => {
+  const user = { securityContext: { runAsUser: 1000 } }
+  const rows: [string, string, string | undefined, Json][] = [
+    ['injected', 'no label', undefined, {}],
+    ['injected', 'privileged', 'privileged', {}],
+    ['injected', 'baseline takes root', 'baseline', {}],
+    ['pod-security', 'restricted does not', 'restricted', {}],
+    ['injected', 'restricted takes a user', 'restricted', user],
+    ['injected', 'and one by its word', 'restricted', { securityContext: { runAsNonRoot: true } }],
+    ['pod-security', 'a word that nobody knows is the strictest', 'Baseline', {}],
+    ['injected', 'which takes a user', 'Baseline', user],
+    ['pod-security', 'an empty word too', '', {}],
+    [
+      'pod-security',
+      'root in a user namespace of its own, but with capabilities',
+      'restricted',
+      { hostUsers: false },
+    ],
+    [
+      'injected',
+      'root in a user namespace of its own, like its target without capabilities',
+      'restricted',
+      {
+        hostUsers: false,
+        containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
+      },
+    ],
+    [
+      'pod-security',
+      'the same in the user namespace of the host',
+      'restricted',
+      {
+        containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
+      },
+    ],
+  ]
+  for (const [word, name, enforce, spec] of rows) {
+    const labels: Texts =
+      enforce === undefined ? {} : { 'pod-security.kubernetes.io/enforce': enforce }
+    t.equal(ride(askingPod(spec), { labels }).word, word, name)
+  }
+  const told = ride(askingPod(), { labels: RESTRICTED }).message
+  t.match(told, /"hpc" enforces restricted.*perf-sysstat.*root/, 'a person can act on it')
+  const audit = { 'pod-security.kubernetes.io/audit': 'restricted' }
+  t.equal(
+    ride(askingPod(), { labels: audit }).word,
+    'injected',
+    'what is not enforced is no matter',
+  )
+})
+
+t.test("the cluster's Pod Security default decides where no label does", async (t) => {
+  const spec = { containers: [container('app', { securityContext: { runAsUser: 0 } })] }
+  const rows: [string, Texts, Privilege | undefined][] = [
+    ['injected', {}, undefined],
+    ['injected', {}, 'privileged'],
+    ['injected', {}, 'baseline'],
+    ['pod-security', {}, 'restricted'],
+    ['injected', { 'pod-security.kubernetes.io/enforce': 'privileged' }, 'restricted'],
+    ['pod-security', RESTRICTED, 'privileged'],
+  ]
+  for (const [word, labels, podSecurityDefault] of rows) {
+    const place = podSecurityDefault === undefined ? { labels } : { labels, podSecurityDefault }
+    const { word: found } = rideOf({ spec, place })
+    t.equal(found, word, JSON.stringify(place))
+  }
+  const { message } = rideOf({ spec, place: { podSecurityDefault: 'restricted' } })
+  t.match(message, /^namespace "hpc" enforces restricted by the default of the cluster, which/)
+  const metrics = { 'ridealong.dev/inject': 'trace-stat' }
+  const labels = { 'ridealong.dev/privilege': 'privileged' }
+  const place = { labels, podSecurityDefault: 'baseline' } as const
+  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline refuses too')
+})
+
+t.test("the namespace's label grants the privilege that a metric needs", async (t) => {
+  const rows: [string, string | undefined, string][] = [
+    ['perf-sysstat', undefined, 'injected'],
+    ['perf-sysstat', 'restricted', 'injected'],
+    ['perf-sysstat', 'nonsense', 'injected'],
+    ['root-stat', undefined, 'privilege'],
+    ['root-stat', 'restricted', 'privilege'],
+    ['root-stat', 'baseline', 'injected'],
+    ['root-stat', 'privileged', 'injected'],
+    ['root-stat', 'Privileged', 'privilege'],
+    ['trace-stat', undefined, 'privilege'],
+    ['trace-stat', 'baseline', 'privilege'],
+    ['trace-stat', 'privileged', 'injected'],
+    ['trace-stat', '', 'privilege'],
+  ]
+  for (const [metric, granted, word] of rows) {
+    const labels: Texts = granted === undefined ? {} : { 'ridealong.dev/privilege': granted }
+    const pod = askingPod({}, { 'ridealong.dev/inject': metric })
+    t.equal(ride(pod, { labels }).word, word, `${metric} where ${granted} is granted`)
+  }
+  const annotated = {
+    'ridealong.dev/inject': 'trace-stat',
+    'ridealong.dev/privilege': 'privileged',
+  }
+  t.equal(ride(podOf(annotated)).word, 'invalid-option', 'a pod cannot grant it to itself')
+})
+
+t.test('a privilege that is granted does not go past the enforced level', async (t) => {
+  const pod = (metric: string) => askingPod({}, { 'ridealong.dev/inject': metric })
+  const labels = (enforce: string) => ({
+    'ridealong.dev/privilege': 'privileged',
+    'pod-security.kubernetes.io/enforce': enforce,
+  })
+  t.equal(ride(pod('trace-stat'), { labels: labels('baseline') }).word, 'pod-security')
+  t.equal(ride(pod('trace-stat'), { labels: labels('privileged') }).word, 'injected')
+  t.equal(ride(pod('root-stat'), { labels: labels('baseline') }).word, 'injected')
+  t.equal(ride(pod('root-stat'), { labels: labels('restricted') }).word, 'pod-security')
+})
+
+t.test('an observer of a pod that is not Guaranteed requests nothing and is limited', async (t) => {
+  const expected = {
+    requests: { cpu: '0', memory: '0' },
+    limits: { cpu: '100m', memory: '32Mi' },
+  }
+  const burstable = container('app', { resources: { requests: { cpu: '1' } } })
+  for (const [name, spec] of [
+    ['BestEffort', {}],
+    ['Burstable', { containers: [burstable] }],
+  ] as const) {
+    t.strictSame(ride(askingPod(spec)).observers['perf-sysstat']?.resources, expected, name)
+  }
+})
+
+t.test('a Guaranteed pod stays Guaranteed', async (t) => {
+  const amount = { cpu: '2', memory: '1Gi' }
+  const guaranteed = container('app', { resources: { requests: amount, limits: amount } })
+  const { observers } = ride(askingPod({ containers: [guaranteed] }))
+  const own = { cpu: '100m', memory: '32Mi' }
+  t.strictSame(observers['perf-sysstat']?.resources, { requests: own, limits: own })
+})
+
+t.test('in a pod with resources of its own the observer has none', async (t) => {
+  const amount = { cpu: '2', memory: '1Gi' }
+  const all = container('app', { resources: { requests: amount, limits: amount } })
+  const rows: [string, Json][] = [
+    ['requests and limits', { resources: { requests: amount, limits: amount } }],
+    ['limits alone', { resources: { limits: amount } }],
+    ['requests alone', { resources: { requests: { cpu: '1' } } }],
+    [
+      'containers that use them up',
+      { resources: { requests: amount, limits: amount }, containers: [all] },
+    ],
+  ]
+  for (const [name, spec] of rows) {
+    const { word, observers } = ride(askingPod(spec))
+    t.equal(word, 'injected', name)
+    t.equal(observers['perf-sysstat']?.resources, undefined, name)
+  }
+  const none: [string, unknown][] = [
+    ['null', null],
+    ['nothing in them', {}],
+  ]
+  for (const [name, resources] of none) {
+    const { observers } = ride(askingPod({ resources }))
+    t.match(observers['perf-sysstat']?.resources, { requests: { cpu: '0' } }, name)
+  }
+})
+
+t.test('in mode container the first container stays the one that kubectl means', async (t) => {
+  const key = 'kubectl.kubernetes.io/default-container'
+  const spec = { containers: [container('app'), container('lammps')] }
+  const usual = (annotations: Texts) =>
+    ride(askingPod(spec, annotations)).pod.metadata.annotations?.[key]
+  const mode = { 'ridealong.dev/mode': 'container' }
+  t.equal(usual(mode), 'app')
+  t.equal(
+    usual({ ...mode, 'ridealong.dev/target-container': 'lammps' }),
+    'app',
+    'whichever is observed',
+  )
+  t.equal(usual({ ...mode, [key]: 'lammps' }), 'lammps', 'what is there stays')
+  t.equal(usual({ ...mode, [key]: '' }), '', 'even an empty one')
+  t.equal(usual({}), undefined, 'a native sidecar changes nothing for kubectl')
+})
+
+t.test("a status that names the pod's own containers changes nothing about them", async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['setup', 'app', 'perf-sysstat'] })
+  const forged = { 'ridealong.dev/status': status }
+  const setup = { name: 'setup', image: 'registry.example/setup:1' }
+  const { word, pod } = ride(askingPod({ initContainers: [setup] }, forged))
+  t.equal(word, 'injected')
+  t.strictSame(pod.spec.initContainers?.[0], setup, 'an init container of theirs still ends')
+  const wrong = { 'ridealong.dev/inject': 'nobody', 'ridealong.dev/on-error': 'deny', ...forged }
+  t.equal(ride(podOf(wrong)).outcome, 'denied')
+})
+
+t.test('the usual container may be a native sidecar, as kubectl has it', async (t) => {
+  const proxy = { name: 'proxy', image: 'registry.example/proxy:1', restartPolicy: 'Always' }
+  const usual = { 'kubectl.kubernetes.io/default-container': 'proxy' }
+  const { observers } = ride(askingPod({ initContainers: [proxy] }, usual))
+  const target = observers['perf-sysstat']?.env?.find(
+    ({ name }) => name === 'RIDEALONG_TARGET_CONTAINER',
+  )
+  t.equal(target?.value, 'proxy')
+})
+
+const SHARED = { shareProcessNamespace: true }
+
+t.test('an observer is recognised by its image, its command and its place', async (t) => {
+  const ending = { restartPolicy: undefined, env: [{ name: 'RIDEALONG_MODE', value: 'container' }] }
+  const rows: [string, Json, string][] = [
+    ['as it was added', { initContainers: [observer()] }, 'already-injected'],
+    [
+      'with what other webhooks add and change',
+      {
+        initContainers: [
+          observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
+        ],
+      },
+      'already-injected',
+    ],
+    [
+      'an ordinary container that ends by itself',
+      { containers: [container('app'), observer(ending)] },
+      'already-injected',
+    ],
+    [
+      'an ordinary container that would never end',
+      { containers: [container('app'), observer({ restartPolicy: undefined })] },
+      'observer-differs',
+    ],
+    ['another image', { initContainers: [observer({ image: 'other:1' })] }, 'observer-differs'],
+    ['no image', { initContainers: [observer({ image: undefined })] }, 'observer-differs'],
+    [
+      'another command',
+      { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
+      'observer-differs',
+    ],
+    ['no command', { initContainers: [observer({ command: undefined })] }, 'observer-differs'],
+    ['other args', { initContainers: [observer({ args: ['-x'] })] }, 'observer-differs'],
+  ]
+  for (const [name, spec, word] of rows) {
+    const { word: reason, isPatched } = ride(askingPod({ ...SHARED, ...spec }, INJECTED))
+    t.equal(reason, word, name)
+    t.equal(isPatched, false, `${name}: left as it is`)
+  }
+})
+
+t.test('what is no observer of the catalog is called what it is', async (t) => {
+  const said = (more: Json) =>
+    ride(askingPod({ ...SHARED, initContainers: [observer(more)] }, INJECTED)).message
+  t.equal(
+    said({ image: 'evil.example/x:1' }),
+    'container perf-sysstat runs image "evil.example/x:1", and the catalog\'s image is "registry.example/observer:1"',
+  )
+  t.equal(
+    said({ command: ['sh', '-c', 'echo \u001b[2J'] }),
+    'container perf-sysstat has command "sh -c echo ?[2J", and the catalog\'s is "perf-sysstat"',
+  )
+  t.match(
+    said({ image: 'x'.repeat(1000), command: Array(1e5).fill('x') }),
+    /^.{0,300}$/,
+    'in short',
+  )
+})
+
+t.test('an observer whose image was rewritten gets back what keeps the pod going', async (t) => {
+  const rewritten = observer({ image: 'mirror.example/observer:1', restartPolicy: undefined })
+  const { outcome, pod } = ride(askingPod({ ...SHARED, initContainers: [rewritten] }, INJECTED))
+  t.equal(outcome, 'restored')
+  t.strictSame(pod.spec.initContainers, [{ ...rewritten, restartPolicy: 'Always' }])
+  t.same(
+    JSON.parse(pod.metadata.annotations?.['ridealong.dev/status'] ?? ''),
+    JSON.parse(INJECTED['ridealong.dev/status']),
+  )
+  const setup = observer({ command: ['setup'], restartPolicy: undefined })
+  t.equal(
+    ride(askingPod({ ...SHARED, initContainers: [setup] }, INJECTED)).isPatched,
+    false,
+    'an init container with another command still ends',
+  )
+})
+
+t.test('an observer of another version stays, also where the request is wrong', async (t) => {
+  const spec = { ...SHARED, initContainers: [observer({ image: 'registry.example/observer:0' })] }
+  for (const more of [{ 'ridealong.dev/inject': 'nobody' }, DENY]) {
+    const { word, allowed, isPatched } = ride(askingPod(spec, { ...INJECTED, ...more }))
+    const isWrong = 'ridealong.dev/inject' in more
+    t.equal(word, 'observer-differs', isWrong ? 'wrong' : 'to be refused')
+    t.equal(allowed, true)
+    t.equal(isPatched, false)
+  }
+})
+
+t.test('a status that names an observer which is not there hides nothing', async (t) => {
+  const { word, status } = ride(askingPod({}, INJECTED))
+  t.equal(word, 'injected')
+  t.match(status, { metrics: ['perf-sysstat'], catalog: '3f2a91c0' })
+  const other = ride(
+    askingPod(
+      { initContainers: [sidecar('io-sysstat')] },
+      { 'ridealong.dev/status': JSON.stringify({ outcome: 'injected', metrics: ['io-sysstat'] }) },
+    ),
+  )
+  t.equal(other.word, 'injected')
+  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'only what was verified is named')
+})
+
+t.test('a message names at most eight containers', async (t) => {
+  const messageOf = (count: number) => {
+    const containers = Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image: 'a' }))
+    const absent = { 'ridealong.dev/target-container': 'absent' }
+    return ride(askingPod({ containers }, absent)).message
+  }
+  t.match(messageOf(8), /; the pod has "c0", .*, "c7"$/)
+  t.match(messageOf(2000), /; the pod has "c0", .*, "c7" and 1992 others$/)
+})
+
+t.test(
+  'of containers with the name of a stripped observer the first gets its policy',
+  async (t) => {
+    const stripped = observer({ restartPolicy: undefined })
+    const pod = askingPod({ initContainers: [stripped, stripped, stripped] }, INJECTED)
+    const { word, pod: restored } = ride(pod)
+    t.equal(word, 'restored')
+    t.strictSame(
+      restored.spec.initContainers?.map(({ restartPolicy }) => restartPolicy),
+      ['Always', undefined, undefined],
+      'Kubernetes refuses the others',
+    )
+  },
+)

@@ -1,0 +1,233 @@
+import t from 'tap'
+import {
+  MOST_CAPABILITIES,
+  type Pod,
+  readPod,
+  readSecurityContext,
+} from '../../../../src/core/kubernetes/pod.ts'
+import type { Json } from '../build.ts'
+
+const read = (spec: Json = {}, metadata: Json = {}): Pod => {
+  const pod = readPod({ metadata, spec: { containers: [{ name: 'app' }], ...spec } })
+  if ('problem' in pod) throw new Error(pod.problem)
+  return pod
+}
+
+const NO_CONTEXT = {
+  runAsUser: undefined,
+  runAsGroup: undefined,
+  runAsNonRoot: undefined,
+  privileged: false,
+  addedCapabilities: [],
+  droppedCapabilities: [],
+}
+const APP = {
+  name: 'app',
+  restartsAlways: false,
+  requests: {},
+  limits: {},
+  securityContext: NO_CONTEXT,
+}
+
+t.test('a pod that says nothing is what Kubernetes makes of it', async (t) => {
+  t.match(read(), {
+    name: '',
+    annotations: undefined,
+    labels: {},
+    owner: undefined,
+    hostPID: false,
+    hostUsers: true,
+    os: undefined,
+    shareProcessNamespace: 'absent',
+    automountServiceAccountToken: true,
+    restartPolicy: 'Always',
+    hasVolumes: false,
+    hasInitContainers: false,
+    hasResources: false,
+    initContainers: [],
+  })
+  t.strictSame(read().containers, [APP])
+  t.strictSame(read().securityContext, NO_CONTEXT)
+})
+
+t.test('a pod that says everything is read whole', async (t) => {
+  const context = {
+    runAsUser: 1000,
+    runAsGroup: 0,
+    runAsNonRoot: true,
+    privileged: true,
+    capabilities: { add: ['CHOWN'], drop: ['ALL'] },
+  }
+  const pod = read(
+    {
+      hostPID: true,
+      hostUsers: false,
+      os: { name: 'windows' },
+      shareProcessNamespace: false,
+      automountServiceAccountToken: false,
+      restartPolicy: 'Never',
+      volumes: [],
+      resources: { limits: { cpu: '1' } },
+      securityContext: { runAsUser: 7 },
+      initContainers: [
+        { name: 'setup' },
+        { name: 'proxy', restartPolicy: 'Always' },
+        { name: 'once', restartPolicy: 'Never' },
+      ],
+      containers: [
+        {
+          name: 'lammps',
+          resources: { requests: { cpu: '1' }, limits: { memory: '1Gi' } },
+          securityContext: context,
+        },
+        { name: 'other', restartPolicy: 'OnFailure' },
+      ],
+    },
+    { name: 'lammps-0', annotations: { a: 'b' }, labels: { c: 'd' } },
+  )
+  t.match(pod, {
+    name: 'lammps-0',
+    annotations: { a: 'b' },
+    labels: { c: 'd' },
+    hostPID: true,
+    hostUsers: false,
+    os: 'windows',
+    shareProcessNamespace: 'false',
+    automountServiceAccountToken: false,
+    restartPolicy: 'Never',
+    hasVolumes: true,
+    hasInitContainers: true,
+    hasResources: true,
+    securityContext: { runAsUser: 7 },
+  })
+  t.strictSame(
+    pod.initContainers.map(({ name, restartsAlways }) => [name, restartsAlways]),
+    [
+      ['setup', false],
+      ['proxy', true],
+      ['once', false],
+    ],
+    'only Always makes a native sidecar',
+  )
+  t.strictSame(pod.containers, [
+    {
+      ...APP,
+      name: 'lammps',
+      requests: { cpu: '1' },
+      limits: { memory: '1Gi' },
+      securityContext: {
+        runAsUser: 1000,
+        runAsGroup: 0,
+        runAsNonRoot: true,
+        privileged: true,
+        addedCapabilities: ['CHOWN'],
+        droppedCapabilities: ['ALL'],
+      },
+    },
+    { ...APP, name: 'other' },
+  ])
+})
+
+t.test('a pod goes by its name, or by the beginning of one', async (t) => {
+  t.equal(read({}, { name: 'lammps-0', generateName: 'lammps-' }).name, 'lammps-0')
+  t.equal(read({}, { generateName: 'lammps-' }).name, 'lammps-')
+  t.equal(read({}, { name: '', generateName: 'lammps-' }).name, 'lammps-')
+  t.equal(read({}, { name: 7 }).name, '')
+})
+
+t.test('the owner is the one that controls', async (t) => {
+  const job = { kind: 'Job', name: 'lammps', controller: true }
+  const config = { kind: 'ConfigMap', name: 'c', controller: false }
+  t.strictSame(read({}, { ownerReferences: [config, job] }).owner, { kind: 'Job', name: 'lammps' })
+  t.equal(read({}, { ownerReferences: [config] }).owner, undefined)
+  t.equal(read({}, { ownerReferences: [] }).owner, undefined)
+})
+
+t.test('what is of a wrong type counts as not said', async (t) => {
+  const nothing = read()
+  const wrong: Json[] = [
+    { hostPID: 'true' },
+    { hostPID: 1 },
+    { hostUsers: null },
+    { hostUsers: 'false' },
+    { shareProcessNamespace: 'true' },
+    { shareProcessNamespace: null },
+    { shareProcessNamespace: 0 },
+    { automountServiceAccountToken: null },
+    { automountServiceAccountToken: 'false' },
+    { restartPolicy: null },
+    { restartPolicy: ['Never'] },
+    { os: 'windows' },
+    { os: { name: ['windows'] } },
+    { os: null },
+    { nodeSelector: 'windows' },
+    { nodeSelector: { 'kubernetes.io/os': 7 } },
+    { resources: null },
+    { resources: [] },
+    { resources: {} },
+    { resources: { limits: 'cpu' } },
+    { securityContext: 'root' },
+    { securityContext: [] },
+    { initContainers: null },
+    { volumes: null },
+    { containers: [{ name: 'app', resources: null, securityContext: null }] },
+    { containers: [{ name: 'app', resources: { limits: [], requests: 'x' } }] },
+    { containers: [{ name: 'app', securityContext: { capabilities: ['ALL'] } }] },
+    { containers: [{ name: 'app', securityContext: { capabilities: { add: 'ALL', drop: {} } } }] },
+  ]
+  for (const spec of wrong) {
+    t.strictSame({ ...read(spec), spec: nothing.spec }, nothing, JSON.stringify(spec))
+  }
+})
+
+t.test('a problem names the field that no pod can have', async (t) => {
+  const containers = [{ name: 'app' }]
+  const rows: [string, unknown][] = [
+    ['metadata', { spec: { containers } }],
+    ['spec', { metadata: {} }],
+    ['spec.initContainers', { metadata: {}, spec: { containers, initContainers: {} } }],
+    ['spec.containers', { metadata: {}, spec: { containers: {} } }],
+    ['metadata.annotations', { metadata: { annotations: 7 }, spec: { containers } }],
+    ['spec.volumes', { metadata: {}, spec: { containers, volumes: 'x' } }],
+  ]
+  for (const [field, object] of rows) t.match(readPod(object), { problem: field }, field)
+})
+
+t.test('a security context is read as far as it makes sense', async (t) => {
+  t.strictSame(readSecurityContext(undefined), NO_CONTEXT)
+  t.strictSame(readSecurityContext('root'), NO_CONTEXT)
+  const most = 2 ** 31 - 1
+  t.equal(readSecurityContext({ runAsUser: 0 }).runAsUser, 0)
+  t.equal(readSecurityContext({ runAsUser: most }).runAsUser, most)
+  t.strictSame(
+    readSecurityContext({ capabilities: { add: ['CHOWN', 7, null, 'KILL'] } }).addedCapabilities,
+    ['CHOWN', 'KILL'],
+  )
+  const names = Array.from({ length: 1000 }, (_, i) => 'A'.repeat(i % 32) + 'B'.repeat(i >> 5))
+  const { droppedCapabilities } = readSecurityContext({ capabilities: { drop: [...names, 'ALL'] } })
+  t.equal(droppedCapabilities.length, MOST_CAPABILITIES + 2, 'one more than there can be, and ALL')
+  t.ok(droppedCapabilities.includes('ALL'))
+  t.equal(readSecurityContext({ runAsNonRoot: false }).runAsNonRoot, false)
+  t.equal(readSecurityContext({ privileged: 'true' }).privileged, false)
+})
+
+t.test('a pod that Kubernetes cannot have is not read any further', async (t) => {
+  const containers = (count: number) => Array.from({ length: count }, () => ({ name: 'c' }))
+  const problemOf = (spec: Json) => {
+    const pod = readPod({ metadata: {}, spec: { containers: [{ name: 'app' }], ...spec } })
+    return 'problem' in pod ? pod.problem : undefined
+  }
+  t.equal(problemOf({ containers: containers(2 ** 16) }), undefined)
+  t.match(problemOf({ containers: containers(2 ** 16 + 1) }), 'spec.containers')
+  t.match(problemOf({ initContainers: containers(2 ** 16 + 1) }), 'spec.initContainers')
+  t.equal(problemOf({ containers: [{ name: 'x'.repeat(63) }] }), undefined)
+  t.match(problemOf({ containers: [{ name: 'x'.repeat(64) }] }), 'spec.containers')
+  t.equal(problemOf({ restartPolicy: 'x'.repeat(63) }), undefined, 'one of a later version')
+  t.match(problemOf({ restartPolicy: 'x'.repeat(64) }), 'spec.restartPolicy')
+})
+
+t.test('a capability counts once, and other text is no capability', async (t) => {
+  const drop = ['NET_RAW', 'ALL', 'NET_RAW', 'cap_chown', '', 'A'.repeat(33), 'KILL!', 'É', 7]
+  const { droppedCapabilities } = readSecurityContext({ capabilities: { drop } })
+  t.strictSame(droppedCapabilities, ['NET_RAW', 'ALL', 'cap_chown'])
+})

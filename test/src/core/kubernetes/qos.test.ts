@@ -1,0 +1,100 @@
+import t from 'tap'
+import { type Pod, readPod } from '../../../../src/core/kubernetes/pod.ts'
+import { isGuaranteed } from '../../../../src/core/kubernetes/qos.ts'
+import { askingPod, type Json, perfOf, ride } from '../build.ts'
+
+type Amounts = readonly [cpu: unknown, memory: unknown]
+
+const amounts = ([cpu, memory]: Amounts): Json => ({ cpu, memory })
+
+/** A container with these limits, and requests that are the same unless they are given. */
+const container = (limits: Amounts | undefined, requests: Amounts | undefined = limits): Json => ({
+  name: 'c',
+  resources: {
+    ...(limits && { limits: amounts(limits) }),
+    ...(requests && { requests: amounts(requests) }),
+  },
+})
+
+const pod = (containers: readonly Json[], initContainers: readonly Json[] = []): Pod => {
+  const read = readPod({ metadata: {}, spec: { containers, initContainers } })
+  if ('problem' in read) throw new Error(read.problem)
+  return read
+}
+
+const EQUAL = container(['1', '1Gi'])
+
+// kubernetes pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS
+t.test('a pod is Guaranteed as Kubernetes says', async (t) => {
+  const rows: [boolean, string, Pod][] = [
+    [true, 'one container', pod([EQUAL])],
+    [true, 'two containers', pod([EQUAL, EQUAL])],
+    [true, 'an init container too', pod([EQUAL], [EQUAL])],
+    [true, 'amounts written in two ways', pod([container(['1', '1Gi'], ['1000m', '1024Mi'])])],
+    [true, 'numbers', pod([container([1, '1Gi'], ['1', '1073741824'])])],
+    [
+      true,
+      'sums that are equal, where no container alone is',
+      pod([container(['1', '1Gi'], ['2', '1Gi']), container(['2', '1Gi'], ['1', '1Gi'])]),
+    ],
+    [
+      true,
+      'other resources do not count',
+      pod([
+        {
+          name: 'c',
+          resources: {
+            limits: { cpu: '1', memory: '1Gi', 'nvidia.com/gpu': '1' },
+            requests: { cpu: '1', memory: '1Gi', 'ephemeral-storage': '5Gi' },
+          },
+        },
+      ]),
+    ],
+    [false, 'nothing is said', pod([{ name: 'c' }])],
+    [false, 'empty resources', pod([{ name: 'c', resources: {} }])],
+    [false, 'requests alone', pod([container(undefined, ['1', '1Gi'])])],
+    [false, 'no processor', pod([container([undefined, '1Gi'])])],
+    [false, 'no memory', pod([container(['1', undefined])])],
+    [false, 'a processor of 0', pod([container(['0', '1Gi'])])],
+    [false, 'a memory of 0', pod([container(['1', '0'])])],
+    [false, 'a negative amount', pod([container(['-1', '1Gi'])])],
+    [false, 'less processor than limited', pod([container(['2', '1Gi'], ['1', '1Gi'])])],
+    [false, 'less memory than limited', pod([container(['1', '2Gi'], ['1', '1Gi'])])],
+    [false, 'more than limited', pod([container(['1', '1Gi'], ['2', '1Gi'])])],
+    [false, 'a second container without', pod([EQUAL, { name: 'd' }])],
+    [false, 'an init container without', pod([EQUAL], [{ name: 'd' }])],
+    [false, 'a first container without', pod([{ name: 'd' }, EQUAL])],
+    [
+      false,
+      'a container that only limits, beside one that requests more',
+      pod([container(['1', '1Gi'], undefined), container([undefined, '1Gi'], ['2', '1Gi'])]),
+    ],
+    [false, 'garbage for a limit', pod([container(['much', '1Gi'])])],
+    [false, 'a list for a limit', pod([container([['1'], '1Gi'])])],
+    [false, 'garbage for a request', pod([container(['1', '1Gi'], ['much', '1Gi'])])],
+    [false, 'a huge exponent', pod([container(['1e999999999', '1Gi'])])],
+  ]
+  for (const [expected, name, read] of rows) t.equal(isGuaranteed(read), expected, name)
+})
+
+t.test('negative requests do not make up for others', async (t) => {
+  const read = pod([container(['1', '1Gi'], ['2', '1Gi']), container(['1', '1Gi'], ['-1', '1Gi'])])
+  t.equal(isGuaranteed(read), true, 'what is not above zero is not summed')
+})
+
+t.test('an observer keeps the class of its pod', async (t) => {
+  const classOf = (spec: Json): string => {
+    const { pod: patched } = ride(askingPod(spec))
+    const read = readPod(patched)
+    return 'problem' in read ? read.problem : String(isGuaranteed(read))
+  }
+  t.equal(classOf({ containers: [EQUAL] }), 'true')
+  t.equal(classOf({ containers: [EQUAL], initContainers: [{ ...EQUAL, name: 'i' }] }), 'true')
+  t.equal(classOf({ containers: [container(['2', '1Gi'], ['1', '1Gi'])] }), 'false')
+  t.equal(classOf({}), 'false')
+})
+
+t.test('requests are said, since the apiserver would fill them in from the limits', async (t) => {
+  const bestEffort = perfOf(ride(askingPod()))
+  t.strictSame(bestEffort.resources?.requests, { cpu: '0', memory: '0' })
+})

@@ -1,0 +1,55 @@
+import t from 'tap'
+import {
+  filled,
+  greatest,
+  readResourceList,
+  sum,
+  unreadableIn,
+} from '../../../../src/core/kubernetes/resource-list.ts'
+
+const written = { cpu: '100m', memory: 1024, 'example.com/gpu': '1' }
+const UNIT = 10n ** 12n
+
+t.test('a list is read as numbers, and what is no quantity is left out', async (t) => {
+  t.strictSame(
+    [...readResourceList({ ...written, storage: 'much', __proto__: { x: '1' } })],
+    [
+      ['cpu', UNIT / 10n],
+      ['memory', 1024n * UNIT],
+      ['example.com/gpu', UNIT],
+    ],
+  )
+})
+
+t.test('what is no quantity is named', async (t) => {
+  t.equal(unreadableIn(written), undefined)
+  t.equal(unreadableIn({ ...written, storage: '1 Gi' }), 'storage')
+})
+
+const a = new Map([
+  ['cpu', 1n],
+  ['memory', 5n],
+])
+const b = new Map([
+  ['memory', 3n],
+  ['gpu', 7n],
+])
+const sorted = (amounts: ReadonlyMap<string, bigint>) => [...amounts].sort()
+
+t.test('lists are filled, summed and compared by resource, and not edited', async (t) => {
+  const rows = [
+    [filled(a, b), 5n],
+    [sum([a, b]), 8n],
+    [greatest([a, b]), 5n],
+    [greatest([b, a]), 5n],
+    [filled(b, a), 3n],
+  ] as const
+  for (const [amounts, memory] of rows) {
+    t.strictSame(sorted(amounts), [
+      ['cpu', 1n],
+      ['gpu', 7n],
+      ['memory', memory],
+    ])
+  }
+  t.strictSame([a.size, b.size], [2, 2])
+})

@@ -1,0 +1,23 @@
+import t from 'tap'
+import { readLimitRange } from '../../../../src/core/kubernetes/limit-range.ts'
+import { readQuota } from '../../../../src/core/kubernetes/quota.ts'
+import { ruledResources } from '../../../../src/core/kubernetes/ruled-resources.ts'
+import { limitRange, resourceQuota } from '../build.ts'
+
+const one = (name: string) => ({ [name]: '1' })
+
+t.test('every resource that a rule mentions is one that counts', async (t) => {
+  const ranges = [
+    limitRange({ default: one('a'), defaultRequest: one('b') }),
+    limitRange({ type: 'Pod', min: one('c'), max: one('d'), maxLimitRequestRatio: one('e') }),
+  ]
+  const quotas = [resourceQuota({ 'requests.example.com/gpu': '1', 'limits.f': '1', g: '1' })]
+  const names = ruledResources(ranges.map(readLimitRange), quotas.map(readQuota))
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'example.com/gpu', 'f', 'g', 'cpu', 'memory']) {
+    t.ok(names.has(name), name)
+  }
+})
+
+t.test('processor and memory count wherever there is a quota', async (t) => {
+  t.strictSame([...ruledResources([], [])], ['cpu', 'memory'])
+})

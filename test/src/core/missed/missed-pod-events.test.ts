@@ -1,0 +1,98 @@
+import t from 'tap'
+import {
+  buildEvent,
+  groupMissedPods,
+  inTurns,
+} from '../../../../src/core/missed/missed-pod-events.ts'
+import type { MissedPod } from '../../../../src/core/missed/missed-pods.ts'
+
+const UID = '0f9d3c1e-5b7a-4c2d-9e8f-1a2b3c4d5e6f'
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: UID }
+
+function found(pod: string, changes: Partial<MissedPod> = {}): MissedPod {
+  const created = '2026-01-01T12:00:05Z'
+  const where = { namespace: 'hpc', pod, created, regarding: JOB }
+  return { reason: 'unanswered', ...where, ...changes }
+}
+
+t.test('two thousand pods of one Job are one notice', async (t) => {
+  const pods = Array.from({ length: 2000 }, (_, place) => found(`lammps-${place}`))
+  const [notice, ...others] = groupMissedPods(pods)
+  t.strictSame(others, [])
+  t.match(notice, { reason: 'unanswered', namespace: 'hpc', regarding: JOB, count: 2000 })
+  t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create again/)
+})
+
+t.test('other owners, other reasons and other namespaces have notices of their own', async (t) => {
+  const notices = groupMissedPods([
+    found('a'),
+    found('b'),
+    found('c', { reason: 'altered' }),
+    found('d', { regarding: { ...JOB, uid: 'other' } }),
+    found('e', { namespace: 'other' }),
+  ])
+  t.strictSame(
+    notices.map(({ count }) => count),
+    [2, 1, 1, 1],
+  )
+  t.match(
+    notices[1]?.message,
+    /altered, or not the catalog.s: c; ridealong explain pod\/c says which$/,
+  )
+})
+
+t.test('a notice has the times of the first pod and of the last', async (t) => {
+  const times = ['2026-01-01T12:00:05Z', '2026-01-01T11:00:05Z', '2026-01-02T12:00:05Z']
+  const notices = groupMissedPods(times.map((created, place) => found(`p-${place}`, { created })))
+  t.match(notices, [{ first: times[1], last: times[2] }])
+})
+
+t.test('its Event is on the owner, and counts the pods', async (t) => {
+  const pods = ['a', 'b'].map((pod) => found(pod, { reason: 'observer-unavailable' }))
+  const [event] = groupMissedPods(pods).map((notice) => buildEvent(notice, 'ridealong.0'))
+  t.match(event, {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: 'ridealong.0', namespace: 'hpc' },
+    involvedObject: { ...JOB, namespace: 'hpc' },
+    type: 'Warning',
+    reason: 'ObserverUnavailable',
+    message: "left without observers, since no node was known to have an observer's image: a, b",
+    count: 2,
+    source: { component: 'ridealong' },
+  })
+})
+
+t.test('namespaces take turns, each with its notices in their order', async (t) => {
+  const many = Array.from({ length: 1000 }, (_, place) =>
+    found(`p-${place}`, { namespace: 'crowd', regarding: { ...JOB, name: `j-${place}` } }),
+  )
+  const turns = inTurns(
+    groupMissedPods([...many, found('a'), found('b', { reason: 'altered' })]),
+    100,
+  )
+  t.strictSame(
+    turns.slice(0, 5).map(({ namespace, message }) => [namespace, /: ([-\w]+)/.exec(message)?.[1]]),
+    [
+      ['crowd', 'p-0'],
+      ['hpc', 'a'],
+      ['crowd', 'p-1'],
+      ['hpc', 'b'],
+      ['crowd', 'p-2'],
+    ],
+  )
+  t.equal(turns.length, 102)
+})
+
+t.test('a message says no more than the names of pods, and fits an Event', async (t) => {
+  // events.k8s.io/v1, by which the same Event can be read, has 1,024 (kubernetes pkg/apis/core/validation/events.go).
+  const name = `\u001b[2J${'x'.repeat(1000)}`
+  for (const reason of ['unanswered', 'altered', 'observer-unavailable'] as const) {
+    const [notice] = groupMissedPods(
+      ['1', '2', '3', '4'].map((last) => found(name + last, { reason })),
+    )
+    t.ok((notice?.message.length ?? 0) <= 1024, reason)
+    t.match(notice?.message, /\\u001b\[2J/)
+    t.notMatch(notice?.message, /\p{Cc}/u)
+  }
+})

@@ -1,0 +1,156 @@
+import t from 'tap'
+import { KEYS, STATUS_KEY } from '../../../../src/core/keys.ts'
+import { findMissedPod } from '../../../../src/core/missed/missed-pods.ts'
+import { readNamespace } from '../../../../src/core/namespace.ts'
+import { leftStatus } from '../../../../src/core/status.ts'
+import { askingPod, CATALOG, type Json, ride } from '../build.ts'
+
+const ASKING = { [KEYS.inject]: 'perf-sysstat' }
+const BEFORE = '2026-01-01T12:00:00Z'
+const THEN = '2026-01-01T12:00:05Z'
+const AFTER = '2026-01-01T12:00:06Z'
+
+/** An entry of managedFields: who owns the annotation `inject`, and perhaps all else. */
+const owner = (time: string, others: Json = {}) => ({
+  time,
+  fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${KEYS.inject}`]: {} } }, ...others },
+})
+
+/** A namespace that asks since THEN, or one that never did. */
+const asking = (managedFields: unknown = [owner(THEN)]) =>
+  readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
+const QUIET = readNamespace('hpc', { metadata: { name: 'hpc' } })
+
+const UID = '0f9d3c1e-5b7a-4c2d-9e8f-1a2b3c4d5e6f'
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'lammps', uid: UID, controller: true }
+
+function pod(annotations: Json = {}, metadata: Json = {}, spec: Json = {}): Json {
+  const named = { name: 'lammps-0', namespace: 'hpc', uid: 'u-pod', creationTimestamp: AFTER }
+  return { metadata: { ...named, ownerReferences: [JOB], annotations, ...metadata }, spec }
+}
+
+const reasonOf = (object: Json, namespace = QUIET, excluded: readonly string[] = []) =>
+  findMissedPod(object, { namespace, excludedNamespaces: new Set(excluded), catalog: CATALOG })
+    ?.reason
+
+/** What is found in a namespace that does not ask. */
+const foundIn = (object: Json) =>
+  findMissedPod(object, { namespace: QUIET, excludedNamespaces: new Set(), catalog: CATALOG })
+
+const status = (metrics: readonly string[]) => JSON.stringify({ outcome: 'injected', metrics })
+
+t.test('a pod that asked and has no status was not answered', async (t) => {
+  t.equal(reasonOf(pod(ASKING)), 'unanswered')
+  t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: '' })), 'unanswered')
+  t.equal(reasonOf(pod(), asking()), 'unanswered')
+})
+
+t.test('a pod that did not ask, opted out, or cannot be helped is nobody missed', async (t) => {
+  for (const inject of ['', ' , ', 'false', ' false ']) {
+    t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, inject)
+  }
+  t.equal(reasonOf(pod()), undefined)
+  t.equal(reasonOf(pod(ASKING), QUIET, ['hpc']), undefined, 'an excluded namespace')
+  t.equal(reasonOf(pod({ ...ASKING, 'kubernetes.io/config.mirror': 'x' })), undefined)
+  t.equal(reasonOf({}), undefined)
+})
+
+t.test('a pod with an answer was not missed, whatever the answer', async (t) => {
+  for (const answer of [leftStatus('host-pid', 'x'), 'nonsense', '{}']) {
+    t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: answer })), undefined, answer)
+  }
+})
+
+t.test('a pod with no room for a status was left for that', async (t) => {
+  t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
+  t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')
+})
+
+t.test('a pod that was there before its namespace asked was not missed', async (t) => {
+  t.equal(reasonOf(pod({}, { creationTimestamp: BEFORE }), asking()), undefined)
+  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), asking()), undefined, 'who knows')
+  t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'who knows since when')
+  const both = asking([owner(AFTER), owner(BEFORE)])
+  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), both), 'unanswered')
+  t.equal(reasonOf(pod(ASKING, { creationTimestamp: BEFORE }), asking()), 'unanswered', 'its own')
+})
+
+t.test('a pod that was annotated as it ran was not missed', async (t) => {
+  const later = { managedFields: [{ time: AFTER, fieldsV1: { 'f:spec': {} } }, owner(AFTER)] }
+  t.equal(reasonOf(pod(ASKING, later)), undefined)
+  const first = { managedFields: [owner(AFTER, { 'f:spec': {} })] }
+  t.equal(reasonOf(pod(ASKING, first)), 'unanswered', 'its creator may write to it later')
+})
+
+t.test('a pod whose observer is gone was altered', async (t) => {
+  const said = { ...ASKING, [STATUS_KEY]: status(['perf-sysstat']) }
+  const initContainers = [{ name: 'perf-sysstat', restartPolicy: 'Always' }]
+  const whole = { initContainers, shareProcessNamespace: true }
+  t.equal(reasonOf(pod(said, {}, whole)), undefined)
+  t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
+})
+
+/** A pod as the webhook gives it back, with another status or a changed observer. */
+function observed(status: Json = {}, change: Json = {}): Json {
+  const { metadata, spec } = ride(askingPod()).pod
+  const own = JSON.parse(metadata.annotations?.[STATUS_KEY] ?? '')
+  const said = { ...metadata.annotations, [STATUS_KEY]: JSON.stringify({ ...own, ...status }) }
+  const initContainers = (spec.initContainers ?? []).map((one) => ({ ...one, ...change }))
+  return pod(said, {}, { ...spec, initContainers })
+}
+
+t.test('a pod whose observer differs from the present catalog was altered', async (t) => {
+  t.equal(reasonOf(observed()), undefined)
+  const changes = [
+    { image: 'registry.example/miner:1' },
+    { command: ['sh', '-c', 'exit'] },
+    { args: ['--more'] },
+    { name: 'of-nobody' },
+  ]
+  for (const change of changes) {
+    const metrics = [change.name ?? 'perf-sysstat']
+    t.equal(reasonOf(observed({ metrics }, change)), 'altered', JSON.stringify(change))
+    t.equal(reasonOf(observed({ metrics, catalog: '00000000' }, change)), undefined, 'an upgrade')
+    t.equal(reasonOf(observed({ metrics, catalog: undefined }, change)), undefined, 'who knows')
+  }
+  t.equal(reasonOf(observed({}, { imagePullPolicy: 'Always', env: [] })), undefined)
+})
+
+t.test('a pod that was left for want of the image says so', async (t) => {
+  const message = 'no node is known to hold observer:1, the image of perf-sysstat'
+  const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
+  t.equal(reasonOf(pod(said)), 'observer-unavailable')
+})
+
+t.test('what is found names the pod, its time and its controller, or itself', async (t) => {
+  const { controller: _, ...reference } = JOB
+  t.strictSame(foundIn(pod(ASKING)), {
+    reason: 'unanswered',
+    namespace: 'hpc',
+    pod: 'lammps-0',
+    created: AFTER,
+    regarding: reference,
+  })
+  const forged = { ...JOB, name: '\u001b[2J', uid: 'x' }
+  for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], [forged], 'x']) {
+    t.strictSame(foundIn(pod(ASKING, { ownerReferences }))?.regarding, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'lammps-0',
+      uid: 'u-pod',
+    })
+  }
+})
+
+t.test('nothing that a status says goes on', async (t) => {
+  const text = 'call 555-0100 to get your pod back'
+  const forged = [
+    leftStatus('observer-unavailable', text),
+    JSON.stringify({ outcome: 'injected', metrics: [text] }),
+  ]
+  for (const said of forged) {
+    const found = foundIn(pod({ ...ASKING, [STATUS_KEY]: said }))
+    t.ok(found)
+    t.notMatch(JSON.stringify(found), text)
+  }
+})

@@ -1,0 +1,99 @@
+import t from 'tap'
+import { readNamespace } from '../../../src/core/namespace.ts'
+
+const STRICT = {
+  name: 'hpc',
+  annotations: new Map(),
+  requestedSince: undefined,
+  enforce: undefined,
+  privilege: 'restricted',
+  limitRanges: [],
+  quotas: [],
+}
+
+t.test('a namespace that says nothing enforces nothing and grants nothing', async (t) => {
+  const rows: unknown[] = [
+    undefined,
+    null,
+    'hpc',
+    [],
+    {},
+    { metadata: null },
+    { metadata: {} },
+    { metadata: [] },
+    { metadata: { labels: null, annotations: null } },
+    { metadata: { labels: [], annotations: [] } },
+    { metadata: { labels: 'x', annotations: 'y' } },
+  ]
+  for (const object of rows)
+    t.strictSame(readNamespace('hpc', object), STRICT, JSON.stringify(object))
+})
+
+t.test('a level is one of three words, and any other is the strictest', async (t) => {
+  const rows: [unknown, string][] = [
+    ['privileged', 'privileged'],
+    ['baseline', 'baseline'],
+    ['restricted', 'restricted'],
+    ['Privileged', 'restricted'],
+    ['', 'restricted'],
+    ['latest', 'restricted'],
+    ['__proto__', 'restricted'],
+    [null, 'restricted'],
+    [7, 'restricted'],
+    [['privileged'], 'restricted'],
+  ]
+  for (const [written, level] of rows) {
+    const labels = {
+      'pod-security.kubernetes.io/enforce': written,
+      'ridealong.dev/privilege': written,
+    }
+    const { enforce, privilege } = readNamespace('hpc', { metadata: { labels } })
+    t.strictSame([enforce, privilege], [level, level], JSON.stringify(written))
+  }
+})
+
+t.test('each level has its own label', async (t) => {
+  const labels = {
+    'pod-security.kubernetes.io/enforce': 'baseline',
+    'pod-security.kubernetes.io/warn': 'restricted',
+    'pod-security.kubernetes.io/enforce-version': 'latest',
+    'ridealong.dev/privilege': 'privileged',
+  }
+  t.match(readNamespace('hpc', { metadata: { labels } }), {
+    enforce: 'baseline',
+    privilege: 'privileged',
+  })
+  const annotations = {
+    'pod-security.kubernetes.io/enforce': 'baseline',
+    'ridealong.dev/privilege': 'privileged',
+  }
+  t.match(
+    readNamespace('hpc', { metadata: { annotations } }),
+    { enforce: undefined, privilege: 'restricted' },
+    'and an annotation is none',
+  )
+})
+
+t.test('of the annotations ours are kept', async (t) => {
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat',
+    'perf-sysstat.ridealong.dev/rate': '5',
+    'example.com/x': 'y',
+  }
+  const { name, annotations: kept } = readNamespace('lab', { metadata: { name: 'x', annotations } })
+  t.equal(name, 'lab', 'the name is that of the request')
+  t.strictSame([...kept.keys()], ['ridealong.dev/inject', 'perf-sysstat.ridealong.dev/rate'])
+})
+
+t.test('a namespace asks since the first of the annotation owners wrote last', async (t) => {
+  const owner = (time: string, annotation = 'ridealong.dev/inject') => ({
+    time,
+    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } },
+  })
+  const since = (managedFields: unknown) =>
+    readNamespace('hpc', { metadata: { managedFields } }).requestedSince
+  const [early, late] = ['2026-01-01T12:00:00Z', '2026-01-01T12:00:05Z']
+  t.equal(since([owner(late), owner(early)]), early)
+  t.equal(since([owner(late), owner(early, 'team')]), late)
+  t.equal(since([owner(early, 'team')]), undefined)
+})

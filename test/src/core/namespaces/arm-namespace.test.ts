@@ -1,0 +1,212 @@
+import t from 'tap'
+import type { Catalog } from '../../../../src/core/catalog.ts'
+import { reviewNamespace } from '../../../../src/core/namespaces/arm-namespace.ts'
+import type { Review } from '../../../../src/core/review.ts'
+import { CATALOG, type Json, patchedBy, reviewOf } from '../build.ts'
+
+const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
+const ARMED = { 'ridealong.dev/armed': 'true' }
+
+interface NamespaceObject {
+  readonly metadata: { readonly labels?: Json | null; readonly annotations?: Json | null }
+}
+
+const namespaceOf = (annotations?: Json | null, labels?: Json | null): NamespaceObject => ({
+  metadata: {
+    ...(annotations !== undefined && { annotations }),
+    ...(labels !== undefined && { labels }),
+  },
+})
+
+function write(object: unknown, more: Partial<Review> = {}, excluded: readonly string[] = []) {
+  const review = reviewOf(object, { namespace: 'hpc', name: 'hpc', ...more })
+  const { outcome, response, fault } = reviewNamespace(review, CATALOG, new Set(excluded))
+  return {
+    outcome,
+    fault,
+    allowed: response.response.allowed,
+    warnings: response.response.warnings ?? [],
+    isPatched: response.response.patch !== undefined,
+    after: patchedBy<NamespaceObject>(object, response),
+  }
+}
+
+t.test('a namespace that asks is armed', async (t) => {
+  const rows: [string, NamespaceObject, Json][] = [
+    ['no labels', namespaceOf(ASKING), ARMED],
+    ['labels of null', namespaceOf(ASKING, null), ARMED],
+    ['empty labels', namespaceOf(ASKING, {}), ARMED],
+    ['other labels', namespaceOf(ASKING, { team: 'hpc' }), { team: 'hpc', ...ARMED }],
+    ['a label that says otherwise', namespaceOf(ASKING, { 'ridealong.dev/armed': 'false' }), ARMED],
+    ['an empty label', namespaceOf(ASKING, { 'ridealong.dev/armed': '' }), ARMED],
+  ]
+  for (const operation of ['CREATE', 'UPDATE']) {
+    for (const [name, object, labels] of rows) {
+      const { outcome, after, allowed } = write(object, { operation })
+      t.equal(outcome, 'armed', `${operation} with ${name}`)
+      t.strictSame(after.metadata.labels, labels, name)
+      t.strictSame(after.metadata.annotations, object.metadata.annotations, 'as annotated')
+      t.equal(allowed, true)
+    }
+  }
+})
+
+t.test('a namespace that no longer asks is disarmed', async (t) => {
+  const rows: [string, Json | null | undefined][] = [
+    ['no annotations', undefined],
+    ['annotations of null', null],
+    ['an empty list', { 'ridealong.dev/inject': '' }],
+    ['a list of nothing', { 'ridealong.dev/inject': ' ,' }],
+    ['"false"', { 'ridealong.dev/inject': 'false' }],
+    ['other keys alone', { 'ridealong.dev/mode': 'container' }],
+  ]
+  for (const [name, annotations] of rows) {
+    for (const label of ['true', 'false', '']) {
+      const labels = { team: 'hpc', 'ridealong.dev/armed': label }
+      const { outcome, after } = write(namespaceOf(annotations, labels), { operation: 'UPDATE' })
+      t.equal(outcome, 'disarmed', `${name}, label "${label}"`)
+      t.strictSame(after.metadata.labels, { team: 'hpc' }, name)
+    }
+  }
+})
+
+t.test('a label that is right stays untouched', async (t) => {
+  const rows: [string, NamespaceObject][] = [
+    ['armed and asking', namespaceOf(ASKING, { ...ARMED, a: 'b' })],
+    ['neither', namespaceOf()],
+    ['neither, with labels', namespaceOf({ other: 'x' }, { a: 'b' })],
+  ]
+  for (const [name, object] of rows) {
+    const { outcome, isPatched } = write(object)
+    t.equal(outcome, 'unchanged', name)
+    t.equal(isPatched, false, name)
+  }
+})
+
+t.test('a request that is wrong arms too: the pods are to be told', async (t) => {
+  const { outcome, allowed } = write(namespaceOf({ 'ridealong.dev/inject': 'nobody' }))
+  t.equal(outcome, 'armed')
+  t.equal(allowed, true)
+  const deny = { 'ridealong.dev/inject': 'nobody', 'ridealong.dev/on-error': 'deny' }
+  t.equal(write(namespaceOf(deny)).allowed, true, 'a namespace itself is never refused')
+})
+
+t.test('an excluded namespace is never armed, and its annotator is told', async (t) => {
+  const asked = write(namespaceOf(ASKING), {}, ['hpc'])
+  t.equal(asked.outcome, 'unchanged')
+  t.match(asked.warnings, [/the administrator excludes this namespace/])
+  const labelled = write(namespaceOf(ASKING, ARMED), {}, ['hpc'])
+  t.equal(labelled.outcome, 'disarmed')
+  t.strictSame(labelled.after.metadata.labels, {})
+  t.strictSame(write(namespaceOf(), {}, ['hpc']).warnings, [], 'who does not ask is not')
+  t.equal(write(namespaceOf(ASKING), {}, ['other']).outcome, 'armed')
+})
+
+t.test('the person who annotates is told what is wrong, there and then', async (t) => {
+  const rows: [RegExp, Json][] = [
+    [/from now on; pods that already run are not touched/, ASKING],
+    [
+      /unknown-metric: .*"nobody".*known metrics are io-sysstat, perf-/,
+      { 'ridealong.dev/inject': 'nobody' },
+    ],
+    [/invalid-option: .*rate.*1 to 3600/, { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '0' }],
+    [/invalid-option: .*ridealong.dev\/mod"/, { ...ASKING, 'ridealong.dev/mod': 'x' }],
+    [/invalid-option: .*admit or deny/, { ...ASKING, 'ridealong.dev/on-error': 'x' }],
+  ]
+  for (const [warning, annotations] of rows) {
+    for (const operation of ['CREATE', 'UPDATE']) {
+      const { warnings } = write(namespaceOf(annotations), { operation, oldObject: namespaceOf() })
+      t.equal(warnings.length, 1)
+      t.match(warnings[0], warning, operation)
+      t.match(warnings[0], /^ridealong: /)
+    }
+  }
+  t.strictSame(write(namespaceOf({ 'ridealong.dev/mode': 'x' })).warnings, [], 'if asked at all')
+})
+
+t.test('nobody is told twice: only a change of our annotations is news', async (t) => {
+  const old = namespaceOf({ ...ASKING, other: 'a' })
+  const rows: [number, string, Json][] = [
+    [0, 'nothing changed', { ...ASKING, other: 'a' }],
+    [0, "another's annotation changed", { ...ASKING, other: 'b' }],
+    [0, "another's annotation came", { ...ASKING, other: 'a', more: 'c' }],
+    [0, 'the order changed', { other: 'a', ...ASKING }],
+    [1, 'a value changed', { 'ridealong.dev/inject': 'io-sysstat' }],
+    [1, 'a key came', { ...ASKING, 'ridealong.dev/mode': 'container' }],
+    [1, 'an option came', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }],
+    [0, 'the request went', { other: 'a' }],
+  ]
+  for (const [count, name, annotations] of rows) {
+    const { warnings } = write(namespaceOf(annotations), { operation: 'UPDATE', oldObject: old })
+    t.equal(warnings.length, count, name)
+  }
+  const more = namespaceOf({ ...ASKING, 'ridealong.dev/mode': 'container' })
+  const gone = write(namespaceOf(ASKING), { operation: 'UPDATE', oldObject: more })
+  t.equal(gone.warnings.length, 1, 'a key went')
+  const exchanged = write(namespaceOf({ ...ASKING, 'ridealong.dev/target-command': 'container' }), {
+    operation: 'UPDATE',
+    oldObject: more,
+  })
+  t.equal(exchanged.warnings.length, 1, 'a key became another')
+})
+
+t.test('a label that was missed is set without a word', async (t) => {
+  const object = namespaceOf(ASKING)
+  const { outcome, warnings } = write(object, { operation: 'UPDATE', oldObject: object })
+  t.equal(outcome, 'armed')
+  t.strictSame(warnings, [])
+})
+
+t.test('only a namespace that is written is looked at', async (t) => {
+  const rows: Partial<Review>[] = [
+    { operation: 'DELETE' },
+    { operation: 'CONNECT' },
+    { operation: 'UPDATE', subResource: 'status' },
+    { operation: 'UPDATE', subResource: 'finalize' },
+  ]
+  for (const review of rows) {
+    const { outcome, isPatched, warnings, allowed } = write(namespaceOf(ASKING), review)
+    t.equal(outcome, 'unchanged', JSON.stringify(review))
+    t.equal(isPatched, false)
+    t.equal(allowed, true)
+    t.strictSame(warnings, [])
+  }
+})
+
+t.test('a namespace that is nonsense is allowed as it came', async (t) => {
+  const rows: unknown[] = [
+    undefined,
+    null,
+    'hpc',
+    [],
+    {},
+    { metadata: null },
+    { metadata: [] },
+    { metadata: { annotations: [], labels: [] } },
+    { metadata: { annotations: { 'ridealong.dev/inject': 7 } } },
+    { metadata: { annotations: { 'ridealong.dev/inject': ['perf-sysstat'] }, labels: 'x' } },
+  ]
+  for (const object of rows) {
+    const review = reviewOf(object, { name: 'hpc', oldObject: object })
+    const { outcome, response, fault } = reviewNamespace(review, CATALOG, new Set())
+    t.equal(outcome, 'unchanged', JSON.stringify(object))
+    t.equal(response.response.allowed, true)
+    t.equal(response.response.patch, undefined)
+    t.equal(fault, undefined)
+  }
+})
+
+t.test('a defect of ours allows the namespace as it came, and is handed on', async (t) => {
+  const broken: Catalog = { revision: 'x', metrics: null as never }
+  const { outcome, response, fault } = reviewNamespace(
+    reviewOf(namespaceOf(ASKING), { uid: 'a-b-c' }),
+    broken,
+    new Set(),
+  )
+  t.equal(outcome, 'unchanged')
+  t.match(response.response, { uid: 'a-b-c', allowed: true })
+  t.equal(response.response.patch, undefined)
+  t.type(fault, Error)
+  const fine = reviewNamespace(reviewOf(namespaceOf(ASKING)), CATALOG, new Set())
+  t.equal(fine.fault, undefined)
+})

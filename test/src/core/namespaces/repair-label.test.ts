@@ -1,0 +1,44 @@
+import t from 'tap'
+import { KEYS } from '../../../../src/core/keys.ts'
+import { rearm } from '../../../../src/core/namespaces/repair-label.ts'
+import type { Json } from '../build.ts'
+
+const ASKING = { [KEYS.inject]: 'perf-sysstat' }
+const ARMED = { 'ridealong.dev/armed': 'true' }
+
+function rearmed(annotations?: Json, labels?: Json, excluded: readonly string[] = []) {
+  const object = { metadata: { name: 'hpc', resourceVersion: '7', annotations, labels } }
+  return rearm(object, new Set(excluded))
+}
+
+t.test('a namespace that asks and is not armed is armed', async (t) => {
+  for (const labels of [undefined, {}, { team: 'a' }, { 'ridealong.dev/armed': 'yes' }]) {
+    t.strictSame(rearmed(ASKING, labels), {
+      outcome: 'armed',
+      patch: { metadata: { resourceVersion: '7', labels: ARMED } },
+    })
+  }
+})
+
+t.test('a namespace that is armed and no longer asks is disarmed', async (t) => {
+  for (const inject of [undefined, '', ' , ', 'false', ' false ']) {
+    t.strictSame(rearmed(inject === undefined ? {} : { [KEYS.inject]: inject }, ARMED), {
+      outcome: 'disarmed',
+      patch: { metadata: { resourceVersion: '7', labels: { 'ridealong.dev/armed': null } } },
+    })
+  }
+})
+
+t.test('a namespace that asks for what nobody offers is armed: its pods are told', async (t) => {
+  t.equal(rearmed({ [KEYS.inject]: 'perf-sysstatt' })?.outcome, 'armed')
+})
+
+t.test('a label that is right, or of an excluded namespace, is left as it is', async (t) => {
+  t.equal(rearmed(ASKING, ARMED), undefined)
+  t.equal(rearmed({}, { team: 'a' }), undefined)
+  t.equal(rearmed(ASKING, {}, ['hpc']), undefined)
+  t.equal(rearmed({}, ARMED, ['hpc']), undefined)
+  for (const object of [undefined, null, 7, {}, { metadata: null }, { metadata: { labels: 7 } }]) {
+    t.equal(rearm(object, new Set()), undefined)
+  }
+})

@@ -1,0 +1,427 @@
+import t from 'tap'
+import { scanBody } from '../../../src/core/body-scan.ts'
+import { readAnnotations, readPodAnnotations, readRequest } from '../../../src/core/request.ts'
+import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from './build.ts'
+
+const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
+
+/** A pod with these annotations, in a namespace with those. */
+const asking = (own: Texts, namespace: Texts = {}): Ride =>
+  ride(podOf(own), { annotations: namespace })
+
+const names = ({ observers }: Ride) => Object.keys(observers)
+
+t.test('inject is a list of names, in which only the names count', async (t) => {
+  const both = ['perf-sysstat', 'io-sysstat']
+  const rows: [string, string, string[]][] = [
+    ['one name', 'perf-sysstat', ['perf-sysstat']],
+    ['two names', 'perf-sysstat,io-sysstat', both],
+    ['the order of the request is kept', 'io-sysstat,perf-sysstat', ['io-sysstat', 'perf-sysstat']],
+    ['blanks', '  perf-sysstat ,\tio-sysstat\n', both],
+    ['empty items', ',perf-sysstat,, ,io-sysstat,', both],
+    ['repetitions', 'perf-sysstat,io-sysstat, perf-sysstat,perf-sysstat', both],
+  ]
+  for (const [name, inject, expected] of rows) {
+    const outcome = asking({ 'ridealong.dev/inject': inject })
+    t.strictSame(names(outcome), expected, name)
+    t.strictSame(outcome.status?.metrics, expected, `${name}, in the status`)
+  }
+})
+
+t.test('a name is a name only to the letter', async (t) => {
+  const wrong = [
+    'true',
+    'True',
+    'FALSE',
+    'all',
+    '*',
+    'perf-sysstat io-sysstat',
+    'perf-sysstat;io-sysstat',
+    'Perf-Sysstat',
+    'perf-sysstat,io-sysstats',
+    'perf-sysstat,false',
+    'false,false',
+    '__proto__',
+    'constructor',
+    'toString',
+    'perf-sysstat,__proto__',
+  ]
+  for (const inject of wrong) {
+    const outcome = asking({ 'ridealong.dev/inject': inject })
+    t.equal(outcome.word, 'unknown-metric', inject)
+    t.strictSame(names(outcome), [], 'nothing is injected')
+  }
+  t.match(
+    asking({ 'ridealong.dev/inject': 'perf-sysstat,lmp' }).message,
+    /"lmp".*io-sysstat, perf-sysstat, root-stat, trace-stat/,
+    'what is wrong and what is known is named',
+  )
+})
+
+t.test('nothing is asked for', async (t) => {
+  const rows: [string, Texts, Texts, string][] = [
+    ['by nobody', {}, {}, 'not-asked'],
+    ['by an empty list', { 'ridealong.dev/inject': '' }, {}, 'not-asked'],
+    ['by a list of blanks and commas', { 'ridealong.dev/inject': ' , ,' }, {}, 'not-asked'],
+    [
+      'by an empty list in spite of the namespace',
+      { 'ridealong.dev/inject': '' },
+      ASKING,
+      'not-asked',
+    ],
+    ['by "false"', { 'ridealong.dev/inject': 'false' }, {}, 'opted-out'],
+    [
+      'by "false" in spite of the namespace',
+      { 'ridealong.dev/inject': 'false' },
+      ASKING,
+      'opted-out',
+    ],
+    ['by "false" with blanks', { 'ridealong.dev/inject': ' false ' }, ASKING, 'opted-out'],
+    ['by the namespace', {}, { 'ridealong.dev/inject': 'false' }, 'not-asked'],
+    ['by an empty list of the namespace', {}, { 'ridealong.dev/inject': '' }, 'not-asked'],
+    ['by other keys alone', { 'ridealong.dev/mode': 'container' }, {}, 'not-asked'],
+    ['and what is wrong beside does not matter', { 'ridealong.dev/mode': 'x' }, {}, 'not-asked'],
+  ]
+  for (const [name, own, namespace, word] of rows) {
+    const outcome = asking(own, namespace)
+    t.equal(outcome.word, word, name)
+    t.equal(outcome.isPatched, false, `${name}: no patch`)
+  }
+})
+
+t.test('a namespace asks for its pods, and key by key the pod has the last word', async (t) => {
+  const namespace = {
+    'ridealong.dev/inject': 'io-sysstat',
+    'ridealong.dev/mode': 'container',
+    'ridealong.dev/target-container': 'nobody',
+    'ridealong.dev/target-command': 'lmp',
+    'ridealong.dev/on-error': 'deny',
+    'perf-sysstat.ridealong.dev/rate': '7',
+    'perf-sysstat.ridealong.dev/max-log': '9',
+  }
+  const denied = asking({}, namespace)
+  t.equal(denied.word, 'unknown-target-container')
+  t.equal(denied.allowed, false, 'on-error of the namespace')
+  t.equal(asking({ 'ridealong.dev/on-error': 'admit' }, namespace).allowed, true)
+
+  const own = { ...ASKING, 'ridealong.dev/target-container': 'app' }
+  const inherited = asking(own, namespace)
+  t.strictSame(names(inherited), ['perf-sysstat'], "the pod's metrics alone")
+  t.equal(inherited.status?.mode, 'container')
+  t.equal(variable(perfOf(inherited), 'RIDEALONG_TARGET_COMMAND'), 'lmp')
+  t.equal(variable(perfOf(inherited), 'RIDEALONG_OPTION_RATE'), '7')
+
+  const mixed = asking(
+    {
+      ...own,
+      'ridealong.dev/mode': 'native',
+      'ridealong.dev/target-command': 'mdrun',
+      'perf-sysstat.ridealong.dev/rate': '3',
+    },
+    namespace,
+  )
+  t.equal(mixed.status?.mode, 'native')
+  t.equal(variable(perfOf(mixed), 'RIDEALONG_TARGET_COMMAND'), 'mdrun')
+  t.equal(variable(perfOf(mixed), 'RIDEALONG_OPTION_RATE'), '3')
+  t.equal(variable(perfOf(mixed), 'RIDEALONG_OPTION_MAX_LOG'), '9', 'a key of its own is another')
+  t.equal(asking(ASKING, { 'ridealong.dev/inject': 'false' }).word, 'injected')
+})
+
+t.test('an option that nobody sets has the default of the catalog', async (t) => {
+  const observer = perfOf(asking(ASKING))
+  t.equal(variable(observer, 'RIDEALONG_OPTION_RATE'), '10')
+  t.equal(variable(observer, 'RIDEALONG_OPTION_MAX_LOG'), '8')
+  t.equal(variable(observer, 'RIDEALONG_OPTION_THREADS'), 'false')
+  t.equal(variable(observer, 'RIDEALONG_OPTION_UNIT'), 'KiB')
+})
+
+t.test('an option is typed and bounded', async (t) => {
+  const rows: [string, string, string][] = [
+    ['rate', '1', '1'],
+    ['rate', '3600', '3600'],
+    ['rate', ' 5 ', '5'],
+    ['rate', '007', '7'],
+    ['threads', 'true', 'true'],
+    ['threads', ' false ', 'false'],
+    ['unit', 'MiB', 'MiB'],
+  ]
+  for (const [option, written, value] of rows) {
+    const outcome = asking({ ...ASKING, [`perf-sysstat.ridealong.dev/${option}`]: written })
+    const name = `RIDEALONG_OPTION_${option.toUpperCase()}`
+    t.equal(variable(perfOf(outcome), name), value, `${option}: "${written}"`)
+  }
+  const wrong: [string, string, string][] = [
+    ['rate', '0', 'a whole number from 1 to 3600'],
+    ['rate', '3601', 'a whole number from 1 to 3600'],
+    ['rate', '-1', 'a whole number from 1 to 3600'],
+    ['rate', '+5', 'a whole number from 1 to 3600'],
+    ['rate', '1.5', 'a whole number from 1 to 3600'],
+    ['rate', '1e2', 'a whole number from 1 to 3600'],
+    ['rate', '0x10', 'a whole number from 1 to 3600'],
+    ['rate', '5s', 'a whole number from 1 to 3600'],
+    ['rate', '', 'a whole number from 1 to 3600'],
+    ['rate', '٣', 'a whole number from 1 to 3600'],
+    ['rate', '9'.repeat(400), 'a whole number from 1 to 3600'],
+    ['threads', 'yes', 'true or false'],
+    ['threads', 'True', 'true or false'],
+    ['threads', '1', 'true or false'],
+    ['unit', 'kib', 'one of KiB, MiB'],
+    ['unit', 'KiB,MiB', 'one of KiB, MiB'],
+    ['unit', '', 'one of KiB, MiB'],
+  ]
+  for (const [option, written, sentence] of wrong) {
+    const key = `perf-sysstat.ridealong.dev/${option}`
+    const { word, message } = asking({ ...ASKING, [key]: written })
+    t.equal(word, 'invalid-option', `${option}: "${written}"`)
+    t.match(message, key)
+    t.match(message, sentence)
+  }
+})
+
+t.test('each metric has its own options', async (t) => {
+  const { observers } = asking({
+    'ridealong.dev/inject': 'perf-sysstat,io-sysstat',
+    'io-sysstat.ridealong.dev/rate': '4',
+  })
+  const rates = Object.values(observers).map((observer) =>
+    variable(observer, 'RIDEALONG_OPTION_RATE'),
+  )
+  t.strictSame(rates, ['10', '4'])
+})
+
+t.test('options of a metric that is not asked for are ignored, however wrong', async (t) => {
+  const others: Texts[] = [
+    { 'io-sysstat.ridealong.dev/rate': '0' },
+    { 'io-sysstat.ridealong.dev/rat': '5' },
+    { 'perf-hwcounters.ridealong.dev/rate': 'x' },
+    { '__proto__.ridealong.dev/rate': 'x' },
+    { 'constructor.ridealong.dev/name': 'x' },
+    { 'a.perf-sysstat.ridealong.dev/rate': '0' },
+  ]
+  for (const other of others) {
+    t.equal(asking({ ...ASKING, ...other }).word, 'injected', JSON.stringify(other))
+    t.equal(asking(ASKING, other).word, 'injected', `${JSON.stringify(other)} of the namespace`)
+  }
+})
+
+t.test('a key of ours that means nothing is wrong, on the pod or the namespace', async (t) => {
+  const keys = [
+    'ridealong.dev/rate',
+    'ridealong.dev/Mode',
+    'ridealong.dev/target_command',
+    'ridealong.dev/',
+    'ridealong.dev/inject ',
+    'ridealong.dev/perf-sysstat',
+    'ridealong.dev/__proto__',
+    'ridealong.dev/constructor',
+    'perf-sysstat.ridealong.dev/rates',
+    'perf-sysstat.ridealong.dev/Rate',
+    'perf-sysstat.ridealong.dev/',
+    'perf-sysstat.ridealong.dev/constructor',
+    'perf-sysstat.ridealong.dev/__proto__',
+  ]
+  for (const key of keys) {
+    const own = asking({ ...ASKING, [key]: '5' })
+    t.equal(own.word, 'invalid-option', key)
+    t.match(own.message, JSON.stringify(key), 'the key is named')
+    t.equal(asking(ASKING, { [key]: '5' }).word, 'invalid-option', `${key} of the namespace`)
+  }
+  t.match(
+    asking({ ...ASKING, 'ridealong.dev/targetCommand': 'lmp' }).message,
+    'ridealong.dev/target-command',
+    'and so are those that are right',
+  )
+  t.match(
+    asking({ ...ASKING, 'perf-sysstat.ridealong.dev/rates': '5' }).message,
+    /rate\b.*max-log.*threads.*unit/,
+    'as are the options',
+  )
+})
+
+t.test("other people's keys are theirs", async (t) => {
+  const others = [
+    'example.com/ridealong.dev',
+    'notridealong.dev/inject',
+    'my-ridealong.dev/rate',
+    'ridealong.dev.example.com/rate',
+    'ridealong.device/inject',
+    'ridealong/inject',
+    'rate',
+  ]
+  for (const key of others) {
+    const { word, isPatched } = asking({ [key]: 'perf-sysstat' })
+    t.equal(word, 'not-asked', key)
+    t.equal(isPatched, false)
+    t.equal(asking({ ...ASKING, [key]: 'nonsense' }).word, 'injected', `${key} beside ours`)
+  }
+})
+
+t.test('the status that another round left is no misspelt key', async (t) => {
+  const left = '{"outcome":"left","reason":"host-pid","message":"m"}'
+  t.equal(asking({ ...ASKING, 'ridealong.dev/status': left }).word, 'injected')
+})
+
+t.test('mode is native or container', async (t) => {
+  const rows: [string, string][] = [
+    ['native', 'native'],
+    ['container', 'container'],
+    [' container ', 'container'],
+  ]
+  for (const [written, mode] of rows) {
+    const { status } = asking({ ...ASKING, 'ridealong.dev/mode': written })
+    t.equal(status?.mode, mode, `"${written}"`)
+  }
+  t.equal(asking(ASKING).status?.mode, 'native', 'where nothing is said')
+  for (const written of ['', 'Native', 'sidecar', 'native,container', 'constructor']) {
+    const { word, message } = asking({ ...ASKING, 'ridealong.dev/mode': written })
+    t.equal(word, 'invalid-option', `"${written}"`)
+    t.match(message, 'native or container')
+  }
+})
+
+t.test('a target command is a regular expression of 1 to 256 printable characters', async (t) => {
+  const command = (written: string) =>
+    asking({ ...ASKING, 'ridealong.dev/target-command': written })
+  const right = ['lmp', '^(lmp|mdrun)$', ' ', 'a b', '\\.x$', 'größe', '🚀', 'x'.repeat(256)]
+  for (const written of [...right, '🚀'.repeat(256)]) {
+    const outcome = command(written)
+    t.equal(outcome.word, 'injected', JSON.stringify(written.slice(0, 20)))
+    t.equal(
+      variable(perfOf(outcome), 'RIDEALONG_TARGET_COMMAND')?.replaceAll('$$', '$'),
+      written,
+      'to the letter',
+    )
+  }
+  const wrong = [
+    '',
+    'x'.repeat(257),
+    '🚀'.repeat(257),
+    'l\0mp',
+    'lmp\n',
+    'l\rmp',
+    'l\tmp',
+    'lmp\u001b[2J',
+    'l\u007fmp',
+    'l\u0085mp',
+    'l\ud800mp',
+    'lmp(',
+    '((((a{1,255}){1,255}){1,255}){1,255})',
+  ]
+  for (const written of wrong) {
+    const { word, message } = command(written)
+    t.equal(word, 'invalid-option', JSON.stringify(written.slice(0, 20)))
+    t.match(message, 'ridealong.dev/target-command')
+  }
+  t.equal(
+    variable(perfOf(asking(ASKING)), 'RIDEALONG_TARGET_COMMAND'),
+    undefined,
+    'no command, no variable',
+  )
+})
+
+t.test("a user's text in a message is quoted, short and printable", async (t) => {
+  const wild = `\u001b[2J\n"${'x'.repeat(5000)}`
+  const rows: [string, Texts][] = [
+    ['a metric', { 'ridealong.dev/inject': wild }],
+    ['a mode', { ...ASKING, 'ridealong.dev/mode': wild }],
+    ['an option', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': wild }],
+    ['a key', { ...ASKING, [`ridealong.dev/${wild}`]: 'x' }],
+    ['a container', { ...ASKING, 'ridealong.dev/target-container': wild }],
+    ['on-error', { ...ASKING, 'ridealong.dev/on-error': wild }],
+  ]
+  for (const [name, own] of rows) {
+    const { message } = asking(own)
+    t.match(message, /^[\x20-\x7e]+$/, name)
+    t.ok(message.length < 400, `${name}: short`)
+  }
+})
+
+t.test('only text counts as an annotation', async (t) => {
+  for (const nonsense of [null, 5, true, {}, ['perf-sysstat']]) {
+    const pod = { metadata: { annotations: { 'ridealong.dev/inject': nonsense } } }
+    const { spec } = podOf()
+    t.equal(ride({ ...pod, spec }).word, 'not-asked', JSON.stringify(nonsense))
+  }
+})
+
+t.test('an annotation that JSON calls __proto__ is text like any other', async (t) => {
+  const annotations = JSON.parse(
+    '{"__proto__":{"ridealong.dev/inject":"perf-sysstat"},"constructor":"x","toString":"y"}',
+  )
+  const { word } = ride({ ...podOf(), metadata: { annotations } })
+  t.equal(word, 'not-asked')
+  const asked = JSON.parse(
+    '{"ridealong.dev/inject":"perf-sysstat","__proto__":"x","constructor":"y"}',
+  )
+  t.equal(ride({ ...podOf(), metadata: { annotations: asked } }).word, 'injected')
+})
+
+t.test('of annotations, ours are kept and no others', async (t) => {
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat',
+    'perf-sysstat.ridealong.dev/rate': '5',
+    'example.com/else': 'x',
+    'ridealong.dev/mode': 7,
+  }
+  t.strictSame(
+    [...readAnnotations(annotations)],
+    [
+      ['ridealong.dev/inject', 'perf-sysstat'],
+      ['perf-sysstat.ridealong.dev/rate', '5'],
+    ],
+  )
+  t.equal(readAnnotations(undefined).size, 0)
+})
+
+t.test(
+  'annotations of others are not passed over unless one of ours may be misspelt',
+  async (t) => {
+    let looks = 0
+    const watched = (annotations: Texts) =>
+      new Proxy(annotations, {
+        ownKeys: (target) => {
+          looks += 1
+          return Reflect.ownKeys(target)
+        },
+      })
+    const read = (annotations: Texts, more = '') => {
+      looks = 0
+      const source = scanBody(JSON.stringify(annotations) + more)
+      return [...readPodAnnotations(watched(annotations), source, CATALOG).keys()]
+    }
+    const set = { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }
+    const others = { 'example.com/a': 'ridealong', 'example.com/b': '\u2e2e \u0026' }
+    t.strictSame(read({ ...others, ...set }).sort(), Object.keys(set).sort())
+    t.equal(looks, 0)
+    const misspelt = { ...set, 'perf-sysstat.ridealong.dev/raet': '5' }
+    t.strictSame(read({ ...others, ...misspelt }), Object.keys(misspelt))
+    t.equal(looks, 1)
+    t.strictSame(read({}), [])
+    t.equal(looks, 0)
+    for (const more of ['ridealong.dev', '\\u0072', '\\u007A', '\\u002E', '\\u006f']) {
+      t.strictSame(read({ ...others, ...set }, more), Object.keys(set))
+      t.equal(looks, 1, more)
+    }
+  },
+)
+
+t.test('a request is a value: nothing, wrong or asked', async (t) => {
+  const read = (own: Texts) => readRequest(readAnnotations(own), new Map(), CATALOG)
+  t.strictSame(read({}), { kind: 'nothing', reason: 'not-asked' })
+  t.match(read({ 'ridealong.dev/inject': 'x' }), { kind: 'wrong', reason: 'unknown-metric' })
+  t.match(read({ ...ASKING, 'ridealong.dev/on-error': 'deny' }), {
+    kind: 'asked',
+    onError: 'deny',
+    mode: 'native',
+    targetContainer: undefined,
+    targetCommand: undefined,
+  })
+})
+
+t.test('a value longer than all annotations may be together is not looked at', async (t) => {
+  const limit = 256 * 1024
+  const inject = 'perf-sysstat'
+  const read = readAnnotations({ 'ridealong.dev/inject': inject.padEnd(limit) })
+  t.equal(read.get('ridealong.dev/inject')?.trim(), inject)
+  t.equal(readAnnotations({ 'ridealong.dev/inject': inject.padEnd(limit + 1) }).size, 0)
+})

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { allow, allowPatched, deny } from '../../../src/core/response.ts'
+import { reviewOf } from './build.ts'
+
+const REVIEW = reviewOf({}, { uid: 'a-b-c' })
+
+/** As the apiserver gets it. */
+const sent = (response: unknown) => JSON.parse(JSON.stringify(response))
+
+const answer = (response: object) => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  response: { uid: 'a-b-c', ...response },
+})
+
+t.test('an object is allowed as it came', async (t) => {
+  t.strictSame(sent(allow(REVIEW)), answer({ allowed: true }))
+  t.strictSame(sent(allow(REVIEW, [])), answer({ allowed: true }))
+  t.strictSame(
+    sent(allow(REVIEW, ['careful'])),
+    answer({ allowed: true, warnings: ['ridealong: careful'] }),
+  )
+})
+
+t.test('an object is allowed with a patch in base64', async (t) => {
+  const operations = [{ op: 'add', path: '/a', value: 'größe 🚀' }] as const
+  const { response } = sent(allowPatched(REVIEW, operations, ['one', 'two']))
+  t.strictSame(Object.keys(response).sort(), ['allowed', 'patch', 'patchType', 'uid', 'warnings'])
+  t.match(response, {
+    uid: 'a-b-c',
+    allowed: true,
+    patchType: 'JSONPatch',
+    warnings: ['ridealong: one', 'ridealong: two'],
+  })
+  t.strictSame(JSON.parse(Buffer.from(response.patch, 'base64').toString('utf8')), operations)
+})
+
+t.test(
+  'an empty patch is none: the apiserver wants a type with a patch and none without',
+  async (t) => {
+    t.strictSame(sent(allowPatched(REVIEW, [])), answer({ allowed: true }))
+    t.strictSame(
+      sent(allowPatched(REVIEW, [], ['careful'])),
+      answer({ allowed: true, warnings: ['ridealong: careful'] }),
+    )
+  },
+)
+
+t.test('an object is refused with 403 and a sentence', async (t) => {
+  t.strictSame(
+    sent(deny(REVIEW, 'the pod is wrong')),
+    answer({
+      allowed: false,
+      status: { code: 403, reason: 'Forbidden', message: 'ridealong: the pod is wrong' },
+    }),
+  )
+})
+
+t.test('a warning ends where the apiserver would cut it', async (t) => {
+  const { response } = sent(allow(REVIEW, ['x'.repeat(1000), 'short']))
+  t.strictSame(response.warnings, [`ridealong: ${'x'.repeat(242)}...`, 'ridealong: short'])
+  t.equal(response.warnings[0].length, 256)
+})
+
+t.test('a warning is ASCII, and a refusal is printable and short', async (t) => {
+  const hostile = '\u001b[2J\u009b2J\u202egr\u00f6\u00dfe\n'
+  const { response } = sent(allow(REVIEW, [hostile]))
+  t.strictSame(response.warnings, ['ridealong: ?[2J?2J?gr??e?'])
+  const { response: refusal } = sent(deny(REVIEW, hostile))
+  t.equal(refusal.status.message, 'ridealong: \\u001b[2J\\u009b2J\\u202egr\u00f6\u00dfe\\n')
+  const { response: long } = sent(deny(REVIEW, 'x'.repeat(5_000_000)))
+  t.equal(long.status.message.length, 1024)
+})

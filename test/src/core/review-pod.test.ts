@@ -1,0 +1,228 @@
+import t from 'tap'
+import type { Catalog } from '../../../src/core/catalog.ts'
+import { readNamespace } from '../../../src/core/namespace.ts'
+import { reviewPod } from '../../../src/core/review-pod.ts'
+import { answerIn, askingPod, CATALOG, type Json, podOf, reviewOf, ride } from './build.ts'
+
+/** Every kind of JSON that is not the one a field has. */
+const NONSENSE: readonly unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  '',
+  'x',
+  [],
+  [null],
+  [[]],
+  ['x'],
+  [7],
+  {},
+  { x: 1 },
+  [{}],
+  [{ name: 7 }],
+  { name: [] },
+  JSON.parse('{"__proto__":{"name":"x"}}'),
+]
+
+const ROOT: readonly string[] = []
+
+/** A pod that holds everything that is looked at, to be spoilt at each of these places. */
+const full = (): Json =>
+  JSON.parse(
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'p',
+        generateName: 'p-',
+        namespace: 'hpc',
+        labels: { app: 'x', 'workflows.argoproj.io/workflows': 'w' },
+        annotations: {
+          'ridealong.dev/inject': 'perf-sysstat',
+          'ridealong.dev/target-command': 'lmp',
+          'ridealong.dev/status': '{"outcome":"injected","metrics":["io-sysstat"]}',
+          'kubectl.kubernetes.io/default-container': 'app',
+          'batch.kubernetes.io/job-completion-index': '1',
+        },
+        ownerReferences: [{ kind: 'Job', name: 'j', controller: true }],
+      },
+      spec: {
+        hostPID: false,
+        hostUsers: true,
+        shareProcessNamespace: false,
+        automountServiceAccountToken: true,
+        restartPolicy: 'Never',
+        os: { name: 'linux' },
+        nodeSelector: { 'kubernetes.io/os': 'linux' },
+        resources: { requests: { cpu: '1' } },
+        securityContext: { runAsUser: 1, runAsGroup: 1, runAsNonRoot: true },
+        volumes: [{ name: 'v' }],
+        initContainers: [
+          { name: 'i', restartPolicy: 'Always', securityContext: {}, resources: {} },
+        ],
+        containers: [
+          {
+            name: 'app',
+            resources: { requests: { cpu: '1' }, limits: { cpu: '1', memory: '1Gi' } },
+            securityContext: {
+              runAsUser: 1,
+              privileged: false,
+              capabilities: { add: ['CHOWN'], drop: ['ALL'] },
+            },
+          },
+        ],
+      },
+    }),
+  )
+
+/** The path of every value in some JSON, itself included. */
+function pathsIn(value: unknown, path = ROOT): (readonly string[])[] {
+  const children = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return [path, ...children.flatMap(([key, child]) => pathsIn(child, [...path, key]))]
+}
+
+/** The JSON with another value in one place. */
+function spoilt(value: unknown, [key, ...rest]: readonly string[], by: unknown): unknown {
+  if (key === undefined) return by
+  const copy = Array.isArray(value) ? [...value] : { ...(value as Json) }
+  return Object.assign(copy, { [key]: spoilt((value as Json)[key], rest, by) })
+}
+
+t.test('a pod with a field of a wrong type is allowed, and nothing is thrown', async (t) => {
+  t.equal(ride(full()).word, 'injected', 'as long as nothing is wrong')
+  for (const path of pathsIn(full())) {
+    const answers = NONSENSE.map((nonsense) => answerIn({}, spoilt(full(), path, nonsense)))
+    t.ok(
+      answers.every(({ response }) => response.response.allowed),
+      `${path.join('.')}: allowed`,
+    )
+    t.ok(
+      answers.every(
+        ({ decision }) => !('reason' in decision) || decision.reason !== 'internal-error',
+      ),
+      `${path.join('.')}: not for a defect of ours`,
+    )
+  }
+})
+
+t.test('a pod that is none is left with no patch, and named', async (t) => {
+  const { spec, metadata } = askingPod() as { spec: Json; metadata: Json }
+  const app = { name: 'app' }
+  const rows: [string, unknown][] = [
+    ['nothing', undefined],
+    ['null', null],
+    ['text', 'pod'],
+    ['a list', [askingPod()]],
+    ['no metadata', { spec }],
+    ['metadata of a list', { metadata: [], spec }],
+    ['no spec', { metadata }],
+    ['a spec of null', { metadata, spec: null }],
+    ['a spec of a list', { metadata, spec: [] }],
+    ['no containers', { metadata, spec: {} }],
+    ['containers of null', { metadata, spec: { containers: null } }],
+    ['an empty list of containers', { metadata, spec: { containers: [] } }],
+    ['a map of containers', { metadata, spec: { containers: { app } } }],
+    ['a container of null', { metadata, spec: { containers: [null] } }],
+    ['a container of text', { metadata, spec: { containers: ['app'] } }],
+    ['a container without a name', { metadata, spec: { containers: [{}] } }],
+    ['a second container without a name', { metadata, spec: { containers: [app, {}] } }],
+    ['a container with a number for a name', { metadata, spec: { containers: [{ name: 1 }] } }],
+    ['init containers of text', { metadata, spec: { ...spec, initContainers: 'x' } }],
+    ['a map of init containers', { metadata, spec: { ...spec, initContainers: {} } }],
+    ['an init container of null', { metadata, spec: { ...spec, initContainers: [null] } }],
+    ['an init container without a name', { metadata, spec: { ...spec, initContainers: [{}] } }],
+    ['a map of volumes', { metadata, spec: { ...spec, volumes: {} } }],
+    ['volumes of text', { metadata, spec: { ...spec, volumes: 'v' } }],
+    ['a list of annotations', { metadata: { annotations: [] }, spec }],
+    ['annotations of text', { metadata: { annotations: 'x' }, spec }],
+  ]
+  for (const [name, object] of rows) {
+    const place = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
+    const { decision, operations, response } = answerIn(place, object)
+    t.match(decision, { outcome: 'left', reason: 'invalid-pod' }, name)
+    t.strictSame(operations, [], name)
+    t.strictSame(
+      response.response,
+      { uid: '705ab4f5-6393-11e8-b7cc-42010a800002', allowed: true, warnings: undefined },
+      name,
+    )
+  }
+})
+
+t.test('an answer bears the uid of its request', async (t) => {
+  const denied = { 'ridealong.dev/on-error': 'deny' }
+  const pods: [string, unknown][] = [
+    ['injected', askingPod()],
+    ['left', podOf()],
+    ['denied', askingPod({ hostPID: true }, denied)],
+    ['nonsense', 7],
+  ]
+  for (const [name, pod] of pods) {
+    const { response } = answerIn({ review: { uid: 'a-b-c' } }, pod)
+    t.match(response, {
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      response: { uid: 'a-b-c' },
+    })
+    t.equal(response.response.patch !== undefined, name === 'injected', name)
+  }
+})
+
+t.test(
+  'a defect of ours allows the pod as it came, even where the author wants denial',
+  async (t) => {
+    const defects: [string, Catalog][] = [
+      ['a catalog that is none', { revision: 'x', metrics: null as never }],
+      [
+        'a metric that is none',
+        { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]) },
+      ],
+    ]
+    for (const [name, catalog] of defects) {
+      const pod = askingPod({}, { 'ridealong.dev/on-error': 'deny' })
+      const { decision, operations, response, fault } = answerIn({ catalog }, pod)
+      t.match(decision, { outcome: 'left', reason: 'internal-error' }, name)
+      t.strictSame(operations, [])
+      t.equal(response.response.allowed, true)
+      t.equal(response.response.patch, undefined)
+      t.equal(response.response.warnings?.length, 1, 'the author is told')
+      t.match(response.response.warnings?.[0], 'ridealong: internal-error: ')
+      t.type(fault, Error, 'and the defect is handed on, for the log')
+    }
+  },
+)
+
+t.test('an answer without a defect has no fault', async (t) => {
+  for (const pod of [askingPod(), podOf(), askingPod({ hostPID: true }), 7]) {
+    t.equal(answerIn({}, pod).fault, undefined)
+  }
+})
+
+t.test('whoever did not ask hears nothing', async (t) => {
+  t.strictSame(ride(podOf()).warnings, [])
+  t.strictSame(ride(podOf({ 'ridealong.dev/inject': 'false' })).warnings, [])
+  t.strictSame(ride(askingPod()).warnings, [], 'and whoever got what was asked for')
+})
+
+t.test('a dry run is answered as the real one would be', async (t) => {
+  for (const pod of [askingPod(), podOf(), askingPod({ hostPID: true })]) {
+    t.strictSame(answerIn({ review: { dryRun: true } }, pod), answerIn({}, pod))
+  }
+})
+
+t.test('the same review has the same answer, and is not edited', async (t) => {
+  const review = reviewOf(full())
+  const before = structuredClone(review)
+  const settings = {
+    catalog: CATALOG,
+    namespace: readNamespace('hpc', {}),
+    excludedNamespaces: new Set<string>(),
+  }
+  const first = reviewPod(review, settings)
+  t.strictSame(reviewPod(review, settings), first)
+  t.strictSame(review, before)
+  t.equal(first.decision.outcome, 'injected')
+})

@@ -1,0 +1,376 @@
+import t from 'tap'
+import { buildCatalog } from '../../../../src/core/catalog.ts'
+import { askingPod, type Json, metricDocument, perfOf, podOf, ride } from '../build.ts'
+
+/** An asking pod of one container, with its security context and the pod's. */
+const pod = (container: Json | undefined, podLevel?: Json, spec: Json = {}) =>
+  askingPod({
+    securityContext: podLevel,
+    containers: [{ name: 'app', image: 'app', securityContext: container }],
+    ...spec,
+  })
+
+const contextOf = (object: Json) => perfOf(ride(object)).securityContext ?? {}
+
+const ALWAYS = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+const NON_ROOT = { ...ALWAYS, runAsNonRoot: true, capabilities: { drop: ['ALL'] } }
+
+t.test('an observer has the user and group of its target, and nothing more', async (t) => {
+  const rows: [string, Json | undefined, Json | undefined, Json][] = [
+    [
+      'both of the container',
+      { runAsUser: 1000, runAsGroup: 2000 },
+      undefined,
+      { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
+    ],
+    [
+      'both of the pod',
+      undefined,
+      { runAsUser: 1000, runAsGroup: 2000 },
+      { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
+    ],
+    [
+      "the container's before the pod's",
+      { runAsUser: 1001, runAsGroup: 2001 },
+      { runAsUser: 1000, runAsGroup: 2000 },
+      { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2001 },
+    ],
+    [
+      "the container's user with the pod's group",
+      { runAsUser: 1001 },
+      { runAsUser: 1000, runAsGroup: 2000 },
+      { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2000 },
+    ],
+    [
+      "the pod's user with the container's group 0",
+      { runAsGroup: 0 },
+      { runAsUser: 1000, runAsGroup: 2000 },
+      { ...NON_ROOT, runAsUser: 1000, runAsGroup: 0 },
+    ],
+    ['a user without a group', { runAsUser: 1000 }, undefined, { ...NON_ROOT, runAsUser: 1000 }],
+    [
+      'a user that says it is not root',
+      { runAsUser: 1000, runAsNonRoot: true },
+      undefined,
+      { ...NON_ROOT, runAsUser: 1000 },
+    ],
+    [
+      'a user other than root that is allowed to be root',
+      { runAsUser: 1000, runAsNonRoot: false },
+      undefined,
+      { ...NON_ROOT, runAsUser: 1000 },
+    ],
+    [
+      "the pod's user where the container is allowed to be root",
+      { runAsNonRoot: false },
+      { runAsUser: 1000, runAsNonRoot: true },
+      { ...NON_ROOT, runAsUser: 1000 },
+    ],
+    ['root by its number', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
+    [
+      'root with a group, in a pod of another user',
+      { runAsUser: 0, runAsGroup: 0 },
+      { runAsUser: 1000, runAsGroup: 1000 },
+      { ...ALWAYS, runAsUser: 0, runAsGroup: 0 },
+    ],
+    ['root by the pod', undefined, { runAsUser: 0 }, { ...ALWAYS, runAsUser: 0 }],
+    ['a user that only the image knows', undefined, undefined, ALWAYS],
+    ['an empty security context', {}, {}, ALWAYS],
+    ['a group alone', { runAsGroup: 2000 }, undefined, { ...ALWAYS, runAsGroup: 2000 }],
+  ]
+  for (const [name, container, podLevel, expected] of rows) {
+    t.strictSame(contextOf(pod(container, podLevel)), expected, name)
+  }
+})
+
+t.test('an observer has a number where its target must not be root and has none', async (t) => {
+  const rows: [string, Json | undefined, Json | undefined][] = [
+    ['the container says runAsNonRoot', { runAsNonRoot: true }, undefined],
+    ['the pod says runAsNonRoot', undefined, { runAsNonRoot: true }],
+    ['the container says it against the pod', { runAsNonRoot: true }, { runAsNonRoot: false }],
+  ]
+  for (const [name, container, podLevel] of rows) {
+    const context = contextOf(pod(container, podLevel))
+    t.strictSame(context, { ...NON_ROOT, runAsUser: 65532 }, name)
+  }
+  const grouped = contextOf(pod({ runAsNonRoot: true, runAsGroup: 100 }))
+  t.strictSame(grouped, { ...NON_ROOT, runAsUser: 65532, runAsGroup: 100 }, 'with its group')
+})
+
+t.test('where a container may be root in a pod that may not, so may its observer', async (t) => {
+  const forbidding = { runAsNonRoot: true }
+  t.strictSame(contextOf(pod({ runAsNonRoot: false }, forbidding)), {
+    ...ALWAYS,
+    runAsNonRoot: false,
+  })
+  t.strictSame(contextOf(pod({ runAsNonRoot: false, runAsUser: 0 }, forbidding)), {
+    ...ALWAYS,
+    runAsUser: 0,
+    runAsNonRoot: false,
+  })
+})
+
+t.test(
+  "a root observer has its target's capabilities, as far as runtimes grant them",
+  async (t) => {
+    const rows: [string, Json, Json | undefined][] = [
+      ['neither more nor less', {}, undefined],
+      ['drops all', { drop: ['ALL'] }, { drop: ['ALL'] }],
+      ['drops some', { drop: ['NET_RAW', 'MKNOD'] }, { drop: ['NET_RAW', 'MKNOD'] }],
+      [
+        'drops all and adds one that baseline allows',
+        { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+        { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+      ],
+      ['adds one that baseline forbids', { add: ['SYS_PTRACE'] }, undefined],
+      ['adds all', { add: ['ALL'] }, undefined],
+      ['adds of both kinds', { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] }, { add: ['CHOWN'] }],
+    ]
+    for (const [name, capabilities, expected] of rows) {
+      const context = contextOf(pod({ runAsUser: 0, capabilities }))
+      t.strictSame(context.capabilities, expected, name)
+    }
+    t.strictSame(
+      contextOf(pod({ runAsUser: 0, privileged: true, allowPrivilegeEscalation: true })),
+      { ...ALWAYS, runAsUser: 0 },
+      'a privileged target',
+    )
+  },
+)
+
+t.test('an observer that is not root drops all, whatever its target adds', async (t) => {
+  const targets = [
+    { add: ['SYS_ADMIN'] },
+    { add: ['NET_BIND_SERVICE'], drop: ['ALL'] },
+    { drop: ['NET_RAW'] },
+  ]
+  for (const capabilities of targets) {
+    const context = contextOf(pod({ runAsUser: 1000, capabilities }))
+    t.strictSame(context.capabilities, { drop: ['ALL'] }, JSON.stringify(capabilities))
+  }
+})
+
+t.test(
+  'every capability that Pod Security baseline allows is granted to a root observer',
+  async (t) => {
+    // pod-security-admission policy/check_capabilities_baseline.go
+    const allowed = [
+      'AUDIT_WRITE',
+      'CHOWN',
+      'DAC_OVERRIDE',
+      'FOWNER',
+      'FSETID',
+      'KILL',
+      'MKNOD',
+      'NET_BIND_SERVICE',
+      'SETFCAP',
+      'SETGID',
+      'SETPCAP',
+      'SETUID',
+      'SYS_CHROOT',
+    ]
+    const context = contextOf(pod({ runAsUser: 0, capabilities: { add: allowed } }))
+    t.strictSame(context.capabilities, { add: allowed })
+  },
+)
+
+t.test('users that are no whole numbers from 0 on count as none', async (t) => {
+  for (const nonsense of [-1, 1.5, '1000', null, true, 2 ** 60, {}, []]) {
+    const context = { runAsUser: nonsense, runAsGroup: nonsense, runAsNonRoot: 'yes' }
+    t.strictSame(contextOf(pod(context, context)), ALWAYS, JSON.stringify(nonsense))
+  }
+})
+
+t.test('the status says which counters the observer can read of one container', async (t) => {
+  const same = { runAsUser: 1000, runAsGroup: 1000 }
+  const root = { runAsUser: 0, runAsGroup: 0 }
+  const rows: [string, string, Json | undefined, Json?][] = [
+    ['all', 'user and group are known', same],
+    ['all', 'user and group are known, by the pod', undefined, same],
+    ['all', 'root with a known group', root],
+    ['all', 'root that drops all', { ...root, capabilities: { drop: ['ALL'] } }],
+    ['all', 'root that drops some', { ...root, capabilities: { drop: ['NET_RAW'] } }],
+    ['all', 'root that adds what baseline allows', { ...root, capabilities: { add: ['CHOWN'] } }],
+    ['unknown', 'nothing is known', undefined],
+    ['unknown', 'the group is not known', { runAsUser: 1000 }],
+    ['unknown', 'the user is not known', { runAsGroup: 1000 }],
+    ['unknown', 'root, but the group is not known', { runAsUser: 0 }],
+    ['unknown', 'not root, but the user is not known', { runAsNonRoot: true, runAsGroup: 1000 }],
+    ['no-io', 'root that adds SYS_PTRACE', { ...root, capabilities: { add: ['SYS_PTRACE'] } }],
+    ['no-io', 'root that is privileged', { ...root, privileged: true }],
+    [
+      'unknown',
+      'not root, but a file may bring the capability it may have',
+      { ...same, capabilities: { add: ['SYS_PTRACE'] } },
+    ],
+    ['unknown', 'not root, but privileged', { ...same, privileged: true }],
+  ]
+  for (const [counters, name, container, podLevel] of rows) {
+    t.equal(ride(pod(container, podLevel)).status?.counters, counters, name)
+  }
+})
+
+t.test('a target command may match in any container, so the counters are of all', async (t) => {
+  const container = (name: string, securityContext?: Json) => ({
+    name,
+    image: 'a',
+    securityContext,
+  })
+  const ids = (id: number) => ({ runAsUser: id, runAsGroup: id })
+  const sidecar = (name: string, context?: Json) => ({
+    ...container(name, context),
+    restartPolicy: 'Always',
+  })
+  const rows: [string, string, Json][] = [
+    [
+      'all',
+      'containers of one user',
+      { containers: [container('a', ids(7)), container('b', ids(7))] },
+    ],
+    [
+      'unknown',
+      'containers of two users',
+      { containers: [container('a', ids(7)), container('b', ids(8))] },
+    ],
+    [
+      'unknown',
+      'containers of one user and two groups',
+      {
+        containers: [container('a', ids(7)), container('b', { runAsUser: 7, runAsGroup: 8 })],
+      },
+    ],
+    [
+      'unknown',
+      'one container of a known user',
+      { containers: [container('a', ids(7)), container('b')] },
+    ],
+    [
+      'unknown',
+      'a native sidecar of another user',
+      { containers: [container('a', ids(7))], initContainers: [sidecar('b', ids(8))] },
+    ],
+    [
+      'all',
+      'an init container of another user, which has ended by then',
+      { containers: [container('a', ids(7))], initContainers: [container('b', ids(8))] },
+    ],
+  ]
+  for (const [counters, name, spec] of rows) {
+    const status = ride(askingPod(spec, { 'ridealong.dev/target-command': 'lmp' })).status
+    t.equal(status?.counters, counters, name)
+  }
+  const other = { containers: [container('a', ids(7)), container('b', ids(8))] }
+  t.equal(
+    ride(askingPod(other)).status?.counters,
+    'all',
+    'without a command only the target counts',
+  )
+})
+
+t.test('a metric that brings its own security context has that, and nothing derived', async (t) => {
+  const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+  const own = (podLevel: Json | undefined, container?: Json, metric = 'trace-stat') => {
+    const object = pod(container, podLevel)
+    const { metadata } = object as { metadata: Json }
+    const annotations = { 'ridealong.dev/inject': metric }
+    return ride({ ...object, metadata: { ...metadata, annotations } }, place)
+  }
+  const traced = own({ runAsUser: 1000, runAsGroup: 1000 })
+  t.strictSame(traced.observers['trace-stat']?.securityContext, {
+    runAsNonRoot: false,
+    runAsUser: 0,
+    runAsGroup: 0,
+    capabilities: { add: ['SYS_PTRACE'] },
+  })
+  t.equal(traced.status?.counters, 'all', 'root with SYS_PTRACE reads every process')
+  t.equal(own(undefined).status?.counters, 'all', 'of whatever user')
+  t.equal(own(undefined, { privileged: true }).status?.counters, 'all', 'and of a privileged one')
+  const rootOnly = own({ runAsUser: 1000, runAsGroup: 1000 }, undefined, 'root-stat')
+  t.equal(rootOnly.status?.counters, 'no-io', 'root without SYS_PTRACE reads no other user')
+  t.strictSame(
+    own({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
+    false,
+    "the pod's runAsNonRoot does not keep it from starting",
+  )
+})
+
+t.test('a security context of its own starts, whoever its user is', async (t) => {
+  const nonRoot = { runAsNonRoot: true }
+  const rows: [string, Json, Json | undefined, Json][] = [
+    ['root', { runAsUser: 0 }, nonRoot, { runAsNonRoot: false, runAsUser: 0 }],
+    ['a user', { runAsUser: 7 }, undefined, { runAsNonRoot: true, runAsUser: 7 }],
+    ['a user that only the image knows', {}, nonRoot, { runAsNonRoot: false }],
+    ["the pod's user", {}, { runAsUser: 1000 }, { runAsNonRoot: true }],
+    ["the pod's root", {}, { runAsUser: 0 }, { runAsNonRoot: false }],
+    [
+      "root in spite of the pod's user",
+      { runAsUser: 0 },
+      { runAsUser: 1000 },
+      { runAsNonRoot: false, runAsUser: 0 },
+    ],
+    ['the word of the catalog', { runAsNonRoot: true }, undefined, { runAsNonRoot: true }],
+  ]
+  for (const [name, securityContext, podLevel, expected] of rows) {
+    const spec = metricDocument('own').spec
+    const container = { ...spec.container, securityContext }
+    const catalog = buildCatalog([metricDocument('own', { container })], 'r')
+    const asking = podOf({ 'ridealong.dev/inject': 'own' }, { securityContext: podLevel })
+    t.strictSame(ride(asking, { catalog }).observers.own?.securityContext, expected, name)
+  }
+})
+
+t.test('root with SYS_PTRACE reads every counter only with the capabilities of root', async (t) => {
+  const target = { securityContext: { runAsUser: 1000, runAsGroup: 1000 } }
+  const ids = { runAsUser: 0, runAsGroup: 0 }
+  const add = ['SYS_PTRACE']
+  const rows: [string, string, Json][] = [
+    ['all', 'which it keeps', { ...ids, capabilities: { add } }],
+    ['all', 'or which it has all of', { ...ids, privileged: true }],
+    [
+      'no-io',
+      'without them the files of another user are closed',
+      { ...ids, capabilities: { add, drop: ['ALL'] } },
+    ],
+    ['no-io', 'and without SYS_PTRACE too', ids],
+    [
+      'no-io',
+      'another user with SYS_PTRACE is not root',
+      { runAsUser: 7, runAsGroup: 7, capabilities: { add } },
+    ],
+    ['all', 'the same user', { runAsUser: 1000, runAsGroup: 1000 }],
+    ['all', "the pod's user", {}],
+  ]
+  for (const [counters, name, securityContext] of rows) {
+    const spec = metricDocument('own').spec
+    const container = { ...spec.container, securityContext }
+    const catalog = buildCatalog([metricDocument('own', { container })], 'r')
+    const { status } = ride(podOf({ 'ridealong.dev/inject': 'own' }, target), { catalog })
+    t.equal(status?.counters, counters, name)
+  }
+})
+
+t.test('two observers that can read different things can read unknown', async (t) => {
+  const place = { labels: { 'ridealong.dev/privilege': 'baseline' } }
+  const spec = { securityContext: { runAsUser: 1000, runAsGroup: 1000 } }
+  const counters = (inject: string) =>
+    ride(podOf({ 'ridealong.dev/inject': inject }, spec), place).status?.counters
+  t.equal(counters('perf-sysstat,io-sysstat'), 'all')
+  t.equal(counters('root-stat'), 'no-io')
+  t.equal(counters('perf-sysstat,root-stat'), 'unknown')
+})
+
+t.test('a target that drops more names than there are capabilities is not repeated', async (t) => {
+  const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
+  const dropping = (drop: readonly string[]) =>
+    ride(pod({ runAsUser: 0, runAsGroup: 0, capabilities: { drop } }))
+  const few = dropping(names.slice(1, 66))
+  t.strictSame(perfOf(few).securityContext?.capabilities, { drop: names.slice(1, 66) })
+  t.equal(few.status?.counters, 'all')
+  const many = dropping(names)
+  t.strictSame(perfOf(many).securityContext?.capabilities, { drop: ['ALL'] })
+  t.equal(many.status?.counters, 'no-io', 'the target may have what the observer lacks')
+})

@@ -1,0 +1,358 @@
+import t from 'tap'
+import { UNKNOWN_BODY } from '../../../src/core/body-scan.ts'
+import { buildCatalog } from '../../../src/core/catalog.ts'
+import { leftStatus } from '../../../src/core/status.ts'
+import { ascii } from '../../../src/core/text/printable.ts'
+import {
+  askingPod,
+  type ContainerObject,
+  type Json,
+  metricDocument,
+  type PodObject,
+  podOf,
+  ride,
+  type Texts,
+} from './build.ts'
+
+const KEY = 'ridealong.dev/status'
+const BOTH = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
+const LIMIT = 256 * 1024
+
+const bytes = (text: string) => new TextEncoder().encode(text).length
+const sizeOf = (annotations: Texts) =>
+  Object.entries(annotations).reduce((sum, [key, value]) => sum + bytes(key) + bytes(value), 0)
+
+/** A pod with both observers, as an earlier round of admission left it. */
+const injected = (spec: Json = {}, annotations: Texts = BOTH): PodObject =>
+  ride(podOf(annotations, spec)).pod
+
+type Change = (containers: readonly ContainerObject[]) => readonly ContainerObject[]
+
+/** What another webhook may have done to the init containers since. */
+const changed = (pod: PodObject, change: Change): PodObject => ({
+  ...pod,
+  spec: { ...pod.spec, initContainers: change(pod.spec.initContainers ?? []) },
+})
+
+const without =
+  (name: string): Change =>
+  (containers) =>
+    containers.filter((container) => container.name !== name)
+
+/** As after an earlier version of Kubernetes or a typed client that does not know the field. */
+const stripped =
+  (...names: string[]): Change =>
+  (containers) =>
+    containers.map(({ restartPolicy, ...rest }) =>
+      restartPolicy === undefined || names.includes(rest.name) ? rest : { ...rest, restartPolicy },
+    )
+
+const namesIn = (list: readonly ContainerObject[] | undefined) => list?.map(({ name }) => name)
+
+t.test('a pod that has its observers is left, with no patch', async (t) => {
+  const rows: [string, PodObject][] = [
+    ['in mode native', injected()],
+    ['beside other init containers', injected({ initContainers: [{ name: 'setup', image: 'a' }] })],
+    ['in mode container', injected({}, { ...BOTH, 'ridealong.dev/mode': 'container' })],
+    [
+      'after another webhook added its own',
+      changed(injected(), (all) => [
+        { name: 'istio-proxy', image: 'i', restartPolicy: 'Always' },
+        ...all,
+      ]),
+    ],
+  ]
+  for (const [name, pod] of rows) {
+    const { word, isPatched, warnings } = ride(pod)
+    t.equal(word, 'already-injected', name)
+    t.equal(isPatched, false, name)
+    t.strictSame(warnings, [], name)
+  }
+})
+
+t.test('an observer that lost restartPolicy gets it back, at its own place', async (t) => {
+  const setup = { name: 'setup', image: 'a' }
+  const whole = injected({ initContainers: [setup] })
+  const rows: [string, string[], string[]][] = [
+    ['the first of two', ['perf-sysstat'], ['/spec/initContainers/1/restartPolicy']],
+    ['the second of two', ['io-sysstat'], ['/spec/initContainers/2/restartPolicy']],
+    [
+      'both',
+      ['perf-sysstat', 'io-sysstat'],
+      ['/spec/initContainers/1/restartPolicy', '/spec/initContainers/2/restartPolicy'],
+    ],
+  ]
+  for (const [name, names, paths] of rows) {
+    const { word, pod, answer } = ride(changed(whole, stripped(...names)))
+    t.equal(word, 'restored', name)
+    t.strictSame(
+      answer.operations,
+      paths.map((path) => ({ op: 'add', path, value: 'Always' })),
+      `${name}: nothing else is touched`,
+    )
+    t.strictSame(pod, whole, `${name}: the pod is whole again`)
+    t.equal(ride(pod).word, 'already-injected')
+  }
+})
+
+t.test('shareProcessNamespace that was taken away comes back', async (t) => {
+  const whole = injected({ shareProcessNamespace: false })
+  const { shareProcessNamespace, ...spec } = whole.spec
+  t.equal(shareProcessNamespace, true)
+  for (const said of [{}, { shareProcessNamespace: false }, { shareProcessNamespace: null }]) {
+    const { word, answer, status } = ride({ ...whole, spec: { ...spec, ...said } })
+    t.equal(word, 'restored', JSON.stringify(said))
+    t.strictSame(answer.operations, [
+      { op: 'add', path: '/spec/shareProcessNamespace', value: true },
+    ])
+    t.equal(status?.shareProcessNamespace, 'false', 'the status stays as the first round wrote it')
+  }
+})
+
+t.test('an observer that is gone comes back, and the others stay', async (t) => {
+  for (const [before, spec] of [
+    ['absent', {}],
+    ['false', { shareProcessNamespace: false }],
+    ['true', { shareProcessNamespace: true }],
+  ] as const) {
+    const broken = changed(injected(spec), without('perf-sysstat'))
+    const { word, pod, status, observers } = ride(broken, { review: { uid: 'second' } })
+    t.equal(word, 'injected', before)
+    t.strictSame(Object.keys(observers), ['perf-sysstat'])
+    t.strictSame(namesIn(pod.spec.initContainers), ['io-sysstat', 'perf-sysstat'])
+    t.equal(status?.shareProcessNamespace, before, 'what the pod said before the first round')
+    t.strictSame(status?.metrics, ['io-sysstat', 'perf-sysstat'])
+    const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
+    t.equal(new Set(volumes).size, 2, 'a second cover has a second name')
+    t.equal(ride(pod).word, 'already-injected', 'and then all is there')
+  }
+})
+
+t.test('one observer is gone and the other lost restartPolicy: both are put right', async (t) => {
+  const broken = changed(injected(), (all) => stripped('io-sysstat')(without('perf-sysstat')(all)))
+  const { word, pod } = ride(broken)
+  t.equal(word, 'injected')
+  t.strictSame(
+    pod.spec.initContainers?.map(({ name, restartPolicy }) => [name, restartPolicy]),
+    [
+      ['io-sysstat', 'Always'],
+      ['perf-sysstat', 'Always'],
+    ],
+  )
+})
+
+t.test('a status without its observers is no reason to leave a pod', async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'io-sysstat'] })
+  const { word, observers } = ride(podOf({ ...BOTH, [KEY]: status }))
+  t.equal(word, 'injected')
+  t.strictSame(Object.keys(observers), ['perf-sysstat', 'io-sysstat'])
+})
+
+t.test('a status that is forged or broken counts as none', async (t) => {
+  const taken = {
+    initContainers: [{ name: 'perf-sysstat', image: 'mine', restartPolicy: 'Always' }],
+  }
+  const nonsense = [
+    '',
+    '{',
+    'null',
+    '7',
+    '"injected"',
+    '[]',
+    '{}',
+    '[{"outcome":"injected","metrics":["perf-sysstat"]}]',
+    '{"outcome":"left","metrics":["perf-sysstat","io-sysstat"]}',
+    '{"outcome":"injected"}',
+    '{"outcome":"injected","metrics":"perf-sysstat"}',
+    '{"outcome":"injected","metrics":{"perf-sysstat":true}}',
+    '{"outcome":"injected","metrics":[7,null,["perf-sysstat"]]}',
+    '{"outcome":["injected"],"metrics":["perf-sysstat"]}',
+    `{"outcome":"injected","metrics":["perf-sysstat"],"x":"${'x'.repeat(500)}"}`,
+    `${'['.repeat(100_000)}`,
+  ]
+  for (const status of nonsense) {
+    const name = status.slice(0, 60)
+    t.equal(ride(podOf({ ...BOTH, [KEY]: status })).word, 'injected', name)
+    t.equal(ride(podOf({ ...BOTH, [KEY]: status }, taken)).word, 'name-taken', name)
+  }
+})
+
+t.test('what rides already stays when the rest cannot be added', async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['io-sysstat'] })
+  const image = 'registry.example/observer:1'
+  const initContainers = ['io-sysstat', 'perf-sysstat'].map((name) => ({
+    name,
+    image,
+    command: [name],
+  }))
+  const { word, pod } = ride(podOf({ ...BOTH, [KEY]: status }, { initContainers }))
+  t.equal(word, 'restored')
+  const [ours, theirs] = pod.spec.initContainers ?? []
+  t.equal(ours?.restartPolicy, 'Always')
+  t.strictSame(theirs, initContainers[1], 'a container that merely has the name is not ours')
+  t.equal(pod.metadata.annotations?.[KEY], status, 'and the status still says what rides')
+})
+
+t.test('a status is one JSON object of at most 512 bytes', async (t) => {
+  const long = 'x'.repeat(60)
+  const known = Array.from({ length: 50 }, (_, place) => ({ name: `${place}-${long}`, image: 'a' }))
+  const pods: [string, Json][] = [
+    [
+      'many containers to be named',
+      podOf({ ...BOTH, 'ridealong.dev/target-container': 'nobody' }, { containers: known }),
+    ],
+    ['a long name of a metric', podOf({ 'ridealong.dev/inject': `"${'\\'.repeat(5000)}` })],
+    [
+      'a key of characters beyond ASCII',
+      podOf({ ...BOTH, [`ridealong.dev/${'ü'.repeat(300)}`]: 'x' }),
+    ],
+  ]
+  for (const [name, pod] of pods) {
+    const { pod: patched, status } = ride(pod)
+    const written = patched.metadata.annotations?.[KEY] ?? ''
+    t.ok(bytes(written) <= 512, name)
+    t.match(written, /^[\x20-\x7e]+$/, name)
+    t.equal(status?.outcome, 'left', name)
+  }
+})
+
+t.test('a message that is too long is cut to what fits, and says so', async (t) => {
+  const rows: [string, string][] = [
+    ['plain', 'x'.repeat(5000)],
+    ['quotes, which JSON escapes', '"'.repeat(5000)],
+    ['backslashes', '\\'.repeat(1000)],
+    ['control characters', '\u0001'.repeat(1000)],
+    ['a mixture', 'x"\\\u0001'.repeat(1000)],
+    ['one too many', 'x'.repeat(462)],
+  ]
+  for (const [name, message] of rows) {
+    const status = leftStatus('host-pid', message)
+    const read = JSON.parse(status)
+    t.ok(bytes(status) <= 512, `${name}: ${bytes(status)} bytes`)
+    t.match(read, { outcome: 'left', reason: 'host-pid' }, name)
+    t.ok(read.message.endsWith('...'), `${name}: ends with three dots`)
+    const shown = ascii(message, message.length)
+    t.ok(shown.startsWith(read.message.slice(0, -3)), `${name}: the beginning is kept`)
+  }
+})
+
+t.test('a request whose status would not fit in 512 bytes is one too many', async (t) => {
+  const names = Array.from({ length: 40 }, (_, place) => `${place + 10}-metric`)
+  const catalog = buildCatalog(
+    names.map((name) => metricDocument(name)),
+    '3f2a91c0',
+  )
+  const asking = (count: number) =>
+    ride(podOf({ 'ridealong.dev/inject': names.slice(0, count).join() }), { catalog })
+  const counts = names.map((_, place) => place + 1)
+  const words = counts.map((count) => asking(count).word)
+  const last = words.lastIndexOf('injected')
+  t.ok(last > 20 && last < 39, 'there is such a number')
+  t.strictSame(new Set(words.slice(0, last)), new Set(['injected']))
+  t.strictSame(new Set(words.slice(last + 1)), new Set(['invalid-option']))
+  const { pod } = asking(last + 1)
+  const written = pod.metadata.annotations?.[KEY] ?? ''
+  t.ok(
+    written.length <= 512 && written.length > 512 - '"10-metric",'.length,
+    'and it is the right one',
+  )
+})
+
+t.test('a message that just fits is whole', async (t) => {
+  const frame = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: '' }).length
+  const message = 'x'.repeat(512 - frame)
+  const status = leftStatus('host-pid', message)
+  t.equal(status.length, 512)
+  t.equal(JSON.parse(status).message, message)
+  const longer = leftStatus('host-pid', `${message}x`)
+  t.equal(longer.length, 512, 'and one more character fills the same room')
+  t.equal(JSON.parse(longer).message, `${message.slice(0, -3)}...`)
+})
+
+t.test('annotations may take 256 KiB with ours, in bytes, and not one more', async (t) => {
+  const usual = { 'kubectl.kubernetes.io/default-container': 'app' }
+  const rows: [string, Texts, string][] = [
+    ['of one byte', BOTH, 'x'],
+    ['of two bytes', BOTH, 'ü'],
+    ['of three bytes', BOTH, '€'],
+    ['of four bytes', BOTH, '🚀'],
+    ['with a default container to add', { ...BOTH, 'ridealong.dev/mode': 'container' }, 'x'],
+    [
+      'with a default container there',
+      { ...BOTH, ...usual, 'ridealong.dev/mode': 'container' },
+      '€',
+    ],
+  ]
+  for (const [name, own, character] of rows) {
+    const room = LIMIT - sizeOf(injected({}, own).metadata.annotations ?? {}) - 'filler'.length
+    const count = Math.floor(room / bytes(character))
+    const filler = character.repeat(count) + 'x'.repeat(room - count * bytes(character))
+    for (const review of [{}, { source: UNKNOWN_BODY }]) {
+      const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
+      const fitting = at({ filler })
+      t.equal(fitting.word, 'injected', `characters ${name}`)
+      t.equal(sizeOf(fitting.pod.metadata.annotations ?? {}), LIMIT, 'fill it to the last byte')
+      const { word, isPatched, allowed } = at({ filler: `${filler}x` })
+      t.equal(word, 'too-large', `one byte more ${name}`)
+      t.equal(isPatched, false)
+      t.equal(allowed, true)
+      t.equal(at({ fillers: filler }).word, 'too-large', 'keys count like values')
+    }
+  }
+})
+
+t.test('a status that replaces another takes no more room than it is long', async (t) => {
+  const old = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'x'.repeat(300) })
+  const own = { ...BOTH, [KEY]: old }
+  const filler = 'x'.repeat(LIMIT - sizeOf(own) - 'filler'.length)
+  const { word, pod } = ride(podOf({ ...own, filler }))
+  t.equal(word, 'injected')
+  t.ok(sizeOf(pod.metadata.annotations ?? {}) < LIMIT)
+})
+
+t.test('a pod that is left is told only where there is room', async (t) => {
+  const spec = { hostPID: true }
+  const told = ride(podOf(BOTH, spec)).pod.metadata.annotations ?? {}
+  const filler = 'x'.repeat(LIMIT - sizeOf(told) - 'filler'.length)
+  const fitting = ride(podOf({ ...BOTH, filler }, spec))
+  t.equal(fitting.status?.reason, 'host-pid')
+  const full = ride(podOf({ ...BOTH, filler: `${filler}x` }, spec))
+  t.equal(full.word, 'host-pid')
+  t.equal(full.isPatched, false)
+  t.equal(full.allowed, true)
+  t.equal(full.warnings.length, 1, 'the warning still says it')
+})
+
+t.test('a status that fills its 512 bytes is read like any other', async (t) => {
+  const whole = injected()
+  const written = whole.metadata.annotations?.[KEY] ?? ''
+  const at = (length: number) => {
+    const padded = `${written.slice(0, -1).padEnd(length - 1)}}`
+    const annotations = { ...whole.metadata.annotations, [KEY]: padded }
+    return ride({ ...whole, metadata: { ...whole.metadata, annotations } }).word
+  }
+  t.equal(at(512), 'already-injected')
+  t.equal(at(513), 'name-taken', 'and a longer one is not of ours')
+})
+
+t.test('a message is cut no more than it must be, whatever JSON escapes of it', async (t) => {
+  for (const character of ['x', '"', '\\']) {
+    const status = leftStatus('host-pid', character.repeat(5000))
+    t.ok(status.length > 508, `${character}: ${status.length} bytes are used`)
+  }
+})
+
+t.test('a status that was made up is believed of our own words alone', async (t) => {
+  const asking = (status: Json) => askingPod({}, { [KEY]: JSON.stringify(status) })
+  const rows: [string, Json][] = [
+    ['a word that is none', { outcome: 'injected', shareProcessNamespace: 'perhaps' }],
+    ['text without end', { outcome: 'injected', shareProcessNamespace: 'ü'.repeat(200) }],
+    ['an object', { outcome: 'injected', shareProcessNamespace: { x: 1 } }],
+    ['a pod that was left before', { outcome: 'left', shareProcessNamespace: 'false' }],
+  ]
+  for (const [name, forged] of rows) {
+    const { word, status } = ride(asking(forged))
+    t.equal(word, 'injected', name)
+    t.equal(status?.shareProcessNamespace, 'absent', name)
+  }
+})

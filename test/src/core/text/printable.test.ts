@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  ascii,
+  LONGEST_LINE,
+  printable,
+  printableBlock,
+  printableJson,
+} from '../../../../src/core/text/printable.ts'
+
+/** No control, no lone surrogate, no separator of lines, and nothing that reorders text. */
+const HARMFUL =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u
+
+/** What an attacker would write, with any other text around it. */
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((n) => String.fromCharCode(n)) }),
+      fc.constantFrom(
+        '\u001b]0;PWNED\u0007',
+        '\u001b[2J',
+        '\u009b2J',
+        '\u202e',
+        '\u2066',
+        '\u061c',
+        '\r\n',
+        '\u2028',
+        '\ud800',
+        '\udc00',
+        '\u200d',
+        '\ufe0f',
+        '👩‍🚀',
+        '\u{e0041}',
+      ),
+    ),
+  )
+  .map((parts) => parts.join(''))
+
+t.test('text is made printable', async (t) => {
+  const rows: [string, string][] = [
+    ['', ''],
+    ['lmp -in in.lj', 'lmp -in in.lj'],
+    ['C:\\new "x"', 'C:\\new "x"'],
+    ['Größe, Ελληνικά, 中文, русский, 🚀', 'Größe, Ελληνικά, 中文, русский, 🚀'],
+    ['👩‍👩‍👧 ❤️ 👍🏽', '👩‍👩‍👧 ❤️ 👍🏽'],
+    ['می‌خواهم क्‍ष', 'می‌خواهم क्‍ष'],
+    ['\u001b]0;PWNED\u0007', '\\u001b]0;PWNED\\u0007'],
+    ['\u001b[2J', '\\u001b[2J'],
+    ['\u009b2J', '\\u009b2J'],
+    ['a\nb', 'a\\nb'],
+    ['100 %\rdone', '100 %\\rdone'],
+    ['a\tb', 'a\\tb'],
+    ['a\u0000\u007fb', 'a\\u0000\\u007fb'],
+    ['\u202egpj.exe', '\\u202egpj.exe'],
+    ['\u2066\u200e\u200f\u061c', '\\u2066\\u200e\\u200f\\u061c'],
+    ['a\u2028b\u2029c', 'a\\u2028b\\u2029c'],
+    ['ad\u200bmin, ad\u200cmin, ad\u200dmin', 'ad\\u200bmin, ad\\u200cmin, ad\\u200dmin'],
+    ['x\u00ady\ufeffz\u3164', 'x\\u00ady\\ufeffz\\u3164'],
+    ['\ud800 \udc00', '\\ud800 \\udc00'],
+    ['x\u{e0041}', 'x\\u{e0041}'],
+    ['x\ufe0f', 'x\\ufe0f'],
+    ['x\ufff9', 'x\\ufff9'],
+  ]
+  // A reader of TAP takes some of these characters for the end of a line, so none is in a name.
+  for (const [text, expected] of rows) t.equal(printable(text), expected, expected)
+})
+
+t.test('text that is too long is cut, and says so', async (t) => {
+  t.equal(printable('x'.repeat(8), 8), 'x'.repeat(8))
+  t.equal(printable('x'.repeat(9), 8), 'xxxxx...')
+  t.equal(printable('\u001b'.repeat(3), 9), '\\u001b...')
+  t.equal(printable(`xxxx🚀${'x'.repeat(9)}`, 8), 'xxxx...', 'no half of a character is left')
+  t.equal(printable('x'.repeat(9), 2), '..')
+  t.equal(printable('x'.repeat(1_000_000)).length, LONGEST_LINE)
+})
+
+t.test('printable text harms nobody, is never longer than its bound, and is left as it is', (t) => {
+  fc.assert(
+    fc.property(hostile, fc.nat(300), (text, longest) => {
+      const shown = printable(text, longest)
+      return !HARMFUL.test(shown) && shown.length <= longest && printable(shown, longest) === shown
+    }),
+    { numRuns: 5000 },
+  )
+  t.end()
+})
+
+t.test('text that is plain stays as it is', (t) => {
+  const plain = fc.string({
+    unit: fc.oneof(
+      fc.integer({ min: 0x20, max: 0x7e }).map((n) => String.fromCharCode(n)),
+      fc.constantFrom('é', 'ß', 'Ω', '中', '文', 'ж', '🚀', '…', '–', '█', '\u00a0'),
+    ),
+    maxLength: 1000,
+  })
+  fc.assert(fc.property(plain, (text) => printable(text) === text))
+  t.end()
+})
+
+t.test('a block keeps its lines and tabs, and nothing else that acts', (t) => {
+  t.equal(printableBlock('a:\tb\r\nc: \u001b[2J\n'), 'a:\tb\nc: \\u001b[2J\n')
+  t.equal(printableBlock('a\rb\u0085c'), 'a\\rb\\u0085c')
+  fc.assert(
+    fc.property(hostile, (text) => !HARMFUL.test(printableBlock(text).replace(/[\n\t]/g, ''))),
+  )
+  t.end()
+})
+
+t.test('JSON is the same value, in characters that harm nobody', (t) => {
+  t.equal(printableJson({ a: '\u009b2J\u202e' }), '{"a":"\\u009b2J\\u202e"}')
+  t.equal(printableJson('\u{e0041}'), '"\\udb40\\udc41"')
+  t.equal(printableJson({ a: [1] }, 2), '{\n  "a": [\n    1\n  ]\n}')
+  fc.assert(
+    fc.property(fc.array(hostile), (value) => {
+      const json = printableJson(value)
+      return !HARMFUL.test(json) && isDeepStrictEqual(JSON.parse(json), value)
+    }),
+  )
+  t.end()
+})
+
+t.test('where only ASCII may go, there is only ASCII', (t) => {
+  t.equal(ascii('größe \u001b[2J', 64), 'gr??e ?[2J')
+  t.equal(ascii('x'.repeat(9), 8), 'xxxxx...')
+  fc.assert(
+    fc.property(hostile, fc.nat(99), (text, longest) => {
+      const shown = ascii(text, longest)
+      return /^[\x20-\x7e]*$/.test(shown) && shown.length <= longest
+    }),
+  )
+  t.end()
+})
+
+t.test('megabytes are done in one pass', { timeout: 30_000 }, async (t) => {
+  // With work that grows with the square, one of these takes minutes.
+  const texts = ['\u001b', '\u200d', '\ufe0f', '🚀\u200d', 'क\u200d', '\ud800', '\r', 'x']
+  for (const [index, text] of texts.entries()) {
+    const long = text.repeat((512 * 1024) / text.length)
+    t.ok(printableBlock(long).length > 256 * 1024, `text ${index}`)
+    t.ok(printable(long, 512).length <= 512)
+  }
+})

@@ -1,0 +1,489 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { makeAuthority } from '../../../certs/make.ts'
+import type { Catalog } from '../../../src/core/catalog.ts'
+import type { InstallationCheck } from '../../../src/doctor/check.ts'
+import { examine, overallOutcome } from '../../../src/doctor/examine.ts'
+import {
+  type Installation,
+  type Release,
+  readHeldImages,
+} from '../../../src/doctor/installation.ts'
+import { askingPod, metricToAsk } from '../../../src/doctor/probe.ts'
+import { shown } from '../../../src/doctor/show.ts'
+import type { WebhookFacts } from '../../../src/explain/facts.ts'
+import { readManifests } from '../../../src/manifest/read.ts'
+import { documentOf, linesOf } from '../../output.ts'
+import { CATALOG, type Json, ride } from '../core/build.ts'
+import { configuration, NOW } from '../explain/build.ts'
+
+const HOST = 'ridealong.ridealong-system.svc'
+const SERVICE = { service: { name: 'ridealong', namespace: 'ridealong-system' } }
+const IMAGE = 'registry.example/observer:1'
+
+const authority = await makeAuthority()
+const { cert } = await authority.issue({ names: [HOST], days: 90 })
+const other = await makeAuthority()
+const elsewhere = await authority.issue({ names: ['elsewhere.example'], days: 90 })
+
+/** The chart's configuration, in which each webhook waits as long as the chart says. */
+function configured(ca: string, change: (webhook: Json) => Json = (webhook) => webhook): Json {
+  const labels = { 'app.kubernetes.io/instance': 'ridealong', 'app.kubernetes.io/version': '0.1.0' }
+  const { webhooks, ...rest } = configuration(ca, SERVICE) as { webhooks: Json[] }
+  const all = webhooks.map((webhook) => change({ ...webhook, timeoutSeconds: 3 }))
+  return { ...rest, metadata: { name: 'ridealong', labels }, webhooks: all }
+}
+
+function deployment(status: Json): Json {
+  const metadata = { name: 'ridealong', namespace: 'ridealong-system', generation: 2 }
+  return { metadata, spec: { replicas: 2 }, status }
+}
+
+/** What one image collects. */
+const OFFERED: Catalog = {
+  ...CATALOG,
+  metrics: new Map([...CATALOG.metrics].filter(([, { container }]) => container.image === IMAGE)),
+}
+
+const ready = { observedGeneration: 2, readyReplicas: 2, updatedReplicas: 2 }
+const forbidden = { problem: 'the apiserver says 403: User "a" cannot list resource "b"' }
+
+function namespace(name: string, annotations: Json = {}, labels: Json = {}): Json {
+  return {
+    metadata: { name, annotations, labels: { ...labels, 'kubernetes.io/metadata.name': name } },
+  }
+}
+
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
+const ARMED = { 'ridealong.dev/armed': 'true' }
+
+/** A pod that asks as the webhook gives it back. */
+const INJECTED = ride(askingPod('perf-sysstat')).pod as unknown as Json
+
+const WELL: Installation = {
+  webhook: {
+    now: NOW,
+    configuration: { value: configured(authority.ca) },
+    serving: { value: cert },
+    ready: { value: 2 },
+  },
+  release: {
+    service: { value: {} },
+    deployment: { value: deployment(ready) },
+    offer: { value: { kind: 'whole', catalog: OFFERED } },
+    holders: { value: [{ images: [IMAGE], isHeld: true, ready: 3, nodes: 3 }] },
+    guard: { value: { spec: { validationActions: ['Warn', 'Audit'] } } },
+  },
+  namespaces: { value: [namespace('default'), namespace('hpc', ASKS, ARMED)] },
+  triedNamespace: { value: namespace('ridealong-doctor-x', ASKS, ARMED) },
+  triedPod: { namespace: 'default', metric: 'perf-sysstat', answer: { value: INJECTED } },
+}
+
+const withWebhook = (change: Partial<WebhookFacts>): Installation => ({
+  ...WELL,
+  webhook: { ...WELL.webhook, ...change },
+})
+const withRelease = (change: Partial<Release>): Installation => ({
+  ...WELL,
+  release: { ...(WELL.release as Release), ...change },
+})
+const withPod = (answer: Installation['triedPod']['answer']): Installation => ({
+  ...WELL,
+  triedPod: { ...WELL.triedPod, answer },
+})
+
+t.test('where all is well, every check says what it has seen', async (t) => {
+  const checks = examine(WELL)
+  t.strictSame(
+    checks.map(({ verdict, name }) => `${verdict} ${name}`),
+    [
+      'ok webhook configuration',
+      'ok CA',
+      'ok certificate',
+      'ok failurePolicy',
+      'ok Service',
+      'ok Deployment',
+      'ok catalog',
+      'ok image',
+      'ok guard',
+      'ok namespaces',
+      'ok a namespace that asks',
+      'ok a pod that asks',
+    ],
+  )
+  const said = Object.fromEntries(checks.map(({ name, sentence }) => [name, sentence]))
+  t.match(said, {
+    'webhook configuration':
+      'ridealong calls Service ridealong-system/ridealong, of release ridealong, version 0.1.0',
+    certificate: /^caBundle verifies it, and it holds until 20/,
+    failurePolicy: 'Ignore: what gets no answer within 3 s goes on as it came',
+    Service: '2 ready behind it',
+    catalog: new RegExp(`^revision ${CATALOG.revision}: .*perf-sysstat`),
+    image: /^3 of 3 nodes hold registry\.example\/observer:1 \(.*perf-sysstat/,
+    guard: 'present: Warn, Audit',
+    namespaces: '1 of 2 ask, and these are armed',
+    'a pod that asks': 'a dry run in namespace default comes back with perf-sysstat',
+  })
+  t.equal(overallOutcome(checks), 'sound')
+})
+
+const LEFT = {
+  ...askingPod('perf-sysstat'),
+  metadata: {
+    annotations: {
+      ...ASKS,
+      'ridealong.dev/status': JSON.stringify({
+        outcome: 'left',
+        reason: 'observer-unavailable',
+        message: `no node is known to hold ${IMAGE}`,
+      }),
+    },
+  },
+}
+
+/** What is broken: the installation, the check that says so, its sentence, and what to do. */
+const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, RegExp]>> = {
+  'no configuration': [
+    withWebhook({ configuration: { value: undefined } }),
+    'webhook configuration',
+    /^no MutatingWebhookConfiguration holds pods\.ridealong\.dev/,
+    /^install the chart/,
+  ],
+  'a configuration that lost a webhook': [
+    withWebhook({
+      configuration: {
+        value: {
+          ...configured(authority.ca),
+          webhooks: (configured(authority.ca) as { webhooks: Json[] }).webhooks.slice(0, 2),
+        },
+      },
+    }),
+    'webhook configuration',
+    /^ridealong holds no namespaces\.ridealong\.dev$/,
+    /^helm upgrade/,
+  ],
+  'no CA': [
+    withWebhook({ configuration: { value: configured('') }, serving: { problem: 'not asked' } }),
+    'CA',
+    /^caBundle holds no certificate$/,
+    /cainjector/,
+  ],
+  'a CA that has issued another certificate': [
+    withWebhook({ configuration: { value: configured(other.ca) } }),
+    'certificate',
+    /^caBundle does not verify the server's certificate/,
+    /cainjector/,
+  ],
+  'a certificate for another name': [
+    withWebhook({ serving: { value: elsewhere.cert } }),
+    'certificate',
+    /is not for ridealong\.ridealong-system\.svc/,
+    /issuer/,
+  ],
+  'a certificate that ends soon': [
+    withWebhook({
+      serving: { value: (await authority.issue({ names: [HOST], days: 6 })).cert },
+    }),
+    'certificate',
+    /holds until 20.*, which is soon$/,
+    /^see why it was not renewed/,
+  ],
+  'webhooks that refuse': [
+    withWebhook({
+      configuration: {
+        value: configured(authority.ca, (webhook) => ({ ...webhook, failurePolicy: 'Fail' })),
+      },
+    }),
+    'failurePolicy',
+    /^Fail: pods are refused while pods\.ridealong\.dev, armed\.ridealong\.dev/,
+    /^helm upgrade/,
+  ],
+  'no Service': [
+    withRelease({ service: { value: undefined } }),
+    'Service',
+    /is not there$/,
+    /^helm upgrade/,
+  ],
+  'nobody behind the Service': [
+    withWebhook({ ready: { value: 0 } }),
+    'Service',
+    /^nobody who is ready/,
+    /selector/,
+  ],
+  'no Deployment': [
+    withRelease({ deployment: { value: undefined } }),
+    'Deployment',
+    /^none has the Service's name$/,
+    /^helm upgrade/,
+  ],
+  'a replica that is not ready': [
+    withRelease({ deployment: { value: deployment({ ...ready, readyReplicas: 1 }) } }),
+    'Deployment',
+    /^1 of 2 replicas ready/,
+    /^kubectl -n ridealong-system get pods/,
+  ],
+  'replicas of an older template': [
+    withRelease({ deployment: { value: deployment({ ...ready, observedGeneration: 1 }) } }),
+    'Deployment',
+    /^2 of 2 replicas ready, 0 of them as the template is now$/,
+    /get pods/,
+  ],
+  'a catalog that does not hold': [
+    withRelease({
+      offer: { value: { kind: 'broken', problem: 'a.yaml: metric a: spec is wrong' } },
+    }),
+    'catalog',
+    /^a\.yaml: metric a: spec is wrong$/,
+    /servers keep the last one/,
+  ],
+  'an image that no node holds': [
+    withRelease({ holders: { value: [{ images: [IMAGE], isHeld: false, ready: 0, nodes: 3 }] } }),
+    'image',
+    /^no node is known to hold registry\.example\/observer:1 \(/,
+    /ridealong\.dev\/image/,
+  ],
+  'an image that another DaemonSet holds': [
+    withRelease({
+      holders: { value: [{ images: ['other:1'], isHeld: true, ready: 3, nodes: 3 }] },
+    }),
+    'image',
+    /^no node is known to hold/,
+    /ridealong\.dev\/image/,
+  ],
+  'a namespace that asks and is not armed': [
+    { ...WELL, namespaces: { value: [namespace('hpc', ASKS)] } },
+    'namespaces',
+    /^hpc: asks and is not armed$/,
+    /annotate the namespace again$/,
+  ],
+  'many namespaces that are armed and do not ask': [
+    { ...WELL, namespaces: { value: [...'abcdefg'].map((name) => namespace(name, {}, ARMED)) } },
+    'namespaces',
+    /^a, b, c, d, e, 2 more: armed and does not ask$/,
+    /within minutes/,
+  ],
+  'a namespace that is excluded and armed all the same': [
+    { ...WELL, namespaces: { value: [namespace('apart', ASKS, ARMED)] } },
+    'namespaces',
+    /^apart: armed and does not ask$/,
+    /within minutes/,
+  ],
+  'an apiserver that reaches nobody, for namespaces': [
+    { ...WELL, triedNamespace: { value: namespace('x', ASKS) } },
+    'a namespace that asks',
+    /^it went on without an answer/,
+    /port 8443/,
+  ],
+  'an apiserver that reaches nobody, for pods': [
+    withPod({ value: askingPod('perf-sysstat') }),
+    'a pod that asks',
+    /^it went on without an answer/,
+    /port 8443/,
+  ],
+  'a webhook that must answer and does not': [
+    withPod({ problem: 'Internal error occurred: failed calling webhook "pods.ridealong.dev"' }),
+    'a pod that asks',
+    /failed calling webhook/,
+    /port 8443/,
+  ],
+  'a pod that is left': [
+    withPod({ value: LEFT }),
+    'a pod that asks',
+    /comes back left: observer-unavailable: no node is known/,
+    /No node has the image/,
+  ],
+  'a pod that another webhook alters': [
+    withPod({
+      value: { ...INJECTED, spec: { ...(INJECTED.spec as Json), shareProcessNamespace: false } },
+    }),
+    'a pod that asks',
+    /comes back injected, and altered: shareProcessNamespace is not true$/,
+    /^find the other webhook/,
+  ],
+}
+
+for (const [what, [installation, name, sentence, remedy]] of Object.entries(FAULTS)) {
+  t.test(`${what}: one check says so, and what to do`, async (t) => {
+    const checks = examine(installation)
+    const faults = checks.filter(({ verdict }) => verdict === 'no')
+    t.match(faults, [{ name, sentence, remedy }])
+    t.equal(faults.length, 1)
+    t.equal(overallOutcome(checks), 'faulty')
+  })
+}
+
+t.test('the end of a certificate is soon as it is to the alert of the chart', async (t) => {
+  const names = [HOST]
+  const verdictAfter = async (days: number) => {
+    const { cert } = await authority.issue({ names, days })
+    const checks = examine(withWebhook({ serving: { value: cert } }))
+    return checks.find(({ name }) => name === 'certificate')?.verdict
+  }
+  t.equal(await verdictAfter(6), 'no')
+  t.equal(await verdictAfter(8), 'ok')
+})
+
+t.test('what nobody may read is unknown, and no fault', async (t) => {
+  const webhook = { configuration: forbidden, serving: forbidden, ready: forbidden }
+  const checks = examine({
+    ...withWebhook(webhook),
+    release: undefined,
+    namespaces: forbidden,
+    triedPod: { ...WELL.triedPod, answer: forbidden },
+  })
+  t.strictSame(
+    checks.map(({ name, verdict }) => `${verdict} ${name}`),
+    [
+      'unknown webhook configuration',
+      'unknown namespaces',
+      'ok a namespace that asks',
+      'unknown a pod that asks',
+    ],
+  )
+  t.equal(overallOutcome(checks), 'sound', 'a dry run went the whole way')
+  const nothing = examine({
+    ...withRelease({
+      service: forbidden,
+      deployment: forbidden,
+      offer: forbidden,
+      holders: forbidden,
+      guard: forbidden,
+    }),
+    triedNamespace: forbidden,
+    triedPod: { ...WELL.triedPod, answer: forbidden },
+  })
+  t.equal(overallOutcome(nothing), 'unknown')
+  t.strictSame(unknownOf(nothing), [
+    'Service',
+    'Deployment',
+    'catalog',
+    'guard',
+    'a namespace that asks',
+    'a pod that asks',
+  ])
+})
+
+const unknownOf = (checks: readonly InstallationCheck[]) =>
+  checks.flatMap(({ name, verdict }) => (verdict === 'unknown' ? [name] : []))
+
+t.test('a pod that is tried in an excluded namespace says nothing of the webhook', async (t) => {
+  const silent = { value: askingPod('perf-sysstat') }
+  const tried = (namespace: string) => {
+    const installation = { ...WELL, triedPod: { ...WELL.triedPod, namespace, answer: silent } }
+    return examine(installation).at(-1)
+  }
+  t.match(tried('apart'), {
+    name: 'a pod that asks',
+    verdict: 'look',
+    sentence: /^not tried: the configuration excludes namespace apart \(.* NotIn \(.*apart/,
+  })
+  t.match(tried('default'), { name: 'a pod that asks', verdict: 'no' })
+})
+
+t.test('what an administrator may choose is only said', async (t) => {
+  const looks = (installation: Installation) =>
+    examine(installation).flatMap(({ name, verdict }) => (verdict === 'look' ? [name] : []))
+  t.strictSame(looks(withRelease({ guard: { value: undefined } })), ['guard'])
+  t.strictSame(looks(withRelease({ holders: { value: [] } })), ['images'])
+  t.strictSame(looks(withRelease({ offer: { value: { kind: 'none' } } })), ['catalog'])
+  const some = { images: [IMAGE], isHeld: true, ready: 1, nodes: 3 }
+  t.strictSame(looks(withRelease({ holders: { value: [some] } })), ['image'])
+  const newer = { kind: 'whole', catalog: { ...OFFERED, revision: '11111111' } } as const
+  t.strictSame(looks(withRelease({ offer: { value: newer } })), ['a pod that asks'])
+})
+
+t.test(
+  'a container that is not the observer of the catalog is named, and is no fault',
+  async (t) => {
+    const spec = INJECTED.spec as { readonly initContainers: readonly Json[] }
+    const initContainers = spec.initContainers.map((one) => ({
+      ...one,
+      image: 'mirror.example/o:1',
+    }))
+    const checks = examine(withPod({ value: { ...INJECTED, spec: { ...spec, initContainers } } }))
+    t.strictSame(checks.at(-1), {
+      name: 'a pod that asks',
+      verdict: 'look',
+      sentence:
+        "a dry run in namespace default comes back with another container than the catalog's: " +
+        `container perf-sysstat runs image "mirror.example/o:1", and the catalog's image is "${IMAGE}"`,
+    })
+    t.equal(overallOutcome(checks), 'sound')
+  },
+)
+
+t.test(
+  'images count as held where DaemonSets say so, and nobody asks where there are none',
+  async (t) => {
+    const holder = (image: string, isHeld: boolean) => ({
+      images: [image],
+      isHeld,
+      ready: 1,
+      nodes: 1,
+    })
+    const { release } = withRelease({ holders: { value: [holder('a', true), holder('b', false)] } })
+    t.strictSame(readHeldImages(release), new Set(['a']))
+    t.equal(readHeldImages(withRelease({ holders: { value: [] } }).release), undefined)
+    t.equal(readHeldImages(withRelease({ holders: forbidden }).release), undefined)
+    t.equal(readHeldImages(undefined), undefined)
+  },
+)
+
+t.test('a webhook that is called by URL is examined without a release', async (t) => {
+  const url = configuration(authority.ca, { url: `https://${HOST}/` })
+  const checks = examine({
+    ...withWebhook({ configuration: { value: url }, ready: { value: undefined } }),
+    release: undefined,
+  })
+  t.equal(overallOutcome(checks), 'sound')
+  t.match(checks[0], { sentence: `ridealong calls https://${HOST}/` })
+})
+
+t.test('the metric that is asked for needs no privilege', async (t) => {
+  const metric = metricToAsk(CATALOG)
+  t.equal(CATALOG.metrics.get(metric)?.privilege, 'restricted')
+  const metrics = new Map(
+    [...CATALOG.metrics].filter(([, { privilege }]) => privilege !== 'restricted'),
+  )
+  t.equal(metricToAsk({ ...CATALOG, metrics }), [...metrics.keys()][0])
+})
+
+t.test('a check is a line, with its remedy below where it does not hold', async (t) => {
+  const lines = linesOf(shown(examine(withWebhook({ ready: { value: 0 } })), 'text'))
+  const at = lines.findIndex((line) => line.startsWith('no '))
+  t.equal(lines[at], 'no       Service                nobody who is ready stands behind it')
+  t.match(lines[at + 1], /^ {32}What to do: see why no replica is ready, .*\.$/)
+  t.equal(lines.length, 12 + 2)
+  t.equal(lines.at(-1), '1 of 12 checks do not hold.')
+  t.equal(linesOf(shown(examine(WELL), 'text')).at(-1), 'Pods that ask get observers.')
+  const unread = { ...WELL, namespaces: forbidden }
+  t.match(linesOf(shown(examine(unread), 'text')).at(-1), /observers; 1 could not be made\.$/)
+})
+
+t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
+  const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8')
+  const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)```$/ms) ?? []
+  // Times, the name of an authority, and how much of a long line is shown differ.
+  const general = (text: string) =>
+    text
+      .replaceAll(/20\d\d-\S+Z/g, 'TIME')
+      .replaceAll(/CN=.*(?= has issued)/g, 'CN')
+      .replaceAll(/ *\.\.\.$/gm, '')
+  const { cert: foreign } = await other.issue({ names: [HOST], days: 90 })
+  const checks = examine(withWebhook({ serving: { value: foreign } }))
+  const lines = linesOf(shown(checks, 'text')).map(general)
+  for (const line of general(sample).trimEnd().split('\n')) {
+    t.ok(
+      lines.some((one) => one.startsWith(line)),
+      line,
+    )
+  }
+})
+
+t.test('a program reads the same', async (t) => {
+  const checks = examine(withWebhook({ ready: { value: 0 } }))
+  const read = JSON.parse(documentOf(shown(checks, 'json')))
+  t.strictSame(read, { outcome: 'faulty', checks })
+  const [manifest] = readManifests('doctor', documentOf(shown(checks, 'yaml')))
+  t.strictSame(manifest?.value, { outcome: 'faulty', checks })
+})

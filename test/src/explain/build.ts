@@ -1,0 +1,83 @@
+import { readNamespace } from '../../../src/core/namespace.ts'
+import { type Explanation, explain } from '../../../src/explain/explain.ts'
+import type { Facts, WebhookFacts } from '../../../src/explain/facts.ts'
+import { POD_ASKS } from '../../../src/explain/match-conditions.ts'
+import { CATALOG, type Json, type Place, reviewOf } from '../core/build.ts'
+
+/** Certificates of tests are valid from now on. */
+export const NOW = Date.now()
+
+const EXCLUDED = {
+  matchExpressions: [
+    { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system', 'apart'] },
+  ],
+}
+const ARMED = { matchLabels: { 'ridealong.dev/armed': 'true' }, ...EXCLUDED }
+
+/** The configuration of the chart. */
+export function configuration(
+  caBundle = '',
+  clientConfig: Json = { url: 'https://10.0.0.1/' },
+): Json {
+  const webhook = (
+    name: string,
+    namespaceSelector: Json,
+    condition: string,
+    expression: string,
+  ) => ({
+    name,
+    namespaceSelector,
+    failurePolicy: 'Ignore',
+    clientConfig: { ...clientConfig, caBundle: Buffer.from(caBundle).toString('base64') },
+    matchConditions: [{ name: condition, expression }],
+  })
+  return {
+    metadata: { name: 'ridealong' },
+    webhooks: [
+      webhook('pods.ridealong.dev', EXCLUDED, 'pod-asks', POD_ASKS),
+      webhook('armed.ridealong.dev', ARMED, 'pod-does-not-ask', `!(${POD_ASKS})`),
+      webhook('namespaces.ridealong.dev', EXCLUDED, 'asks-or-is-armed', 'true'),
+    ],
+  }
+}
+
+/** Where a pod is explained: nothing of a cluster unless it is given. */
+export interface Situation extends Place {
+  readonly webhook?: Partial<WebhookFacts> | undefined
+  readonly name?: string
+  readonly managedFields?: readonly Json[]
+  readonly pods?: number
+  readonly isCatalogGuessed?: boolean
+}
+
+/** Explains a pod that would come, or with `created` one that is there. */
+export function explained(pod: unknown, situation: Situation = {}, created?: Json): Explanation {
+  const { annotations = {}, labels = {}, excluded = [], rules, name = 'hpc' } = situation
+  const known = { 'kubernetes.io/metadata.name': name, ...labels }
+  const { managedFields = [] } = situation
+  const namespace = { metadata: { name, annotations, labels: known, managedFields } }
+  const all = { limitRanges: [], resourceQuotas: [], ...rules }
+  const facts: Facts = {
+    subject: 'pod/lammps-0',
+    review: reviewOf(pod, { namespace: name, ...situation.review }),
+    created,
+    settings: {
+      catalog: situation.catalog ?? CATALOG,
+      namespace: readNamespace(name, namespace, all),
+      excludedNamespaces: new Set(excluded),
+      heldImages: situation.heldImages && new Set(situation.heldImages),
+    },
+    pods: situation.pods ?? 1,
+    namespace: { value: namespace },
+    unread: [],
+    isCatalogGuessed: situation.isCatalogGuessed === true,
+    webhook: situation.webhook && {
+      now: NOW,
+      configuration: { value: configuration() },
+      serving: { problem: 'nobody was asked' },
+      ready: { value: 2 },
+      ...situation.webhook,
+    },
+  }
+  return explain(facts)
+}

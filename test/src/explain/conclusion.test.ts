@@ -1,0 +1,308 @@
+import t from 'tap'
+import { makeAuthority } from '../../../certs/make.ts'
+import { askingPod, CATALOG, type Json, podOf, ride } from '../core/build.ts'
+import { configuration, explained, type Situation } from './build.ts'
+
+// What keeps the webhook from answering at all, for a pod that is to come and for one that is there.
+
+const authority = await makeAuthority()
+const { cert } = await authority.issue({ names: ['10.0.0.1'] })
+const other = await makeAuthority()
+
+const trusting = (ca: string) => ({
+  configuration: { value: configuration(ca) },
+  serving: { value: cert },
+})
+const WELL: Situation = { webhook: trusting(authority.ca) }
+const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
+
+/** A pod that asked and is there as it came. */
+const CREATED = stored(askingPod())
+
+function stored(pod: Json, more: Json = {}): Json {
+  const metadata = { ...(pod.metadata as Json), creationTimestamp: '2026-01-01T12:00:00Z', ...more }
+  return { ...pod, metadata }
+}
+
+t.test('a webhook that is trusted, ready and selects is asked', async (t) => {
+  const { outcome, conclusion, findings } = explained(askingPod(), WELL)
+  t.match(
+    { outcome, conclusion },
+    { outcome: 'injected', conclusion: /injected with perf-sysstat\.$/ },
+  )
+  t.strictSame(
+    findings.slice(0, 7).map(({ name, verdict }) => `${name} ${verdict}`),
+    [
+      'webhook configuration ok',
+      'CA ok',
+      'failurePolicy ok',
+      'replicas ok',
+      'namespaceSelector ok',
+      'objectSelector ok',
+      'matchConditions ok',
+    ],
+  )
+})
+
+const expired = await authority.issue({ names: ['10.0.0.1'], days: -1 })
+const elsewhere = await authority.issue({ names: ['elsewhere.example'] })
+const SERVICE = { service: { name: 'ridealong', namespace: 'ridealong-system' } }
+
+/** What is in the way, with the word for it and what the sentence says. */
+const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> = {
+  'no configuration': [
+    'webhook-absent',
+    { webhook: { configuration: { value: undefined } } },
+    /no MutatingWebhookConfiguration holds pods\.ridealong\.dev/,
+  ],
+  'a CA that has issued another certificate': [
+    'webhook-ca',
+    { webhook: trusting(other.ca) },
+    /caBundle does not verify the server's certificate, which CN=Ridealong development CA/,
+  ],
+  'no CA': ['webhook-ca', { webhook: trusting('') }, /caBundle holds no certificate/],
+  'a CA that is none': [
+    'webhook-ca',
+    { webhook: trusting('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----') },
+    /caBundle holds no certificate/,
+  ],
+  'a certificate that has expired': [
+    'webhook-ca',
+    { webhook: { ...trusting(authority.ca), serving: { value: expired.cert } } },
+    /the server's certificate expired on 20/,
+  ],
+  'a certificate for another name': [
+    'webhook-ca',
+    {
+      webhook: {
+        configuration: { value: configuration(authority.ca, SERVICE) },
+        serving: { value: elsewhere.cert },
+      },
+    },
+    /certificate is not for ridealong\.ridealong-system\.svc/,
+  ],
+  'no replica': [
+    'webhook-away',
+    { webhook: { ...trusting(authority.ca), ready: { value: 0 } } },
+    /none is ready/,
+  ],
+  'a selector that leaves the namespace out': [
+    'excluded-namespace',
+    { ...WELL, name: 'apart' },
+    /does not select the namespace: kubernetes\.io\/metadata\.name NotIn \(kube-system, apart\)/,
+  ],
+}
+
+for (const [what, [reason, situation, sentence]] of Object.entries(OBSTACLES)) {
+  t.test(`${what}: ${reason}`, async (t) => {
+    const future = explained(askingPod(), situation)
+    t.match(future, { outcome: 'left', reason, conclusion: sentence })
+    t.type(future.remedy, 'string')
+    t.match(explained(CREATED, situation, CREATED), {
+      outcome: 'left',
+      reason,
+      conclusion: sentence,
+    })
+    t.match(
+      explained(podOf(), situation),
+      { reason: 'not-asked' },
+      'no matter for who does not ask',
+    )
+    const injected = stored(ride(askingPod()).pod as unknown as Json)
+    t.match(explained(injected, situation, injected), { outcome: 'injected' }, 'nor afterwards')
+  })
+}
+
+t.test('a namespace that asks and is not armed', async (t) => {
+  const situation = { ...WELL, annotations: ASKS }
+  const { conclusion, reason, remedy } = explained(podOf(), situation)
+  t.equal(reason, 'not-armed')
+  t.match(conclusion, /the namespace is not armed: it has no label ridealong\.dev\/armed=true/)
+  t.match(remedy, /annotate the namespace again/)
+  const armed = { ...situation, labels: { 'ridealong.dev/armed': 'true' } }
+  t.equal(explained(podOf(), armed).outcome, 'injected')
+  t.equal(explained(askingPod(), situation).outcome, 'injected', 'who asks itself needs no arming')
+})
+
+t.test('a webhook that was down when the pod was created', async (t) => {
+  const { outcome, reason, conclusion } = explained(CREATED, WELL, CREATED)
+  t.match({ outcome, reason }, { outcome: 'left', reason: 'webhook-away' })
+  t.equal(conclusion, 'The pod asked, and the webhook gave no answer when it was created.')
+})
+
+t.test('what nodes hold now is no reason of a pod that is there', async (t) => {
+  const { reason, findings } = explained(CREATED, { ...WELL, heldImages: [] }, CREATED)
+  t.equal(reason, 'webhook-away')
+  t.strictSame(
+    findings.filter(({ verdict }) => verdict === 'no'),
+    [],
+  )
+})
+
+t.test('an annotation that came after the pod', async (t) => {
+  const manager = (time: string) => ({
+    time,
+    fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:ridealong.dev/inject': {} } } },
+  })
+  const late = stored(askingPod(), { managedFields: [manager('2026-01-01T12:00:05Z')] })
+  t.match(explained(late, WELL, late), {
+    reason: 'annotated-later',
+    conclusion: /^The pod was left: the pod was given ridealong\.dev\/inject only after/,
+  })
+  const { time, fieldsV1 } = manager('2026-01-01T12:00:05Z')
+  const creator = { time, fieldsV1: { ...fieldsV1, 'f:spec': {} } }
+  const early = stored(askingPod(), { managedFields: [creator] })
+  t.equal(
+    explained(early, WELL, early).reason,
+    'webhook-away',
+    'whoever created it, as a Job, has written to it since',
+  )
+  const quiet = stored(podOf())
+  const asking = { ...WELL, annotations: ASKS, managedFields: [manager('2026-01-02T00:00:00Z')] }
+  t.match(explained(quiet, asking, quiet), {
+    reason: 'annotated-later',
+    conclusion: /the namespace/,
+  })
+})
+
+t.test('a pod says itself why it was left, and what would become of it now', async (t) => {
+  const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'ResourceQuota "a"' })
+  const left = stored(askingPod({}, { 'ridealong.dev/status': status }))
+  const { findings, ...explanation } = explained(left, WELL, left)
+  t.match(explanation, {
+    outcome: 'left',
+    reason: 'quota',
+    conclusion: /left: ResourceQuota "a"\.$/,
+  })
+  t.match(findings.at(-1), { name: 'created again now', sentence: 'it would be injected' })
+  t.match(
+    findings.find(({ name }) => name === 'ResourceQuota'),
+    { verdict: 'no' },
+  )
+})
+
+t.test('an observer that was altered since is named', async (t) => {
+  const injected = stored(ride(askingPod()).pod as unknown as Json)
+  const spec = injected.spec as { initContainers: Json[] }
+  const [observer] = spec.initContainers
+  const altered = (change: Json) => {
+    const pod = { ...injected, spec: { ...spec, ...change } }
+    return explained(pod, WELL, pod)
+  }
+  const stripped = altered({ initContainers: [{ ...observer, restartPolicy: undefined }] })
+  t.match(stripped, {
+    outcome: 'left',
+    reason: 'altered',
+    conclusion: /has lost its restartPolicy/,
+  })
+  t.match(altered({ initContainers: [] }), { conclusion: /perf-sysstat is not there any more/ })
+  t.match(altered({ shareProcessNamespace: false }), { conclusion: /shareProcessNamespace is not/ })
+})
+
+t.test('containers that do not start are seen, and the pod counts as injected', async (t) => {
+  const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "o"' }
+  const initContainerStatuses = [{ name: 'perf-sysstat', state: { waiting }, restartCount: 0 }]
+  const containerStatuses = [
+    { name: 'app', state: { waiting: { reason: 'PodInitializing' } }, restartCount: 0 },
+    { name: 'beside', state: { running: {} }, restartCount: 3 },
+  ]
+  const pod = ride(askingPod()).pod as unknown as Json
+  const held = stored({ ...pod, status: { initContainerStatuses, containerStatuses } })
+  const { outcome, findings } = explained(held, WELL, held)
+  t.equal(outcome, 'injected')
+  t.strictSame(
+    findings
+      .filter(({ name }) => name.startsWith('container '))
+      .map(({ name, sentence }) => `${name} ${sentence}`),
+    [
+      'container perf-sysstat does not start: ImagePullBackOff: Back-off pulling image "o"',
+      'container beside was started again 3 times',
+    ],
+  )
+})
+
+t.test('what may not be read is unknown, and no reason', async (t) => {
+  const problem = 'the apiserver says 403: forbidden'
+  const situation = { webhook: { configuration: { problem }, serving: { problem } } }
+  const { outcome, findings } = explained(askingPod(), situation)
+  t.equal(outcome, 'injected')
+  t.match(findings[0], { verdict: 'unknown', sentence: problem })
+  const half = explained(askingPod(), {
+    webhook: { ...trusting(authority.ca), serving: { problem } },
+  })
+  t.match(half.findings[1], { name: 'CA', verdict: 'unknown' })
+  t.equal(half.outcome, 'injected')
+})
+
+t.test("expressions that are not the chart's are not judged", async (t) => {
+  const chart = configuration(authority.ca) as { webhooks: Json[] }
+  const webhooks = chart.webhooks.map((one) => ({
+    ...one,
+    matchConditions: [{ name: 'other', expression: "object.metadata.name != 'x'" }],
+  }))
+  const value = { ...chart, webhooks }
+  const { findings } = explained(askingPod(), { webhook: { configuration: { value } } })
+  t.match(
+    findings.find(({ name }) => name === 'matchConditions'),
+    { verdict: 'unknown' },
+  )
+})
+
+t.test('a status is compared with the containers that it names', async (t) => {
+  const injected = stored(ride(askingPod()).pod as unknown as Json)
+  const spec = injected.spec as { initContainers: Json[] }
+  const [observer] = spec.initContainers
+  const forged = (change: Json): Json => ({
+    ...injected,
+    spec: { ...spec, initContainers: [{ ...observer, ...change }] },
+  })
+  const evil = forged({ image: 'evil:1', command: ['sh'], env: [] })
+  const told = explained(evil, WELL, evil)
+  t.match(told, {
+    outcome: 'unverified',
+    reason: 'observer-differs',
+    conclusion:
+      /^The pod's status says injected with perf-sysstat, which is not verified: container perf-sysstat runs image "evil:1", and the catalog's image is "registry.example\/observer:1"; has command "sh", and the catalog's is "perf-sysstat"\.$/,
+  })
+  t.equal(told.cost, undefined, 'nothing is said to be an observer')
+  const older = forged({ image: 'registry.example/observer:0' })
+  t.notMatch(JSON.stringify(explained(older, WELL, older)), /forge/, 'nobody is accused')
+  const names = explained(injected, WELL, injected)
+  t.match(
+    names.findings.find(({ name }) => name === 'observers'),
+    { verdict: 'ok' },
+  )
+})
+
+t.test("a status that names the pod's own container does not take it out", async (t) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['app'] })
+  const pod = stored(askingPod({ shareProcessNamespace: true }, { 'ridealong.dev/status': status }))
+  const { outcome, conclusion, findings } = explained(pod, WELL, pod)
+  t.equal(outcome, 'unverified')
+  t.match(conclusion, /container app has the name of no metric of the catalog/)
+  t.notMatch(JSON.stringify(findings), /no list of containers/, 'the pod is explained with it')
+})
+
+t.test('without a catalog that is known, nothing is said to be verified', async (t) => {
+  const injected = stored(ride(askingPod()).pod as unknown as Json)
+  const catalog = { ...CATALOG, revision: '00000000' }
+  const { outcome, conclusion, findings } = explained(
+    injected,
+    { ...WELL, catalog, isCatalogGuessed: true },
+    injected,
+  )
+  t.equal(outcome, 'injected')
+  t.match(
+    conclusion,
+    /^The pod's status says that it was injected with perf-sysstat, which was not/,
+  )
+  t.match(
+    findings.find(({ name }) => name === 'observers'),
+    { verdict: 'unknown' },
+  )
+  t.match(
+    explained(injected, { ...WELL, isCatalogGuessed: true }, injected).conclusion,
+    'The pod was injected with perf-sysstat.',
+    'the revision shows that it is the catalog',
+  )
+})

@@ -1,0 +1,279 @@
+import t from 'tap'
+import type { Catalog, Metric } from '../../../src/core/catalog.ts'
+import { REASONS, type Reason } from '../../../src/core/reasons.ts'
+import { REMEDIES } from '../../../src/explain/causes.ts'
+import { RULES } from '../../../src/explain/rules.ts'
+import {
+  askingPod,
+  CATALOG,
+  type Json,
+  limitRange,
+  type PodObject,
+  podOf,
+  resourceQuota,
+  ride,
+} from '../core/build.ts'
+import { explained, type Situation } from './build.ts'
+
+interface Case {
+  readonly pod: unknown
+  readonly where?: Situation
+  /** What the one sentence says. */
+  readonly sentence: RegExp
+}
+
+const SCRATCH = { containers: [{ name: 'app' }, { name: 'perf-sysstat' }] }
+const ENFORCED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+const SMALL = { max: { memory: '16Mi' } }
+const HEAVY = { note: 'x'.repeat(256 * 1024 - 40) }
+
+const broken = {
+  ...CATALOG.metrics.get('perf-sysstat'),
+  get container(): never {
+    throw new Error('a defect')
+  },
+} as unknown as Metric
+const BROKEN: Catalog = { ...CATALOG, metrics: new Map([['perf-sysstat', broken]]) }
+
+/** The pod with another image in the place of its observer's. */
+function foreign(pod: PodObject): Json {
+  const initContainers = pod.spec.initContainers?.map((one) => ({ ...one, image: 'foreign:1' }))
+  return { ...pod, spec: { ...pod.spec, initContainers } }
+}
+
+/** A pod for every reason. */
+const CASES: Readonly<Record<Reason, Case>> = {
+  'not-asked': { pod: podOf(), sentence: /left: neither the pod nor its namespace asks/ },
+  'opted-out': {
+    pod: podOf({ 'ridealong.dev/inject': 'false' }),
+    sentence: /left: the pod says ridealong\.dev\/inject: "false"/,
+  },
+  'not-create': {
+    pod: askingPod(),
+    where: { review: { operation: 'UPDATE' } },
+    sentence: /left: only the creation of a pod/,
+  },
+  'already-injected': { pod: ride(askingPod()).pod, sentence: /carries its observers already/ },
+  'observer-differs': {
+    pod: foreign(ride(askingPod()).pod),
+    sentence: /would be left as it is: container perf-sysstat runs image "foreign:1", and the cat/,
+  },
+  'mirror-pod': {
+    pod: askingPod({}, { 'kubernetes.io/config.mirror': 'x' }),
+    sentence: /left: the pod mirrors a static pod/,
+  },
+  'excluded-namespace': {
+    pod: askingPod(),
+    where: { excluded: ['hpc'] },
+    sentence: /left: the administrator excludes this namespace/,
+  },
+  'invalid-pod': { pod: { metadata: {} }, sentence: /left: the pod has no metadata or no spec/ },
+  'host-pid': { pod: askingPod({ hostPID: true }), sentence: /left: hostPID and share/ },
+  windows: { pod: askingPod({ os: { name: 'windows' } }), sentence: /left: Windows has no/ },
+  'operator-conflict': {
+    pod: {
+      ...podOf(),
+      metadata: {
+        annotations: { 'ridealong.dev/inject': 'perf-sysstat' },
+        labels: { 'workflows.argoproj.io/workflow': 'a' },
+      },
+    },
+    sentence: /left: Argo Workflows made this pod/,
+  },
+  'unknown-metric': {
+    pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
+    sentence: /left: ridealong\.dev\/inject names "perf-stat"; known metrics are io-sysstat, /,
+  },
+  'invalid-option': {
+    pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
+    sentence: /left: perf-sysstat\.ridealong\.dev\/rate is "0"; it must be a whole number/,
+  },
+  'unknown-target-container': {
+    pod: askingPod({}, { 'ridealong.dev/target-container': 'main' }),
+    sentence: /left: .* names "main"; the pod has "app"/,
+  },
+  'name-taken': {
+    pod: askingPod(SCRATCH),
+    sentence: /left: the pod has a container named perf-sys/,
+  },
+  'pod-security': {
+    pod: askingPod(),
+    where: { labels: ENFORCED },
+    sentence: /left: namespace "hpc" enforces restricted, which refuses perf-sysstat/,
+  },
+  'limit-range': {
+    pod: askingPod(),
+    where: { rules: { limitRanges: [limitRange(SMALL)] } },
+    sentence: /left: LimitRange "small": /,
+  },
+  quota: {
+    pod: askingPod(),
+    where: { rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
+    sentence: /left: ResourceQuota "compute".*/,
+  },
+  'observer-unavailable': {
+    pod: askingPod(),
+    where: { heldImages: [] },
+    sentence: /left: no node is known to hold registry\.example\/observer:1/,
+  },
+  privilege: {
+    pod: podOf({ 'ridealong.dev/inject': 'trace-stat' }),
+    sentence: /left: trace-stat needs privileged; .* grants restricted/,
+  },
+  'too-large': {
+    pod: askingPod({}, HEAVY),
+    sentence: /left: the annotations would pass the 256 KiB/,
+  },
+  'internal-error': {
+    pod: askingPod(),
+    where: { catalog: BROKEN },
+    sentence: /left: a defect of Ridealong/,
+  },
+}
+
+for (const [reason, { pod, where, sentence }] of Object.entries(CASES)) {
+  t.test(`${reason}: the rule is named, and what to do`, async (t) => {
+    const explanation = explained(pod, where)
+    const { outcome, findings } = explanation
+    t.match(explanation.conclusion, sentence)
+    if (reason === 'already-injected') {
+      t.equal(outcome, 'injected')
+      return
+    }
+    const word = reason === 'observer-differs' ? 'unverified' : 'left'
+    t.match(explanation, { outcome: word, reason, remedy: REMEDIES[reason as Reason] })
+    const stops = findings.flatMap((one) => (one.verdict === 'no' ? [one.reason] : []))
+    t.strictSame(stops, [reason])
+  })
+}
+
+t.test('every reason but a defect is of one rule', async (t) => {
+  const listed = RULES.flatMap(({ reasons }) => reasons)
+  const all = Object.keys(REASONS).filter((reason) => reason !== 'internal-error')
+  t.strictSame([...listed].sort(), all.sort())
+})
+
+/** Faults that can be put together, in the order of the rules. */
+const FAULTS = [
+  { reason: 'mirror-pod', annotations: { 'kubernetes.io/config.mirror': 'x' } },
+  { reason: 'host-pid', spec: { hostPID: true } },
+  { reason: 'windows', spec: { os: { name: 'windows' } } },
+  { reason: 'invalid-option', annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
+  { reason: 'operator-conflict', labels: { 'workflows.argoproj.io/workflow': 'a' } },
+  { reason: 'unknown-target-container', annotations: { 'ridealong.dev/target-container': 'main' } },
+  { reason: 'name-taken', spec: SCRATCH },
+  { reason: 'pod-security', where: { labels: ENFORCED } },
+  { reason: 'limit-range', rules: { limitRanges: [limitRange(SMALL)] } },
+  { reason: 'quota', rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
+  { reason: 'too-large', annotations: HEAVY },
+] as const
+
+for (const [index, first] of FAULTS.entries()) {
+  t.test(`${first.reason} comes before all that are listed after it`, async (t) => {
+    for (const second of FAULTS.slice(index + 1)) {
+      const both: readonly Fault[] = [first, second]
+      const merged = (part: 'annotations' | 'labels' | 'spec' | 'where' | 'rules') =>
+        Object.assign({}, ...both.map((fault) => fault[part]))
+      const metadata = { labels: merged('labels') }
+      const annotations = { 'ridealong.dev/inject': 'perf-sysstat', ...merged('annotations') }
+      const pod = podOf(annotations, merged('spec'), metadata)
+      const { reason, findings } = explained(pod, { ...merged('where'), rules: merged('rules') })
+      t.equal(reason, first.reason, `and ${second.reason}`)
+      const place = (word: string) =>
+        findings.findIndex(({ name }) =>
+          RULES.some((r) => r.name === name && r.reasons.some((one) => one === word)),
+        )
+      t.ok(place(first.reason) < place(second.reason))
+      t.equal(findings[place(second.reason)]?.verdict, 'open', 'the later is not reached')
+    }
+  })
+}
+
+interface Fault {
+  readonly reason: Reason
+  readonly annotations?: object
+  readonly labels?: object
+  readonly spec?: object
+  readonly where?: object
+  readonly rules?: object
+}
+
+t.test('what rides is said with its cost over all pods', async (t) => {
+  const pod = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
+  const { outcome, conclusion, cost, findings } = explained(pod, { pods: 64 })
+  t.equal(outcome, 'injected')
+  t.match(conclusion, /^The pod would be injected with perf-sysstat, io-sysstat where the webhook/)
+  t.strictSame(cost, {
+    pods: 64,
+    requests: { cpu: '0', memory: '0' },
+    limits: { cpu: '12800m', memory: '4Gi' },
+  })
+  t.match(
+    findings.find(({ name }) => name === 'request')?.sentence,
+    /^perf-sysstat \(rate=10, .*io-sysstat \(rate=10\); mode native; container the default one; on error admit$/,
+  )
+})
+
+t.test('a Guaranteed pod pays its observers by requests too', async (t) => {
+  const resources = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } }
+  const { cost } = explained(askingPod({ containers: [{ name: 'app', resources }] }), { pods: 2 })
+  t.match(cost, {
+    requests: { cpu: '200m', memory: '64Mi' },
+    limits: { cpu: '200m', memory: '64Mi' },
+  })
+})
+
+t.test('a request that its author wants refused is', async (t) => {
+  const pod = askingPod({ hostPID: true }, { 'ridealong.dev/on-error': 'deny' })
+  t.match(explained(pod), {
+    outcome: 'refused',
+    reason: 'host-pid',
+    conclusion: /would be refused/,
+  })
+})
+
+/** A pod as `inject --metrics` makes it: with its observers, and without the annotation that asks. */
+function carrying(pod: PodObject): Json & { readonly metadata: Json } {
+  const { 'ridealong.dev/inject': _, ...annotations } = pod.metadata.annotations ?? {}
+  return { ...pod, metadata: { ...pod.metadata, annotations } }
+}
+
+t.test('a manifest that brings its observers along is not said to be left', async (t) => {
+  const pod = carrying(ride(askingPod()).pod)
+  const { outcome, conclusion, cost, reason, findings } = explained(pod)
+  t.equal(outcome, 'injected')
+  t.equal(reason, undefined)
+  t.equal(
+    conclusion,
+    'The pod carries perf-sysstat already, from its manifest, and the webhook adds nothing.',
+  )
+  t.match(cost, { pods: 1, limits: { cpu: '100m', memory: '32Mi' } })
+  t.strictSame(
+    findings.filter(({ verdict }) => verdict === 'no'),
+    [],
+  )
+  t.match(
+    findings.find(({ name }) => name === 'asks'),
+    { verdict: 'look', sentence: /neither the pod nor its namespace asks/ },
+  )
+  const absent = { webhook: { configuration: { value: undefined } } }
+  t.equal(explained(pod, absent).outcome, 'injected', 'whether a webhook is there or not')
+  t.equal(explained(pod, { excluded: ['hpc'] }).outcome, 'injected')
+  const more = explained(pod, { annotations: { 'ridealong.dev/inject': 'io-sysstat' } })
+  t.match(more.conclusion, /would be injected with io-sysstat/, 'the webhook may still add others')
+})
+
+t.test('a manifest whose observers are not as inject made them', async (t) => {
+  const pod = ride(askingPod()).pod
+  t.match(explained(carrying(foreign(pod) as unknown as PodObject)), {
+    outcome: 'unverified',
+    reason: 'observer-differs',
+    conclusion: /^The pod's status says injected with perf-sysstat, which is not verified: cont/,
+  })
+  const spec = { ...pod.spec, shareProcessNamespace: undefined }
+  t.match(explained(carrying({ ...pod, spec } as unknown as PodObject)), {
+    outcome: 'left',
+    reason: 'altered',
+    conclusion: /^The manifest's observers are altered: shareProcessNamespace is not true/,
+  })
+})

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { countPods } from '../../../src/explain/pods-of-template.ts'
+import { alike } from '../../../src/explain/ranks.ts'
+import { readManifests } from '../../../src/manifest/read.ts'
+import { findResources } from '../../../src/manifest/resources.ts'
+import { findTemplates } from '../../../src/manifest/templates.ts'
+import { askingPod, CATALOG, type Json, ride } from '../core/build.ts'
+
+const INJECTED = ride(askingPod()).pod as unknown as { metadata: { annotations: Json } } & Json
+const LEFT = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
+
+function ranked(rank: number | undefined, status?: string): Json {
+  const index = rank === undefined ? {} : { 'batch.kubernetes.io/job-completion-index': `${rank}` }
+  const { metadata } = INJECTED
+  const own = status === undefined ? {} : { 'ridealong.dev/status': status }
+  return {
+    ...INJECTED,
+    metadata: { name: `pod-${rank}`, annotations: { ...metadata.annotations, ...index, ...own } },
+  }
+}
+
+t.test('ranks that came out differently are told apart', async (t) => {
+  const pods = [
+    ranked(2),
+    ranked(0),
+    ranked(1),
+    ranked(3, LEFT),
+    ranked(5),
+    ranked(10),
+    ranked(4, ''),
+  ]
+  const groups = alike(pods, () => CATALOG).map(({ which, word }) => `${which}: ${word}`)
+  t.strictSame(groups, [
+    'ranks 0-2, 5, 10: injected perf-sysstat, counters unknown',
+    'rank 3: left: quota',
+    'rank 4: without a status',
+  ])
+})
+
+t.test('pods without ranks have their names', async (t) => {
+  t.strictSame(
+    alike([ranked(undefined), ranked(1)], () => CATALOG).map(({ which }) => which),
+    ['pod-undefined, pod-1'],
+  )
+})
+
+t.test("a rank whose container is not the catalog's is not hidden among the others", async (t) => {
+  const { spec } = INJECTED as unknown as { spec: { initContainers: readonly Json[] } }
+  const initContainers = spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
+  const forged = { ...ranked(1), spec: { ...spec, initContainers } }
+  const groups = alike([ranked(0), forged, ranked(2)], () => CATALOG)
+  t.match(
+    groups.map(({ which, word }) => `${which}: ${word}`),
+    [/^ranks 0, 2: injected/, /^rank 1: not verified: container perf-sysstat runs image "evil:1"/],
+  )
+})
+
+const template = 'template: {spec: {containers: [{name: a}]}}'
+const kinds: Readonly<Record<string, number | undefined>> = {
+  [`apiVersion: batch/v1\nkind: Job\nspec: {${template}}`]: 1,
+  [`apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 8, ${template}}`]: 8,
+  [`apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 8, completions: 3, ${template}}`]: 3,
+  [`apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {parallelism: 4, ${template}}}}`]: 4,
+  [`apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 5, ${template}}`]: 5,
+  [`apiVersion: apps/v1\nkind: DaemonSet\nspec: {${template}}`]: undefined,
+  [`apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Worker: {replicas: 7, ${template}}}}`]: 7,
+  [`apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{name: w, replicas: 3, template: {spec: {parallelism: 2, completions: 2, ${template}}}}]}`]: 6,
+}
+
+for (const [text, pods] of Object.entries(kinds)) {
+  t.test(`${text.split('\n')[1]} makes ${pods} pods at a time`, async (t) => {
+    const [found] = readManifests('a.yaml', text).flatMap(findResources).flatMap(findTemplates)
+    t.ok(found)
+    t.equal(found && countPods(found), pods)
+  })
+}

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { COLUMNS } from '../../../src/log/columns.ts'
+import { parseEntry } from '../../../src/log/parse.ts'
+import { readLog } from '../../../src/log/read.ts'
+import { CSV_HEADER, csvLines, jsonLines } from '../../../src/log/write.ts'
+
+const LOG = readFileSync(
+  new URL('../../logs/perf-sysstat-flux-operator.log', import.meta.url),
+  'utf8',
+)
+const ENTRIES = readLog(LOG, {
+  source: 'hpc/a/perf-sysstat',
+  namespace: 'hpc',
+  pod: 'a',
+  rank: '0',
+})
+
+t.test('what is written as JSON Lines is read again as it was', async (t) => {
+  const lines = jsonLines(ENTRIES).trimEnd().split('\n')
+  t.equal(lines.length, ENTRIES.length)
+  t.strictSame(lines.map(parseEntry), ENTRIES)
+})
+
+t.test('a line that somebody else wrote is read with care', async (t) => {
+  const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
+  t.match(parseEntry(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
+  for (const wrong of [
+    '',
+    '[]',
+    'null',
+    '{"kind":"process"}',
+    '{"kind":"x","source":"a"}',
+    '{"kind',
+  ])
+    t.equal(parseEntry(wrong), undefined)
+})
+
+t.test('the CSV has a row for each sample under columns that never change', async (t) => {
+  const names = Object.keys(COLUMNS)
+  t.equal(CSV_HEADER, `${names.join(',')}\n`)
+  const rows = csvLines(ENTRIES).trimEnd().split('\n')
+  t.equal(rows.length, ENTRIES.length - 1, 'the entry of the log is no sample')
+  const cells = rows[0]?.split(',') ?? []
+  t.equal(cells.length, names.length)
+  const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
+  t.match(row, {
+    kind: 'process',
+    source: 'hpc/a/perf-sysstat',
+    rank: '0',
+    pid: '154',
+    rss: '20448',
+  })
+  t.match(row, { usr_ms: '', device: '', percent_cpu: '0' }, 'null is empty, and zero is zero')
+})
+
+t.test('no program can break out of its cell', async (t) => {
+  const [first] = ENTRIES
+  const named = (program: string) => csvLines([{ ...first, program } as (typeof ENTRIES)[number]])
+  t.match(named('a,"b"\nc'), ',"a,""b""\\nc",')
+  t.match(named('=cmd()'), `,'=cmd(),`)
+})

@@ -1,0 +1,106 @@
+import t from 'tap'
+import { annotate } from '../../../src/manifest/annotate.ts'
+import { readManifests } from '../../../src/manifest/read.ts'
+import { findResources } from '../../../src/manifest/resources.ts'
+import { findTemplates, valueAt } from '../../../src/manifest/templates.ts'
+import { WORKLOADS, workload } from './build.ts'
+
+const ASK = { 'ridealong.dev/inject': 'io-sysstat' }
+
+function annotated(text: string, annotations = ASK) {
+  return readManifests('a.yaml', text).map((manifest) => annotate(manifest, annotations, false))
+}
+
+function textOf(text: string, annotations = ASK): string {
+  return annotated(text, annotations)
+    .map((one) => one.text)
+    .join('')
+}
+
+/** Kinds whose operators copy annotations from somewhere else than a template, and from where. */
+const PLACES: readonly (readonly [string, string, readonly string[]])[] = [
+  ['flux-framework.org/v1alpha2', 'MiniCluster', ['spec.pod.annotations']],
+  ['flux-framework.org/v1alpha2', 'MetricSet', ['spec.pod.annotations']],
+  [
+    'sparkoperator.k8s.io/v1beta2',
+    'SparkApplication',
+    ['spec.driver.annotations', 'spec.executor.annotations'],
+  ],
+  ['tekton.dev/v1', 'TaskRun', ['metadata.annotations']],
+  ['tekton.dev/v1', 'PipelineRun', ['metadata.annotations']],
+]
+
+for (const [apiVersion, kind, paths] of PLACES) {
+  t.test(`a ${kind} is annotated where its operator looks`, async (t) => {
+    const head = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a} # mine\n`
+    for (const text of [
+      `${head}spec:\n  size: 2 # two\n`,
+      `${head}spec: {size: 2}\n`,
+      `${head}spec: {}\n`,
+    ]) {
+      const out = textOf(text)
+      const value = readManifests('a.yaml', out)[0]?.value
+      for (const path of paths) t.strictSame(valueAt(value, path.split('.')), ASK)
+      t.equal(textOf(out), out, 'again')
+      t.match(out, '# mine')
+    }
+  })
+}
+
+t.test('what reaches pods by a template is annotated in each template', async (t) => {
+  for (const name of WORKLOADS) {
+    const out = textOf(workload(name))
+    const templates = readManifests('a.yaml', out).flatMap(findResources).flatMap(findTemplates)
+    for (const { fields } of templates) t.match(fields, { metadata: { annotations: ASK } })
+    t.equal(textOf(out), out)
+    const lines = out
+      .split('\n')
+      .filter(
+        (line) => !line.includes('ridealong.dev') && !/(annotations|metadata|pod):/.test(line),
+      )
+    t.ok(
+      lines.every((line) => workload(name).includes(line.trim())),
+      'nothing else is new',
+    )
+  }
+})
+
+t.test('what is there already keeps its quotes, and what differs gives way', async (t) => {
+  const text = `kind: Pod
+apiVersion: v1
+metadata:
+  annotations: # ours
+    ridealong.dev/inject: "io-sysstat"   # quoted
+    perf-sysstat.ridealong.dev/rate: '2' # fast
+spec: {containers: [{name: a}]}
+`
+  t.equal(textOf(text), text)
+  const rate = { ...ASK, 'perf-sysstat.ridealong.dev/rate': '5' }
+  t.equal(textOf(text, rate), text.replace("'2'", '"5"'))
+})
+
+t.test('a kind without such a field, or one that nobody knows, gets a sentence', async (t) => {
+  const why = (apiVersion: string, kind: string, spec = '{greeting: hi}') => {
+    const [one] = annotated(`apiVersion: ${apiVersion}\nkind: ${kind}\nspec: ${spec}\n`)
+    t.equal(one?.places, 0)
+    return one?.passedOver[0]?.why
+  }
+  t.match(why('my.domain/v1alpha1', 'Lolcow'), /annotate the namespace$/)
+  t.match(why('app.example.com/v1alpha1', 'Netperf'), /annotate the namespace$/)
+  t.match(why('argoproj.io/v1alpha1', 'Workflow'), 'Argo Workflows signals process 1')
+  t.match(why('example.com/v1', 'Thing'), 'nobody here knows this kind')
+  t.match(why('batch/v1', 'Job'), 'no spec.template with containers')
+  t.equal(why('v1', 'ConfigMap'), undefined, 'what makes no pods is passed over in silence')
+  t.equal(why('v1', 'Namespace'), undefined)
+})
+
+t.test('a Namespace is annotated when it is meant', async (t) => {
+  const [manifest] = readManifests(
+    'a.yaml',
+    'apiVersion: v1\nkind: Namespace\nmetadata: {name: hpc}\n',
+  )
+  t.ok(manifest)
+  if (manifest === undefined) return
+  const { text } = annotate(manifest, ASK, true)
+  t.match(text, 'metadata: {name: hpc, annotations: {ridealong.dev/inject: io-sysstat}}')
+})

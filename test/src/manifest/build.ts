@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { loadCatalog } from '../../../src/catalog/load.ts'
+import { asFields } from '../../../src/core/kubernetes/json.ts'
+import { readNamespace } from '../../../src/core/namespace.ts'
+import type { Review } from '../../../src/core/review.ts'
+import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'
+import { type InjectedManifest, inject } from '../../../src/manifest/inject.ts'
+import { readManifests } from '../../../src/manifest/read.ts'
+import { findResources } from '../../../src/manifest/resources.ts'
+import { undo } from '../../../src/manifest/undo.ts'
+
+/** The manifests behind the recorded reviews. */
+export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
+
+export const catalog = await loadCatalog({})
+
+/** The text of one of them. */
+export function workload(name: string): string {
+  return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
+}
+
+/** What asks for perf-sysstat beside the text. */
+export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
+
+/** Injects into a text, with the Namespaces in it and what a command line asks for. */
+export function injected(
+  text: string,
+  given: Readonly<Record<string, string>> = {},
+): readonly InjectedManifest[] {
+  const manifests = readManifests('a.yaml', text)
+  const resources = manifests.flatMap(findResources)
+  const answer = (review: Review): PodReview => {
+    const found = resources.find(
+      ({ kind, name }) => kind === 'Namespace' && name === review.namespace,
+    )
+    const { annotations, ...namespace } = readNamespace(review.namespace, asFields(found?.fields))
+    const asking = new Map([...annotations, ...Object.entries(given)])
+    const settings = { catalog, excludedNamespaces: new Set<string>() }
+    return reviewPod(review, { ...settings, namespace: { ...namespace, annotations: asking } })
+  }
+  return manifests.map((manifest) => inject(manifest, answer, 'hpc'))
+}
+
+/** The text of documents together, as of one file. */
+export function textOf(documents: readonly { readonly text: string }[]): string {
+  return documents.map(({ text }) => text).join('')
+}
+
+/** The text with everything taken out again. */
+export function undone(text: string): string {
+  return readManifests('a.yaml', text).map(undo).join('')
+}

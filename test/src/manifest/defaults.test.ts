@@ -1,0 +1,25 @@
+import t from 'tap'
+import { withDefaults } from '../../../src/manifest/defaults.ts'
+
+t.test('requests that are absent are the limits, resource by resource', async (t) => {
+  const limits = { cpu: '1', memory: '1Gi' }
+  const spec = {
+    containers: [
+      { name: 'a', resources: { limits } },
+      { name: 'b', resources: { limits, requests: { cpu: '500m' } } },
+      { name: 'c', resources: { requests: { cpu: '1' } } },
+      { name: 'd' },
+    ],
+    initContainers: [{ name: 'e', resources: { limits } }],
+  }
+  t.strictSame(withDefaults(spec), {
+    containers: [
+      { name: 'a', resources: { limits, requests: limits } },
+      { name: 'b', resources: { limits, requests: { cpu: '500m', memory: '1Gi' } } },
+      { name: 'c', resources: { requests: { cpu: '1' } } },
+      { name: 'd' },
+    ],
+    initContainers: [{ name: 'e', resources: { limits, requests: limits } }],
+  })
+  t.strictSame(withDefaults({ containers: 7 }), { containers: 7 }, 'what is no list stays')
+})

@@ -1,0 +1,298 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { readRecording } from '../../../src/cli/shared/recording.ts'
+import { buildReviewer } from '../../../src/cli/shared/settings.ts'
+import { asFields } from '../../../src/core/kubernetes/json.ts'
+import { applied } from '../../../src/core/patch.ts'
+import { readManifests } from '../../../src/manifest/read.ts'
+import { findResources } from '../../../src/manifest/resources.ts'
+import { buildReview } from '../../../src/manifest/static-pod.ts'
+import { findTemplates } from '../../../src/manifest/templates.ts'
+import { type Json, mapOf, mapsOf } from '../../properties/arbitrary.ts'
+import { injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
+
+for (const name of WORKLOADS) {
+  t.test(`${name}: inject then undo gives the file, and inject twice inject once`, async (t) => {
+    const text = workload(name)
+    const once = textOf(injected(text))
+    t.not(once, text, 'something is injected')
+    t.equal(textOf(injected(once)), once)
+    t.equal(undone(once), text)
+    t.equal(undone(text), text)
+  })
+
+  t.test(`${name}: with Windows line ends everything is the same`, async (t) => {
+    const text = workload(name).replaceAll('\n', '\r\n')
+    const once = textOf(injected(text))
+    t.equal(once, textOf(injected(workload(name))).replaceAll('\n', '\r\n'))
+    t.equal(undone(once), text)
+  })
+
+  t.test(`${name}: what asks for nothing comes out byte for byte`, async (t) => {
+    const text = workload(name).replaceAll('ridealong.dev', 'example.com')
+    t.equal(textOf(injected(text)), text)
+  })
+
+  t.test(`${name}: as JSON everything is the same`, async (t) => {
+    const values = readManifests('a.yaml', workload(name)).map(({ value }) => value)
+    for (const unit of [undefined, 2, '\t']) {
+      const text = `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: values }, undefined, unit)}\n`
+      const once = textOf(injected(text))
+      t.strictSame(
+        JSON.parse(once).items,
+        readManifests('a', textOf(injected(workload(name)))).map(({ value }) => value),
+      )
+      t.equal(undone(once), text)
+      if (unit !== undefined)
+        t.equal(once, `${JSON.stringify(JSON.parse(once), undefined, unit)}\n`)
+    }
+  })
+}
+
+/** A recorded pod, and the template that its controller made it of; the name is unique in the file. */
+interface Twin {
+  readonly file: string
+  readonly name: string
+  readonly template?: number
+  /** The owner's name is not known before it is there: a ReplicaSet's, a CronJob's Job's. */
+  readonly isNamedLater?: true
+}
+
+const TWINS: Readonly<Record<string, Twin>> = {
+  'job-indexed': { file: 'core.yaml', name: 'indexed' },
+  cronjob: { file: 'core.yaml', name: 'cron', isNamedLater: true },
+  'deployment-namespace-annotated': { file: 'core.yaml', name: 'web', isNamedLater: true },
+  'statefulset-with-native-sidecar': { file: 'core.yaml', name: 'db' },
+  'daemonset-host-pid': { file: 'core.yaml', name: 'agent' },
+  'pod-not-asked': { file: 'core.yaml', name: 'bare' },
+  'pod-opted-out': { file: 'core.yaml', name: 'optout' },
+  'pod-windows': { file: 'core.yaml', name: 'windows' },
+  'pod-restricted-namespace': { file: 'core.yaml', name: 'strict' },
+  'pod-level-resources': { file: 'hard-cases.yaml', name: 'pod-level-resources' },
+  'pod-guaranteed': { file: 'hard-cases.yaml', name: 'guaranteed' },
+  'pod-unknown-metric': { file: 'hard-cases.yaml', name: 'unknown-metric' },
+  'pod-invalid-option': { file: 'hard-cases.yaml', name: 'bad-option' },
+  'pod-unknown-target-container': { file: 'hard-cases.yaml', name: 'wrong-target' },
+  'pod-name-taken': { file: 'hard-cases.yaml', name: 'name-taken' },
+  'pod-share-false': { file: 'hard-cases.yaml', name: 'share-false' },
+  'pod-two-users': { file: 'hard-cases.yaml', name: 'two-users' },
+  'jobset-leader': { file: 'operators.yaml', name: 'train' },
+  'jobset-worker': { file: 'operators.yaml', name: 'train', template: 1 },
+  'mpijob-launcher': { file: 'mpijob.yaml', name: 'pi' },
+  'mpijob-worker': { file: 'mpijob.yaml', name: 'pi', template: 1 },
+}
+
+const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
+const answer = await buildReviewer({ namespaces: `${CASES}/namespaces.yaml` })
+
+/** What observers bring to a pod; the end of their volume's name is a review's own. */
+function ridersOf(pod: unknown): Json {
+  const { metadata, spec } = mapOf(pod)
+  const { initContainers, containers, volumes, shareProcessNamespace } = mapOf(spec)
+  const riders = [...mapsOf(initContainers), ...mapsOf(containers)].filter(({ env }) =>
+    mapsOf(env).some(({ name }) => name === 'RIDEALONG_CATALOG'),
+  )
+  const covers = mapsOf(volumes).filter(({ name }) => String(name).startsWith('ridealong-'))
+  const text = JSON.stringify({
+    status: mapOf(mapOf(metadata).annotations)['ridealong.dev/status'],
+    shareProcessNamespace: riders.length > 0 ? shareProcessNamespace : undefined,
+    riders,
+    covers,
+  })
+  return JSON.parse(text.replaceAll(/ridealong-no-token-\w+/g, 'ridealong-no-token'))
+}
+
+function withoutOwner(riders: Json): Json {
+  const containers = mapsOf(riders.riders).map(({ env, ...container }) => {
+    return { ...container, env: mapsOf(env).filter(({ name }) => name !== 'RIDEALONG_OWNER') }
+  })
+  return { ...riders, riders: containers }
+}
+
+for (const [name, twin] of Object.entries(TWINS)) {
+  t.test(`${name}: the template gets what the webhook gives the recorded pod of it`, async (t) => {
+    const review = await readRecording(`${CASES}/${name}/review.json`)
+    const { decision, operations } = answer(review)
+    const documents = injected(workload(twin.file))
+    const outcomes = documents.flatMap((document) => document.outcomes)
+    const own = outcomes.filter(({ resource }) => resource.name === twin.name)
+    const mine = own[twin.template ?? 0]?.decision
+    t.equal(mine?.outcome, decision.outcome)
+    t.equal(
+      mine !== undefined && 'reason' in mine && mine.reason,
+      'reason' in decision && decision.reason,
+    )
+    if (decision.outcome !== 'injected') return
+    const after = readManifests('a.yaml', textOf(documents)).flatMap(findResources)
+    const templates = after.filter((resource) => resource.name === twin.name).flatMap(findTemplates)
+    const wanted = ridersOf(applied(review.object, operations))
+    const got = ridersOf(templates[twin.template ?? 0]?.fields)
+    t.strictSame(got, twin.isNamedLater ? withoutOwner(wanted) : wanted)
+    t.ok(mapsOf(got.riders).length > 0)
+  })
+}
+
+t.test('the webhook leaves alone what was injected before', async (t) => {
+  for (const name of WORKLOADS) {
+    const resources = readManifests('a.yaml', textOf(injected(workload(name)))).flatMap(
+      findResources,
+    )
+    const whole = resources.flatMap(findTemplates).filter(({ fields }) => ridersOf(fields).status)
+    t.ok(whole.length > 0)
+    for (const template of whole) {
+      const { decision, operations } = answer(buildReview(template, 'batch'))
+      t.strictSame(operations, [])
+      t.match(decision, { outcome: 'left' })
+    }
+  }
+})
+
+const POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n'
+
+t.test(
+  'a pod that says limits alone stays Guaranteed, as after the apiserver has filled it',
+  async (t) => {
+    const resources = 'resources: {limits: {cpu: 1, memory: 1Gi}}'
+    const out = textOf(injected(`${POD}  containers:\n  - name: a\n    ${resources}\n`, PERF))
+    t.match(out, /requests:\n +cpu: 100m\n +memory: 32Mi\n +limits:\n +cpu: 100m\n +memory: 32Mi/)
+  },
+)
+
+t.test('a template without metadata gets it before its spec', async (t) => {
+  const text =
+    'kind: Job\napiVersion: batch/v1\nspec:\n  template:\n    # of the pod\n    spec:\n      containers:\n      - name: a\n'
+  const out = textOf(injected(text, PERF))
+  t.match(
+    out,
+    /\n {2}template:\n {4}# of the pod\n {4}metadata:\n {6}annotations:\n {8}ridealong.dev\/status: '.*'\n {4}spec:\n/,
+  )
+  t.equal(undone(out), text)
+})
+
+t.test('a pod without metadata gets it, and what stands around it stays', async (t) => {
+  const text = 'apiVersion: v1\nkind: Pod # one\n\n# what runs\nspec:\n  containers:\n  - name: a\n'
+  const out = textOf(injected(text, PERF))
+  t.match(
+    out,
+    /\n# what runs\nmetadata:\n {2}annotations:\n {4}ridealong.dev\/status: '.*'\nspec:\n/,
+  )
+  t.equal(undone(out), text)
+})
+
+t.test('a block of text at the end of a pod stays what it is', async (t) => {
+  for (const mark of ['|', '|-', '|+', '>', '|2']) {
+    for (const after of ['', '\n\n', '---\nkind: Service\n', 'status: {}\n', '# end\n']) {
+      const script = `    args:\n    - ${mark}\n      sleep 1\n\n      sleep 2\n`
+      const text = `${POD}  containers:\n  - name: a\n${script}${after}`
+      const out = textOf(injected(text, PERF))
+      t.match(out, `${script.trimEnd()}\n`)
+      t.equal(undone(out), text, JSON.stringify(mark + after))
+    }
+  }
+})
+
+t.test('dashes stand as those of the containers do', async (t) => {
+  const text = `${POD}    containers:\n      - name: a\n`
+  t.match(textOf(injected(text, PERF)), /\n {4}volumes:\n {6}- name: ridealong/)
+})
+
+t.test('a comment behind a value that gives way stays on its line', async (t) => {
+  const text = `${POD}  volumes: [] # none\n  shareProcessNamespace: no # yet\n  containers: [{name: a}] # one\n`
+  const out = textOf(injected(text, PERF))
+  t.match(
+    out,
+    /\n {2}volumes: # none\n {2}- name: ridealong-no-token-static\n {4}downwardAPI: \{\}\n {2}share/,
+  )
+  t.match(out, '\n  shareProcessNamespace: true # yet\n')
+  t.match(out, '\n  containers: [{name: a}] # one\n')
+  t.equal(undone(out), text)
+})
+
+t.test('templates that share an anchor are injected at once', async (t) => {
+  const head = 'apiVersion: example.com/v1\nkind: Two\nspec:\n'
+  const template = 'metadata: {name: x}\n    spec:\n      containers: [{name: a}]\n'
+  const shared = `${head}  a: &t\n    ${template}  b: *t\n`
+  const out = textOf(injected(shared, PERF))
+  t.equal(out.match(/downwardAPI/g)?.length, 1)
+  t.equal(undone(out), shared)
+  const merged = `${head}  a: &t\n    ${template}  b:\n    <<: *t\n`
+  t.equal(undone(textOf(injected(merged, PERF))), merged)
+})
+
+t.test('an anchor that would bring an observer where none was asked for is refused', async (t) => {
+  const asks = 'annotations: {ridealong.dev/inject: perf-sysstat}'
+  const text = `apiVersion: example.com/v1
+kind: Two
+spec:
+  a: {metadata: {${asks}}, spec: {volumes: &v [{name: v}], containers: [{name: a}]}}
+  b: {spec: {volumes: *v, containers: [{name: a}]}}
+`
+  t.throws(
+    () => injected(text),
+    /^a.yaml: document 1, line 1: cannot be edited .* anchors or merge keys/,
+  )
+})
+
+t.test('an option that comes with an alias counts', async (t) => {
+  const text = `apiVersion: v1
+kind: Pod
+metadata:
+  labels: &ask {ridealong.dev/inject: io-sysstat}
+  annotations: {<<: *ask}
+spec: {containers: [{name: a}]}
+`
+  const out = textOf(injected(text))
+  t.match(out, 'command: [io-sysstat]')
+  t.equal(undone(out), text)
+})
+
+t.test('a second round gives its volume another name', async (t) => {
+  const text = `${POD}  containers:\n  - name: a\n`
+  const first = textOf(injected(text, PERF))
+  const second = textOf(injected(first, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }))
+  t.match(second, 'name: ridealong-no-token-static\n')
+  t.match(second, 'name: ridealong-no-token-static2\n')
+  t.match(second, '"metrics":["perf-sysstat","io-sysstat"]')
+  t.equal(undone(second), text)
+})
+
+t.test('a block of text that ends the file without a line break is not lengthened', async (t) => {
+  const text = `${POD}  containers:\n  - name: a\n    args:\n    - |\n      sleep 1`
+  t.throws(() => injected(text, PERF), /end the file with a line break$/)
+  const whole = `${text}\n`
+  t.equal(undone(textOf(injected(whole, PERF))), whole)
+})
+
+t.test('an observer that lost its restartPolicy gets it again, and goes with it', async (t) => {
+  const text = `${POD}  containers:\n  - name: a\n`
+  const whole = textOf(injected(text, PERF))
+  const stripped = whole.replace('    restartPolicy: Always\n', '')
+  t.not(stripped, whole)
+  const [restored] = injected(stripped, PERF)
+  t.equal(restored?.outcomes[0]?.decision.outcome, 'restored')
+  t.match(restored?.text, 'restartPolicy: Always')
+  t.equal(undone(restored?.text ?? ''), text)
+})
+
+t.test('what was made up in a status takes no container out', async (t) => {
+  const status = '{"outcome":"injected","metrics":["a","b"],"shareProcessNamespace":"true"}'
+  const text = `apiVersion: v1\nkind: Pod\nmetadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}\nspec: {containers: [{name: a}], initContainers: [{name: b}]}\n`
+  t.equal(undone(text), text.replace(`, ridealong.dev/status: '${status}'`, ''))
+})
+
+t.test('what a cluster gives back is undone too, where its keys are in order', async (t) => {
+  const value = readManifests('a', textOf(injected(`${POD}  containers: [{name: a}]\n`, PERF)))[0]
+    ?.value
+  const sorted = JSON.stringify(value, (_, inner) => {
+    const fields = asFields(inner)
+    return fields === undefined
+      ? inner
+      : Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+  t.strictSame(JSON.parse(undone(sorted)), {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'a' },
+    spec: { containers: [{ name: 'a' }] },
+  })
+})

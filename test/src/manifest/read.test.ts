@@ -1,0 +1,75 @@
+import t from 'tap'
+import { readManifests } from '../../../src/manifest/read.ts'
+
+function sentenceOf(text: string): string {
+  try {
+    readManifests('a.yaml', text)
+    return ''
+  } catch (error) {
+    return error instanceof Error ? `${error.name}: ${error.message}` : ''
+  }
+}
+
+t.test('the documents of a file are its text, whole and in order', async (t) => {
+  const texts = [
+    'a: 1\n---\nb: 2\n',
+    '\ufeff# head\r\n---\r\na: 1\r\n...\r\n# between\r\n---\r\nb: 2',
+    '%YAML 1.1\n---\na: 1\n---\n---\n# nothing\n',
+    '{"a": 1}',
+    '--- {a: 1}\n--- # x\nb: 2\n\n\n',
+  ]
+  for (const text of texts) {
+    const parts = readManifests('a.yaml', text).map(({ start, end }) => text.slice(start, end))
+    t.equal(parts.join(''), text)
+  }
+  t.strictSame(readManifests('a.yaml', ''), [])
+})
+
+t.test('a document knows its number and its line', async (t) => {
+  const places = readManifests('a.yaml', '# x\n\na: 1\n---\n\n# y\nb: 2\n')
+  t.match(places, [
+    { file: 'a.yaml', document: 1, line: 3 },
+    { file: 'a.yaml', document: 2, line: 7 },
+  ])
+})
+
+t.test('YAML means what kubectl takes it for', async (t) => {
+  const [{ value } = { value: undefined }] = readManifests(
+    'a.yaml',
+    'a: &a {x: yes, mode: 0644}\nb: {<<: *a, z: "no"}\nc: off\n',
+  )
+  t.strictSame(value, { a: { x: true, mode: 420 }, b: { x: true, mode: 420, z: 'no' }, c: false })
+})
+
+const BOMB = ['a0: &a0 [x, x]']
+for (let level = 1; level < 12; level += 1) {
+  BOMB.push(
+    `a${level}: &a${level} [${Array(9)
+      .fill(`*a${level - 1}`)
+      .join(', ')}]`,
+  )
+}
+
+t.test('what does not hold is said with file, document and line', async (t) => {
+  const wrong: Readonly<Record<string, RegExp>> = {
+    'a: 1\n---\nb: [1\nc: 2\n': /^ManifestError: a\.yaml: document 2, line \d: Flow sequence .*]$/,
+    'a: 1\n\n---\nb: *nope\n':
+      /^ManifestError: a\.yaml: document 2, line 4: Unresolved alias .*nope$/,
+    'a: 1\na: 2\n': /^ManifestError: a\.yaml: document 1, line 2: Map keys must be unique$/,
+    'a:\n\tb: 1\n': /^ManifestError: a\.yaml: document 1, line \d: .*[Tt]abs?/,
+    '{"a": 1}\n{"b": 2}\n': /^ManifestError: a\.yaml: document 1, line 2: Unexpected/,
+    [`${BOMB.join('\n')}\n`]: /^ManifestError: a\.yaml: document 1, line 1: Excessive alias count/,
+  }
+  for (const [text, sentence] of Object.entries(wrong)) {
+    t.match(sentenceOf(text), sentence)
+    t.notMatch(sentenceOf(text), '\n', 'one line')
+    t.match(sentenceOf(text.replaceAll('\n', '\r\n')), sentence, 'with Windows line ends')
+  }
+})
+
+t.test('nesting without an end is said, and does not end the process', async (t) => {
+  const deep = /^ManifestError: a\.yaml: document 2, line 2: nested deeper/
+  for (const level of ['[', '{a: ', '- ', '? '])
+    t.match(sentenceOf(`---\n---\n${level.repeat(50_000)}`).replace('line 3', 'line 2'), deep)
+  t.equal(sentenceOf(`${'['.repeat(100)}${']'.repeat(100)}`), '')
+})

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { buildConfiguration } from '../../../src/recording/configuration.ts'
+
+const configuration = buildConfiguration({
+  name: 'ride-along-recorder',
+  url: 'https://10.0.0.7:8443/secret',
+  ca: 'PEM',
+  namespaces: ['hpc', 'batch'],
+  selector: [{ key: 'app', operator: 'Exists' }],
+  probe: 'p',
+})
+
+t.test('no pod fails for a recorder, or waits for it for long', async (t) => {
+  const [pods] = configuration.webhooks
+  t.match(pods, {
+    rules: [{ operations: ['CREATE'], resources: ['pods'] }],
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 1,
+    sideEffects: 'None',
+    reinvocationPolicy: 'Never',
+  })
+})
+
+t.test('the chosen namespaces alone are recorded, and the chosen pods', async (t) => {
+  const [pods] = configuration.webhooks
+  const values = ['hpc', 'batch']
+  t.match(pods, {
+    namespaceSelector: {
+      matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }],
+    },
+    objectSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] },
+  })
+})
+
+t.test('what may fail concerns one Namespace that nobody ever creates', async (t) => {
+  const strict = configuration.webhooks.filter(({ failurePolicy }) => failurePolicy !== 'Ignore')
+  t.match(strict, [
+    {
+      rules: [{ operations: ['CREATE'], resources: ['namespaces'] }],
+      objectSelector: { matchLabels: { 'ridealong.dev/recorder-probe': 'p' } },
+    },
+  ])
+})

@@ -1,0 +1,76 @@
+import type { Entry } from '../../../src/log/entry.ts'
+import { parseEntry } from '../../../src/log/parse.ts'
+
+/** A run that nobody ran: its numbers are made by a formula, to see what a report does with many ranks. */
+export interface Generated {
+  readonly ranks: number
+  readonly timepoints: number
+  /** The rank that is slower than the others. */
+  readonly straggler?: number
+  readonly program?: string
+}
+
+/** The JSON Lines that collect would write of it, a line at a time. */
+export function* generatedLines(run: Generated): Generator<string> {
+  for (let rank = 0; rank < run.ranks; rank++) {
+    for (let timepoint = 0; timepoint < run.timepoints; timepoint++)
+      yield JSON.stringify(sample(run, rank, timepoint))
+    const cuts = rank === 1 ? ['its end is missing: the observer still ran, or was cut off'] : []
+    const log = {
+      ...placeOf(rank),
+      kind: 'log',
+      metadata: { owner: 'Job/generated' },
+      timepoints: 1,
+    }
+    yield JSON.stringify({ ...log, isAverage: false, summary: [], cuts })
+  }
+}
+
+/** The same as entries. */
+export function generatedEntries(run: Generated): Entry[] {
+  return [...generatedLines(run)].flatMap((line) => parseEntry(line) ?? [])
+}
+
+function placeOf(rank: number) {
+  const pod = `generated-${rank}-abcde`
+  const source = `hpc/${pod}/perf-sysstat`
+  return {
+    kind: 'process',
+    source,
+    metric: 'perf-sysstat',
+    namespace: 'hpc',
+    pod,
+    node: 'n',
+    rank: `${rank}`,
+  }
+}
+
+/** Noise that is the same each time. */
+function noise(seed: number): number {
+  const x = Math.sin(seed * 12.9898) * 43758.5453
+  return x - Math.floor(x)
+}
+
+function sample({ straggler, program = 'lmp' }: Generated, rank: number, timepoint: number) {
+  const seconds = timepoint * 10
+  const isSlow = rank === straggler
+  const wave = noise(rank * 1000 + timepoint)
+  const isWriting = timepoint % 12 === 5
+  const time = new Date(1.79e12 + seconds * 1000 + (rank % 7) * 300).toISOString()
+  return {
+    ...placeOf(rank),
+    timepoint,
+    time,
+    seconds,
+    interval: 10,
+    container: 'lammps',
+    program,
+    pid: 100 + rank,
+    percent_cpu: (isSlow ? 62 : 96) + wave * 4,
+    kb_rd_s: timepoint === 0 ? 5200 : 0,
+    kb_wr_s: isWriting ? 900 + wave * 300 : wave * 4,
+    rss: 180_000 + Math.min(timepoint, 20) * 1500 + (rank % 5) * 900,
+    cswch_s: (isSlow ? 420 : 35) + wave * 12,
+    nvcswch_s: 3 + wave * 2,
+  }
+}
