@@ -1,0 +1,241 @@
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { KEYS } from '../../src/core/keys.ts'
+import { readBody } from '../../webhook/body.ts'
+import {
+  type Answer,
+  ASKING,
+  addedNames,
+  type Call,
+  call,
+  JSON_TYPE,
+  type Json,
+  namespaceOf,
+  operationsOf,
+  podOf,
+  post,
+  reviewOf,
+  sampleOf,
+  startServer,
+  verdictOf,
+} from '../server.ts'
+
+const PODS = '/mutate/pods'
+const SPACES = '/mutate/namespaces'
+const SEVEN_MIB = 7 * 1024 * 1024
+
+const running = await startServer(t)
+const { port, ca } = running
+
+function bad(changes: Partial<Call>): Promise<Answer> {
+  return call({ port, ca, path: PODS, method: 'POST', headers: JSON_TYPE, ...changes })
+}
+
+async function reviews(labels: Json): Promise<number> {
+  return sampleOf(await running.metrics(), 'ridealong_reviews_total', labels) ?? 0
+}
+
+const asking = JSON.stringify(reviewOf(ASKING))
+
+t.test('the timeout that the apiserver writes into the path is no part of it', async (t) => {
+  t.strictSame(addedNames(await post(running, `${PODS}?timeout=3s`, asking)), ['perf-sysstat'])
+  const answer = await post(running, `${SPACES}?timeout=3s`, reviewOf(namespaceOf('lab')))
+  t.equal(verdictOf(answer).allowed, true)
+})
+
+t.test('a content type may carry its character set', async (t) => {
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  t.strictSame(addedNames(await bad({ headers, body: asking })), ['perf-sysstat'])
+})
+
+const pad = (length: number) => Buffer.from(`"${'x'.repeat(length - 2)}"`)
+
+const BAD: readonly (readonly [string, Partial<Call>, number, string])[] = [
+  ['text that is not JSON', { body: 'hello' }, 400, 'not-json'],
+  ['an empty body', { body: '' }, 400, 'not-json'],
+  ['JSON that ends too early', { body: asking.slice(0, -20) }, 400, 'not-json'],
+  ['JSON with more behind it', { body: `${asking}}` }, 400, 'not-json'],
+  ['a body in gzip', { body: gzipSync(asking) }, 400, 'not-json'],
+  [
+    'a body in gzip that says so',
+    { body: gzipSync(asking), headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } },
+    400,
+    'not-json',
+  ],
+  ['an object of another kind', { body: JSON.stringify(ASKING) }, 400, 'not-a-review'],
+  ['null', { body: 'null' }, 400, 'not-a-review'],
+  ['a list', { body: `[${asking}]` }, 400, 'not-a-review'],
+  [
+    'a review of the version v1beta1',
+    { body: asking.replace('admission.k8s.io/v1', 'admission.k8s.io/v1beta1') },
+    400,
+    'not-a-review',
+  ],
+  [
+    'a review without a request',
+    { body: '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}' },
+    400,
+    'not-a-review',
+  ],
+  [
+    'a review whose uid is a number',
+    { body: JSON.stringify(reviewOf(ASKING, { uid: 7 })) },
+    400,
+    'not-a-review',
+  ],
+  ['a body over 7 MiB', { body: pad(SEVEN_MIB + 1) }, 413, 'body-too-large'],
+  [
+    'a body over 7 MiB that does not say its length',
+    { body: Array.from({ length: 8 }, () => Buffer.alloc(1024 * 1024, 0x20)) },
+    413,
+    'body-too-large',
+  ],
+  [
+    'a review as text/plain',
+    { body: asking, headers: { 'content-type': 'text/plain' } },
+    415,
+    'not-application-json',
+  ],
+  [
+    'a review as a patch',
+    { body: asking, headers: { 'content-type': 'application/json-patch+json' } },
+    415,
+    'not-application-json',
+  ],
+  ['a review without content type', { body: asking, headers: {} }, 415, 'not-application-json'],
+  ['GET', { method: 'GET', headers: {} }, 405, 'wrong-method'],
+  ['PUT of a review', { method: 'PUT', body: asking }, 405, 'wrong-method'],
+  ['another path', { path: '/mutate', body: asking }, 404, 'wrong-path'],
+  ['a path that only begins as ours', { path: '/mutate/pods/x', body: asking }, 404, 'wrong-path'],
+]
+
+for (const path of [PODS, SPACES]) {
+  for (const [what, changes, status, word] of BAD) {
+    t.test(`${what} at ${path} is answered with ${status}, said and counted`, async (t) => {
+      const before = await reviews({ outcome: 'invalid', reason: word })
+      const answer = await bad({ path, ...changes })
+      t.equal(answer.status, status)
+      t.match(answer.headers['content-type'], 'application/json')
+      const { error, message, ...others } = JSON.parse(answer.body)
+      t.equal(error, word)
+      t.match(message, /^\S+ .*\S/, 'a sentence')
+      t.strictSame(others, {}, 'and nothing else')
+      t.equal(await reviews({ outcome: 'invalid', reason: word }), before + 1)
+      t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'], 'it goes on')
+    })
+  }
+}
+
+t.test('a call without a body is the fault of its caller', async (t) => {
+  for (const path of [PODS, SPACES]) {
+    for (const headers of [{}, JSON_TYPE]) {
+      const before = await reviews({ outcome: 'invalid' })
+      const { status, body } = await bad({ path, headers })
+      t.ok(status === 400 || status === 415, `${status}`)
+      t.match(JSON.parse(body), { error: /^not-/, message: / / })
+      t.equal(await reviews({ outcome: 'invalid' }), before + 1)
+    }
+  }
+})
+
+t.test('another method is told which one is right, another path which ones are', async (t) => {
+  for (const path of [PODS, `${SPACES}?timeout=3s`]) {
+    const answer = await bad({ path, method: 'GET', headers: {} })
+    t.equal(answer.headers.allow, 'POST')
+  }
+  const { body, headers } = await bad({ path: '/', body: asking })
+  t.match(JSON.parse(body).message, PODS)
+  t.match(JSON.parse(body).message, SPACES)
+  t.equal(headers.allow, undefined)
+})
+
+t.test('a review of 7 MiB less the envelope is answered', async (t) => {
+  const body = JSON.stringify(reviewOf({ ...ASKING, unknown: 'x'.repeat(SEVEN_MIB - 4096) }))
+  t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
+})
+
+/** Keys that poison prototypes, in every spelling that JSON has. */
+const POISON: readonly string[] = [
+  '"__proto__": {"polluted": "yes", "spec": {"hostPID": true}}',
+  '"\\u005f\\u005fproto\\u005f\\u005f": {"polluted": "yes"}',
+  '"_\\u005Fproto__": {"polluted": "yes"}',
+  '"__proto__": null',
+  '"constructor": {"prototype": {"polluted": "yes"}}',
+  '"constructor" : {"__proto__": {"polluted": "yes"}}',
+  '"\\u0063onstructor": {"\\u0070rototype": {"polluted": "yes"}}',
+]
+
+/** The asking review with a marker at several depths. */
+const MARKED = JSON.stringify({
+  'MARK-0': 0,
+  ...reviewOf(
+    podOf(
+      { 'MARK-1': 0, [KEYS.inject]: 'perf-sysstat' },
+      {
+        metadata: { 'MARK-2': 0, labels: { 'MARK-3': 0 } },
+        spec: {
+          'MARK-4': 0,
+          containers: [{ 'MARK-5': 0, name: 'app', resources: { limits: { 'MARK-6': 0 } } }],
+          unknown: { deep: [{ deeper: { 'MARK-7': 0 } }] },
+        },
+      },
+    ),
+    { 'MARK-8': 0 },
+  ),
+})
+
+for (const poison of POISON) {
+  t.test(`${poison} in a review changes neither the answer nor the process`, async (t) => {
+    const text = MARKED.replaceAll(/"MARK-\d":0/g, poison)
+    t.not(text, MARKED)
+    const clean = await post(running, PODS, MARKED.replaceAll('"MARK', '"PLAIN'))
+    const answer = await post(running, PODS, text)
+    t.strictSame(operationsOf(answer), operationsOf(clean))
+    t.strictSame(addedNames(answer), ['perf-sysstat'])
+    t.equal(Reflect.get({}, 'polluted'), undefined)
+    t.equal(
+      Reflect.get(() => {}, 'polluted'),
+      undefined,
+    )
+    t.notMatch(JSON.stringify(readBody(text)), 'polluted', 'the keys are taken out')
+  })
+}
+
+t.test('of two keys with one name the last counts, as in Go', async (t) => {
+  const one = `"${KEYS.inject}":"perf-sysstat"`
+  const two = asking.replace(one, `"${KEYS.inject}":"none-such",${one}`)
+  t.strictSame(addedNames(await post(running, PODS, two)), ['perf-sysstat'])
+})
+
+t.test(
+  'an unknown field as deep as Go decodes does not keep the pod from its observer',
+  async (t) => {
+    const levels = 9_990
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const nest = `${open.repeat(levels)}1${close.repeat(levels)}`
+      const inSpec = asking.replace('"spec":{', `"spec":{"unknown":${nest},`)
+      const inContainer = asking.replace('"containers":[{', `"containers":[{"unknown":${nest},`)
+      const inAnnotation = asking.replace('"annotations":{', `"annotations":{"unknown":${nest},`)
+      for (const body of [inSpec, inContainer]) {
+        t.not(body, asking)
+        t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
+      }
+      // No annotation is a list or a map, so the apiserver will refuse the pod whatever is answered.
+      t.equal(verdictOf(await bad({ body: inAnnotation })).allowed, true)
+      const poisoned = inSpec.replace('"spec":{', '"spec":{"__proto__":1,')
+      t.strictSame(addedNames(await bad({ body: poisoned })), ['perf-sysstat'])
+      const verdict = verdictOf(await bad({ path: SPACES, body: inSpec }))
+      t.equal(verdict.allowed, true)
+    }
+  },
+)
+
+t.test('a uid comes back as it was sent, whatever it is', async (t) => {
+  const uids = ['"', '\\', 'a"b'.repeat(85), '\u0000\u001b\n', 'é€😀', '\u2028', '<script>']
+  for (const uid of uids) {
+    t.equal(verdictOf(await post(running, PODS, reviewOf(ASKING, { uid }))).uid, uid)
+  }
+})
