@@ -13,11 +13,12 @@ import type { Fields } from './kubernetes/json.ts'
 import type { Container, Pod } from './kubernetes/pod.ts'
 import { isGuaranteed } from './kubernetes/qos.ts'
 import type { Request, RequestedMetric } from './request.ts'
+import { type CounterPrediction, predictCounters } from './rules/counters.ts'
 import { checkImageAvailability } from './rules/image-availability.ts'
 import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
 import { type Difference, differenceFrom, findContainer } from './rules/observer-difference.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
-import { deriveSecurityContext, predictCounters, startable } from './rules/security-context.ts'
+import { deriveSecurityContext, startable } from './rules/security-context.ts'
 import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 
@@ -217,7 +218,8 @@ function decideInjection(
 ): Decision {
   const { pod, request, present } = ride
   const { mode, onError, targetCommand } = request
-  const status = formatStatus(ride, observers, target)
+  const counters = predictFor(ride, observers, target)
+  const status = formatStatus(ride, observers, counters)
   if (!isShort(status)) return refuse(onError, 'invalid-option', `${KEYS.inject} names too much`)
   const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
   const annotations = isNamed
@@ -231,26 +233,34 @@ function decideInjection(
     mode,
     target: target.name,
     targetCommand,
+    counters,
     annotations,
     stripped: findStripped(pod, present),
   }
 }
 
-function formatStatus(
-  ride: InjectionContext,
+function predictFor(
+  { pod, request }: InjectionContext,
   observers: readonly Observer[],
   target: Container,
-): string {
-  const { pod, request, present, catalog } = ride
+): CounterPrediction {
   // Observers search all containers for the command, so any container may contain a target.
   const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
   const contexts = observers.map(({ securityContext }) => securityContext)
+  return predictCounters(contexts, targets, pod)
+}
+
+function formatStatus(
+  { pod, request, present, catalog }: InjectionContext,
+  observers: readonly Observer[],
+  { counters }: CounterPrediction,
+): string {
   return JSON.stringify({
     outcome: 'injected',
     metrics: [...present, ...observers.map(({ metric }) => metric.name)],
     mode: request.mode,
     shareProcessNamespace: sharedBefore(pod),
-    counters: predictCounters(contexts, targets, pod),
+    counters,
     catalog: catalog.revision,
   })
 }

@@ -1,6 +1,7 @@
 import type { Fields } from './kubernetes/json.ts'
 import { REASONS, type Reason } from './reasons.ts'
 import type { Mode, OnError, RequestedMetric } from './request.ts'
+import type { CounterPrediction } from './rules/counters.ts'
 
 /** The decision about a pod. */
 export type Decision = Injected | Restored | Left | Denied
@@ -15,6 +16,8 @@ export interface Injected {
   /** The name of the container to observe. */
   readonly target: string
   readonly targetCommand: string | undefined
+  /** The counters that the observers can read, and the obstacle to those that they cannot. */
+  readonly counters: CounterPrediction
   /**
    * The annotations to write: the status and, in mode `container`, the default container of kubectl
    * if the pod does not set it.

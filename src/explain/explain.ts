@@ -8,6 +8,7 @@ import { type PodReview, reviewPod } from '../core/review-pod.ts'
 import { type Cause, findRemedy } from './causes.ts'
 import { type Conclusion, conclude, isCarrying } from './conclusion.ts'
 import { type Cost, computeCost } from './cost.ts'
+import { countersFinding } from './counters-finding.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
@@ -53,7 +54,14 @@ export function explain(facts: Facts): Explanation {
     subject: facts.subject,
     namespace: facts.review.namespace,
     ...conclusion,
-    findings: [...aside(facts), ...asked, ...rules, ...created, ...nowFinding(out, answer)],
+    findings: [
+      ...aside(facts),
+      ...asked,
+      ...rules,
+      ...created,
+      ...countersFinding(answer.decision, out),
+      ...nowFinding(out, answer),
+    ],
     ...ending(conclusion, costIn(facts, out ?? carried, answer)),
   }
 }

@@ -62,6 +62,8 @@ export interface SecurityContext {
   readonly privileged: boolean
   readonly addedCapabilities: readonly string[]
   readonly droppedCapabilities: readonly string[]
+  /** The type of `appArmorProfile`, and for Localhost its name. */
+  readonly appArmor: string | undefined
 }
 
 /**
@@ -178,7 +180,13 @@ function readContext(context: Fields): SecurityContext {
     privileged: context.privileged === true,
     addedCapabilities: readCapabilities(capabilities.add),
     droppedCapabilities: readCapabilities(capabilities.drop),
+    appArmor: readAppArmor(context.appArmorProfile),
   }
+}
+
+function readAppArmor(value: unknown): string | undefined {
+  const { type, localhostProfile } = fieldsOrNone(value)
+  return type === 'Localhost' ? `${type} ${asText(localhostProfile) ?? ''}` : asText(type)
 }
 
 /** Matches a capability name. Container runtimes compare these names with linux/capability.h. */

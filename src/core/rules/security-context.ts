@@ -3,13 +3,9 @@ import {
   type Container,
   MOST_CAPABILITIES,
   type Pod,
-  readSecurityContext,
   type SecurityContext,
 } from '../kubernetes/pod.ts'
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
-
-/** The counters that an observer can read of its targets, as far as they can be predicted. */
-export type Counters = 'all' | 'no-io' | 'unknown'
 
 /**
  * The user of an observer whose target must not be root but sets no user: `nonroot` of distroless
@@ -22,13 +18,14 @@ const NON_ROOT_USER = 65532
  * The user and group of a container, from its own security context or else from the pod's.
  * Undefined means that only the image sets the value.
  */
-interface Identity {
+export interface Identity {
   readonly user: number | undefined
   readonly group: number | undefined
   readonly nonRoot: boolean
 }
 
-function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
+/** Resolves the user and group of a container from its own security context and the pod's. */
+export function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
   const { runAsUser, runAsGroup, runAsNonRoot } = pod.securityContext
   return {
     user: context.runAsUser ?? runAsUser,
@@ -42,26 +39,38 @@ function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
  * Observers get the user and group of the target, because the kernel lets a process read the
  * counters of processes with the same IDs (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS). Observers
  * never get more privileges than the target, have a read-only root filesystem, and cannot escalate
- * their privileges. With a user other than root, the result conforms to the Pod Security level
- * `restricted`.
+ * their privileges.
+ *
+ * With a user other than root, the result conforms to the Pod Security level `restricted`. If the
+ * pod sets no user and allows root, the result sets no user either: the observer's image has none,
+ * so it runs as root with the capabilities that the target's container has by default, and reads
+ * processes of any user by taking their user and group. That conforms to `baseline`.
  */
 export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   const { user, group, nonRoot } = resolveIdentity(target.securityContext, pod)
   const isRoot = !nonRoot && (user === undefined || user === 0)
-  return {
-    runAsUser: isRoot ? user : (user ?? NON_ROOT_USER),
-    runAsGroup: group,
-    runAsNonRoot: isRoot ? contradiction(pod) : true,
+  const limits = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     seccompProfile: { type: 'RuntimeDefault' },
-    capabilities: isRoot ? capabilitiesLike(target.securityContext) : { drop: ['ALL'] },
   }
-}
-
-/** Returns false if the observer of a root target must override `runAsNonRoot: true` of the pod. */
-function contradiction(pod: Pod): false | undefined {
-  return pod.securityContext.runAsNonRoot ? false : undefined
+  if (!isRoot) {
+    return {
+      runAsUser: user ?? NON_ROOT_USER,
+      runAsGroup: group,
+      runAsNonRoot: true,
+      ...limits,
+      capabilities: { drop: ['ALL'] },
+    }
+  }
+  return {
+    runAsUser: user,
+    runAsGroup: group,
+    // As in the target: `false` where the container may be root in a pod that may not.
+    runAsNonRoot: target.securityContext.runAsNonRoot,
+    ...limits,
+    capabilities: rootCapabilities(target.securityContext, user !== undefined),
+  }
 }
 
 /**
@@ -75,77 +84,21 @@ export function startable(own: Fields, pod: Pod): Fields {
 }
 
 /**
- * Returns the capabilities for the observer of a root target. Reading a root process requires all
- * its capabilities (security/commoncap.c, cap_ptrace_access_check). The observer therefore drops
- * the capabilities that the target drops, and adds those that the target adds if every runtime
- * grants them by default. Some counters of a target with more capabilities stay unreadable.
+ * Returns the capabilities for the observer of a target that may be root. Reading a root process
+ * requires all its capabilities (security/commoncap.c, cap_ptrace_access_check), so the observer
+ * drops only the capabilities that the target drops. If the pod names root, the observer also adds
+ * those of the target's added capabilities that Pod Security `baseline` allows.
+ *
+ * @param isNamed whether the pod sets the user; otherwise no added capability is copied
  */
-function capabilitiesLike(target: SecurityContext): Fields | undefined {
+function rootCapabilities(target: SecurityContext, isNamed: boolean): Fields | undefined {
   if (dropsTooMany(target)) return { drop: ['ALL'] }
   const drop = target.droppedCapabilities
-  const add = target.addedCapabilities.filter((name) => BASELINE_CAPABILITIES.has(name))
+  const add = isNamed
+    ? target.addedCapabilities.filter((name) => BASELINE_CAPABILITIES.has(name))
+    : []
   if (drop.length + add.length === 0) return undefined
   return { drop: drop.length > 0 ? drop : undefined, add: add.length > 0 ? add : undefined }
-}
-
-/**
- * Predicts the counters that observers can read of the targets. If the predictions differ between
- * containers, the result is `unknown`.
- *
- * The rules were measured on Linux 6.18. CPU, memory, page faults and context switches are readable
- * by every process; I/O, open files and smaps require the same user, the same group and all
- * capabilities of the target.
- *
- * @param contexts the core/v1 SecurityContexts of the observers
- * @param targets the containers that may contain a target process
- */
-export function predictCounters(
-  contexts: Iterable<Fields>,
-  targets: readonly Container[],
-  pod: Pod,
-): Counters {
-  const answers = new Set<Counters>()
-  for (const context of new Set(contexts)) {
-    const observer = readSecurityContext(context)
-    for (const target of targets) answers.add(predictContainerCounters(observer, target, pod))
-  }
-  const [answer = 'unknown'] = answers
-  return answers.size === 1 ? answer : 'unknown'
-}
-
-function predictContainerCounters(
-  observer: SecurityContext,
-  target: Container,
-  pod: Pod,
-): Counters {
-  const watching = resolveIdentity(observer, pod)
-  const watched = resolveIdentity(target.securityContext, pod)
-  if (watching.user === 0 && mayTraceAnyone(observer)) return 'all'
-  const ids = [watching.user, watching.group, watched.user, watched.group]
-  if (ids.includes(undefined)) return 'unknown'
-  if (watching.user !== watched.user || watching.group !== watched.group) return 'no-io'
-  if (!isStronger(target.securityContext)) return 'all'
-  return watched.user === 0 ? 'no-io' : 'unknown'
-}
-
-/**
- * Reports whether root in this container can read every process. This requires SYS_PTRACE, and the
- * default capabilities for the files of other users.
- */
-function mayTraceAnyone(observer: SecurityContext): boolean {
-  const { privileged, addedCapabilities, droppedCapabilities } = observer
-  return (
-    privileged || (addedCapabilities.includes('SYS_PTRACE') && droppedCapabilities.length === 0)
-  )
-}
-
-/**
- * Reports whether root in this container has capabilities that root in an observer does not have.
- */
-function isStronger(target: SecurityContext): boolean {
-  const { privileged, addedCapabilities } = target
-  const isAbove = addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
-  return privileged || isAbove || dropsTooMany(target)
 }
 
 /** Reports whether a container drops more names than there are capabilities, too many to copy. */

@@ -114,8 +114,8 @@ const READABLE: readonly (readonly [string, string, object, string, string])[] =
   ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
   ['root, of root', 'perf-sysstat', ROOT, 'all', 'all'],
   // Each is then the user of its image, root.
-  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'unknown', 'all'],
-  ['root, of a user', 'of-root', USER, 'no-io', 'all'],
+  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'all', 'all'],
+  ['root, of a user', 'of-root', USER, 'all', 'all'],
   ['root, of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
   ['root that may trace, of a user', 'of-a-tracer', USER, 'all', 'all'],
   ['root that may trace, of root with added capabilities', 'of-a-tracer', STRONG, 'all', 'all'],

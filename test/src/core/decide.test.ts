@@ -114,7 +114,7 @@ t.test('a pod that asks, and nothing is in the way, is injected', async (t) => {
     metrics: ['perf-sysstat'],
     mode: 'native',
     shareProcessNamespace: 'absent',
-    counters: 'unknown',
+    counters: 'all',
     catalog: '3f2a91c0',
   })
 })

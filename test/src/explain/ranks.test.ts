@@ -31,7 +31,7 @@ t.test('ranks that came out differently are told apart', async (t) => {
   ]
   const groups = alike(pods, () => CATALOG).map(({ which, word }) => `${which}: ${word}`)
   t.strictSame(groups, [
-    'ranks 0-2, 5, 10: injected perf-sysstat, counters unknown',
+    'ranks 0-2, 5, 10: injected perf-sysstat, counters all',
     'rank 3: left: quota',
     'rank 4: without a status',
   ])

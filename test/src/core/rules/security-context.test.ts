@@ -142,6 +142,40 @@ t.test(
   },
 )
 
+t.test('where the pod names no user, an observer gets only what takes away', async (t) => {
+  const rows: [string, Json, Json | undefined, Json][] = [
+    [
+      'the dropped capabilities',
+      { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
+      undefined,
+      { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
+    ],
+    [
+      'and no added one, not even of baseline',
+      { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE', 'CHOWN'] } },
+      undefined,
+      { capabilities: { drop: ['ALL'] } },
+    ],
+    ['an added capability', { capabilities: { add: ['SYS_PTRACE'] } }, undefined, {}],
+    ['privileged', { privileged: true, allowPrivilegeEscalation: true }, undefined, {}],
+    [
+      'unconfined profiles',
+      { seccompProfile: { type: 'Unconfined' }, appArmorProfile: { type: 'Unconfined' } },
+      { seccompProfile: { type: 'Unconfined' } },
+      {},
+    ],
+    ['the group of the pod', {}, { runAsGroup: 5678 }, { runAsGroup: 5678 }],
+    ['its own runAsNonRoot', { runAsNonRoot: false }, undefined, { runAsNonRoot: false }],
+  ]
+  for (const [name, container, podLevel, expected] of rows) {
+    t.strictSame(contextOf(pod(container, podLevel)), { ...ALWAYS, ...expected }, name)
+  }
+  const baseline = { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } }
+  for (const [name, container, podLevel] of rows) {
+    t.equal(ride(pod(container, podLevel), baseline).word, 'injected', `baseline admits ${name}`)
+  }
+})
+
 t.test('an observer that is not root drops all, whatever its target adds', async (t) => {
   const targets = [
     { add: ['SYS_ADMIN'] },
@@ -185,100 +219,10 @@ t.test('users that are no whole numbers from 0 on count as none', async (t) => {
   }
 })
 
-t.test('the status says which counters the observer can read of one container', async (t) => {
-  const same = { runAsUser: 1000, runAsGroup: 1000 }
-  const root = { runAsUser: 0, runAsGroup: 0 }
-  const rows: [string, string, Json | undefined, Json?][] = [
-    ['all', 'user and group are known', same],
-    ['all', 'user and group are known, by the pod', undefined, same],
-    ['all', 'root with a known group', root],
-    ['all', 'root that drops all', { ...root, capabilities: { drop: ['ALL'] } }],
-    ['all', 'root that drops some', { ...root, capabilities: { drop: ['NET_RAW'] } }],
-    ['all', 'root that adds what baseline allows', { ...root, capabilities: { add: ['CHOWN'] } }],
-    ['unknown', 'nothing is known', undefined],
-    ['unknown', 'the group is not known', { runAsUser: 1000 }],
-    ['unknown', 'the user is not known', { runAsGroup: 1000 }],
-    ['unknown', 'root, but the group is not known', { runAsUser: 0 }],
-    ['unknown', 'not root, but the user is not known', { runAsNonRoot: true, runAsGroup: 1000 }],
-    ['no-io', 'root that adds SYS_PTRACE', { ...root, capabilities: { add: ['SYS_PTRACE'] } }],
-    ['no-io', 'root that is privileged', { ...root, privileged: true }],
-    [
-      'unknown',
-      'not root, but a file may bring the capability it may have',
-      { ...same, capabilities: { add: ['SYS_PTRACE'] } },
-    ],
-    ['unknown', 'not root, but privileged', { ...same, privileged: true }],
-  ]
-  for (const [counters, name, container, podLevel] of rows) {
-    t.equal(ride(pod(container, podLevel)).status?.counters, counters, name)
-  }
-})
-
-t.test('a target command may match in any container, so the counters are of all', async (t) => {
-  const container = (name: string, securityContext?: Json) => ({
-    name,
-    image: 'a',
-    securityContext,
-  })
-  const ids = (id: number) => ({ runAsUser: id, runAsGroup: id })
-  const sidecar = (name: string, context?: Json) => ({
-    ...container(name, context),
-    restartPolicy: 'Always',
-  })
-  const rows: [string, string, Json][] = [
-    [
-      'all',
-      'containers of one user',
-      { containers: [container('a', ids(7)), container('b', ids(7))] },
-    ],
-    [
-      'unknown',
-      'containers of two users',
-      { containers: [container('a', ids(7)), container('b', ids(8))] },
-    ],
-    [
-      'unknown',
-      'containers of one user and two groups',
-      {
-        containers: [container('a', ids(7)), container('b', { runAsUser: 7, runAsGroup: 8 })],
-      },
-    ],
-    [
-      'unknown',
-      'one container of a known user',
-      { containers: [container('a', ids(7)), container('b')] },
-    ],
-    [
-      'unknown',
-      'a native sidecar of another user',
-      { containers: [container('a', ids(7))], initContainers: [sidecar('b', ids(8))] },
-    ],
-    [
-      'all',
-      'an init container of another user, which has ended by then',
-      { containers: [container('a', ids(7))], initContainers: [container('b', ids(8))] },
-    ],
-  ]
-  for (const [counters, name, spec] of rows) {
-    const status = ride(askingPod(spec, { 'ridealong.dev/target-command': 'lmp' })).status
-    t.equal(status?.counters, counters, name)
-  }
-  const other = { containers: [container('a', ids(7)), container('b', ids(8))] }
-  t.equal(
-    ride(askingPod(other)).status?.counters,
-    'all',
-    'without a command only the target counts',
-  )
-})
-
 t.test('a metric that brings its own security context has that, and nothing derived', async (t) => {
   const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
-  const own = (podLevel: Json | undefined, container?: Json, metric = 'trace-stat') => {
-    const object = pod(container, podLevel)
-    const { metadata } = object as { metadata: Json }
-    const annotations = { 'ridealong.dev/inject': metric }
-    return ride({ ...object, metadata: { ...metadata, annotations } }, place)
-  }
+  const own = (securityContext: Json) =>
+    ride(podOf({ 'ridealong.dev/inject': 'trace-stat' }, { securityContext }), place)
   const traced = own({ runAsUser: 1000, runAsGroup: 1000 })
   t.strictSame(traced.observers['trace-stat']?.securityContext, {
     runAsNonRoot: false,
@@ -286,11 +230,6 @@ t.test('a metric that brings its own security context has that, and nothing deri
     runAsGroup: 0,
     capabilities: { add: ['SYS_PTRACE'] },
   })
-  t.equal(traced.status?.counters, 'all', 'root with SYS_PTRACE reads every process')
-  t.equal(own(undefined).status?.counters, 'all', 'of whatever user')
-  t.equal(own(undefined, { privileged: true }).status?.counters, 'all', 'and of a privileged one')
-  const rootOnly = own({ runAsUser: 1000, runAsGroup: 1000 }, undefined, 'root-stat')
-  t.equal(rootOnly.status?.counters, 'no-io', 'root without SYS_PTRACE reads no other user')
   t.strictSame(
     own({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
     false,
@@ -323,54 +262,12 @@ t.test('a security context of its own starts, whoever its user is', async (t) =>
   }
 })
 
-t.test('root with SYS_PTRACE reads every counter only with the capabilities of root', async (t) => {
-  const target = { securityContext: { runAsUser: 1000, runAsGroup: 1000 } }
-  const ids = { runAsUser: 0, runAsGroup: 0 }
-  const add = ['SYS_PTRACE']
-  const rows: [string, string, Json][] = [
-    ['all', 'which it keeps', { ...ids, capabilities: { add } }],
-    ['all', 'or which it has all of', { ...ids, privileged: true }],
-    [
-      'no-io',
-      'without them the files of another user are closed',
-      { ...ids, capabilities: { add, drop: ['ALL'] } },
-    ],
-    ['no-io', 'and without SYS_PTRACE too', ids],
-    [
-      'no-io',
-      'another user with SYS_PTRACE is not root',
-      { runAsUser: 7, runAsGroup: 7, capabilities: { add } },
-    ],
-    ['all', 'the same user', { runAsUser: 1000, runAsGroup: 1000 }],
-    ['all', "the pod's user", {}],
-  ]
-  for (const [counters, name, securityContext] of rows) {
-    const spec = metricDocument('own').spec
-    const container = { ...spec.container, securityContext }
-    const catalog = buildCatalog([metricDocument('own', { container })], 'r')
-    const { status } = ride(podOf({ 'ridealong.dev/inject': 'own' }, target), { catalog })
-    t.equal(status?.counters, counters, name)
-  }
-})
-
-t.test('two observers that can read different things can read unknown', async (t) => {
-  const place = { labels: { 'ridealong.dev/privilege': 'baseline' } }
-  const spec = { securityContext: { runAsUser: 1000, runAsGroup: 1000 } }
-  const counters = (inject: string) =>
-    ride(podOf({ 'ridealong.dev/inject': inject }, spec), place).status?.counters
-  t.equal(counters('perf-sysstat,io-sysstat'), 'all')
-  t.equal(counters('root-stat'), 'no-io')
-  t.equal(counters('perf-sysstat,root-stat'), 'unknown')
-})
-
 t.test('a target that drops more names than there are capabilities is not repeated', async (t) => {
   const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
   const dropping = (drop: readonly string[]) =>
     ride(pod({ runAsUser: 0, runAsGroup: 0, capabilities: { drop } }))
   const few = dropping(names.slice(1, 66))
   t.strictSame(perfOf(few).securityContext?.capabilities, { drop: names.slice(1, 66) })
-  t.equal(few.status?.counters, 'all')
   const many = dropping(names)
   t.strictSame(perfOf(many).securityContext?.capabilities, { drop: ['ALL'] })
-  t.equal(many.status?.counters, 'no-io', 'the target may have what the observer lacks')
 })

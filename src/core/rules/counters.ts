@@ -1,0 +1,193 @@
+import {
+  type Capabilities,
+  type Certainty,
+  coversCapabilities,
+  hasCapability,
+  readCapabilities,
+} from '../kubernetes/capabilities.ts'
+import type { Fields } from '../kubernetes/json.ts'
+import {
+  type Container,
+  type Pod,
+  readSecurityContext,
+  type SecurityContext,
+} from '../kubernetes/pod.ts'
+import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
+import { type Identity, resolveIdentity } from './security-context.ts'
+
+/** The counters that an observer can read of its targets, as far as they can be predicted. */
+export type Counters = 'all' | 'no-io' | 'unknown'
+
+/**
+ * The cause that hides counters from an observer, or may hide them:
+ * - `user`: the observer is another user or group than the target;
+ * - `image`: only the image of the target says its user or group;
+ * - `capabilities`: the target has, or may have, capabilities that the observer does not have;
+ * - `app-armor`: the target has another AppArmor profile than the observer;
+ * - `several`: the predictions for several containers or observers differ.
+ */
+export type CounterObstacle = 'user' | 'image' | 'capabilities' | 'app-armor' | 'several'
+
+/** A prediction of counters, and the obstacle unless all can be read. */
+export type CounterPrediction =
+  | { readonly counters: 'all' }
+  | { readonly counters: Exclude<Counters, 'all'>; readonly obstacle: CounterObstacle }
+
+const ALL: CounterPrediction = { counters: 'all' }
+
+/**
+ * Predicts the counters that observers can read of the targets. If the predictions differ between
+ * containers, the result is `unknown`.
+ *
+ * The rules were measured on Linux 6.18. CPU, memory, page faults and context switches are readable
+ * by every process. I/O requires the user and the group of the process, and all its capabilities
+ * (kernel/ptrace.c, __ptrace_may_access). Root with the capabilities SETUID and SETGID takes the
+ * user and group of each process that it reads.
+ *
+ * An observer without a user runs as root: the images of observers name no user.
+ *
+ * @param contexts the core/v1 SecurityContexts of the observers
+ * @param targets the containers that may contain a target process
+ */
+export function predictCounters(
+  contexts: Iterable<Fields>,
+  targets: readonly Container[],
+  pod: Pod,
+): CounterPrediction {
+  let first: CounterPrediction | undefined
+  for (const answer of predictEach(contexts, targets, pod)) {
+    if (answer.counters === 'unknown') return answer
+    first ??= answer
+    if (answer.counters !== first.counters) return unknown('several')
+  }
+  return first ?? unknown('several')
+}
+
+/** The prediction for each observer and target. */
+function* predictEach(contexts: Iterable<Fields>, targets: readonly Container[], pod: Pod) {
+  for (const context of new Set(contexts)) {
+    const observer = readObserver(readSecurityContext(context), pod)
+    for (const { securityContext } of targets) yield predictTarget(observer, securityContext, pod)
+  }
+}
+
+function unknown(obstacle: CounterObstacle): CounterPrediction {
+  return { counters: 'unknown', obstacle }
+}
+
+function hidden(obstacle: CounterObstacle): CounterPrediction {
+  return { counters: 'no-io', obstacle }
+}
+
+/** The identity of an observer, and what it can do with it. */
+interface Observer {
+  readonly user: number
+  readonly group: number | undefined
+  readonly capabilities: Capabilities
+  readonly appArmor: string
+  /** Whether it can take the user and group of a process while it reads. */
+  readonly takesIdentity: Certainty
+  /** Whether it can read every process. */
+  readonly readsEverything: boolean
+}
+
+const ROOT = 0
+
+function readObserver(context: SecurityContext, pod: Pod): Observer {
+  const { user = ROOT, group } = resolveIdentity(context, pod)
+  const capabilities = readCapabilities(context)
+  const has = (name: string) => (user === ROOT ? hasCapability(capabilities, name) : 'no')
+  const takesIdentity = both(has('SETUID'), has('SETGID'))
+  // SYS_PTRACE allows root to read every process, but not to open the files of another user.
+  const opensFiles = has('DAC_OVERRIDE') === 'yes' || takesIdentity === 'yes'
+  return {
+    user,
+    group,
+    capabilities,
+    appArmor: resolveAppArmor(context, pod),
+    takesIdentity,
+    readsEverything: has('SYS_PTRACE') === 'yes' && opensFiles,
+  }
+}
+
+function both(one: Certainty, other: Certainty): Certainty {
+  if (one === 'no' || other === 'no') return 'no'
+  return one === 'yes' ? other : one
+}
+
+function predictTarget(observer: Observer, target: SecurityContext, pod: Pod): CounterPrediction {
+  const { capabilities } = observer
+  if (capabilities.isPrivileged && observer.user === ROOT) return ALL
+  const answer = observer.readsEverything ? ALL : predictAccess(observer, target, pod)
+  // Between two profiles, AppArmor refuses reading, on nodes that have AppArmor.
+  const isApart = observer.appArmor !== resolveAppArmor(target, pod)
+  return isApart && answer.counters === 'all' ? unknown('app-armor') : answer
+}
+
+/** The AppArmor profile of a container. Without one, runtimes use their own. */
+function resolveAppArmor({ appArmor }: SecurityContext, pod: Pod): string {
+  return appArmor ?? pod.securityContext.appArmor ?? 'RuntimeDefault'
+}
+
+function predictAccess(observer: Observer, target: SecurityContext, pod: Pod): CounterPrediction {
+  const watched = resolveIdentity(target, pod)
+  if (observer.user !== ROOT) return asUser(observer, watched, target)
+  if (watched.user === ROOT) return ofRoot(observer, watched, target)
+  if (watched.user !== undefined || watched.nonRoot) return ofUser(observer, target)
+  return ofImage(observer, watched, target)
+}
+
+/** An observer that is not root: it reads processes of its own user and group only. */
+function asUser(
+  { user, group }: Observer,
+  watched: Identity,
+  target: SecurityContext,
+): CounterPrediction {
+  const isSameUser = compare(user, watched.user)
+  const isSameGroup = compare(group, watched.group)
+  if (isSameUser === 'no' || isSameGroup === 'no') return hidden('user')
+  if (isSameUser === 'unknown' || isSameGroup === 'unknown') return unknown('image')
+  return mayExceedDefaults(target) ? unknown('capabilities') : ALL
+}
+
+/** A root observer of a process that is root: it needs all capabilities of the process. */
+function ofRoot(
+  { group, capabilities, takesIdentity }: Observer,
+  watched: Identity,
+  target: SecurityContext,
+): CounterPrediction {
+  const isCovered = coversCapabilities(capabilities, readCapabilities(target))
+  if (isCovered === 'no') return hidden('capabilities')
+  if (isCovered === 'unknown') return unknown('capabilities')
+  if (takesIdentity === 'yes') return ALL
+  const isSameGroup = compare(group, watched.group)
+  if (isSameGroup === 'unknown') return unknown('image')
+  return isSameGroup === 'yes' ? ALL : hidden('user')
+}
+
+/** A root observer of a process of another user, which has capabilities only from its file. */
+function ofUser({ takesIdentity }: Observer, target: SecurityContext): CounterPrediction {
+  if (takesIdentity === 'no') return hidden('user')
+  if (takesIdentity === 'unknown') return unknown('image')
+  return mayExceedDefaults(target) ? unknown('capabilities') : ALL
+}
+
+/** A root observer of a container whose user only its image says: both cases are possible. */
+function ofImage(observer: Observer, watched: Identity, target: SecurityContext) {
+  const root = ofRoot(observer, watched, target)
+  const user = ofUser(observer, target)
+  if (root.counters === user.counters) return root
+  const isByCapabilities = 'obstacle' in root && root.obstacle === 'capabilities'
+  return unknown(isByCapabilities ? 'capabilities' : 'image')
+}
+
+/** Compares two users or groups; an undefined one is set by an image. */
+function compare(one: number | undefined, other: number | undefined): Certainty {
+  if (one === undefined || other === undefined) return 'unknown'
+  return one === other ? 'yes' : 'no'
+}
+
+/** Reports whether a program file could give capabilities that runtimes do not grant by default. */
+function mayExceedDefaults({ privileged, addedCapabilities }: SecurityContext): boolean {
+  return privileged || addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
+}

@@ -1,0 +1,66 @@
+import t from 'tap'
+import {
+  type Certainty,
+  coversCapabilities,
+  hasCapability,
+  readCapabilities,
+} from '../../../../src/core/kubernetes/capabilities.ts'
+import { readSecurityContext } from '../../../../src/core/kubernetes/pod.ts'
+
+interface Lists {
+  readonly add?: readonly string[]
+  readonly drop?: readonly string[]
+}
+
+const of = (capabilities: Lists, privileged = false) =>
+  readCapabilities(readSecurityContext({ capabilities, privileged }))
+
+t.test('root in a container has what the runtime grants, and what is added', async (t) => {
+  const rows: [Certainty, string, Lists][] = [
+    ['yes', 'CHOWN', {}],
+    ['unknown', 'NET_RAW', {}],
+    ['no', 'SYS_ADMIN', {}],
+    ['yes', 'SYS_ADMIN', { add: ['SYS_ADMIN'] }],
+    ['yes', 'SYS_ADMIN', { add: ['sys_admin'] }],
+    ['yes', 'SYS_ADMIN', { add: ['ALL'] }],
+    ['no', 'CHOWN', { drop: ['ALL'] }],
+    ['no', 'CHOWN', { drop: ['all'] }],
+    ['no', 'CHOWN', { drop: ['chown'] }],
+    ['yes', 'CHOWN', { drop: ['ALL'], add: ['CHOWN'] }],
+    ['no', 'CHOWN', { drop: ['CHOWN'], add: ['CHOWN'] }],
+    ['no', 'CHOWN', { drop: ['CHOWN'], add: ['ALL'] }],
+    ['no', 'CHOWN', { drop: ['ALL'], add: ['ALL'] }],
+    ['unknown', 'CHOWN', { drop: ['CAP_CHOWN'] }],
+    ['unknown', 'SYS_ADMIN', { add: ['CAP_SYS_ADMIN'] }],
+  ]
+  for (const [certainty, name, lists] of rows) {
+    t.equal(hasCapability(of(lists), name), certainty, `${name} with ${JSON.stringify(lists)}`)
+  }
+  t.equal(hasCapability(of({ drop: ['ALL'] }, true), 'SYS_ADMIN'), 'yes', 'privileged has all')
+})
+
+t.test('one container covers another if it has all its capabilities', async (t) => {
+  const rows: [Certainty, string, Lists, Lists][] = [
+    ['yes', 'both the defaults', {}, {}],
+    ['yes', 'the other drops some', {}, { drop: ['KILL'] }],
+    ['yes', 'both drop the same', { drop: ['KILL', 'CAP_CHOWN'] }, { drop: ['KILL', 'CAP_CHOWN'] }],
+    ['no', 'the holder drops one', { drop: ['KILL'] }, {}],
+    ['no', 'the holder drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
+    ['yes', 'the other drops every default', { drop: ['ALL'] }, { drop: ['ALL'] }],
+    ['no', 'the other adds one', {}, { add: ['SYS_PTRACE'] }],
+    ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
+    ['yes', 'the other adds a default', {}, { add: ['CHOWN'] }],
+    ['unknown', 'the other adds a default of some runtimes', {}, { add: ['MKNOD'] }],
+    ['unknown', 'the holder drops a default of some runtimes', { drop: ['MKNOD'] }, {}],
+    ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
+    ['yes', 'both add the same', { add: ['SYS_PTRACE'] }, { add: ['SYS_PTRACE'] }],
+    ['yes', 'the holder adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
+    ['no', 'the holder adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
+    ['no', 'one of two is missing', { drop: ['MKNOD', 'KILL'] }, {}],
+  ]
+  for (const [certainty, name, holder, other] of rows) {
+    t.equal(coversCapabilities(of(holder), of(other)), certainty, name)
+  }
+  t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'privileged has more')
+  t.equal(coversCapabilities(of({}, true), of({ add: ['ALL'] })), 'yes', 'privileged covers all')
+})

@@ -1,0 +1,207 @@
+import t from 'tap'
+import { buildCatalog } from '../../../../src/core/catalog.ts'
+import { askingPod, type Json, metricDocument, podOf, ride } from '../build.ts'
+
+const USER = { runAsUser: 1000, runAsGroup: 1000 }
+const ROOT = { runAsUser: 0, runAsGroup: 0 }
+
+/** The counters in the status of a pod with one container. */
+function countersOf(container: Json | undefined, podLevel?: Json): unknown {
+  const containers = [{ name: 'app', image: 'app', securityContext: container }]
+  return ride(askingPod({ securityContext: podLevel, containers })).status?.counters
+}
+
+/** The counters that a metric with a security context of its own reads of one container. */
+function countersWith(own: Json, target?: Json, podLevel?: Json): unknown {
+  const { spec } = metricDocument('own')
+  const container = { ...spec.container, securityContext: own }
+  const catalog = buildCatalog([metricDocument('own', { container })], 'r')
+  const containers = [{ name: 'app', image: 'app', securityContext: target }]
+  const asking = podOf({ 'ridealong.dev/inject': 'own' }, { securityContext: podLevel, containers })
+  return ride(asking, { catalog }).status?.counters
+}
+
+t.test('where the pod names a user, its container and observer are that user', async (t) => {
+  const rows: [string, string, Json | undefined, Json?][] = [
+    ['all', 'user and group are known', USER],
+    ['all', 'user and group are known, by the pod', undefined, USER],
+    ['unknown', 'the group is not known', { runAsUser: 1000 }],
+    ['unknown', 'a file may bring an added capability', adding(USER, 'SYS_PTRACE')],
+    ['unknown', 'not root, but privileged', { ...USER, privileged: true }],
+    ['all', 'root with a known group', ROOT],
+    ['all', 'root takes the group of a process', { runAsUser: 0 }],
+    ['all', 'root that drops all', dropping(ROOT, 'ALL')],
+    ['all', 'root that drops some', dropping(ROOT, 'NET_RAW')],
+    ['all', 'root that adds a capability of baseline', adding(ROOT, 'MKNOD')],
+    ['unknown', 'root that cannot take a group', dropping({ runAsUser: 0 }, 'SETGID')],
+    ['no-io', 'root that adds SYS_PTRACE', adding(ROOT, 'SYS_PTRACE')],
+    ['no-io', 'root that adds all', adding(ROOT, 'ALL')],
+    ['no-io', 'root that is privileged', { ...ROOT, privileged: true }],
+  ]
+  for (const [counters, name, container, podLevel] of rows) {
+    t.equal(countersOf(container, podLevel), counters, name)
+  }
+})
+
+t.test('where the pod names no user, its observer is root and reads every user', async (t) => {
+  const rows: [string, string, Json | undefined, Json?][] = [
+    ['all', 'nothing is set', undefined],
+    ['all', 'a group of the container', { runAsGroup: 1000 }],
+    ['all', 'a group of the pod', undefined, { runAsGroup: 1000 }],
+    ['all', 'capabilities are dropped that reading does not need', dropping({}, 'NET_RAW')],
+    ['all', 'a capability is added that runtimes grant anyway', adding({}, 'CHOWN')],
+    ['all', 'the container may be root', { runAsNonRoot: false }, { runAsNonRoot: true }],
+    ['all', 'seccomp is off', { seccompProfile: { type: 'Unconfined' } }],
+  ]
+  for (const [counters, name, container, podLevel] of rows) {
+    t.equal(countersOf(container, podLevel), counters, name)
+  }
+})
+
+t.test('where the image decides what can be read, the counters are unknown', async (t) => {
+  const rows: [string, Json | undefined, Json?][] = [
+    ['all capabilities are dropped', dropping({}, 'ALL')],
+    ['SETUID is dropped', dropping({}, 'SETUID')],
+    ['SETGID is dropped, in lower case', dropping({}, 'setgid')],
+    ['CAP_SETUID is dropped, which only some runtimes understand', dropping({}, 'CAP_SETUID')],
+    ['a capability is added that root then has', adding({}, 'SYS_PTRACE')],
+    ['a capability is added that only some runtimes grant', adding({}, 'MKNOD')],
+    ['the container is privileged', { privileged: true }],
+    ['it must not be root', { runAsNonRoot: true }],
+    ['it must not be root, and the group is known', { runAsNonRoot: true, runAsGroup: 1000 }],
+  ]
+  for (const [name, container, podLevel] of rows) {
+    t.equal(countersOf(container, podLevel), 'unknown', name)
+  }
+  t.equal(
+    countersOf({ capabilities: { drop: ['ALL'], add: ['CHOWN'] } }),
+    'no-io',
+    'root has more than the observer, and another user is not read without SETUID',
+  )
+})
+
+t.test('another AppArmor profile hides counters on the nodes that have AppArmor', async (t) => {
+  const unconfined = { appArmorProfile: { type: 'Unconfined' } }
+  const local = (name: string) => ({
+    appArmorProfile: { type: 'Localhost', localhostProfile: name },
+  })
+  t.equal(countersOf(unconfined), 'unknown')
+  t.equal(countersOf(undefined, unconfined), 'all', 'the observer has the profile of the pod')
+  t.equal(countersOf({ appArmorProfile: { type: 'RuntimeDefault' } }), 'all', 'the default')
+  t.equal(countersOf({ ...USER, ...local('a') }, local('a')), 'all', 'the same profile')
+  t.equal(countersOf({ ...USER, ...local('a') }, local('b')), 'unknown', 'another profile')
+  t.equal(countersWith({ privileged: true }, unconfined), 'all', 'a privileged observer has none')
+})
+
+t.test('a target command may match in any container, so the counters are of all', async (t) => {
+  const container = (name: string, securityContext?: Json) => ({
+    name,
+    image: 'a',
+    securityContext,
+  })
+  const ids = (id: number) => ({ runAsUser: id, runAsGroup: id })
+  const sidecar = (name: string, context?: Json) => ({
+    ...container(name, context),
+    restartPolicy: 'Always',
+  })
+  const [seven, eight] = [container('a', ids(7)), container('b', ids(8))]
+  const rows: [string, string, Json][] = [
+    ['all', 'containers of one user', { containers: [seven, container('b', ids(7))] }],
+    ['unknown', 'containers of two users', { containers: [seven, eight] }],
+    [
+      'unknown',
+      'containers of one user and two groups',
+      { containers: [seven, container('b', { runAsUser: 7, runAsGroup: 8 })] },
+    ],
+    ['unknown', 'one container of a known user', { containers: [seven, container('b')] }],
+    ['all', 'the first container names no user', { containers: [container('a'), eight] }],
+    [
+      'unknown',
+      'the second container has capabilities that the first one drops',
+      { containers: [container('a', dropping(ROOT, 'ALL')), container('b', ROOT)] },
+    ],
+    [
+      'all',
+      'the second container drops capabilities that the first one has',
+      { containers: [container('a', ROOT), container('b', dropping(ROOT, 'ALL'))] },
+    ],
+    [
+      'unknown',
+      'a native sidecar of another user',
+      { containers: [seven], initContainers: [sidecar('b', ids(8))] },
+    ],
+    [
+      'all',
+      'an init container of another user, which has ended by then',
+      { containers: [seven], initContainers: [eight] },
+    ],
+  ]
+  for (const [counters, name, spec] of rows) {
+    const status = ride(askingPod(spec, { 'ridealong.dev/target-command': 'lmp' })).status
+    t.equal(status?.counters, counters, name)
+  }
+  const other = ride(askingPod({ containers: [seven, eight] }))
+  t.equal(other.status?.counters, 'all', 'without a command only the target counts')
+})
+
+t.test('a metric that brings its own security context reads what that allows', async (t) => {
+  const tracer = adding(ROOT, 'SYS_PTRACE')
+  const rows: [string, string, Json, (Json | undefined)?, Json?][] = [
+    ['all', 'root with SYS_PTRACE, of any user', tracer],
+    ['all', 'root with SYS_PTRACE, of a privileged container', tracer, { privileged: true }],
+    ['all', 'privileged root', { ...ROOT, privileged: true }, adding(ROOT, 'SYS_PTRACE')],
+    ['all', 'root, of a user', ROOT, USER],
+    ['all', 'root, of a container that must not be root', ROOT, { runAsNonRoot: true }],
+    ['all', 'root, of root', ROOT, ROOT],
+    ['no-io', 'root without capabilities, of a user', dropping(ROOT, 'ALL'), USER],
+    ['no-io', 'root without capabilities, of root with some', dropping(ROOT, 'ALL'), ROOT],
+    ['no-io', 'root without one that root has', dropping(ROOT, 'KILL'), ROOT],
+    ['unknown', 'root without one that root has in some runtimes', dropping(ROOT, 'MKNOD'), ROOT],
+    ['no-io', 'root of another group that cannot take one', dropping(ROOT, 'ALL'), OTHER_GROUP],
+    [
+      'no-io',
+      'SYS_PTRACE alone opens no files of another user',
+      { ...ROOT, capabilities: { add: ['SYS_PTRACE'], drop: ['ALL'] } },
+      USER,
+    ],
+    ['no-io', 'another user with SYS_PTRACE', adding({ runAsUser: 7 }, 'SYS_PTRACE'), USER],
+    ['no-io', 'another group', { runAsUser: 1000, runAsGroup: 7 }, USER],
+    ['no-io', 'another user, whose group is not known', { runAsUser: 7 }, USER],
+    ['unknown', 'a user, of an image', USER],
+    ['all', 'the same user', USER, USER],
+    ['all', "the pod's user", {}, undefined, USER],
+  ]
+  for (const [counters, name, own, target, podLevel] of rows) {
+    t.equal(countersWith(own, target, podLevel), counters, name)
+  }
+})
+
+t.test('two observers that can read different things can read unknown', async (t) => {
+  const { spec } = metricDocument('own')
+  const container = { ...spec.container, securityContext: { runAsUser: 7, runAsGroup: 7 } }
+  const documents = [metricDocument('own', { container }), metricDocument('perf-sysstat')]
+  const catalog = buildCatalog(documents, 'r')
+  const counters = (inject: string) =>
+    ride(podOf({ 'ridealong.dev/inject': inject }, { securityContext: USER }), { catalog }).status
+      ?.counters
+  t.equal(counters('perf-sysstat'), 'all')
+  t.equal(counters('own'), 'no-io')
+  t.equal(counters('perf-sysstat,own'), 'unknown')
+})
+
+t.test('more names than there can be capabilities are read as the most', async (t) => {
+  const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
+  t.equal(countersOf(dropping(ROOT, ...names.slice(1))), 'all')
+  t.equal(countersOf(dropping(ROOT, ...names)), 'no-io', 'the target may have more')
+  t.equal(countersWith(ROOT, adding(ROOT, ...names)), 'no-io', 'and here too')
+})
+
+const OTHER_GROUP = { runAsUser: 0, runAsGroup: 7, capabilities: { drop: ['ALL'] } }
+
+function adding(context: Json, ...add: readonly string[]): Json {
+  return { ...context, capabilities: { add } }
+}
+
+function dropping(context: Json, ...drop: readonly string[]): Json {
+  return { ...context, capabilities: { drop } }
+}
