@@ -1,0 +1,57 @@
+import t from 'tap'
+import { findCrowdedFolders, findStrayTests } from './folders.ts'
+
+const files = (folder: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${folder}/file-${i}.ts`)
+
+for (const [folder, most] of [
+  ['src/lib', 25],
+  ['test/cluster/machine', 25],
+  ['src/core', 20],
+  ['src/cli', 20],
+] as const) {
+  t.test(`${folder} has at most ${most} entries`, async (t) => {
+    t.strictSame(findCrowdedFolders(files(folder, most)), [])
+    t.strictSame(findCrowdedFolders(files(folder, most + 1)), [
+      {
+        path: folder,
+        message: `the folder has ${most + 1} entries; group them, at most ${most}`,
+      },
+    ])
+  })
+}
+
+t.test('a folder is one entry, however many files it contains', async (t) => {
+  const paths = [...files('src/lib', 24), ...files('src/lib/text', 20)]
+  t.strictSame(findCrowdedFolders(paths), [])
+  const [problem, ...others] = findCrowdedFolders([...paths, ...files('src/lib/yaml', 2)])
+  t.match(problem, { path: 'src/lib', message: /26 entries/ })
+  t.strictSame(others, [])
+})
+
+t.test('the folder of the recorded reviews has no limit', async (t) => {
+  t.strictSame(findCrowdedFolders(files('test/cases', 40)), [])
+})
+
+const CODE = ['src/core/decide.ts', 'src/report/page/main.js', 'webhook/server.ts', 'certs/make.ts']
+
+t.test('a test that mirrors a module or a folder is in its place', async (t) => {
+  const tests = ['src/core/decide', 'src/report/page', 'webhook/server', 'certs/make']
+  const paths = tests.map((name) => `test/${name}.test.ts`)
+  t.strictSame(findStrayTests([...CODE, ...paths]), [])
+})
+
+for (const name of ['src/core/decides', 'src/decide', 'webhook/decide', 'certs/serve']) {
+  t.test(`a test of ${name}, which does not exist, is a problem`, async (t) => {
+    t.strictSame(findStrayTests([...CODE, `test/${name}.test.ts`]), [
+      {
+        path: `test/${name}.test.ts`,
+        message: `there is no ${name}.ts; a test has the name of what it tests`,
+      },
+    ])
+  })
+}
+
+t.test('tests of more than one module are elsewhere, under any name', async (t) => {
+  t.strictSame(findStrayTests([...CODE, 'test/properties/any.test.ts', 'test/cases.test.ts']), [])
+})

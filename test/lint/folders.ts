@@ -1,0 +1,46 @@
+import { dirname } from 'node:path/posix'
+import type { Problem } from './problem.ts'
+
+/** The most files and folders that a folder contains. */
+const MOST_ENTRIES = 25
+
+/** Folders with a smaller limit: the first two that a reader opens. */
+const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, 'src/cli': 20 }
+
+/** Folders without a limit: one folder for each recorded review, listed by its name. */
+const UNLIMITED = ['test/cases']
+
+/** Finds the folders that contain too many files and folders. */
+export function findCrowdedFolders(paths: readonly string[]): readonly Problem[] {
+  const entries = new Map<string, Set<string>>()
+  for (const path of paths) addEntry(entries, path)
+  return [...entries].flatMap(([path, { size }]) => {
+    const most = SMALLER[path] ?? MOST_ENTRIES
+    if (size <= most || UNLIMITED.includes(path)) return []
+    return [{ path, message: `the folder has ${size} entries; group them, at most ${most}` }]
+  })
+}
+
+function addEntry(entries: Map<string, Set<string>>, path: string): void {
+  if (path === '.') return
+  const folder = dirname(path)
+  entries.set(folder, (entries.get(folder) ?? new Set()).add(path))
+  addEntry(entries, folder)
+}
+
+/** Folders of tests that mirror the folders of the code. */
+const MIRRORED = /^test\/((src|webhook|certs)\/.+)\.test\.ts$/
+
+/**
+ * Finds the tests that are not named after a module or a folder of the code:
+ * `test/src/core/decide.test.ts` tests `src/core/decide.ts`.
+ */
+export function findStrayTests(paths: readonly string[]): readonly Problem[] {
+  return paths.flatMap((path) => {
+    const tested = MIRRORED.exec(path)?.[1]
+    if (tested === undefined) return []
+    const isNamesake = paths.some((one) => one === `${tested}.ts` || one.startsWith(`${tested}/`))
+    if (isNamesake) return []
+    return [{ path, message: `there is no ${tested}.ts; a test has the name of what it tests` }]
+  })
+}

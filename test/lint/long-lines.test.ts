@@ -1,0 +1,64 @@
+import t from 'tap'
+import { findLongLines, WIDTH } from './long-lines.ts'
+
+const words = (width: number) => 'word '.repeat(width / 5).padEnd(width, 'x')
+
+/** Where a line of 101 columns is a problem: what stands before it, and the file. */
+const REJECTED: readonly (readonly [string, string, string])[] = [
+  ['a line of code', 'src/a.ts', ''],
+  ['a text in a line of code', 'test/a.test.ts', "const text = '"],
+  ['a comment in Rust', 'observer/src/a.rs', '/// '],
+  ['a comment in a shell script', 'observer/a.sh', '# '],
+  ['a comment in YAML', 'charts/ridealong/values.yaml', '  # '],
+  ['a comment behind a value', 'charts/ridealong/values.yaml', 'port: 1 # '],
+  ['a comment in a template', 'charts/ridealong/templates/_names.tpl', '{{- /* '],
+  ['prose', 'docs/a.md', ''],
+  ['an item of a list', 'README.md', '- '],
+]
+
+for (const [what, path, before] of REJECTED) {
+  t.test(`${what} over 100 columns is a problem`, async (t) => {
+    const fits = before + words(WIDTH - before.length)
+    t.strictSame(findLongLines({ path, text: fits }), [])
+    t.strictSame(findLongLines({ path, text: `\n${fits}x\n` }), [
+      { path, line: 2, message: 'the line has 101 columns; break it so that it has at most 100' },
+    ])
+  })
+}
+
+const long = words(120)
+
+const ACCEPTED: readonly (readonly [string, string, string])[] = [
+  ['a row of a table', 'docs/a.md', `| ${long} |`],
+  ['code in Markdown', 'docs/a.md', `\`\`\`console\n${long}\n\`\`\``],
+  ['a regular expression in a line of its own', 'src/a.ts', `  /${long}/u,`],
+  ['a line that only a URL makes long', 'src/a.ts', `// https://example.com/${'x'.repeat(100)}`],
+  ['a value in YAML', 'charts/ridealong/values.yaml', `key: ${long}`],
+  ['a digest with its version', 'a.yaml', `- uses: ${'x'.repeat(100)} # v1.0.0`],
+  ['a recorded review', 'test/cases/pod/review.json', long],
+  ['a recorded log', 'test/logs/perf-sysstat.log', long],
+  ["an operator's definition", 'test/cluster/crds/a.yaml', `# ${long}`],
+]
+
+for (const [what, path, text] of ACCEPTED) {
+  t.test(`${what} may be longer`, async (t) => {
+    t.strictSame(findLongLines({ path, text }), [])
+  })
+}
+
+t.test('the rule applies again after a block of code and after a comment', async (t) => {
+  const markdown = findLongLines({ path: 'a.md', text: `\`\`\`\n${long}\n\`\`\`\n${long}` })
+  t.strictSame(
+    markdown.map(({ line }) => line),
+    [4],
+  )
+  const text = `{{/*\n${long}\n*/}}\nkey: ${long}`
+  t.strictSame(
+    findLongLines({ path: 'a.yaml', text }).map(({ line }) => line),
+    [2],
+  )
+})
+
+t.test('a character outside of ASCII is one column', async (t) => {
+  t.strictSame(findLongLines({ path: 'a.ts', text: '→😀'.repeat(50) }), [])
+})

@@ -1,0 +1,36 @@
+/**
+ * Checks the rules of the repository that Biome does not know: `npm run lint`. Prints each problem
+ * as `path:line: message`. The exit code is 1 if there is one.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findCrowdedFolders, findStrayTests } from './folders.ts'
+import { findLongLines } from './long-lines.ts'
+import { type Problem, renderProblem, type SourceFile } from './problem.ts'
+import { findSharedTypeNames } from './type-names.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Returns the paths of the files that git tracks, or would track if they were added. */
+function listFiles(): readonly string[] {
+  const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate']
+  const listed = execFileSync('git', words, { cwd: REPOSITORY, encoding: 'utf8' })
+  return listed.split('\0').filter((path) => path !== '' && existsSync(join(REPOSITORY, path)))
+}
+
+function readFiles(paths: readonly string[]): readonly SourceFile[] {
+  return paths.map((path) => ({ path, text: readFileSync(join(REPOSITORY, path), 'utf8') }))
+}
+
+const paths = listFiles()
+const modules = paths.filter((path) => /^(src|webhook|certs)\/.*\.ts$/.test(path))
+const problems: readonly Problem[] = [
+  ...findCrowdedFolders(paths),
+  ...findStrayTests(paths),
+  ...readFiles(paths).flatMap(findLongLines),
+  ...findSharedTypeNames(readFiles(modules)),
+]
+for (const problem of problems) process.stderr.write(`${renderProblem(problem)}\n`)
+process.exitCode = problems.length === 0 ? 0 : 1

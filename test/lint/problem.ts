@@ -1,0 +1,19 @@
+/** A violation of a rule of the repository. */
+export interface Problem {
+  /** Relative to the repository. */
+  readonly path: string
+  /** Counted from 1; undefined if the problem is the file or the folder itself. */
+  readonly line?: number
+  readonly message: string
+}
+
+/** A file of the repository; its path is relative to the repository. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** Renders a problem as `path:line: message`, which editors make a link of. */
+export function renderProblem({ path, line, message }: Problem): string {
+  return line === undefined ? `${path}: ${message}` : `${path}:${line}: ${message}`
+}
