@@ -1,5 +1,5 @@
-# Two images: the webhook, which is also the command, and what rides along in pods. Both are built for
-# linux/amd64 and linux/arm64:
+# Two images: the webhook, which is also the command, and what rides along in pods. Both are built
+# for linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
 # Base images are pinned by the digest of their multi-architecture index, as the Docker official
@@ -38,8 +38,8 @@ RUN ./build.sh prepare "$TARGETARCH"
 COPY observer/ ./
 RUN ./build.sh install "$TARGETARCH" /image/usr/local/bin
 
-# What runs in a pod: the program under each of its names, and no other file. It has no user, so that
-# an observer is the same user as a target of which the pod names none.
+# What runs in a pod: the program under each of its names, and no other file. It has no user, so
+# that an observer is the same user as a target of which the pod names none.
 FROM scratch AS observer
 COPY --from=program /image/ /
 ENV PATH=/usr/local/bin

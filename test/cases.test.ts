@@ -19,7 +19,7 @@ import {
 
 const CASES = fileURLToPath(new URL('cases', import.meta.url))
 
-/** The right answer to a recording, written down before there was a program to give it. */
+/** The right answer to a recording, written down before the program existed. */
 interface Row {
   readonly metrics?: readonly string[]
   readonly reason?: string
@@ -30,9 +30,9 @@ interface Row {
   readonly passesRestricted?: true
   /** The init containers that come before the observers. */
   readonly after?: readonly string[]
-  /** What the pod said of its process namespace. */
+  /** The pod's own value of shareProcessNamespace. */
   readonly shared?: 'absent' | 'false' | 'true'
-  /** What the observers are told. */
+  /** The environment variables of the observers. */
   readonly told?: Readonly<Record<string, string>>
 }
 
@@ -83,7 +83,7 @@ const ANSWERS: Readonly<Record<string, Row>> = {
 
 const NOT_PATCHED = ['not-asked', 'opted-out', 'not-create']
 
-/** A recording with its answer, as it goes over the wire, and the pod that comes of it. */
+/** A recording, its answer as it is sent, and the patched pod. */
 interface Case {
   readonly name: string
   readonly row: Row
@@ -110,7 +110,7 @@ async function readCase(name: string, row: Row): Promise<Case> {
   return { name, row, review, answer: answered, operations, pod, patched: newDocument }
 }
 
-/** The init containers that a patch appends: all of the recordings ask for the mode native. */
+/** Returns the init containers that a patch appends. All recordings request the mode native. */
 function observersOf({ pod, patched }: Case): readonly Json[] {
   const present = mapsOf(mapOf(pod.spec).initContainers).length
   return mapsOf(mapOf(patched.spec).initContainers).slice(present)
@@ -121,7 +121,9 @@ function statusOf({ patched }: Case): Json | undefined {
   return typeof status === 'string' ? mapOf(JSON.parse(status)) : undefined
 }
 
-/** What observers are to have: nothing of their own where the pod itself has resources. */
+/**
+ * Returns the expected resources of observers: none of their own if the pod has resources itself.
+ */
 function resourcesIn({ hasNoResources, isStillGuaranteed }: Row): Json | undefined {
   const limits = { cpu: '100m', memory: '32Mi' }
   if (hasNoResources) return undefined

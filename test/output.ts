@@ -1,12 +1,12 @@
 import type { Output } from '../src/lib/output-format.ts'
 
-/** The lines for people of what a verb prints. */
+/** Returns the lines that a verb prints for users. */
 export function linesOf(output: Output): readonly string[] {
   if ('lines' in output) return output.lines
   throw new Error('these are no lines')
 }
 
-/** The document for programs of what a verb prints. */
+/** Returns the document that a verb prints for programs. */
 export function documentOf(output: Output): string {
   if ('document' in output) return output.document
   throw new Error('this is no document')

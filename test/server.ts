@@ -27,13 +27,13 @@ import { createMetrics } from '../webhook/metrics.ts'
 import { type ServeOptions, type Server, serve } from '../webhook/serve.ts'
 import { type AppOptions, buildApp } from '../webhook/server.ts'
 
-/** The names that the servers of tests answer to. */
+/** The names in the certificates of the tests' servers. */
 export const NAMES = ['localhost', '127.0.0.1']
 
-/** The machine of a test may be busy with others: load is shed only where a test is about that. */
+/** Milliseconds. The machine may be busy: servers shed load only in tests of that. */
 const PATIENT_EVENT_LOOP_MS = 60_000
 
-/** No test waits longer than this for what must come. */
+/** The longest time that a test waits. Milliseconds. */
 const PATIENCE_MS = 30_000
 
 export const NAMESPACES = `apiVersion: v1
@@ -45,7 +45,7 @@ kind: Namespace
 metadata: {name: hpc, annotations: {ridealong.dev/inject: perf-sysstat}}
 `
 
-/** The value of a promise, or the word `late` where it does not come in a generous while. */
+/** Returns the value of a promise, or `late` if it does not settle in time. */
 export async function inTime<T>(promise: Promise<T>): Promise<T | 'late'> {
   const giveUp = new AbortController()
   const late = sleep(PATIENCE_MS, 'late' as const, { signal: giveUp.signal })
@@ -57,34 +57,36 @@ export async function inTime<T>(promise: Promise<T>): Promise<T | 'late'> {
   }
 }
 
-/** A log whose lines are kept. */
+/** Opens a log that stores its lines. */
 export function capturedLog(level = 'trace'): { log: Logger; lines: string[] } {
   const lines: string[] = []
   return { log: openLog(level, { write: (line) => lines.push(line) }), lines }
 }
 
-/** One answer to one call. */
+/** The response to a request. */
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** Whether the call went over a connection that an earlier one had opened. */
+  /** Whether the request used the connection of an earlier one. */
   readonly reused: boolean
 }
 
 export interface Call {
   readonly port: number
-  /** The authority that the server's certificate must be of; without one the call is plain HTTP. */
+  /**
+   * The CA that must have issued the server's certificate; without it the request is plain HTTP.
+   */
   readonly ca?: string
   readonly path: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Pieces go out chunked, a text or a buffer with its length. */
+  /** A list of buffers is sent chunked, a text or a buffer with its length. */
   readonly body?: string | Buffer | readonly Buffer[]
   readonly agent?: Agent
 }
 
-/** Calls a server over a socket of its own, or one of the agent's. */
+/** Sends a request over a new connection, or over one of the agent's. */
 export function call({ ca, body, agent, ...where }: Call): Promise<Answer> {
   const { port, path, method = 'GET', headers = {} } = where
   const pieces = Array.isArray(body) ? body : undefined
@@ -110,7 +112,7 @@ export function call({ ca, body, agent, ...where }: Call): Promise<Answer> {
 
 export const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Posts a review as the apiserver does. */
+/** Posts a review, as the apiserver does. */
 export function post(
   { port, ca }: { readonly port: number; readonly ca: string },
   path: string,
@@ -129,27 +131,27 @@ export function post(
   })
 }
 
-/** An agent that keeps its connections. */
+/** Creates an agent that keeps connections open. */
 export function keepAliveAgent(t: Test, options: AgentOptions = {}): SecureAgent {
   const agent = new SecureAgent({ keepAlive: true, maxSockets: 1, ...options })
   t.teardown(() => agent.destroy())
   return agent
 }
 
-/** Opens a TLS connection, to write HTTP by hand. */
+/** Opens a TLS connection, for HTTP that a test writes itself. */
 export function openSocket(port: number, ca: string): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectSecurely({ port, host: '127.0.0.1', ca, servername: 'localhost' })
     socket.once('error', reject)
     socket.once('secureConnect', () => {
-      // A server may well end a connection that a test has broken.
+      // A server may end a connection that a test has broken.
       socket.on('error', () => {})
       resolve(socket)
     })
   })
 }
 
-/** Whether somebody listens on a port. */
+/** Tells whether a program listens on a port. */
 export function isListening(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host })
@@ -171,7 +173,7 @@ export interface Verdict {
   readonly warnings?: readonly string[]
 }
 
-/** Reads the answer to a review. */
+/** Parses the answer to a review. */
 export function verdictOf({ status, body }: Answer): Verdict {
   if (status !== 200) throw new Error(`HTTP ${status}: ${body}`)
   const { apiVersion, kind, response } = JSON.parse(body)
@@ -179,7 +181,7 @@ export function verdictOf({ status, body }: Answer): Verdict {
   return response
 }
 
-/** The operations of an answer's patch. */
+/** Returns the operations in an answer's patch. */
 export function operationsOf(answer: Answer): readonly Operation[] {
   const { patch, patchType } = verdictOf(answer)
   if (patch === undefined) return []
@@ -187,7 +189,7 @@ export function operationsOf(answer: Answer): readonly Operation[] {
   return JSON.parse(Buffer.from(patch, 'base64').toString('utf8'))
 }
 
-/** The names of the containers that an answer's patch adds. */
+/** Returns the names of the containers that an answer's patch adds. */
 export function addedNames(answer: Answer): readonly string[] {
   return operationsOf(answer)
     .filter(({ path }) => /^\/spec\/(initC|c)ontainers/.test(path))
@@ -197,7 +199,7 @@ export function addedNames(answer: Answer): readonly string[] {
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** A pod with one container, and these annotations. */
+/** Returns a pod with one container and these annotations. */
 export function podOf(annotations: Json, changes: { metadata?: Json; spec?: Json } = {}): Json {
   return {
     apiVersion: 'v1',
@@ -207,14 +209,14 @@ export function podOf(annotations: Json, changes: { metadata?: Json; spec?: Json
   }
 }
 
-/** A pod that asks for a metric. */
+/** A pod that requests a metric. */
 export const ASKING = podOf({ 'ridealong.dev/inject': 'perf-sysstat' })
 
 export function namespaceOf(name: string, annotations?: Json, labels?: Json): Json {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, annotations, labels } }
 }
 
-/** The review of an object's creation. */
+/** Returns the review of the creation of an object. */
 export function reviewOf(object: unknown, changes: Json = {}): Json {
   return {
     apiVersion: 'admission.k8s.io/v1',
@@ -231,7 +233,7 @@ export function reviewOf(object: unknown, changes: Json = {}): Json {
   }
 }
 
-/** The samples of one metric with these labels, added up; undefined where there is none. */
+/** Returns the sum of a metric's samples with these labels; undefined if there are none. */
 export function sampleOf(exposition: string, name: string, labels: Json = {}): number | undefined {
   const samples = exposition.split('\n').filter((line) => {
     const [series = ''] = line.split(' ')
@@ -243,8 +245,8 @@ export function sampleOf(exposition: string, name: string, labels: Json = {}): n
 }
 
 /**
- * Writes files into a folder exactly as a kubelet updates a mounted Secret or ConfigMap: a new folder
- * named by the time, and the link `..data` renamed over the old one (kubernetes
+ * Writes files into a folder exactly as a kubelet updates a mounted Secret or ConfigMap: into a new
+ * folder named by the time, to which the link `..data` is switched (kubernetes
  * pkg/volume/util/atomic_writer.go).
  */
 export function mountFiles(folder: string, files: Readonly<Record<string, string>>): void {
@@ -267,7 +269,7 @@ let mounts = 0
 
 const FOLDERS = new WeakMap<Test, { readonly root: string; servers: number }>()
 
-/** A new folder in the only one that a test has. */
+/** Returns a new folder within the test's folder. */
 function folderOf(t: Test): string {
   const folders = FOLDERS.get(t) ?? { root: t.testdir({}), servers: 0 }
   FOLDERS.set(t, folders)
@@ -275,13 +277,13 @@ function folderOf(t: Test): string {
   return join(folders.root, `server-${folders.servers}`)
 }
 
-/** A running webhook with all that a test asks it by. */
+/** A running webhook, with the means to test it. */
 export interface Running {
   readonly server: Server
   readonly port: number
   readonly ca: string
   readonly authority: Authority
-  /** Holds tls/tls.crt and tls/tls.key as a mounted Secret, namespaces.yaml, and catalog/. */
+  /** Contains tls/tls.crt and tls/tls.key, as a mounted Secret, namespaces.yaml, and catalog/. */
   readonly folder: string
   readonly lines: readonly string[]
   status(path: string): Promise<Answer>
@@ -289,14 +291,14 @@ export interface Running {
 }
 
 export interface StartOptions extends Partial<Omit<ServeOptions, 'namespaces' | 'catalog'>> {
-  /** Days that the certificate has. */
+  /** The number of days for which the certificate is valid. */
   readonly days?: number
   readonly namespaces?: string
-  /** Files of the catalog's folder; without them the server has none. */
+  /** The files of the catalog's folder; without them the server has no such folder. */
   readonly catalog?: Readonly<Record<string, string>>
 }
 
-/** Starts the real server on free ports, with throw-away certificates. */
+/** Starts the real server on free ports, with temporary certificates. */
 export async function startServer(t: Test, options: StartOptions = {}): Promise<Running> {
   const { days, namespaces = NAMESPACES, catalog, ...others } = options
   const authority = await makeAuthority()
@@ -339,7 +341,7 @@ export async function startServer(t: Test, options: StartOptions = {}): Promise<
 
 type AppParts = Partial<AppOptions> & { readonly level?: string }
 
-/** Starts the HTTPS server alone, with parts of a test's choice. */
+/** Starts only the HTTPS server, with parts of the test. */
 export async function startApp(t: Test, parts: AppParts = {}) {
   const { app, ...others } = await makeApp(t, parts)
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -347,7 +349,7 @@ export async function startApp(t: Test, parts: AppParts = {}) {
   return { app, port, ...others }
 }
 
-/** Builds the HTTPS server alone, which may still be given hooks; it does not listen. */
+/** Builds only the HTTPS server. It does not listen yet, so that a test can add hooks. */
 export async function makeApp(t: Test, { level, ...others }: AppParts = {}) {
   const authority = await makeAuthority()
   const { log, lines } = capturedLog(level)
@@ -367,7 +369,7 @@ export async function makeApp(t: Test, { level, ...others }: AppParts = {}) {
   return { app, ca: authority.ca, lines, metrics: () => metrics.registry.metrics() }
 }
 
-/** The text of a recorded review. */
+/** Returns the text of a recorded review. */
 export function recorded(name: string): string {
   return readFileSync(new URL(`./cases/${name}/review.json`, import.meta.url), 'utf8')
 }

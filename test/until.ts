@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How long is waited, and how long between two looks. Milliseconds. */
+/** The longest wait, and the pause between two checks. Milliseconds. */
 interface Waiting {
   readonly patienceMs?: number
   readonly pauseMs?: number
 }
 
-/** Waits until something holds; it gives up, with a sentence, after a generous while. */
+/** Waits until a condition is true, and throws an error that names it if that takes too long. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,

@@ -12,16 +12,16 @@ import { type Review, readReview } from '../../src/core/review.ts'
 import type { PodReview } from '../../src/core/review-pod.ts'
 import { calls } from '../properties/arbitrary.ts'
 
-// The apiserver applies patches with a module of Go's, we check them with one of npm's: a pod that
-// the two see differently would be refused, or be another one than was planned.
+// The apiserver applies patches with a Go module, Ridealong checks them with an npm package. If the
+// two gave different pods, the apiserver would refuse the pod or create a pod that was not planned.
 
 const CASES = fileURLToPath(new URL('../cases', import.meta.url))
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
-// Where Go has to be, its absence is a failure.
+// In CI Go must be installed: the test then fails instead of being skipped.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
-/** A pod and the patch that answers it. */
+/** A pod and the patch in its answer. */
 interface Patched {
   readonly object: unknown
   readonly patch: readonly Operation[]
@@ -45,7 +45,7 @@ function applyHere({ object, patch }: Patched): unknown {
   return jsonpatch.applyPatch(structuredClone(object), patch, true).newDocument
 }
 
-/** The pod of a review and the answer to it, as they go over the wire. */
+/** Returns the pod of a review and the patch, as they are sent. */
 function patchedOf(review: Review, answer: (review: Review) => PodReview): Patched {
   const { patch = 'W10=' } = answer(review).response.response
   return { object: review.object, patch: JSON.parse(`${Buffer.from(patch, 'base64')}`) }

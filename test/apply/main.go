@@ -1,8 +1,8 @@
 // Applies JSON patches as kube-apiserver does, with the module that it uses
 // (apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go).
 //
-// Reads lines of {"object": ..., "patch": [...]} from standard input and writes a line for each: the
-// patched object, or {"error": "..."}.
+// Reads lines of {"object": ..., "patch": [...]} from standard input and writes a line for each:
+// the patched object, or {"error": "..."}.
 package main
 
 import (

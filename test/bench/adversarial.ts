@@ -1,20 +1,22 @@
 /**
  * Reviews that were made to be slow: each pod asks for an observer, and grows to any size in a part
- * that the webhook must read, add up, compare or quote. None of them must cost more than its parsing.
+ * that the webhook must read, add up, compare or quote. None of them must cost more than its
+ * parsing.
  */
 
-/** A sort of hostile review. */
+/** A kind of hostile review. */
 export interface Adversary {
   readonly name: string
-  /** The body of a call, of about as many characters. */
+  /** Builds the body of a request with about this number of characters. */
   readonly build: (characters: number) => string
 }
 
 const ASKS = '"ridealong.dev/inject":"perf-sysstat"'
 const APP = '{"name":"app","image":"app"}'
+const REQUIRED_TERMS = 'requiredDuringSchedulingIgnoredDuringExecution'
 const UID = '2d7f7ca7-afbb-411e-8266-38bd72ab25e8'
 
-/** The parts of a review, as JSON; what is not given is that of an ordinary pod. */
+/** The parts of a review, as JSON. Missing parts are those of an ordinary pod. */
 interface Parts {
   readonly uid?: string
   /** Entries of the annotations. */
@@ -43,7 +45,7 @@ function reviewOf({
   )
 }
 
-/** As many items as fill so many characters, separated by commas. */
+/** Returns items, separated by commas, that have about this number of characters together. */
 function items(characters: number, item: (index: number) => string): string {
   const all: string[] = []
   for (let length = 0; length < characters; length += (all.at(-1)?.length ?? 0) + 1) {
@@ -65,7 +67,7 @@ function long(name: string, piece: string, parts: (text: string) => Parts): Adve
   return { name, build }
 }
 
-/** Something in something of the same sort, as deep as it can be. */
+/** Nests an object in objects of the same kind, as deep as the number of characters allows. */
 function nested(name: string, open: string, core: string, close: string): Adversary {
   const build = (characters: number) => {
     const levels = Math.floor(characters / (open.length + close.length))
@@ -91,7 +93,10 @@ const unknown = (items: string) => ({ spec: `"x":[${items}],` })
 
 const HUGE = { cpu: '1M', memory: '1Ei' }
 
-/** What rules where the pods are created: it has room for all of them, and makes the sums needed. */
+/**
+ * The rules of the namespace in which the pods are created. They refuse no pod, but require the
+ * sums.
+ */
 export const RULES = {
   limitRanges: [
     {
@@ -129,7 +134,10 @@ export const RULES = {
   ],
 }
 
-/** Each sort that the audit of the webhook and the search (search.ts) found to be slow or large. */
+/**
+ * The kinds that the security audit and the search (search.ts) found to be slow or to have large
+ * answers.
+ */
 export const ADVERSARIES: readonly Adversary[] = [
   repeating(
     'containers, each with a resource of its own',
@@ -249,7 +257,7 @@ export const ADVERSARIES: readonly Adversary[] = [
     'affinity terms',
     () => '{"namespaceSelector":null}',
     (items) => ({
-      spec: `"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[${items}]}},`,
+      spec: `"affinity":{"podAffinity":{"${REQUIRED_TERMS}":[${items}]}},`,
     }),
   ),
   nested('lists in lists', '[', '', ']'),

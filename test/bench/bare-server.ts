@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 
 /**
- * Serves the least that a webhook in Node can be: a bare `node:https` server, with an answer for each body.
- * From the command line: port, certificate, key, and the file that the answer is made of.
+ * Serves the smallest possible webhook in Node: a bare `node:https` server with one function that
+ * answers each body. Arguments on the command line: port, certificate, key, and the file from which
+ * the answer is made.
  */
 export function serveBare(answerFrom: (file: Buffer) => (body: string) => string | Buffer): void {
   const [port, cert = '', key = '', file = ''] = process.argv.slice(2)

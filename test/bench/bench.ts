@@ -1,6 +1,6 @@
 /**
- * What an answer costs, and how many a server gives: `npm run bench`. Ratios in one run; the absolute
- * figures are those of the machine and the moment.
+ * Measures the time of an answer, and answers per second: `npm run bench`. Compare the ratios
+ * within one run; the absolute figures depend on the machine and its load.
  */
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,8 @@
 /**
- * How a server with default settings treats hostile clients: `npm run bench:clients`, three minutes, on
- * Linux. It prints the seconds until clients are cut off that send half of a request, and, while 80 clients send
- * bodies of 6.9 MB, the memory of the server and how long ordinary reviews take.
+ * Measures how a server with default settings treats hostile clients: `npm run bench:clients`. It
+ * takes three minutes and needs Linux. It prints after how many seconds the server closes
+ * connections that send half of a request. It also prints the server's memory, and the time of
+ * ordinary reviews, while 80 clients send bodies of 6.9 MB.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,7 +33,7 @@ const REVIEW = JSON.stringify(reviewOf(ASKING))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Starts the server, gives its process and the authority to an action, and stops it. */
+/** Starts the server, calls an action with its process and its CA, and stops it. */
 async function withServer(action: (pid: number, ca: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ridealong-clients-'))
   const authority = await makeAuthority()
@@ -96,7 +97,9 @@ async function residentOf(pid: number): Promise<number> {
   return (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6
 }
 
-/** Opens connections until the thread ends, one after the other, and acts on each until it is closed. */
+/**
+ * Opens one connection after the other until the thread ends, and acts on each until it is closed.
+ */
 async function repeat(ca: string, act: (socket: Socket) => void): Promise<never> {
   for (;;) {
     const socket = await openSocket(PORT, ca).catch(() => undefined)
@@ -116,12 +119,12 @@ function send(socket: Socket, body: Buffer): void {
   socket.write(body)
 }
 
-/** Sends all of a body but its end, and waits to be cut off. */
+/** Sends a body without its end, and waits until the server closes the connection. */
 function hold(body: Buffer): (socket: Socket) => void {
   return (socket) => send(socket, body.subarray(0, BODY - 1))
 }
 
-/** Sends a whole body, and leaves after the answer. */
+/** Sends a whole body, and closes the connection after the answer. */
 function sendWhole(body: Buffer): (socket: Socket) => void {
   return (socket) => {
     socket.once('data', () => socket.destroy())
@@ -129,7 +132,7 @@ function sendWhole(body: Buffer): (socket: Socket) => void {
   }
 }
 
-/** What clients do at the same time, and how many they are. */
+/** What clients do at the same time, and their number. */
 const SCENES: Readonly<Record<string, readonly [number, (socket: Socket) => void]>> = {
   'no other client': [0, () => {}],
   '80 hold 6.9 MB each': [80, hold(BLANKS)],
@@ -139,7 +142,10 @@ const SCENES: Readonly<Record<string, readonly [number, (socket: Socket) => void
   '1,000 say nothing': [1000, () => {}],
 }
 
-/** Sends ordinary reviews while clients act in a thread of their own, and prints what both made of it. */
+/**
+ * Sends ordinary reviews while hostile clients run in another thread, and prints the results of
+ * both.
+ */
 async function printScene(scene: string, pid: number, ca: string): Promise<void> {
   const clients = new Worker(new URL(import.meta.url), { workerData: { scene, ca } })
   const times: number[] = []

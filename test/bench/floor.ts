@@ -1,4 +1,7 @@
-/** The least that a webhook in Node can do, for comparison: it parses the body and answers a constant. */
+/**
+ * The smallest possible webhook in Node, for comparison: it parses the body and sends a constant
+ * answer.
+ */
 import { serveBare } from './bare-server.ts'
 
 serveBare((constant) => (body) => {

@@ -4,7 +4,9 @@ import { readNamespace } from '../../src/core/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 
-/** How much a pod holds beside what was recorded. */
+/**
+ * The numbers of containers, variables, volumes and annotations that are added to a recorded pod.
+ */
 interface Size {
   readonly containers: number
   readonly variables?: number
@@ -26,9 +28,10 @@ const SIZES: readonly Size[] = [
 const ROUNDS = 3000
 
 /**
- * Prints what an answer takes beyond parsing, for a recorded pod made larger: the median of many on
- * one parsed body, in microseconds, and as a ratio to the pod as it is. Nothing is kept from one
- * answer to the next; a body parsed anew for each would add the cold caches that its parsing leaves.
+ * Prints the time of an answer without parsing, for a recorded pod made larger: the median of many
+ * answers to one parsed body, in microseconds, and its ratio to the original pod. No answer uses
+ * results of the one before. A body parsed for each answer would add the time of cold caches after
+ * parsing.
  *
  * @param path a recorded AdmissionReview whose pod asks
  */
@@ -58,15 +61,21 @@ export async function benchHandler(path: string, print: (line: string) => void):
     const cells = [containers, variables, volumes, annotations].map((n, i) =>
       `${n}`.padStart(WIDTHS[i] ?? 0),
     )
-    print(
-      `${cells.join('  ')}  ${kilobytes.toFixed(0).padStart(7)}  ${time.toFixed(1).padStart(9)}  ${(time / first).toFixed(2).padStart(5)}`,
-    )
+    const measured = [
+      kilobytes.toFixed(0).padStart(7),
+      time.toFixed(1).padStart(9),
+      (time / first).toFixed(2).padStart(5),
+    ]
+    print([...cells, ...measured].join('  '))
   }
 }
 
 const WIDTHS = [10, 9, 7, 11]
 
-/** The recorded review with so many containers like its first, and so much more in the pod. */
+/**
+ * Returns the recorded review with this number of containers like its first, and with this much
+ * more in the pod.
+ */
 function enlarge(recorded: string, size: Size): string {
   const review = JSON.parse(recorded)
   const { metadata, spec } = review.request.object
@@ -86,7 +95,7 @@ function enlarge(recorded: string, size: Size): string {
   return JSON.stringify(review)
 }
 
-/** The middle one. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }

@@ -5,10 +5,13 @@ import { join } from 'node:path'
 import { ADVERSARIES, type Adversary, RULES } from './adversarial.ts'
 import type { Contender } from './server.ts'
 
-/** Characters of the reviews; the largest are almost as long as a body may be. */
+/** The sizes of the reviews in characters. The largest is close to the limit for bodies. */
 const SIZES = [2 ** 18, 2 ** 21, 7 * 2 ** 20 - 2 ** 12]
 
-/** The bounds: milliseconds beyond three times JSON.parse, milliseconds for an ordinary review, bytes. */
+/**
+ * The bounds: milliseconds beyond three times JSON.parse, milliseconds for an ordinary review,
+ * bytes.
+ */
 const SLACK_MS = 200
 const MOST_DELAY_MS = 500
 const MOST_BYTES = 64 * 1024
@@ -36,8 +39,8 @@ export async function writeRules(folder: string): Promise<string> {
 }
 
 /**
- * Prints a row for each hostile review of each size: its time over HTTPS next to that of JSON.parse on
- * the same body, and the longest time of ordinary reviews that were sent meanwhile, one after another.
+ * Prints a row for each hostile review of each size: its time over HTTPS, the time of JSON.parse on
+ * the same body, and the longest time of the ordinary reviews that were sent in parallel.
  *
  * @param ordinary the path of a recorded AdmissionReview
  * @returns how many rows are beyond a bound
@@ -53,9 +56,7 @@ export async function benchHostile(
   const call = (body: string) => post(agent, port, body)
   for (let i = 0; i < 200; i += 1) await call(small)
   let beyond = 0
-  print(
-    'review                                              body MB  parse ms  answer ms  bound ms  meanwhile ms  bytes  status',
-  )
+  print(`${'review'.padEnd(52)}body MB  parse ms  answer ms  bound ms  meanwhile ms  bytes  status`)
   for (const adversary of ADVERSARIES) {
     for (const size of SIZES) beyond += (await tryOne(adversary, size, small, call, print)) ? 0 : 1
   }
@@ -99,7 +100,10 @@ async function tryOne(
   return isWithin
 }
 
-/** Milliseconds of JSON.parse in a process of its own, so that no heap but its own is collected. */
+/**
+ * Measures JSON.parse in milliseconds, in a separate process, so that only its own memory is
+ * collected.
+ */
 function parseTimeOf(body: string): Promise<number> {
   const program = `let text = ''
 process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk }).on('end', () => {

@@ -12,12 +12,14 @@ const STEPS = Number(process.env.STEPS ?? 400)
 const WARM_UP_STEPS = 500
 
 /**
- * Whether the observer runs, in each run of a pair. A machine that grows slower or faster meanwhile, evenly or more
- * and more, does so for both halves alike (the sequence of Thue and Morse).
+ * Whether the observer runs, for each run of a pair. The order (the Thue-Morse sequence) makes both
+ * halves equal if the machine becomes slower or faster over time.
  */
 const TURNS = [false, true, true, false, true, false, false, true]
 
-/** mpirun refuses root that does not insist; ranks of a pod may not read each other's memory. */
+/**
+ * mpirun runs as root only with these variables. Ranks of a pod may not read each other's memory.
+ */
 const ENV = {
   HOME: '/tmp',
   OMP_NUM_THREADS: '1',
@@ -28,9 +30,10 @@ const MPIRUN = ['mpirun', '--oversubscribe', '--mca', 'btl_vader_single_copy_mec
 const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
 
 /**
- * Prints by how much an observer that takes a timepoint a second lengthens LAMMPS's own loop. One LAMMPS runs its
- * loop again and again, and in half of these runs the observer is stopped, by SIGSTOP: two LAMMPS differ by more,
- * in where their memory and their ranks come to lie. A pair is eight runs.
+ * Prints by how much an observer with one timepoint per second lengthens LAMMPS's own loop. One
+ * LAMMPS repeats its loop, and in half of these runs the observer is stopped with SIGSTOP. Two
+ * processes of LAMMPS would differ more than that, because their memory and ranks are placed
+ * differently. A pair is eight runs.
  */
 export async function benchLammps(print: (line: string) => void): Promise<void> {
   const missing = ['mpirun', 'lmp', 'pkill'].filter((program) => onPath(program) === program)
@@ -63,7 +66,7 @@ export async function benchLammps(print: (line: string) => void): Promise<void> 
   }
 }
 
-/** The ratios of the pairs, each printed when it is there. */
+/** Returns the ratios of the pairs, and prints each as soon as it is known. */
 async function pairsOf(app: Running, print: (line: string) => void): Promise<readonly number[]> {
   const ratios: number[] = []
   for (let pair = 0; pair < PAIRS; pair += 1) {
@@ -73,15 +76,14 @@ async function pairsOf(app: Running, print: (line: string) => void): Promise<rea
     if (times.length < TURNS.length) throw new Error(`LAMMPS ended too early:\n${app.log()}`)
     const observed = sumOf(times.filter((_, at) => TURNS[at]))
     const without = sumOf(times.filter((_, at) => !TURNS[at]))
-    ratios.push(observed / without)
-    print(
-      `  ${without.toFixed(2)} s, ${observed.toFixed(2)} s, ratio ${(observed / without).toFixed(4)}`,
-    )
+    const ratio = observed / without
+    ratios.push(ratio)
+    print(`  ${without.toFixed(2)} s, ${observed.toFixed(2)} s, ratio ${ratio.toFixed(4)}`)
   }
   return ratios
 }
 
-/** Seconds of LAMMPS's own loop in each run, without that of the warm-up. */
+/** Returns the seconds of LAMMPS's own loop in each run, without the warm-up. */
 function loopTimes(log: string): readonly number[] {
   return [...log.matchAll(/Loop time of ([\d.]+)/g)].slice(1).map(([, seconds]) => Number(seconds))
 }

@@ -1,7 +1,7 @@
 /**
- * What an observer costs, beside pidstat and beside the least that any observer must do, and by how
- * much it lengthens LAMMPS's own loop: `npm run bench:observer`. Needs Linux and root, and 16 GiB;
- * MEBIBYTES, ROUNDS, SECONDS and PAIRS make it smaller.
+ * Measures the cost of an observer, of pidstat, and of a program that only reads the same files,
+ * and by how much an observer lengthens LAMMPS's own loop: `npm run bench:observer`. It needs
+ * Linux, root and 16 GiB; MEBIBYTES, ROUNDS, SECONDS and PAIRS make it smaller.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,13 +16,13 @@ import { benchLammps } from './lammps.ts'
 const MEBIBYTES = Number(process.env.MEBIBYTES ?? 256)
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const SECONDS = Number(process.env.SECONDS ?? 20)
-/** Seconds until a program has begun, and those of which system calls are counted. */
+/** Seconds until a program has started, and seconds in which system calls are counted. */
 const BEGINNING = 3
 const COUNTED = 10
 
 const FLOOR_SOURCE = fileURLToPath(new URL('read-files.c', import.meta.url))
 
-/** The processes that are observed: how many, what each has, and how often it wakes. */
+/** The observed processes: their number, their memory and threads, and how often they wake up. */
 interface Load {
   readonly title: string
   readonly processes: number
@@ -49,7 +49,7 @@ const LOADS: readonly Load[] = [
   },
 ]
 
-/** Forks; each process touches its memory, starts its threads, and wakes. */
+/** Forks processes. Each writes to its memory, starts its threads, and wakes up regularly. */
 const programOf = ({ processes, mebibytes, threads, wakesPerSecond }: Load) => `
 import os, threading, time
 def wake():
@@ -120,7 +120,7 @@ function shareOf(costs: readonly Cost[] = []): number {
   return median(costs.map(({ share }) => share))
 }
 
-/** What a program costs in one turn. */
+/** Measures the cost of a program in one round. */
 async function costOf(pod: Pod, { name, argv, env }: Subject): Promise<Cost> {
   const running = await pod.run(name.replaceAll(' ', '-'), argv, env)
   await sleep(BEGINNING * 1000)
@@ -133,7 +133,7 @@ async function costOf(pod: Pod, { name, argv, env }: Subject): Promise<Cost> {
   return { share: share * 100, mebibytes: Number(kibibytes) / 1024 }
 }
 
-/** How many system calls each program makes in a second, counted by strace, which makes it slower. */
+/** Counts the system calls per second of each program with strace, which slows the program down. */
 async function callsOf(
   pod: Pod,
   subjects: readonly Subject[],
@@ -157,8 +157,9 @@ async function callsOf(
 }
 
 /**
- * What a program says on both streams, however it ends. It is not waited for synchronously: what the
- * observed programs write must be read meanwhile, or they would wait.
+ * Returns the output of a program on both streams, whatever its exit code. It must not wait
+ * synchronously: the output of the observed programs must be read in the meantime, or they would
+ * block.
  */
 async function run(program: string, words: readonly string[]): Promise<string> {
   const shell = ['-c', '"$@" 2>&1 || true', 'sh', program, ...words]
@@ -188,7 +189,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-// Before the processes of the others, which are a load themselves.
+// This runs first, because the processes of the other measurements are a load themselves.
 if (process.env.PAIRS !== '0') await benchLammps(print)
 const folder = openFolder('ridealong-bench-')
 const floor = join(folder, 'read-files')

@@ -1,6 +1,6 @@
-// The least that an observer of processes can do: once a second it opens, reads and closes the files
-// of each process, and does nothing with them.
-// With the word threads it reads those of each thread, too.
+// The least that an observer of processes can do: once a second it opens, reads and closes the
+// files of each process, and does nothing with them. With the word threads it reads those of each
+// thread, too.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>

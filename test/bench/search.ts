@@ -1,7 +1,7 @@
 /**
- * Searches for reviews whose answer takes long beside their parsing: `npm run bench:search -- --rounds
- * 2000 --seed 1`. It mutates pods, keeps the worst, and prints what it found, worst first. A find that
- * costs more than those of adversarial.ts belongs there.
+ * Searches for reviews whose answer takes long compared with their parsing: `npm run bench:search
+ * -- --rounds 2000 --seed 1`. It mutates pods, keeps the slowest, and prints them, slowest first.
+ * Add a review that is slower than those of adversarial.ts there.
  */
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
@@ -12,15 +12,15 @@ import { readBody } from '../../webhook/body.ts'
 import { Dice } from '../properties/dice.ts'
 import { ADVERSARIES, RULES } from './adversarial.ts'
 
-/** Characters of the reviews that the search begins with, and of the longest that it tries. */
+/** The sizes in characters: of the first reviews, and of the longest that the search tries. */
 const FIRST = 2 ** 12
 const LONGEST = 2 ** 17
-/** How many reviews are kept, and how many choices a mutation may make. */
+/** The number of reviews that are kept, and of random choices in a mutation. */
 const KEPT = 24
 const CHOICES = 64
 
 interface Found {
-  /** The adversary that it comes from. */
+  /** The name of the adversary that it was mutated from. */
   readonly origin: string
   readonly text: string
   readonly parseMs: number
@@ -38,7 +38,7 @@ const settings = {
   excludedNamespaces: new Set<string>(),
 }
 
-/** The least processor time of three, in milliseconds. */
+/** Returns the shortest of three measured processor times, in milliseconds. */
 function costOf(work: () => void): number {
   const costs = Array.from({ length: 3 }, () => {
     const before = process.cpuUsage()
@@ -55,15 +55,15 @@ function measure(origin: string, text: string): Found | undefined {
     const answerMs = costOf(() => reviewPod(readBody(text), settings))
     return { origin, text, parseMs, answerMs }
   } catch {
-    // A mutation of the envelope is no review any more.
+    // After a mutation of its envelope, a body may not be a review.
     return undefined
   }
 }
 
-/** The milliseconds that an answer costs beyond three times its parsing. */
+/** Returns the processor time of an answer beyond three times its parsing, in milliseconds. */
 const badness = ({ answerMs, parseMs }: Found) => answerMs - 3 * parseMs
 
-/** The value with one place in it mutated: repeated, copied from another review, or made long. */
+/** Returns the value with one part mutated: repeated, copied from another review, or made long. */
 function mutate(value: unknown, other: unknown, dice: Dice): unknown {
   const isDeep = typeof value === 'object' && value !== null && Object.keys(value).length > 0
   if (!isDeep || dice.number(4) === 3) return grown(value, other, dice)

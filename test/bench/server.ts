@@ -11,7 +11,10 @@ import { median } from './handler.ts'
 import { benchHostile, writeRules } from './hostile.ts'
 import { load } from './load.ts'
 
-/** As many as the apiserver keeps open to one webhook (client-go transport: idle connections per host). */
+/**
+ * The number of connections that the apiserver keeps open to one webhook (client-go transport: idle
+ * connections per host).
+ */
 const CONNECTIONS = 25
 const TURNS = 5
 const WARM_UP_SECONDS = 10
@@ -20,7 +23,7 @@ const TURN_SECONDS = 4
 const OURS = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 const FLOOR = fileURLToPath(new URL('floor.ts', import.meta.url))
 
-/** A server to be called. */
+/** A server to compare. */
 export interface Contender {
   readonly name: string
   readonly port: number
@@ -28,8 +31,8 @@ export interface Contender {
 }
 
 /**
- * Prints reviews a second over HTTPS, ours against the floor, in alternated turns of one run. Both
- * servers are kept to the first core; this process, the caller, keeps to the others.
+ * Prints reviews per second over HTTPS for Ridealong and for the bare server, in alternating rounds
+ * of one run. Both servers run on the first core, and this process, the client, on the others.
  *
  * @param path a recorded AdmissionReview whose pod asks
  * @param namespaces the file of Namespaces that belongs to it
@@ -103,7 +106,7 @@ async function startFloor(folder: string): Promise<Contender> {
 }
 
 /**
- * Prints how hostile reviews fare with our server, in a process of its own.
+ * Prints the times of hostile reviews on Ridealong's server, which runs in a separate process.
  *
  * @param ordinary a recorded AdmissionReview, sent meanwhile
  * @returns how many rows are beyond a bound
@@ -143,7 +146,7 @@ async function started(name: string, port: number, command: readonly string[]): 
   throw new Error(`${name} does not listen`)
 }
 
-/** The words that keep a command to some cores, where the system has them. */
+/** Returns the words that bind a command to some cores, if the system has taskset. */
 function pin(cores: string): string[] {
   try {
     execFileSync('taskset', ['-c', cores, 'true'], { stdio: 'ignore' })
@@ -173,7 +176,9 @@ function freePort(): Promise<number> {
   })
 }
 
-/** The seconds of processor that a process has used, all its threads; NaN where the system hides it. */
+/**
+ * Returns the processor time of all threads of a process in seconds; NaN if the system hides it.
+ */
 async function processorSeconds(pid: number | undefined): Promise<number> {
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
   const used = tasks.map(async (task) => {

@@ -13,14 +13,14 @@ interface Text extends Reading {
   readonly text: string
 }
 
-/** Reads a file that must not hold the word bad. */
+/** Reads a file, and fails if it contains the word bad. */
 async function readText(path: string): Promise<Text> {
   const text = await readFile(path, 'utf8')
   if (text.startsWith('bad')) throw new Error(`${path} holds ${text}`)
   return { text, revision: text }
 }
 
-/** Follows a file whose readings, changes and troubles are counted. */
+/** Follows a file, and counts readings, changes and errors. */
 async function followText(t: Test, path: string) {
   const seen = { reads: 0, changes: [] as string[], troubles: [] as string[] }
   const read = () => {
@@ -150,7 +150,7 @@ t.test('who stops following looks no more', async (t) => {
   await severalLooks(seen)
   followed.stop()
   const { reads } = seen
-  // A reading that had begun may still end.
+  // A reading that had started may still finish.
   await sleep(60)
   writeFileSync(path, 'two')
   await sleep(60)

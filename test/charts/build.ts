@@ -2,7 +2,9 @@ import { tools } from '../cluster/machine/tools.ts'
 import { installCheckov } from './checkov.ts'
 import { MODULES } from './programs.ts'
 
-/** Builds the programs that the tests of the chart and of the workflows run, once; it takes minutes. */
+/**
+ * Builds the programs that the tests of the chart and of the workflows run, once; it takes minutes.
+ */
 const say = (line: string) => {
   process.stderr.write(`${line}\n`)
 }

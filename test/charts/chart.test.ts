@@ -37,7 +37,7 @@ t.test('metrics of the values are held to the schema of the catalog', (t) => {
   t.end()
 })
 
-/** Places in a schema where an object may have keys that no schema names. */
+/** Returns the places in a schema where an object may have keys that the schema does not name. */
 function openPlaces(schema: unknown, place = '#'): readonly string[] {
   const { type, properties, additionalProperties, description } = fieldsOrNone(schema)
   const isOpen =
@@ -145,7 +145,7 @@ t.test('every expression that is shown or alerted on is PromQL', { skip }, (t) =
   t.end()
 })
 
-/** The place of the first error in a PromQL expression. */
+/** Returns the position of the first error in a PromQL expression. */
 function faultOf(expression: string): number | undefined {
   let fault: number | undefined
   parser.parse(expression).iterate({

@@ -6,15 +6,15 @@ import { CACHE, run } from '../cluster/machine/tools.ts'
 
 const REQUIREMENTS = fileURLToPath(new URL('checkov.txt', import.meta.url))
 
-/** What the scanner is told to overlook, each with its reason. */
+/** The checks that the scanner skips, each with its reason. */
 export const CHECKOV_CONFIG = fileURLToPath(new URL('checkov.yaml', import.meta.url))
 
 const FOLDER = join(CACHE, 'checkov')
 
-/** The scanner of manifests: a Python program, in an environment of its own. */
+/** The scanner of manifests, a Python program in its own virtual environment. */
 export const CHECKOV = join(FOLDER, 'bin', 'checkov')
 
-/** Installs the scanner, or finds it installed. */
+/** Installs the scanner if it is missing. */
 export async function installCheckov(say: (line: string) => void): Promise<void> {
   if (existsSync(CHECKOV)) return
   say('installing checkov, once; this takes minutes')

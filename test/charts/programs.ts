@@ -10,7 +10,7 @@ export const CHART = fileURLToPath(new URL('../../charts/ridealong', import.meta
 export const MODULES = ['helm-4', 'helm-3', 'helm-unittest', 'kubeconform'] as const
 export type Program = (typeof MODULES)[number]
 
-/** Where each program is. */
+/** The path of each program. */
 export const PROGRAMS: Readonly<Record<Program, string>> = Object.fromEntries(
   await Promise.all(
     MODULES.map(async (module) => [
@@ -25,7 +25,10 @@ export const PROGRAMS: Readonly<Record<Program, string>> = Object.fromEntries(
 
 const isMissing = MODULES.some((module) => !existsSync(PROGRAMS[module]))
 
-/** Why the tests of the chart cannot run here. In CI they have to, and fail where a program is missing. */
+/**
+ * Why the tests of the chart are skipped, or false. In CI they run, and fail if a program is
+ * missing.
+ */
 export const skip =
   isMissing && process.env.CI !== 'true'
     ? 'Helm and what checks charts are not built: `npm run test:chart` does that, with Go'
@@ -37,7 +40,7 @@ export interface Outcome {
   readonly err: string
 }
 
-/** Runs a program on the chart. Helm finds no repositories, plugins or clusters of a person's. */
+/** Runs a program on the chart. Helm sees no repositories, plugins or clusters of the user. */
 export function run(program: string, words: readonly string[], input = ''): Outcome {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, KUBECONFIG: '/dev/null', HELM_CONFIG_HOME: '/nonexistent' }
@@ -50,7 +53,7 @@ export function run(program: string, words: readonly string[], input = ''): Outc
   return { code: status, out: stdout ?? '', err: error?.message ?? stderr }
 }
 
-/** The manifests of the chart with values, hooks and tests included. */
+/** Renders the chart with values, including hooks and tests. */
 export function render(values: readonly string[], helm: Program = 'helm-4'): string {
   const { code, out, err } = run(PROGRAMS[helm], [
     'template',

@@ -4,7 +4,7 @@ import t from 'tap'
 import { CHECKOV, CHECKOV_CONFIG } from './checkov.ts'
 import { render, run, skip } from './programs.ts'
 
-/** It is a large program; on a busy machine it takes half a minute to begin. */
+/** Milliseconds. The scanner is large; on a busy machine it takes half a minute to start. */
 const PATIENCE_MS = 300_000
 
 const DIGEST = `sha256:${'0'.repeat(64)}`
@@ -18,7 +18,7 @@ t.test(
     t.setTimeout(PATIENCE_MS)
     const manifests = render([`image.digest=${DIGEST}`, `observer.image.digest=${DIGEST}`])
     const folder = t.testdir({ 'ridealong.yaml': manifests })
-    // A file, since it looks into no folder whose name begins with a dot.
+    // A file, because the scanner skips folders whose name begins with a dot.
     const file = join(folder, 'ridealong.yaml')
     const scan = () => run(CHECKOV, ['--config-file', CHECKOV_CONFIG, '--file', file])
     const { code, out, err } = scan()

@@ -4,18 +4,24 @@ import { parse } from 'yaml'
 import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { run } from '../cluster/machine/tools.ts'
 
-/** How kubeconform names the schema of a kind (its --schema-location); the group of v1 is v1 to it. */
+/**
+ * Returns the file name that kubeconform expects for the schema of a kind (its option
+ * --schema-location). For kubeconform the group of v1 is `v1`.
+ */
 export const SCHEMA_NAME = '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json'
 
-/** The folder of a Go module's source, downloaded where it is not there, and checked by Go's own database. */
+/**
+ * Returns the folder with the source of a Go module. It is downloaded if it is missing, and
+ * verified by Go's checksum database.
+ */
 export async function downloadModule(path: string, version: string): Promise<string> {
   const found = await run('go', ['mod', 'download', '-json', `${path}@${version}`])
   return String(fieldsOrNone(JSON.parse(found)).Dir)
 }
 
 /**
- * Writes a JSON Schema for each of some kinds of a version of Kubernetes, from the OpenAPI document
- * in its source.
+ * Writes a JSON Schema for each of these kinds, from the OpenAPI document in the source of a
+ * version of Kubernetes.
  */
 export function writeKubernetesSchemas(
   source: string,
@@ -34,7 +40,9 @@ export function writeKubernetesSchemas(
   }
 }
 
-/** A definition and those that it leads to: kubeconform reads all that a schema holds. */
+/**
+ * Returns a definition and all definitions that it refers to. kubeconform needs them in one file.
+ */
 function reachable(name: string, definitions: Fields): Fields {
   const found = new Map<string, unknown>()
   const visit = (each: string) => {
@@ -67,7 +75,7 @@ function write(folder: string, [kind, group, version]: readonly unknown[], schem
   writeFileSync(join(folder, name), JSON.stringify(schema))
 }
 
-/** No key is allowed that a schema does not name: an apiserver would drop it without a word. */
+/** Forbids keys that a schema does not name: the apiserver would drop them silently. */
 function closed(schemas: unknown): unknown {
   return JSON.parse(JSON.stringify(schemas), (_, value) => {
     const { type, format, properties, additionalProperties, ...others } = fieldsOrNone(value)

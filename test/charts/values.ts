@@ -1,4 +1,4 @@
-/** Values that switch every optional part of the chart on, or to its other side. */
+/** Values that switch on every optional part of the chart, or choose its other variant. */
 export const PROVIDED = [
   'certificates.mode=provided',
   'certificates.provided.secretName=tls',

@@ -5,29 +5,31 @@ import { text } from 'node:stream/consumers'
 import type { Cluster } from './machine/cluster.ts'
 import { kubectl } from './machine/kubectl.ts'
 
-/** What the apiserver says to a call. */
+/** The response of the apiserver to a request. */
 export interface Answer {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: an object of any kind; the test that asks knows which.
+  // biome-ignore lint/suspicious/noExplicitAny: an object of the kind that the test requests.
   readonly body: any
-  /** The warnings that it sends along, as kubectl prints them. */
+  /** The warnings in the response, as kubectl prints them. */
   readonly warnings: readonly string[]
 }
 
-/** The apiserver, as its administrator calls it. */
+/** A client of the apiserver with the rights of an administrator. */
 export interface Api {
   get(path: string): Promise<Answer>
   post(path: string, object: unknown): Promise<Answer>
-  /** A JSON merge patch. */
+  /** Applies a JSON merge patch. */
   merge(path: string, patch: unknown): Promise<Answer>
   delete(path: string): Promise<Answer>
   close(): void
 }
 
-/** An idle connection is closed well before the apiserver closes it, which it does after 90 s. */
+/** Idle connections are closed long before the apiserver closes them, which it does after 90 s. */
 const IDLE_MS = 30_000
 
-/** Opens connections to the apiserver of a cluster, as many as there are calls at a time. */
+/**
+ * Opens a client of a cluster's apiserver, with as many connections as there are parallel calls.
+ */
 export async function openApi(cluster: Cluster): Promise<Api> {
   const view = ['config', 'view', '-o', 'jsonpath={.clusters[0].cluster.server}']
   const server = new URL(await kubectl(cluster, view))
@@ -77,7 +79,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** A header `299 - "text"`, or several in one line. */
+/** Parses the header `Warning`: `299 - "text"`, or several of them in one line. */
 function saidIn(header: string): string[] {
   return [...header.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map(([, said = '']) => {
     return said.replace(/\\(.)/g, '$1')

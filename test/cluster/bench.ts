@@ -1,8 +1,8 @@
 /**
- * What the webhook costs those who create pods, through the real apiserver: `npm run bench:cluster`. In
- * turns of one run: without a webhook, with ours, and with one that answers the same patch without
- * looking at the pod. Each has a namespace of its own, and all of them run all the time. The absolute figures are
- * those of the machine, on which everything runs at once.
+ * Measures by how much the webhook delays the creation of pods, through a real apiserver: `npm run
+ * bench:cluster`. It compares, in one run: no webhook, Ridealong, and a webhook that sends the same
+ * patch without looking at the pod. Each has its own namespace, and all of them run all the time.
+ * The absolute figures depend on the machine, on which everything runs at once.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,11 +21,11 @@ import { CONFIGURATIONS, configure, startWebhook } from './webhook.ts'
 const CLIENTS = [1, 16, 64, 256] as const
 const TURNS = 3
 /**
- * Whose pods are created, one batch after another in a turn: a machine that grows slower or faster meanwhile does so
- * for all, since each is once the first of three, once the second and once the third.
+ * The order of the batches in a round. Each contender is once first, once second and once third, so
+ * that a machine that becomes slower or faster affects all of them alike.
  */
 const BATCHES = ['none', 'ours', 'floor', 'floor', 'none', 'ours', 'ours', 'floor', 'none'] as const
-/** Pods of a batch that one client creates; several share a larger number. */
+/** The number of pods that one client creates in a batch. Several clients share a larger number. */
 const PODS_OF_ONE = 40
 const PODS = 400
 const JOB_PODS = 2000
@@ -35,27 +35,27 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 const STATUS = 'ridealong.dev/status'
-/** No node has it: pods are created and go nowhere. */
+/** No node has this label: pods are created, and are never scheduled. */
 const NOWHERE = { nodeSelector: { 'example.com/nowhere': 'true' } }
 const SPEC = { containers: [{ name: 'app', image: 'app' }], restartPolicy: 'Never', ...NOWHERE }
 const WEBHOOK = 'pods.ridealong.dev'
 
 type Name = (typeof BATCHES)[number]
 
-/** What stands between the client and its pod, in a namespace of its own. */
+/** A webhook between the client and its pods, or none, in its own namespace. */
 interface Contender {
   readonly name: Name
   readonly namespace: string
   end(): Promise<void>
 }
 
-/** What the batches of a turn took. Milliseconds. */
+/** The times of the batches of a round. Milliseconds. */
 interface Turn {
   readonly perSecond: number
   readonly p50: number
   readonly p95: number
   readonly p99: number
-  /** What the apiserver says that the webhook took, on average. */
+  /** The average time of the webhook, as measured by the apiserver. */
   readonly admission: number
   readonly unpatched: number
   readonly failedOpen: number
@@ -101,7 +101,9 @@ async function startFloor(cluster: Cluster, api: Api): Promise<Contender> {
   }
 }
 
-/** What our webhook answers to the pods of this run, as the apiserver fills them in. */
+/**
+ * Returns Ridealong's patch for the pods of this run, after the apiserver has set their defaults.
+ */
 async function patchOfOurs(api: Api, namespace: string) {
   const pod = {
     apiVersion: 'v1',
@@ -115,7 +117,7 @@ async function patchOfOurs(api: Api, namespace: string) {
   return (await buildReviewer({}))(review).operations
 }
 
-/** What a batch took: of each pod, and in all. Milliseconds. */
+/** The times of a batch: of each pod, and in total. Milliseconds. */
 interface Batch extends Account {
   readonly times: readonly number[]
   readonly duration: number
@@ -151,7 +153,7 @@ async function createMany(
   return { times, duration, unpatched, ...since(before, await measuredBy(api)) }
 }
 
-/** Batches together. */
+/** Adds batches up. */
 function turnOf(batches: readonly Batch[]): Turn {
   const times = batches.flatMap((batch) => batch.times)
   const sum = (of: (batch: Batch) => number) => batches.reduce((all, one) => all + of(one), 0)
@@ -171,7 +173,7 @@ function percentiles(times: readonly number[]) {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** The apiserver's own account of its webhooks. */
+/** Reads the apiserver's own metrics about its webhooks. */
 async function measuredBy(api: Api) {
   const { body } = await api.get('/metrics')
   const sample = (name: string) => sampleOf(body, name, { name: WEBHOOK }) ?? 0
@@ -193,7 +195,7 @@ function since(before: Account, after: Account): Account {
   }
 }
 
-/** Milliseconds of a call on average; 0 where there was none. */
+/** Returns the average time of a call in milliseconds; 0 if there was none. */
 function admissionOf({ seconds, calls }: Pick<Account, 'seconds' | 'calls'>): number {
   return calls === 0 ? 0 : (seconds / calls) * 1000
 }
@@ -206,7 +208,7 @@ async function clear(api: Api, namespace: string): Promise<void> {
   })
 }
 
-/** One Job: its controller creates the pods, as fast as it may. */
+/** Measures one Job, whose controller creates the pods as fast as its limits allow. */
 async function runJob(api: Api, namespace: string) {
   const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`
   const before = await measuredBy(api)
@@ -283,7 +285,7 @@ async function createNamespace(api: Api, name: string): Promise<void> {
 
 const COLUMNS = ['pods/s', 'p50', 'p95', 'p99', 'admission', 'unpatched', 'fail-open']
 
-/** What one contender took with so many clients. */
+/** Measures one contender with this number of clients. */
 interface Row extends Turn {
   readonly name: Name
   readonly clients: number
@@ -296,7 +298,7 @@ async function takeTurn(
   clients: number,
 ): Promise<readonly Row[]> {
   const batches: { readonly name: Name; readonly batch: Batch }[] = []
-  // So many clients at once are new to all: their connections are, too.
+  // These creations open new connections for this number of clients; their times are not counted.
   for (const { namespace } of contenders) await createMany(api, namespace, 'first', clients)
   for (const name of BATCHES) {
     const chosen = contenders.find((contender) => contender.name === name)
@@ -315,14 +317,15 @@ async function takeTurn(
   })
 }
 
-/** The p95 of ours against the floor's, turn by turn. */
+/** Compares the p95 of Ridealong with that of the constant webhook, round by round. */
 function ratioAt(rows: readonly Row[], clients: number): string {
   const p95Of = (wanted: Name) =>
     rows.filter((row) => row.name === wanted && row.clients === clients).map(({ p95 }) => p95)
   const floor = p95Of('floor')
   const ratios = p95Of('ours').map((p95, turn) => p95 / (floor[turn] ?? Number.NaN))
   const each = ratios.map((ratio) => ratio.toFixed(3)).join(', ')
-  return `${clients} clients: p95 with ours against the floor: ${each}; median ${median(ratios).toFixed(3)}`
+  const middle = median(ratios).toFixed(3)
+  return `${clients} clients: p95 with ours against the floor: ${each}; median ${middle}`
 }
 
 const KIND: Kind = { minor: MINORS[0], hasNode: false }

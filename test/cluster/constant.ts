@@ -1,6 +1,6 @@
 /**
- * The least that a webhook can do, for comparison: it answers every review with the same patch and looks
- * at nothing but the uid, which an answer must repeat.
+ * The simplest possible webhook, for comparison: it answers every review with the same patch and
+ * reads only the uid, which an answer must repeat.
  */
 import { serveBare } from '../bench/bare-server.ts'
 

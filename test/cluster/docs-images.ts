@@ -1,6 +1,7 @@
 /**
  * Runs LAMMPS with its observer on a real Kubernetes and writes from that one run what the README
- * shows: `npm run docs:images`. The pictures and samples of the docs are made here and nowhere else.
+ * shows: `npm run docs:images`. The pictures and samples of the docs are made here and nowhere
+ * else.
  *
  * docs/examples/lammps.yaml is the input. Written are docs/examples/lammps-pod.yaml, the first pod
  * as the apiserver has it; docs/examples/perf-sysstat.log, the log of its observer;
@@ -34,7 +35,9 @@ async function loadImages(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Runs the Job to its end and writes its first pod and the log of that pod's observer. */
+/**
+ * Runs the Job to its end, and writes its first pod and the log of that pod's observer to files.
+ */
 async function runJob(cluster: Cluster): Promise<void> {
   await kubectl(cluster, ['create', 'namespace', 'hpc'])
   const account = ['wait', '--for=create', 'serviceaccount/default', ...NAMESPACE]
@@ -51,13 +54,13 @@ async function runJob(cluster: Cluster): Promise<void> {
   await write('perf-sysstat.log', ['logs', pod, '-c', 'perf-sysstat'])
 }
 
-/** Runs a verb of the command; throws where it fails. */
+/** Runs a verb of the command, and throws if it fails. */
 async function ridealong(...words: readonly string[]): Promise<void> {
   const { code, err } = await run(words)
   if (code !== 0) throw new Error(`ridealong ${words.join(' ')}: ${err}`)
 }
 
-/** Collects the Job's logs, makes the report, and takes its picture. */
+/** Collects the Job's logs, makes the report, and takes a screenshot of it. */
 async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<void> {
   const [rows, report] = [join(folder, 'lammps.jsonl'), join(folder, 'lammps.html')]
   const catalog = ['--observer-image', IMAGES.observer]

@@ -1,4 +1,7 @@
-/** Tests that share a cluster run one after the other; those of another cluster run beside them. */
+/**
+ * Runs the tests of one cluster one after the other. Another lane, with another cluster, may run in
+ * parallel.
+ */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Cluster } from './machine/cluster.ts'
@@ -6,16 +9,16 @@ import type { Cluster } from './machine/cluster.ts'
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const LONGEST_SECONDS = 900
 
-/** How a test file ended. */
+/** The result of a test file. */
 export interface Ended {
   readonly name: string
   readonly hasPassed: boolean
   readonly seconds: number
-  /** What it said: TAP. */
+  /** Its output, in TAP. */
   readonly output: string
 }
 
-/** Runs test files by name on a cluster, in order, and hands over each as it ends. */
+/** Runs test files by name on a cluster, in order, and reports each as soon as it ends. */
 export async function runLane(
   cluster: Cluster,
   names: readonly string[],
@@ -30,7 +33,9 @@ export async function runLane(
   return hasPassed
 }
 
-/** A test file of tap's is a program; without tap's runner there is one TAP stream for each. */
+/**
+ * Runs a test file as a program, without tap's runner, so that each file writes its own TAP stream.
+ */
 function runFile(cluster: Cluster, name: string): Promise<Ended> {
   const env = {
     ...process.env,

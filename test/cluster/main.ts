@@ -6,7 +6,7 @@ import { problemOfPrerequisites } from './machine/prerequisites.ts'
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** The options of every verb: which cluster is meant. */
+/** Adds the options of every verb, which select the cluster. */
 function withKind(command: Command): Command {
   return command
     .addOption(new Option('--kubernetes <minor>', 'the version').choices(MINORS).default(MINORS[0]))

@@ -14,11 +14,14 @@ import { until } from './until.ts'
 const TEST = fileURLToPath(new URL('..', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** So long after the last pod no more are waited for; and a CronJob makes its first within a minute. */
+/**
+ * Milliseconds until the recording ends: after the last pod, and, with a CronJob, for its first
+ * pod, which is created within a minute.
+ */
 const QUIET_MS = 5_000
 const CRON_MS = 65_000
 
-/** An object of any kind, as far as it is looked at here. */
+/** The fields of an object of any kind that are read here. */
 interface Manifest {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
@@ -34,7 +37,7 @@ function readManifests(files: readonly string[], namespace: string): readonly Ma
   })
 }
 
-/** Those that the objects are in, described among them or not. */
+/** Returns the namespaces of the objects, including those that have no manifest. */
 function namespacesOf(manifests: readonly Manifest[]): readonly Manifest[] {
   const described = manifests.filter(({ kind }) => kind === 'Namespace')
   const names = new Set(manifests.flatMap(({ metadata }) => metadata.namespace ?? []))
@@ -47,7 +50,9 @@ function namespacesOf(manifests: readonly Manifest[]): readonly Manifest[] {
   return [...described, ...plain]
 }
 
-/** @throws an error naming a namespace that is somebody's, and would be deleted in the end */
+/**
+ * @throws an error with the name of a namespace that exists already and would be deleted at the end
+ */
 async function mustBeNew(cluster: Cluster, names: readonly string[]): Promise<void> {
   const words = ['get', 'namespaces', '--ignore-not-found', '-o', 'name', ...names]
   const there = (await kubectl(cluster, words)).trim().split('\n').join(', ')
@@ -59,7 +64,7 @@ function create(cluster: Cluster, items: readonly Manifest[]): Promise<string> {
   return kubectl(cluster, ['create', '-f', '-'], JSON.stringify(list))
 }
 
-/** Waits until the controllers have made their pods. */
+/** Waits until the controllers have created their pods. */
 async function untilQuiet(recorder: RunningRecorder, leastMs: number): Promise<void> {
   const start = performance.now()
   let [seen, since] = ['', start]
@@ -72,7 +77,7 @@ async function untilQuiet(recorder: RunningRecorder, leastMs: number): Promise<v
   }
 }
 
-/** Records the pods that come of manifests, and takes them away again. */
+/** Records the pods that are created from manifests, and deletes them again. */
 async function record(
   cluster: Cluster,
   manifests: readonly Manifest[],
@@ -81,7 +86,7 @@ async function record(
   const namespaces = namespacesOf(manifests)
   const names = namespaces.map(({ metadata }) => metadata.name)
   await mustBeNew(cluster, names)
-  // An interrupt ends the recorder, and with it this; the namespaces are still to be taken away.
+  // An interrupt ends the recorder and then this program; the namespaces must still be deleted.
   process.on('SIGINT', () => {})
   try {
     await create(cluster, namespaces)
@@ -111,7 +116,10 @@ async function record(
   }
 }
 
-/** The cluster of the tests, if it runs; else one that only admits pods, for this recording. */
+/**
+ * Returns the cluster of the tests if it runs. Otherwise it starts a cluster without a node for
+ * this recording.
+ */
 const WITH_NODE: Kind = { minor: MINORS[0], hasNode: true }
 const PLANE: Kind = { minor: MINORS[0], hasNode: false }
 

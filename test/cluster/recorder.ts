@@ -5,18 +5,18 @@ import { type Cluster, freePorts } from './machine/cluster.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-/** `ridealong record` as a process beside a cluster. */
+/** A running `ridealong record`. */
 export interface RunningRecorder {
   readonly child: ChildProcess
-  /** What it has printed so far, of both streams. */
+  /** Returns the output on both streams until now. */
   text(): string
-  /** Resolves when it records; rejects when it ended before. */
+  /** Resolves when it records; rejects if it ends before. */
   readonly ready: Promise<void>
-  /** Resolves with the exit code, all being printed. */
+  /** Resolves with the exit code, after all output was read. */
   readonly ended: Promise<number | null>
 }
 
-/** Starts to record into a folder. */
+/** Starts `ridealong record`, which writes to a folder. */
 export async function startRecorder(
   { kubeconfig }: Pick<Cluster, 'kubeconfig'>,
   folder: string,

@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** A network between a program and a server, which a test can cut or let hang. */
+/** A TCP relay between a program and a server, which a test can interrupt. */
 export interface Relay {
   readonly port: number
-  /** Breaks every connection and refuses new ones, until it is mended. */
+  /** Breaks every connection and refuses new ones, until `mend` is called. */
   cut(): Promise<void>
-  /** Takes everything and hands on nothing, until it is mended; what has hung goes on hanging. */
+  /**
+   * Accepts data and forwards none, until `mend` is called. Connections that were stuck stay stuck.
+   */
   hang(): void
   mend(): Promise<void>
 }

@@ -27,7 +27,7 @@ import { type Module, tools } from './machine/tools.ts'
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Programs that tests use beside Kubernetes and Helm, by the name of the test. */
+/** Programs that tests use in addition to Kubernetes and Helm, by the name of the test. */
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   guard: ['cert-manager'],
   install: ['helm-3', 'cert-manager'],
@@ -48,7 +48,10 @@ const WITHOUT_NODE = testsIn('without-node')
 /** Tests of pods that run. */
 const WITH_NODE = testsIn('with-node')
 
-/** Tests that take minutes, or need cert-manager, whose build does: they run when they are asked for. */
+/**
+ * Tests that take minutes, or need cert-manager, whose build takes minutes. They run only if they
+ * are named, or with --all.
+ */
 const LONG = ['guard', 'install', 'lammps', 'observers', 'upheaval']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
@@ -58,7 +61,7 @@ function tell(what: string, seconds: number): void {
   say(`${what}: ${seconds.toFixed(0)} s`)
 }
 
-/** Does a part of the work and remembers how long it took. */
+/** Does a part of the work and stores its duration. */
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const start = performance.now()
   try {
@@ -92,13 +95,13 @@ function everyTest(minor: Minor): readonly string[] {
   return minor === MINORS[0] ? [...WITHOUT_NODE, ...WITH_NODE] : WITHOUT_NODE
 }
 
-/** What a passed test says is long, and nobody reads it. */
+/** Prints the result of a test, and the output only if it failed. */
 function onEnd({ name, hasPassed, seconds, output }: Ended): void {
   tell(`${hasPassed ? 'ok' : 'not ok'} ${name}, ${checksIn(output)} checks`, seconds)
   if (!hasPassed) process.stdout.write(output)
 }
 
-/** The lines of TAP that are no subtest's sum. */
+/** Counts the checks in TAP, without the lines that sum up subtests. */
 function checksIn(tap: string): number {
   return tap.split('\n').filter((line) => /^ *(not )?ok \d+(?!.* \{$)/.test(line)).length
 }
@@ -109,7 +112,7 @@ interface Options {
   readonly all?: boolean
 }
 
-/** Runs tests on a cluster of a kind, and ends it. */
+/** Starts a cluster of a kind, runs tests on it, and ends it. */
 async function testOn(kind: Kind, names: readonly string[], { keep }: Options): Promise<boolean> {
   const cluster = await timed(`start${kind.hasNode ? ', with a node' : ''}`, () => up(kind, say))
   const applications = names.flatMap((name) => OBSERVED[name] ?? [])
@@ -120,8 +123,8 @@ async function testOn(kind: Kind, names: readonly string[], { keep }: Options): 
 }
 
 /**
- * Those that need no node have a control plane of their own, beside the node of the others: each of the two
- * waits most of the time.
+ * Runs the tests in two lanes. Tests without a node have their own control plane, beside the
+ * cluster with a node, because each lane waits most of the time.
  */
 async function test(names: readonly string[], options: Options): Promise<boolean> {
   const { kubernetes: minor } = options

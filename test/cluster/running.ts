@@ -3,14 +3,17 @@ import { type Api, openApi } from './api.ts'
 import { type Cluster, find, type Kind, MINORS } from './machine/cluster.ts'
 import { until } from './until.ts'
 
-/** Which cluster `npm run test:cluster` has started: its minor, and whether it has a node. */
+/**
+ * The cluster that `npm run test:cluster` has started: its minor version, and whether it has a
+ * node.
+ */
 const { RIDEALONG_TEST_KUBERNETES: given, RIDEALONG_TEST_NODE: node } = process.env
 const KIND: Kind = {
   minor: MINORS.find((minor) => minor === given) ?? MINORS[0],
   hasNode: node !== 'no',
 }
 
-/** The cluster of the tests, and a way to call it for as long as a test runs. */
+/** Returns the cluster of the tests, and a client of it that is closed when the test ends. */
 export async function runningCluster(t: Test): Promise<{ cluster: Cluster; api: Api }> {
   const cluster = await find(KIND)
   if (cluster === undefined) throw new Error('no cluster runs: npm run cluster starts one')
@@ -20,8 +23,8 @@ export async function runningCluster(t: Test): Promise<{ cluster: Cluster; api: 
 }
 
 /**
- * Creates a namespace that is deleted when the test ends, and waits until pods can be created in it. One
- * of that name that is on its way out is waited for.
+ * Creates a namespace that is deleted when the test ends, and waits until pods can be created in
+ * it. If an earlier namespace of that name is still being deleted, it waits for that first.
  */
 export async function createNamespace(
   t: Test,

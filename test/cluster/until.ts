@@ -1,6 +1,9 @@
 import { until as untilHolds } from '../until.ts'
 
-/** Waits until something holds of a cluster, which takes longer and is asked less often. */
+/**
+ * Waits for a condition in a cluster. This takes longer than in a process, and is checked less
+ * often.
+ */
 export function until(
   what: string,
   holds: () => Promise<boolean>,

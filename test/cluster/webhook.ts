@@ -9,33 +9,33 @@ import { renderTemplate } from './release/chart.ts'
 import { until } from './until.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
-/** Where the apiserver keeps the configurations of mutating webhooks. */
+/** The path of the MutatingWebhookConfigurations in the API. */
 export const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 
-/** The webhook as a process beside the cluster, called by URL. */
+/** A webhook that runs as a process beside the cluster and is called by URL. */
 export interface Webhook {
   readonly port: number
   readonly statusPort: number
   readonly daemon: Daemon
-  /** What it counts and measures. */
+  /** Returns its metrics. */
   metrics(): Promise<string>
-  /** Ends it as an administrator would; the apiserver goes on calling. */
+  /** Ends the process as an administrator would. The apiserver keeps calling it. */
   stop(): Promise<void>
-  /** Takes the configuration away too. */
+  /** Ends the process and deletes the configuration. */
   remove(): Promise<void>
 }
 
 export interface WebhookOptions {
-  /** Words for `serve`, after its own. */
+  /** More arguments for `serve`. */
   readonly words?: readonly string[]
   readonly name?: string
-  /** Whether to run what `npm run build` made, as the image does. */
+  /** Whether to run the output of `npm run build`, as the image does. */
   readonly built?: boolean
-  /** The only namespace that it is called for, so that it can run beside another. */
+  /** The only namespace for which it is called, so that several can run at once. */
   readonly namespace?: string
 }
 
-/** Starts the webhook and has the apiserver call it, with the configuration that the chart installs. */
+/** Starts the webhook, and makes the apiserver call it with the chart's configuration. */
 export async function startWebhook(
   cluster: Cluster,
   { words = [], name = 'ridealong', built = false, namespace }: WebhookOptions = {},
@@ -86,8 +86,8 @@ interface Called {
 }
 
 /**
- * Has the apiserver call a server with the chart's own configuration, the Service replaced by a URL, and
- * waits until it does.
+ * Makes the apiserver call a server with the chart's own configuration, in which a URL replaces the
+ * Service, and waits until it does.
  */
 export async function configure(
   cluster: Cluster,
@@ -108,7 +108,7 @@ export async function configure(
     }
   })
   await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify({ ...configuration, webhooks }))
-  // The apiserver learns of a configuration by its own watch.
+  // The apiserver reads configurations from a watch, so this takes a moment.
   await until('the apiserver calls the webhook', async () => {
     const path = `/api/v1/namespaces/${namespace ?? 'default'}/pods?dryRun=All`
     const { body } = await api.post(path, PROBE)
@@ -116,7 +116,7 @@ export async function configure(
   })
 }
 
-/** What the apiserver itself puts on every namespace. */
+/** The label that the apiserver sets on every namespace. */
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 
 interface ConfiguredWebhook {
@@ -124,7 +124,7 @@ interface ConfiguredWebhook {
   readonly namespaceSelector: { readonly matchExpressions: readonly object[] }
 }
 
-/** A pod that is only asked about, and never left uninjected for a reason of its own. */
+/** A pod for dry runs, which gets its observer unless its namespace prevents that. */
 const PROBE = {
   apiVersion: 'v1',
   kind: 'Pod',

@@ -13,7 +13,7 @@ const CASES = fileURLToPath(new URL('../cases', import.meta.url))
 
 const cases = readdirSync(CASES, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 
-/** Runs the demonstration to its end; nothing that a test runner sets decides about its colours. */
+/** Runs the demonstration, without variables of the test runner that affect colours. */
 async function demo(args: readonly string[], variables: NodeJS.ProcessEnv = {}) {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env
   const child = spawn(process.execPath, [DEMO, ...args], { env: { ...env, ...variables } })
@@ -23,13 +23,15 @@ async function demo(args: readonly string[], variables: NodeJS.ProcessEnv = {}) 
   return { code, out, err }
 }
 
-/** The lines of the summary's table, below its header. */
+/** Returns the lines of the summary's table, without its header. */
 function rowsOf(out: string): string[] {
   const [, table = ''] = stripVTControlCharacters(out).split(/^OPERATOR .*\n/m)
   return table.split('\n\n')[0]?.split('\n') ?? []
 }
 
-/** How a golden answer reads in the table: the outcome, the observers and the reason. */
+/**
+ * Returns the cells of the table for a golden answer: the outcome, the observers and the reason.
+ */
 function goldenWords(name: string): string {
   const answer = JSON.parse(readFileSync(join(CASES, name, 'answer.json'), 'utf8'))
   const { outcome, reason, patch = [] } = answer

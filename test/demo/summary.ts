@@ -2,7 +2,9 @@ import { styleText } from 'node:util'
 
 /** A recorded pod and the decision on it: a row of the summary. */
 export interface Answered {
-  /** The operator that created the pod's workload, `built-in` for Kubernetes, `-` for a bare pod. */
+  /**
+   * The operator that created the pod's workload, `built-in` for Kubernetes, `-` for a bare pod.
+   */
   readonly operator: string
   /** The kind of the workload, as its user writes it; `Pod` where nothing owns the pod. */
   readonly kind: string

@@ -5,13 +5,17 @@ import t, { type Test } from 'tap'
 import { run } from '../src/cli/command.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
-// The commands that the documents show. Those that need no cluster run, as they stand, in a folder
-// with the files that they name. Those that need one must be accepted and fail only for want of it.
+// The commands in the documents. Commands that need no cluster run unchanged, in a folder with the
+// files that they name. Commands that need one must be accepted, and fail only because there is
+// none.
 
 const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
-/** The commands in the console blocks of a page: a line after `$ `, and those that a `\` continues. */
+/**
+ * Returns the commands in a page's console blocks: a line after `$ `, and its continuations after a
+ * backslash.
+ */
 function commandsIn(page: string): string[] {
   const blocks = [...textOf(page).matchAll(/^```console\n(.*?)^```$/gms)].map(([, text]) => text)
   return blocks.flatMap((block = '') =>
@@ -19,26 +23,29 @@ function commandsIn(page: string): string[] {
   )
 }
 
-/** The commands in a page's code spans. */
+/** Returns the commands in a page's code spans. */
 function spansIn(page: string): string[] {
   const prose = textOf(page).replaceAll(/^```.*?^```$/gms, '')
   const spans = [...prose.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span.replaceAll('\n', ' '))
   return spans.filter((span) => /^(ridealong|npm) /.test(span))
 }
 
-/** Commands of npm's own. */
+/** Commands that npm itself has. */
 const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install', 'audit', 'version']
 
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 
-/** The verbs that call the apiserver; `explain` does not where it is given a file. */
+/** The verbs that call the apiserver. `explain` calls it only without a file. */
 function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')
   return ['collect', 'attach', 'doctor', 'disarm', 'record', 'top'].includes(verb)
 }
 
-/** A folder with the files that the documents name, and programs named `ridealong` and `kubectl`. */
+/**
+ * Creates a folder with the files that the documents name, and with programs named `ridealong` and
+ * `kubectl`.
+ */
 function workplace(t: Test): string {
   const folder = t.testdir({ bin: {}, cases: {}, 'my-metrics': {} })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
@@ -67,7 +74,7 @@ spec:
     command: lmp -in in.reaxc.hns
 `
 
-/** Runs a command line in a shell, as a reader would; no cluster is to be found. */
+/** Runs a command line in a shell, as a reader would, without a cluster. */
 function shell(folder: string, command: string) {
   const { FORCE_COLOR: _, ...env } = process.env
   const variables = {

@@ -9,13 +9,13 @@ import { run } from '../src/cli/command.ts'
 import { browserOf, headingsOf, NO_BROWSER } from '../src/report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
-// The samples in the README are parts of one real run, docs/examples, and look like what the
-// program prints today. `npm run docs:images` makes them anew.
+// The samples in the README are parts of one real run, docs/examples, and have the current format
+// of the program. `npm run docs:images` renews them.
 
 const README = textOf('README.md')
 const LOG = textOf('docs/examples/perf-sysstat.log')
 
-/** The blocks of a language in the README. */
+/** Returns the blocks of a language in the README. */
 function blocks(language: string): string[] {
   const found = README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))
   return [...found].map(([, text = '']) => text)
@@ -23,7 +23,10 @@ function blocks(language: string): string[] {
 
 const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) ?? '')
 
-/** The observer's output in the README, below the command that prints it; `...` separates parts. */
+/**
+ * Returns the observer's output in the README, below the command that prints it. `...` separates
+ * its parts.
+ */
 const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c perf-sysstat\n'))
 const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
@@ -77,7 +80,7 @@ t.test('an observer prints the same lines today', observerTests(), async (t) => 
 })
 
 /**
- * The first timepoint of a log, its closing marker and its summary: the headers, and in place of each row
+ * Returns the first timepoint, the closing marker and the summary of a log. Each row is replaced by
  * its columns in their order.
  */
 function shapeOf(log: string): unknown[] {
@@ -89,7 +92,7 @@ function shapeOf(log: string): unknown[] {
     .map((line) => (/^[[{]/.test(line) ? columnsOf(JSON.parse(line)) : line))
 }
 
-/** The columns of a section, which are those of its first row, or of a line of the summary. */
+/** Returns the columns of a section, from its first row, or of a line of the summary. */
 function columnsOf(rows: readonly object[] | object): string[] {
   return Object.keys(Array.isArray(rows) ? (rows[0] ?? {}) : rows)
 }

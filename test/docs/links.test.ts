@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
-/** Where the links and images of a page lead, other pages' addresses left out. */
+/** Returns the targets of a page's links and images, without web addresses. */
 function targetsIn(page: string): string[] {
   const prose = textOf(page).replaceAll(/^```.*?^```$/gms, '')
   const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
   return targets.filter((target) => !/^[a-z]+:/.test(target))
 }
 
-/** The anchors that GitHub makes of a page's headings. */
+/** Returns the anchors that GitHub makes from a page's headings. */
 function anchorsIn(page: string): string[] {
   const headings = [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
   return headings.map((heading) =>
@@ -21,7 +21,7 @@ function anchorsIn(page: string): string[] {
   )
 }
 
-/** Whether a link leads to a file of the repository, and to a heading in it. */
+/** Tells whether a link leads to a file of the repository, and to a heading in it. */
 function leadsSomewhere(page: string, target: string): boolean {
   const [file = '', anchor] = target.split('#')
   const path = file === '' ? page : join(dirname(page), file)

@@ -17,7 +17,7 @@ export const PAGES: readonly string[] = [
     .map((name) => join('docs', name)),
 ]
 
-/** The text of a file, by its path in the repository. */
+/** Returns the text of a file, given its path in the repository. */
 export function textOf(path: string): string {
   return readFileSync(join(REPOSITORY, path), 'utf8')
 }

@@ -10,7 +10,7 @@ const README = textOf('README.md')
 const REASONS_PAGE = textOf('docs/reasons.md')
 const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
 
-/** The rows of the table that begins with a header, cell by cell. */
+/** Returns the cells of the table that begins with this header. */
 function rowsUnder(header: string, page = README): string[][] {
   const [, table = ''] = page.split(`${header}\n`)
   const [rows = ''] = table.split('\n\n')

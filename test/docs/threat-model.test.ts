@@ -1,7 +1,9 @@
 import t from 'tap'
 import { textOf } from './pages.ts'
 
-/** Whether a Markdown text links to a test; that every link leads somewhere is tested for all documents. */
+/**
+ * Tells whether a Markdown text links to a test. Another test checks the links of all documents.
+ */
 function namesTest(text: string): boolean {
   return /\]\([^)]+(\.test\.ts|_test\.yaml)\)/.test(text)
 }
@@ -12,7 +14,7 @@ t.test('the threat model answers each of the 18 threats', async (t) => {
     rows.map(([, number]) => Number(number)),
     Array.from({ length: 18 }, (_, index) => index + 1),
   )
-  // What no webhook can prevent: these rows say what an administrator does.
+  // No webhook can prevent these threats; the rows say what an administrator does.
   const untested = rows.filter(([, , , answer = '']) => !namesTest(answer))
   t.strictSame(
     untested.map(([, number]) => Number(number)),

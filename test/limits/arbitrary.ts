@@ -1,21 +1,21 @@
-/** Pods with resources of all sorts, and LimitRanges and ResourceQuotas, at random. */
+/** Generates pods with resources of all kinds, and LimitRanges and ResourceQuotas. */
 import fc from 'fast-check'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A pod, and what rules where it is created. */
+/** A pod, and the rules of the namespace in which it is created. */
 export interface Encounter {
   readonly pod: Json
   readonly limitRanges: readonly Json[]
   readonly resourceQuotas: readonly Json[]
 }
 
-// Few amounts, around those of observers (100m, 32Mi), so that sums and bounds meet exactly.
+// Few amounts, close to those of observers (100m, 32Mi), so that sums and bounds are often equal.
 const CPU = ['0', '50m', '100m', '200m', '300m', '1'] as const
 const MEMORY = ['0', '16Mi', '32Mi', '64Mi', '96Mi', '1Gi'] as const
 const STORAGE = ['0', '100Mi', '1Gi'] as const
 
-/** Undefined but for one in so many. */
+/** Returns a value once in this many cases, and undefined otherwise. */
 function rarely<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.oneof(
     { weight: weight - 1, arbitrary: fc.constant(undefined) },
@@ -23,7 +23,7 @@ function rarely<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T |
   )
 }
 
-/** A ResourceList with an amount here and there. */
+/** A ResourceList with some of its amounts. */
 function list(sparse: number): fc.Arbitrary<Json> {
   return fc.record({
     cpu: rarely(sparse, fc.constantFrom(...CPU)),
@@ -32,7 +32,7 @@ function list(sparse: number): fc.Arbitrary<Json> {
   })
 }
 
-/** Requests and limits that mostly go together. */
+/** Requests and limits, of which requests are mostly not above limits. */
 const resources: fc.Arbitrary<Json> = fc.oneof(
   fc.constant({}),
   fc.record({ requests: list(2), limits: fc.constant({ cpu: '1', memory: '1Gi' }) }),
@@ -46,7 +46,7 @@ const guaranteed: fc.Arbitrary<Json> = fc
 
 const gpu: Json = { limits: { 'example.com/gpu': '1' } }
 
-/** Containers' resources, of one sort over the pod. */
+/** The resources of containers, all of one kind within a pod. */
 const allResources = fc.oneof(
   { weight: 3, arbitrary: fc.array(resources, { minLength: 4, maxLength: 4 }) },
   { weight: 2, arbitrary: fc.array(guaranteed, { minLength: 4, maxLength: 4 }) },
@@ -81,7 +81,7 @@ const AFFINITIES = [
   },
 ]
 
-/** Of containers, an init container and a sidecar, in any order. */
+/** Containers, an init container and a native sidecar, in any order. */
 const NAMES: readonly (readonly string[])[] = [
   ['app'],
   ['app', 'two'],
@@ -195,7 +195,7 @@ const bounded = fc.record({
   'count/pods': rarely(8, fc.constantFrom('1', '10')),
 })
 
-/** A quota of which `used` is taken, and so much is left. */
+/** A quota with this amount used, and this amount left. */
 const quotas: fc.Arbitrary<Json> = fc
   .record({
     hard: bounded,
@@ -220,7 +220,7 @@ const quotas: fc.Arbitrary<Json> = fc
     }
   })
 
-/** Mostly one sort of rule, since a pod that is refused without us says nothing. */
+/** Mostly one kind of rule, because a pod that is refused without observers tests nothing. */
 export const encounters: fc.Arbitrary<Encounter> = fc.oneof(
   fc.record({ pod: pods, limitRanges, resourceQuotas: fc.constant([]) }),
   fc.record({

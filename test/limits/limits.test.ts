@@ -6,19 +6,19 @@ import t from 'tap'
 import { patchedBy, ride } from '../src/core/build.ts'
 import { type Encounter, encounters } from './arbitrary.ts'
 
-// The LimitRanger and the ResourceQuota of Kubernetes themselves judge pods with and without
-// observers: the build of their packages is long where nothing of Kubernetes was built before.
+// Kubernetes' own LimitRanger and ResourceQuota judge pods with and without observers. The first
+// build of their packages takes minutes.
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
-// Where Go has to be, its absence is a failure.
+// In CI Go must be installed: the test then fails instead of being skipped.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
-/** What Kubernetes makes of a pod. */
+/** The judgement of Kubernetes on a pod. */
 interface Judged {
-  /** With all defaults, as a webhook gets it. */
+  /** The pod with all defaults, as a webhook gets it. */
   readonly seen: Encounter['pod']
-  /** Why it is refused, or nothing. */
+  /** Why the pod is refused; empty if it is accepted. */
   readonly refused: string
 }
 
@@ -43,13 +43,16 @@ function judge(calls: readonly Encounter[]): readonly Judged[] {
     .map((line) => JSON.parse(line))
 }
 
-/** An encounter, and what both make of it. */
+/** An encounter, and the judgements of Ridealong and Kubernetes. */
 interface Outcome extends Encounter {
   readonly word: string
   readonly message: string
-  /** Why Kubernetes refuses the pod as it came, or nothing. */
+  /** Why Kubernetes refuses the original pod; empty if it is accepted. */
   readonly without: string
-  /** Why it refuses the pod with the observers, whether they were added or not, or nothing. */
+  /**
+   * Why Kubernetes refuses the pod with observers, even if Ridealong did not add them; empty if it
+   * is accepted.
+   */
   readonly with: string
 }
 
@@ -93,7 +96,8 @@ t.test('no pod that Kubernetes admits is refused for its observer', { skip }, as
     `injected, and refused for it, of seed ${seed}`,
   )
 
-  // Devices that a LimitRange gives to every container are Ridealong's own rule: Kubernetes admits.
+  // If a LimitRange gives devices to every container, Ridealong leaves the pod by its own rule;
+  // Kubernetes would accept it.
   const spared = outcomes.filter((outcome) => {
     return (
       outcome.word !== 'injected' && outcome.with === '' && !/ gets 1 of /.test(outcome.message)

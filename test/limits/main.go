@@ -1,10 +1,10 @@
 // Says what Kubernetes' own LimitRanger and ResourceQuota make of pods.
 //
-// Reads lines of {"pod": ..., "limitRanges": [...], "resourceQuotas": [...]} from standard input and
-// writes a line for each: {"seen": ..., "refused": "..."}, the pod with the defaults of core/v1 and of
-// LimitRanger, as a mutating webhook gets it, and why the pod is refused, or "" where it is admitted.
-// A pod goes the way that it has in kube-apiserver: the defaults, the validation of pods, that of
-// LimitRanger, and quotas last.
+// Reads lines of {"pod": ..., "limitRanges": [...], "resourceQuotas": [...]} from standard input
+// and writes a line for each: {"seen": ..., "refused": "..."}, the pod with the defaults of core/v1
+// and of LimitRanger, as a mutating webhook gets it, and why the pod is refused, or "" where it is
+// admitted. A pod goes the way that it has in kube-apiserver: the defaults, the validation of pods,
+// that of LimitRanger, and quotas last.
 package main
 
 import (

@@ -7,7 +7,7 @@ const ENDING = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' 
 const SOON = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const PERF = observer('perf-sysstat')
 
-// What is wrong, the observer's command and environment, and the line that says so.
+// The error, the observer's command and environment, and the line that reports the error.
 const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, RegExp])[] = [
   [
     'an impossible regular expression',
@@ -71,7 +71,7 @@ for (const [title, argv, env, line] of CASES) {
         await until(one, line)
         t.match(one.log(), line)
       }
-      // A full disk alone ends nothing.
+      // A full disk does not end the observer.
       const isFull = title.includes('full')
       if (!isFull) t.equal(await watching.ended, 0)
       app.signal('SIGUSR1')

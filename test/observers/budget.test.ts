@@ -2,8 +2,8 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
-// Two hours at the default rate are 720 intervals; here a timepoint of 64 processes is wanted every 0.1 s for a
-// time, and the budget is as much smaller.
+// Two hours at the default rate are 720 intervals. Here the observer takes a timepoint of 64
+// processes every 0.1 s for a shorter time, with a proportionally smaller budget.
 
 const MEBIBYTE = 1 << 20
 
@@ -26,7 +26,8 @@ t.test(
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
     const log = watching.log()
-    // As containerd writes it: a time stamp, the stream and a tag before each line, or each 16 KiB of one.
+    // The format of containerd: a time stamp, the stream and a tag before each line, or before each
+    // 16 KiB of a longer line.
     const written = log
       .split('\n')
       .reduce((sum, line) => sum + line.length + 48 * (1 + Math.floor(line.length / 16384)), 0)
@@ -34,7 +35,7 @@ t.test(
     t.ok(written >= MEBIBYTE / 2, 'and it is made use of')
     const { data } = parse('perf-sysstat', log)
     t.equal(data.length, timepointsIn(log))
-    // The first looks may come before the shell has forked all of them.
+    // The first samples may be taken before the shell has forked all of them.
     const first = data.findIndex(({ policy }) => policy?.length === 64)
     t.ok(first >= 0 && data.slice(first).every(({ policy }) => policy?.length === 64))
     const times = data.map((timepoint) => seconds(Number(timepoint.policy?.[0]?.time)))

@@ -20,7 +20,7 @@ t.test('a thousand processes have a row each, and an end', options, async (t) =>
     RIDEALONG_OPTION_RATE: '1',
     RIDEALONG_OPTION_MAX_LOG: '64',
   })
-  // A timepoint has no rows of processes that are younger than a tenth of a second.
+  // A timepoint has no rows for processes that are younger than a tenth of a second.
   await until(app, /forked/)
   const before = timepointsIn(watching.log())
   await until(watching, () => timepointsIn(watching.log()) >= before + 3)
@@ -62,7 +62,7 @@ t.test('zombies have rows without memory', options, async (t) => {
   t.equal(rows.filter(({ rss }) => Number(rss) > 0).length, 1)
 })
 
-/** When it gets SIGUSR1, ends a program, and starts another under the id that it had. */
+/** On SIGUSR1 it ends a program, and starts another one with the same process id. */
 const SUCCESSION = `
 trap : USR1
 cp /bin/sleep /dev/shm/first; cp /bin/sleep /dev/shm/second
@@ -76,7 +76,7 @@ t.test('an id that another process has now is another process', options, async (
   const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  // By then it has started all its own programs, which would take the ids.
+  // By now it has started all its programs, which would otherwise take these ids.
   await until(watching, /waiting for/)
   const app = await run('app', ['dash', '-c', SUCCESSION])
   await until(watching, /"pid":4001,[^}]*"program":"first"/)

@@ -4,13 +4,14 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
-// What would break an observer that is not prepared for it. None of it makes it fail, spin or say something false.
+// Situations that break an unprepared observer. In none of them may it fail, spin or report
+// something false.
 
 const options = { ...observerTests(), timeout: 120_000 }
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const PERF = observer('perf-sysstat')
 
-/** A container whose memory limit has room for 64 processes and 64 threads. */
+/** The memory limit of a container, which is enough for 64 processes and 64 threads. */
 const SMALL = `
 mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exec ${PERF}`
 
@@ -50,7 +51,7 @@ t.test('threads that there is no memory for make null, not less', options, async
   t.equal(summaryOf(watching.log())[0]?.context_switches, null)
 })
 
-/** Its log's reader never reads, and never ends. */
+/** The reader of its log never reads and never ends. */
 const STALLED = `mkfifo /dev/shm/log; exec 3<>/dev/shm/log; exec ${PERF} >/dev/shm/log`
 
 t.test('a log that is not read stops neither the looks nor the end', options, async (t) => {
@@ -89,7 +90,9 @@ t.test('a /proc that hides processes is said', options, async (t) => {
   t.match(watching.log(), /ridealong: \/proc is mounted with hidepid=(2|invisible): processes of/)
 })
 
-/** Names a process in bytes that are no UTF-8, steer a terminal, or turn text around. */
+/**
+ * Gives a process a name with invalid UTF-8, control sequences and characters that reverse text.
+ */
 const HOSTILE = `
 import ctypes, os, time
 for name in [b'a\\x1b[2J', b'b\\xff\\xfe', 'c\\u202exyz'.encode(), 'd\\u009b1m'.encode()]:
@@ -136,7 +139,7 @@ t.test('a hostile regular expression costs nothing', options, async (t) => {
   t.equal(await watching.ended, 0)
 })
 
-/** Hundredths of a second of processor time that a process has used. */
+/** Returns the processor time of a process in hundredths of a second. */
 function cpuTicks(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return Number(fields[11]) + Number(fields[12])

@@ -9,10 +9,11 @@ const ENV = {
   RIDEALONG_OPTION_RATE: '0.3',
 }
 
-/** The capabilities that matter of those that a container runtime gives root. */
+/** The relevant capabilities that a container runtime gives to root. */
 const ROOT = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid', 'setpcap', 'kill'] }
 
-// What root can read that may take the user and group of the process that it reads, as a container's root may.
+// What root can read with the capability to take the user and group of the process that it reads,
+// which root in a container has.
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io'])[] = [
   ['of a user', ROOT, { user: 1234, group: 5678 }, 'all'],
   ['of root with the same capabilities', ROOT, ROOT, 'all'],

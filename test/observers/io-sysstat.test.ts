@@ -38,7 +38,7 @@ t.test(
     const { run } = await podOf(t)
     for (const milliseconds of [200, 1400, 2600]) {
       const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
-      // Until it has begun, the shell before it has the signal.
+      // Before the observer starts, the shell would get the signal.
       await until(watching, /COLLECTION START/)
       await sleep(milliseconds)
       watching.signal('SIGTERM')

@@ -1,5 +1,5 @@
-// A load of one kind, for twelve seconds and a moment: load KIND FILE. It ends with what getrusage says
-// of it, as JSON.
+// A load of one kind, for twelve seconds and a moment: load KIND FILE. It ends with what getrusage
+// says of it, as JSON.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -115,8 +115,10 @@ int main(int argc, char **argv) {
   struct rusage own, children;
   getrusage(RUSAGE_SELF, &own);
   getrusage(RUSAGE_CHILDREN, &children);
-#define CPU(usage) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6)
-  printf("{\"cpu\":%.6f,\"rss\":%ld,\"read\":%ld,\"written\":%ld,\"switches\":%ld,\"children\":%.6f}\n", CPU(own), own.ru_maxrss,
-         own.ru_inblock * 512, own.ru_oublock * 512, own.ru_nvcsw + own.ru_nivcsw, CPU(children));
+#define SECONDS(time) (time.tv_sec + time.tv_usec / 1e6)
+#define CPU(usage) (SECONDS(usage.ru_utime) + SECONDS(usage.ru_stime))
+  printf("{\"cpu\":%.6f,\"rss\":%ld,\"read\":%ld,\"written\":%ld,", CPU(own), own.ru_maxrss,
+         own.ru_inblock * 512, own.ru_oublock * 512);
+  printf("\"switches\":%ld,\"children\":%.6f}\n", own.ru_nvcsw + own.ru_nivcsw, CPU(children));
   return 0;
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, timepointsIn } from './prerequisites.ts'
 
-// Names that a process gave itself.
+// Tests of names that a process gives itself.
 
 const options = observerTests()
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
@@ -20,7 +20,7 @@ t.test('a process named as an observer is observed', options, async (t) => {
   t.strictSame(programs(rows), ['perf-sysstat', 'sleep'])
 })
 
-/** Runs programs with names of these bytes, in hexadecimal. */
+/** Runs programs with names of these bytes, given in hexadecimal. */
 const NAMED = `
 import os, shutil, sys, time
 for name in sys.argv[1:]:

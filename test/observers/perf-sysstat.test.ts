@@ -131,8 +131,11 @@ t.test(
   async (t) => {
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
-    const script =
-      'printf "import time\\ntime.sleep(60)\\n" >/dev/shm/train.py; sleep 1; exec python3 -u -W ignore /dev/shm/train.py'
+    const script = [
+      'printf "import time\\ntime.sleep(60)\\n" >/dev/shm/train.py',
+      'sleep 1',
+      'exec python3 -u -W ignore /dev/shm/train.py',
+    ].join('; ')
     await run('app', ['bash', '-c', script])
     await until(watching, /"program":"train.py"/)
     watching.signal('SIGTERM')
@@ -194,7 +197,7 @@ t.test(
       RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
     })
     await until(watching, /waiting for/)
-    // It looks at once; no line says so.
+    // It takes its first sample at once, but no line of its log shows that.
     await sleep(2000)
     app.signal('SIGTERM')
     await app.ended
@@ -215,8 +218,19 @@ t.test(
 t.test('the summary is the termination message too, by program, and small', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], CONTAINER)
-  const many =
-    'i=0; while [ $i -lt 60 ]; do cp /bin/sleep /dev/shm/a-program-of-a-long-name-$i; /dev/shm/a-program-of-a-long-name-$i 600 >/dev/null 2>&1 & pids="$pids $!"; i=$((i+1)); done; trap "kill $pids" USR1; echo started; wait; wait'
+  const many = `
+    i=0
+    while [ $i -lt 60 ]; do
+      program=/dev/shm/a-program-of-a-long-name-$i
+      cp /bin/sleep $program
+      $program 600 >/dev/null 2>&1 &
+      pids="$pids $!"
+      i=$((i+1))
+    done
+    trap "kill $pids" USR1
+    echo started
+    wait
+    wait`
   const app = await run('app', ['sh', '-c', many])
   await until(app, /started/)
   const before = timepointsIn(watching.log())
@@ -241,8 +255,11 @@ t.test('with threads each has a row after its process', options, async (t) => {
     ...NATIVE,
     RIDEALONG_OPTION_THREADS: 'true',
   })
-  const burn =
-    'import threading,time\nfor _ in range(2): threading.Thread(target=lambda: [0 for _ in iter(int,1)], daemon=True).start()\ntime.sleep(60)'
+  const burn = `
+import threading, time
+def burn(): [0 for _ in iter(int, 1)]
+for _ in range(2): threading.Thread(target=burn, daemon=True).start()
+time.sleep(60)`
   await run('app', ['python3', '-c', burn])
   await until(watching, /"tgid":"-"/)
   const before = timepointsIn(watching.log())
@@ -272,7 +289,8 @@ t.test(
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
     const names = ['POLICY', 'METRICS OPERATOR COLLECTION END', 'say "no"', 'a\\b', 'caf\u00e9']
-    const script = `${names.map((name) => `cp /bin/sleep '/dev/shm/${name}'; '/dev/shm/${name}' 60 &`).join(' ')} echo started; wait`
+    const starts = names.map((name) => `cp /bin/sleep '/dev/shm/${name}'; '/dev/shm/${name}' 60 &`)
+    const script = `${starts.join(' ')} echo started; wait`
     await until(await run('app', ['sh', '-c', script]), /started/)
     const before = timepointsIn(watching.log())
     await until(watching, () => timepointsIn(watching.log()) >= before + 3)

@@ -21,8 +21,9 @@ import { buildObserver, NAMES } from './program.ts'
 let copied: string | undefined
 
 /**
- * The program of the observers under one of its names, in a copy that every user can run, wherever
- * the clone is. Only the name, where the program cannot be built and the tests are skipped.
+ * Returns the path of the program of the observers under one of its names, as a copy that every
+ * user can run, wherever the clone is. If the program cannot be built and the tests are skipped, it
+ * returns only the name.
  */
 export function observer(name: (typeof NAMES)[number]): string {
   const program = buildObserver()
@@ -54,24 +55,24 @@ export function openFolder(prefix: string): string {
   return folder
 }
 
-/** Whose process it is, and what it may; root with all that root has where nothing is said. */
+/** The user and the capabilities of a process. By default root with all capabilities. */
 export interface Identity {
   readonly user?: number
   readonly group?: number
   readonly drops?: boolean
-  /** The only capabilities that are kept, as in "setuid". */
+  /** The only capabilities that it keeps, for example "setuid". */
   readonly keeps?: readonly string[]
 }
 
-/** A container's process, and what it wrote. */
+/** The process of a container, and its output. */
 export interface Running {
-  /** Its id on this machine. */
+  /** Its process id on this machine. */
   readonly pid: number
-  /** The exit code, or the signal's name, when it has ended. */
+  /** Resolves with the exit code or the name of the signal, when it has ended. */
   readonly ended: Promise<number | string>
-  /** What it has written until now. */
+  /** Returns its output until now. */
   log(): string
-  /** What it left as its termination message. */
+  /** Returns its termination message. */
   message(): string
   signal(name: NodeJS.Signals): void
 }
@@ -87,7 +88,7 @@ export interface Pod {
   end(): void
 }
 
-/** The pod's own container: process 1, which waits for whom nobody waits for, and a /dev with a termination log. */
+/** The pod's pause container: process 1, which reaps orphans, and a /dev with a termination log. */
 const PAUSE = `
 mount -t tmpfs dev "$0/dev"
 for d in null zero full random urandom; do : >"$0/dev/$d"; mount --bind "/dev/$d" "$0/dev/$d"; done
@@ -100,15 +101,15 @@ sleep infinity &
 wait`
 
 /**
- * The mount by which the kubelet gives a container its name, seen from inside by all. The program starts when
- * its process is known outside, or one that ends at once would be gone before.
+ * The mount by which the kubelet names a container; all containers see it. The program starts only
+ * when its process id is known outside, because a short process would end before that.
  */
 const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
 
 /**
- * Imitates a pod whose containers share a process namespace: process 1 is the pod's, the first process
- * of each container has parent 0 and its own mounts, among them the kubelet's, which names it. It is no
- * pod: there is no kubelet, no container runtime and no cgroup of its own. Needs root and Linux.
+ * Imitates a pod whose containers share a process namespace. Process 1 is the pod's; the first
+ * process of each container has parent 0 and its own mounts, among them the kubelet's, which names
+ * the container. There is no kubelet, no container runtime and no cgroup. It needs root and Linux.
  */
 export async function startPod(): Promise<Pod> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))
@@ -138,7 +139,7 @@ export async function startPod(): Promise<Pod> {
   }
 }
 
-/** A pod that ends with its test. */
+/** Starts a pod that ends with its test. */
 export async function podOf(t: Test): Promise<Pod> {
   const pod = await startPod()
   t.teardown(pod.end)
@@ -174,7 +175,7 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
   }
 }
 
-/** The one process that a helper of util-linux started in the namespace. */
+/** Returns the only process that a helper of util-linux started in the namespace. */
 async function childOf({ pid }: ChildProcess): Promise<number> {
   for (;;) {
     const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()

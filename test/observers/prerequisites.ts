@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildObserver } from './program.ts'
 
-/** Where a program is; its bare name where it is nowhere. */
+/** Returns the path of a program; its name if it is not installed. */
 export function onPath(program: string): string {
   const { stdout } = spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' })
   return stdout.trim() || program
@@ -13,8 +13,9 @@ export function onPath(program: string): string {
 const PROGRAMS = ['cargo', 'dash', 'unshare', 'nsenter', 'setpriv', 'gcc', 'python3']
 
 /**
- * The options of a test that runs observers: it is skipped, in one sentence, where they cannot run,
- * but with CI=true it fails instead. The program is built first, which no test's time has room for.
+ * Returns the options of a test that runs observers. If observers cannot run, the test is skipped
+ * with a sentence; with CI=true it fails instead. The program is built first, because the time
+ * limit of a test is too short for that.
  */
 export function observerTests(): { readonly skip: false | string } {
   const skip = process.env.CI === 'true' ? false : reasonToSkip()
@@ -31,10 +32,10 @@ function reasonToSkip(): false | string {
   return `observers are tested with ${PROGRAMS.join(', ')}; not here: ${missing.join(', ')}`
 }
 
-/** A row of a section, as the parser gives it. */
+/** A row of a section, as the parser returns it. */
 export type Row = Readonly<Record<string, number | string | null>>
 
-/** What the Metrics Operator's own parser makes of a log. */
+/** The result of the Metrics Operator's own parser for a log. */
 export interface Parsed {
   readonly data: readonly Readonly<Record<string, readonly Row[]>>[]
   readonly metadata: Readonly<Record<string, unknown>>
@@ -58,7 +59,10 @@ export function parse(metric: string, log: string): Parsed {
   return parseAll(metric, [log])[0] ?? { data: [], metadata: {} }
 }
 
-/** A Python that has metricsoperator 0.1.11, made once and kept with the temporary files. */
+/**
+ * Returns a Python with metricsoperator 0.1.11, which is installed once into the folder of
+ * temporary files.
+ */
 function python(): string {
   const folder = join(tmpdir(), 'ridealong-metricsoperator-0.1.11')
   const program = join(folder, 'bin', 'python3')
@@ -70,13 +74,13 @@ function python(): string {
   return program
 }
 
-/** The lines of the summary that stands behind a log's closing marker. */
+/** Returns the lines of the summary after a log's closing marker. */
 export function summaryOf(log: string): readonly Row[] {
   const lines = log.split('SUMMARY START\n')[1]?.split('SUMMARY END')[0]?.trim().split('\n') ?? []
   return lines.map((line) => JSON.parse(line))
 }
 
-/** How many timepoints a log has, counted by their headers. */
+/** Returns the number of timepoints in a log, counted by their headers. */
 export function timepointsIn(log: string): number {
   return log.split('\nMETRICS OPERATOR TIMEPOINT\n').length - 1
 }

@@ -6,7 +6,7 @@ const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 /** The names of the program. */
 export const NAMES = ['perf-sysstat', 'io-sysstat', 'hold'] as const
 
-/** Whether this machine can build the program. */
+/** Tells whether this machine can build the program. */
 export function hasCargo(): boolean {
   return spawnSync('cargo', ['--version']).status === 0
 }
@@ -14,8 +14,8 @@ export function hasCargo(): boolean {
 let built: string | undefined
 
 /**
- * Builds the program of the observers, as it is in the image. From nothing it takes a minute, and no
- * time where nothing changed.
+ * Builds the program of the observers, as in the image. The first build takes a minute; without
+ * changes it takes no time.
  *
  * @returns its path, or undefined where cargo is not installed
  * @throws where it does not compile

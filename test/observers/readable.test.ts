@@ -7,8 +7,8 @@ import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.t
 
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 
-// What the kernel lets an observer read, by who it is and who its target is (kernel/ptrace.c,
-// __ptrace_may_access). The table of docs/observers.md.
+// What the kernel lets an observer read, depending on its user and its target (kernel/ptrace.c,
+// __ptrace_may_access): the table of docs/observers.md.
 
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', boolean])[] = [
   [
@@ -45,7 +45,7 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
       [observer('perf-sysstat')],
       {
         ...ENV,
-        // What comes before, in this imitation of a container, is root's.
+        // In this imitation of a container, everything before this step runs as root.
         RIDEALONG_TARGET_COMMAND: '^sleep$',
       },
       watcher,
@@ -76,8 +76,10 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
 t.test('what can be read of a process that becomes another user', observerTests(), async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
-  const becoming =
-    'trap : USR1; sleep 600 & echo ready; wait; exec setpriv --reuid 1000 --regid 1000 --clear-groups sleep 600'
+  const becoming = [
+    'trap : USR1; sleep 600 & echo ready; wait',
+    'exec setpriv --reuid 1000 --regid 1000 --clear-groups sleep 600',
+  ].join('; ')
   const app = await run('app', ['dash', '-c', becoming])
   await until(app, /ready/)
   const filesIn = () => [
@@ -112,8 +114,8 @@ t.test(
 )
 
 /**
- * Compiles a program of C, and runs it to its end beside an observer that is the same user. Each time that the
- * program rests, the observer takes three timepoints before it goes on.
+ * Compiles a C program, and runs it to its end beside an observer with the same user. Each time the
+ * program pauses, the observer takes three timepoints before the program continues.
  */
 async function watchedByItsUser(
   t: Test,
@@ -142,7 +144,7 @@ async function watchedByItsUser(
   return watching
 }
 
-/** Writes a mebibyte to storage, and rests: says so, and waits for SIGUSR1. */
+/** Writes a mebibyte to storage, prints a line, and waits for SIGUSR1. */
 const WRITING = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -171,7 +173,10 @@ static void write_one(void) {
   if (file < 0 || write(file, data, sizeof data) != sizeof data || fsync(file) != 0) exit(1);
 }`
 
-/** Writes where its io can be read, where it cannot, and where it can again; and then hides it and writes nothing. */
+/**
+ * Writes while its io can be read, while it cannot, and while it can again. Then it hides its io
+ * and writes nothing.
+ */
 const HIDING = `${WRITING}
 int main(void) {
   begin();
@@ -198,7 +203,9 @@ t.test(
   },
 )
 
-/** Has a child that writes and ends, and does not reap it: its io is then root's. */
+/**
+ * Starts a child that writes and ends, and does not reap it: the child's io then belongs to root.
+ */
 const LEAVING = `${WRITING}
 int main(void) {
   begin();
@@ -222,7 +229,10 @@ t.test('what a process wrote stays known when it is a zombie', observerTests(), 
   t.equal(mebibytesBy('leaving', watching), 1)
 })
 
-/** Ends its first thread, and writes in another: the process has no memory then, and its io is root's. */
+/**
+ * Ends its first thread, and writes in another one. The process has no memory then, and its io
+ * belongs to root.
+ */
 const HEADLESS = `${WRITING}
 #include <pthread.h>
 static void *work(void *unused) {
@@ -250,7 +260,10 @@ t.test(
   },
 )
 
-/** The mebibytes that the summary says a program wrote; the file system's own are less than half of one. */
+/**
+ * Returns the mebibytes that a program wrote, according to the summary. The file system adds less
+ * than half a mebibyte.
+ */
 function mebibytesBy(name: string, watching: Running): number {
   const row = summaryOf(watching.log()).find(({ program }) => program === name)
   return Math.round(Number(row?.bytes_written) / 2 ** 20)

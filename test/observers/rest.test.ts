@@ -6,12 +6,15 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
-// A process that rests is not taken again. Whatever moves in it, and only that, has to be seen nevertheless.
+// The observer skips reading a process that has not run. It must still notice every change.
 
 const RATE = 0.3
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
 
-/** Computes, grows, opens files, starts a thread and writes a little, with four intervals of rest in between. */
+/**
+ * Computes, allocates memory, opens files, starts a thread and writes a little, with four intervals
+ * of sleep in between.
+ */
 const IN_TURNS = `
 import os, sys, threading, time
 def rest(): time.sleep(4 * ${RATE})
@@ -54,7 +57,7 @@ t.test('what moves between rests is in its rows', observerTests(), async (t) => 
       .filter((row) => row.program === 'python3')
       .map((row) => Number(row[key]))
 
-  // The first two rows have what the program needed to start.
+  // The first two rows contain the start of the program.
   const ran = ['usr_ms', 'system_ms'].map((key) => column('cpu_statistics_child', key).slice(2))
   const said = Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000
   t.ok(Math.abs(sum(...ran) - said) <= 30, `${sum(...ran)} ms, the program ${said}`)
@@ -101,7 +104,7 @@ t.test(
   },
 )
 
-/** The row of processor time of the only process in the last whole timepoint. */
+/** Returns the CPU row of the only process in the last complete timepoint. */
 function lastRow(log: string): Row {
   const lines = [...log.matchAll(/^CPU STATISTICS TASK\n\[(.*)\]\n/gm)]
   return JSON.parse(lines.at(-1)?.[1] ?? '{}')

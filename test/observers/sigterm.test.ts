@@ -18,7 +18,7 @@ t.test(
         RIDEALONG_TARGET_CONTAINER: 'app',
         RIDEALONG_OPTION_RATE: '0.1',
       })
-      // Not before the shell has begun: until then no program of ours runs.
+      // Only after the shell has started: before that, none of these programs runs.
       while (watching.log() === '') await sleep(5)
       await sleep(Math.random() * 700)
       watching.signal('SIGTERM')

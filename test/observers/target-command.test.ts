@@ -6,13 +6,15 @@ import { problemOfTargetCommand } from '../../src/core/target-command.ts'
 import { asBytes, latin1 } from '../src/core/pattern-of-bytes.ts'
 import { hasCargo } from './program.ts'
 
-// Admission and the observer read the same patterns, and the observer matches what a pattern says.
+// Admission and the observer accept the same patterns, and the observer matches them correctly.
 
 const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 const skip =
   hasCargo() || process.env.CI === 'true' ? false : 'the program is tested with cargo; not here'
 
-/** What the program says of each pattern and text: "1", "0", or "-" for an invalid pattern. */
+/**
+ * Returns the program's answer for each pattern and text: "1", "0", or "-" for an invalid pattern.
+ */
 function answers(pairs: readonly (readonly [string, string])[]): string {
   const input = pairs.map((pair) => `${pair.join('\t')}\n`).join('')
   const words = ['run', '--locked', '--quiet', '--example', 'matches']
@@ -21,12 +23,15 @@ function answers(pairs: readonly (readonly [string, string])[]): string {
   return text
 }
 
-const TOKENS =
-  'a b ab c . .* \\. \\{ \\\\ \\d \\ ( ) (a ) | ^ $ * + ? {2} {1,3} {0} {2,} {,2} {3,2} {256} {99} [ab] [^a] [a-c] []b] [^]] [^] [] [-a] [a-] [--] [c-a] [a-c-d] [&&] [[:alpha:]] [[:digit:][:punct:]x] [[:word:]] [[=a=]] [ö] } ] - & / " ö (ö) 1 _'.split(
-    ' ',
-  )
+const TOKENS = [
+  'a b ab c . .* \\. \\{ \\\\ \\d \\ ( ) (a ) | ^ $ * + ? {2} {1,3} {0} {2,} {,2} {3,2} {256} {99}',
+  '[ab] [^a] [a-c] []b] [^]] [^] [] [-a] [a-] [--] [c-a] [a-c-d] [&&]',
+  '[[:alpha:]] [[:digit:][:punct:]x] [[:word:]] [[=a=]] [ö] } ] - & / " ö (ö) 1 _',
+].flatMap((line) => line.split(' '))
 const PATTERNS = fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 7 })
-/** Those of which any valid pattern is one of JavaScript, too, once classes are written out. */
+/**
+ * Tokens whose valid patterns are also valid in JavaScript, after their classes are written out.
+ */
 const PLAIN = TOKENS.filter((token) => !/^\[(\]|\^\]?\]|--?\]|\[:word|\[=)/.test(token))
 const PLAIN_PATTERNS = fc.array(fc.constantFrom(...PLAIN, '[]b]', '[^]]'), {
   minLength: 1,

@@ -6,14 +6,14 @@ import t from 'tap'
 import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
-// What the observer says of a process, against what the kernel says at its end (getrusage): a load of
-// each kind over fifty intervals and more. The load waits for its last two intervals, so that the
-// last look sees all that it did.
+// Compares the observer's account of a process with the kernel's account at its end (getrusage): a
+// load of each kind over at least fifty intervals. The load sleeps in its last two intervals, so
+// that the last sample contains all of its work.
 
 const RATE = 0.2
 const LOAD = new URL('load.c', import.meta.url).pathname
 
-/** What a load says of itself when it ends. */
+/** The account that a load prints when it ends. */
 interface Usage {
   readonly cpu: number
   readonly rss: number
@@ -49,7 +49,7 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_0
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
     compare(t, kind, seen, usage)
   }
-  // What of a launcher's children was seen has rows of the same program; the rest is unaccounted.
+  // Children of a launcher that were observed have rows of their own; the rest is `unaccounted`.
   const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
   const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
   const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
@@ -67,8 +67,9 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_0
 })
 
 /**
- * By how many KiB the kernel's own peak may be wrong: each processor keeps up to 32 pages of each counter to itself
- * (lib/percpu_counter.c), and a small process has pages of files and anonymous ones.
+ * The possible error of the kernel's peak in KiB: each processor keeps up to 32 pages of each
+ * counter to itself (lib/percpu_counter.c), and a small process has pages of files and anonymous
+ * pages.
  */
 const COARSE = 2 * 128 * availableParallelism()
 
@@ -91,9 +92,9 @@ function compare(t: Tap, kind: string, seen: Row, usage: Usage): void {
 const BURN = 'python3 -c "import time; [0 for _ in iter(lambda: time.process_time() < 3, False)]"'
 
 const LAUNCHERS: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
-  // As a batch script has it: its mpirun is gone with the last rank, and the script is not.
+  // As in a batch script: its mpirun ends with the last rank, and the script continues.
   ['the launcher ends with it', {}, 'sh -c "$BURN & $BURN & wait; exit 0"; times; sleep 2'],
-  // As a wrapper of the ranks has it: it is not observed, and lives longer than the rank.
+  // As in a wrapper around each rank: the wrapper is not observed, and ends after the rank.
   [
     'who waits for it is not observed',
     { RIDEALONG_TARGET_COMMAND: '^(top|python3)$' },
@@ -102,7 +103,8 @@ const LAUNCHERS: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
   [
     'who waits for it was observed before it executed another program',
     { RIDEALONG_TARGET_COMMAND: '^(top|python3)$' },
-    `cp /bin/dash /dev/shm/top; /dev/shm/top -c '(sleep 2; exec sh -c "$BURN; sleep 2"); times; sleep 2'`,
+    'cp /bin/dash /dev/shm/top; ' +
+      `/dev/shm/top -c '(sleep 2; exec sh -c "$BURN; sleep 2"); times; sleep 2'`,
   ],
 ]
 
@@ -140,7 +142,10 @@ for (const [where, env, script] of LAUNCHERS) {
 
 type Tap = { ok(value: boolean, message: string): unknown }
 
-/** Within a share of the truth, or within what one tick, page or wake-up more or less makes. */
+/**
+ * Tells whether a value is within a fraction of the truth, or within the error of one tick, page or
+ * wake-up.
+ */
 function isNear(number: number, truth: number, share: number, least: number): boolean {
   return Math.abs(number - truth) <= Math.max(truth * share, least)
 }

@@ -6,12 +6,13 @@ import { NotAReview } from '../../webhook/problem.ts'
 import { ADVERSARIES, RULES } from '../bench/adversarial.ts'
 import { CATALOG } from '../src/core/build.ts'
 
-// Reviews made to be slow or to have large answers, in a namespace with a LimitRange and quotas.
+// Reviews that are made to be slow or to have large answers, in a namespace with a LimitRange and
+// quotas.
 
 const namespace = readNamespace('hpc', undefined, RULES)
 const settings = { catalog: CATALOG, namespace, excludedNamespaces: new Set<string>() }
 
-/** What is answered; nothing for a body that no apiserver sends. */
+/** Answers a body. A body that is not a review gets no answer. */
 function answerTo(body: string): PodReview | undefined {
   try {
     return reviewPod(readBody(body), settings)
@@ -21,7 +22,10 @@ function answerTo(body: string): PodReview | undefined {
   }
 }
 
-/** Microseconds of processor for so many answers to a body, the least of five measurements. */
+/**
+ * Returns the processor time of these answers to a body in microseconds, the least of five
+ * measurements.
+ */
 function costOf(body: string, times: number): number {
   const costs = Array.from({ length: 5 }, () => {
     const before = process.cpuUsage()
@@ -35,8 +39,8 @@ function costOf(body: string, times: number): number {
 const SMALL = 2 ** 12
 const GROWTH = 2 ** 6
 
-// Where the cost grows with the square of the size, one large review costs as much as 4,096 small
-// ones. The factor of twenty is for a busy machine, caches and the collection of garbage.
+// If the cost grows with the square of the size, one large review costs as much as 4,096 small
+// ones. The factor of twenty allows for a busy machine, caches and garbage collection.
 t.test('an answer costs in proportion to the size of its review', async (t) => {
   for (const { name, build } of ADVERSARIES) {
     const small = costOf(build(SMALL), GROWTH)

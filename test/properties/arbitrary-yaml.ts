@@ -1,15 +1,15 @@
-/** Manifests at random, in the many ways in which the same object is written. */
+/** Generates manifests, in many of the ways in which YAML can write the same object. */
 import fc from 'fast-check'
 import { type Json, mapOf } from './arbitrary.ts'
 import { Dice } from './dice.ts'
 
-/** A manifest, and the text that somebody may have written for it. */
+/** A manifest, and a text in which a person might write it. */
 export interface Written {
   readonly text: string
   readonly object: Json
 }
 
-// Small numbers, since those are cheap to make and to shrink: to one Job in plain blocks.
+// Built from small numbers, which are cheap to generate and to shrink: to one Job in plain blocks.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 400, maxLength: 400, size: 'max' })
 
 export const manifests: fc.Arbitrary<Written> = THROWS.map((throws) => {
@@ -101,7 +101,7 @@ function shuffled(dice: Dice, entries: readonly (readonly [string, unknown])[]):
   return Object.fromEntries([...there.slice(turn), ...there.slice(0, turn)])
 }
 
-/** Writes an object as YAML, each part of it in one of the ways in which people do. */
+/** Writes an object as YAML, with a random style for each part. */
 class Writer {
   readonly #dice: Dice
   readonly #step: number
@@ -113,7 +113,7 @@ class Writer {
     this.#dash = dice.pick(0, 2)
   }
 
-  /** The lines of a map or list that has something, at a column. */
+  /** Returns the lines of a map or list that is not empty, at this column. */
   block(value: unknown, column: number): string[] {
     const indent = ' '.repeat(column)
     if (Array.isArray(value)) {
@@ -138,7 +138,7 @@ class Writer {
     ]
   }
 
-  /** What stands behind a colon, and the lines below. */
+  /** Returns the text after a colon, and the lines below it. */
   #value(value: unknown, column: number): string[] {
     const isEmpty = typeof value !== 'object' || value === null || Object.keys(value).length === 0
     if (isEmpty && typeof value === 'string' && /^[^\s]+\n[^\n]+\n$/.test(value)) {

@@ -1,6 +1,6 @@
 /**
- * Admission reviews at random, and what Kubernetes itself says of any pod, worked out here a second
- * time and apart from src/core, so that the two can be compared.
+ * Generates AdmissionReviews, and computes what Kubernetes itself says of any pod: a second
+ * implementation, independent of src/core, so that the two can be compared.
  */
 
 import fc from 'fast-check'
@@ -8,27 +8,27 @@ import { Dice } from './dice.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** The object, or an empty one. */
+/** Returns the object, or an empty one. */
 export function mapOf(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 }
 
-/** The objects of a list, or none. */
+/** Returns the objects of a list, or none. */
 export function mapsOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(mapOf) : []
 }
 
-/** What the apiserver sends, and the Namespace that it happens in, as it may be. */
+/** A review from the apiserver, and the Namespace of its pod. */
 export interface Call {
   readonly body: Json
   readonly namespace: unknown
 }
 
-/** What the pods of an arbitrary tend to be, so that a rule about such pods is put to the test. */
+/** The kind of pods that an arbitrary prefers, so that a rule about such pods is tested often. */
 export type Leaning = 'anything' | 'restricted' | 'guaranteed'
 
-// A pod is made of small numbers, since those are cheap to make and to shrink: to a pod of one
-// container that asks for perf-sysstat, and nothing else.
+// A pod is built from small numbers, which are cheap to generate and to shrink: to a pod with one
+// container that requests perf-sysstat, and nothing else.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
 
 /** Reviews of pods that Kubernetes would mostly accept. */
@@ -36,7 +36,7 @@ export function calls(leaning: Leaning = 'anything'): fc.Arbitrary<Call> {
   return THROWS.map((throws) => callOf(new Dice(throws), leaning))
 }
 
-/** Reviews of what is no pod: one with wrong types in places, or JSON of any shape. */
+/** Reviews of objects that are not valid pods: wrong types in some places, or JSON of any shape. */
 export const nonsense: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const dice = new Dice(throws)
   const replaced = Array.from({ length: dice.pick(1, 1, 2, 3) }, () => dice.number(0x10000))
@@ -61,7 +61,10 @@ export const bodies: fc.Arbitrary<unknown> = THROWS.map((throws) => {
   return dice.pick(true, false) ? replace(body, replaced % 12, value) : jsonOf(dice, 3)
 })
 
-/** The fields that are read: a place for a wrong type where a pod has none of them. */
+/**
+ * The fields that Ridealong reads. A wrong type may take their place even if the pod has none of
+ * them.
+ */
 const WRONG_PLACES = [
   'metadata.annotations',
   'metadata.labels',
@@ -85,7 +88,7 @@ function put(object: unknown, path: string, value: unknown): unknown {
   return { ...fields, [key]: rest.length === 0 ? value : put(fields[key], rest.join('.'), value) }
 }
 
-/** Puts a value in the place of the one at a number, counted depth first. */
+/** Replaces the value with this number, counted depth first. */
 function replace(object: unknown, place: number, value: unknown): unknown {
   let left = place % sizeOf(object)
   return walk(object, (here) => {
@@ -94,7 +97,7 @@ function replace(object: unknown, place: number, value: unknown): unknown {
   })
 }
 
-/** The value with what is made of each value in it, itself before what it holds. */
+/** Returns the value with a function applied to each value in it, to the outer before the inner. */
 function walk(value: unknown, make: (value: unknown) => unknown): unknown {
   const made = make(value)
   if (typeof made !== 'object' || made === null) return made
@@ -121,7 +124,7 @@ const ODD_TEXTS = [
   '__proto__',
 ]
 
-/** JSON of any shape, so many levels deep. */
+/** JSON of any shape, with at most this many levels. */
 function jsonOf(dice: Dice, depth: number): unknown {
   const kind = dice.number(depth > 0 ? 7 : 4)
   if (kind === 0) return null
@@ -154,7 +157,7 @@ function callOf(dice: Dice, leaning: Leaning): Call {
     kind: 'AdmissionReview',
     request: { ...request, object },
   }
-  // As it comes over the wire: without what is undefined.
+  // As it is sent: without undefined fields.
   return { body: JSON.parse(JSON.stringify(body)), namespace }
 }
 
@@ -232,10 +235,10 @@ const ODD_ASKS = [
   7,
 ]
 
-/** Text that grows when it is quoted. */
+/** Text that becomes longer when it is quoted. */
 const QUOTES = '"\\'.repeat(32)
 
-/** What people write on pods and namespaces. */
+/** Annotations that people write on pods and namespaces. */
 function wishesOf(dice: Dice): Json {
   return {
     'ridealong.dev/inject': dice.seldom(8, undefined, ...ODD_ASKS) ?? dice.pick(...ASKS),
@@ -279,7 +282,7 @@ function annotationsOf(dice: Dice): unknown {
   }
 }
 
-/** What somebody may write who wants to look injected, or copies a pod that is. */
+/** Statuses that a forger, or a person who copies an injected pod, might write. */
 const STATUSES = [
   statusOf(['perf-sysstat']),
   statusOf(['perf-sysstat', 'io-sysstat']),
@@ -303,10 +306,10 @@ function statusOf(metrics: unknown, shareProcessNamespace: unknown = 'absent'): 
   return JSON.stringify({ outcome: 'injected', metrics, mode: 'native', shareProcessNamespace })
 }
 
-/** As long as a name may be, and as long as it gets when it is quoted. */
+/** The greatest length of a name, and of its quoted form. */
 const LONG_NAME = QUOTES.slice(0, 62)
 
-/** Names that are taken, or long. */
+/** Names that are in use, or long. */
 const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', LONG_NAME, LONG_NAME]
 
 function specOf(dice: Dice, leaning: Leaning): Json {
@@ -347,7 +350,10 @@ function initContainersOf(dice: Dice, leaning: Leaning): unknown {
 
 const OBSERVER_IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
 
-/** What a container with the name of a built-in metric runs: mostly the observer, also from a mirror. */
+/**
+ * The fields of a container with the name of a built-in metric: mostly the observer, also from
+ * another registry.
+ */
 const OBSERVERS: ReadonlyMap<string, readonly Json[]> = new Map(
   ['perf-sysstat', 'io-sysstat'].map((name) => {
     const observer = { image: OBSERVER_IMAGE, command: [name] }
@@ -368,7 +374,7 @@ function containerOf(dice: Dice, leaning: Leaning, name: string): Json {
   }
 }
 
-/** Text that means the same amount. */
+/** Returns another text for the same quantity. */
 const SAME_CPU = ['1', '1000m', 1, '1.0', '1e0'] as const
 const SAME_MEMORY = ['1Gi', '1024Mi', '1073741824', 1073741824, '1.073741824G'] as const
 
@@ -420,7 +426,9 @@ const RESTRICTED = {
   runAsNonRoot: true,
   seccompProfile: { type: 'RuntimeDefault' },
 }
-/** What Pod Security restricted allows, with the pod's help or without. */
+/**
+ * Security contexts that Pod Security `restricted` allows, together with the pod's or without it.
+ */
 const RESTRICTED_CONTEXTS = [
   RESTRICTED,
   { ...RESTRICTED, runAsUser: 1000 },
@@ -497,7 +505,7 @@ const VOLUMES = [
   'secret',
 ]
 
-/** What Pod Security `restricted` forbids in a container of a pod with this spec. */
+/** Returns what Pod Security `restricted` forbids in a container of a pod with this spec. */
 export function containerProblems(container: Json, spec: Json): string[] {
   const context: Json = { ...heritable(spec.securityContext), ...said(container.securityContext) }
   const { add, drop } = mapOf(context.capabilities)
@@ -518,7 +526,7 @@ export function containerProblems(container: Json, spec: Json): string[] {
   return broken.map((rule) => `${String(container.name)}: ${rule}`)
 }
 
-/** What a container has of its pod where it says nothing itself. */
+/** Returns a container's own value, or else the pod's. */
 function heritable(context: unknown): Json {
   const { runAsNonRoot, runAsUser, seccompProfile, appArmorProfile } = mapOf(context)
   return { runAsNonRoot, runAsUser, seccompProfile, appArmorProfile }
@@ -535,8 +543,8 @@ function containersOf(pod: Json): readonly Json[] {
 }
 
 /**
- * Whether a pod is of the quality of service class Guaranteed: ComputePodQOS of kubernetes v1.36
- * pkg/apis/core/v1/helper/qos/qos.go. A pod with an amount that is none is of no class.
+ * Tells whether a pod has the QoS class Guaranteed: ComputePodQOS of kubernetes v1.36
+ * pkg/apis/core/v1/helper/qos/qos.go. A pod with an invalid quantity has no class.
  */
 export function isGuaranteed(pod: Json): boolean {
   const own = mapOf(mapOf(pod.spec).resources)
@@ -560,7 +568,7 @@ const UNITS: Json = {
   Gi: 1024 ** 3,
 }
 
-/** A quantity in thousandths; none counts as zero, and what is no quantity as not a number. */
+/** Returns a quantity in thousandths: zero for a missing one, NaN for an invalid one. */
 function amountOf(value: unknown): number {
   if (value === undefined) return 0
   const [, digits, unit = ''] =
@@ -573,8 +581,8 @@ function sum(amounts: readonly number[]): number {
 }
 
 /**
- * Takes out of a patched pod everything that Ridealong may have put into it, and nothing else: what
- * remains should be the pod as it came.
+ * Removes everything from a patched pod that Ridealong may have added, and nothing else. The result
+ * should be the original pod.
  *
  * @param restored names of observers whose `restartPolicy` may have come back
  */
@@ -602,26 +610,26 @@ export function withoutObservers(patched: Json, pod: Json, restored: readonly st
 function unannotated(after: Json, before: unknown): unknown {
   const kept = mapOf(before)
   const rest = withField(after, 'ridealong.dev/status', kept)
-  // Whom kubectl means by default is said only where nobody has said it.
+  // The default container of kubectl is set only if the pod does not set it.
   const isSaid = Object.hasOwn(kept, DEFAULT_CONTAINER)
   const own = isSaid ? rest : withField(rest, DEFAULT_CONTAINER, kept)
   const isNew = before === undefined || before === null
   return isNew && Object.keys(own).length === 0 ? before : own
 }
 
-/** The list without what was appended, and the nothing that stood where there was no list. */
+/** Returns the list without the appended items; undefined if there was no list before. */
 function back(after: unknown, before: unknown): unknown {
   if (before === undefined || before === null) return before
   return Array.isArray(after) && Array.isArray(before) ? after.slice(0, before.length) : after
 }
 
-/** The object with one of its fields as another has it. */
+/** Returns the object with one field as in another object. */
 function withField(object: Json, key: string, other: Json | undefined): Json {
   const { [key]: _, ...rest } = object
   return Object.hasOwn(other ?? {}, key) ? { ...rest, [key]: other?.[key] } : rest
 }
 
-/** The object without the fields that are undefined and that the other does not have. */
+/** Returns the object without fields that are undefined and that the other object does not have. */
 function withoutNew(object: Json, other: unknown): Json {
   return Object.fromEntries(
     Object.entries(object).filter(([key, value]) => {
@@ -630,7 +638,7 @@ function withoutNew(object: Json, other: unknown): Json {
   )
 }
 
-/** A list or a map in a pod, and an entry of it; there can be thousands. */
+/** A list or map in a pod, and an entry of it. There can be thousands of entries. */
 const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])[] = [
   ['spec.containers', (i) => ({ name: `c${i}`, resources: { limits: { [`a/${i}`]: '1' } } })],
   ['spec.containers', (i) => ({ name: 'main', resources: { requests: { cpu: `${i}m` } } })],
@@ -654,7 +662,7 @@ const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])
   ['metadata.ownerReferences', (i) => ({ kind: 'Job', name: `j${i}`, controller: i % 7 === 6 })],
 ]
 
-/** A text in a pod that can be of any length. */
+/** A text in a pod that can have any length. */
 const LONG_TEXTS = [
   'metadata.name',
   'metadata.annotations.ridealong\\.dev/inject',
@@ -667,7 +675,10 @@ const LONG_TEXTS = [
   'spec.containers.0.resources.limits.cpu',
 ] as const
 
-/** Reviews of pods with thousands of entries somewhere, a text of a megabyte, or wrong types too. */
+/**
+ * Reviews of pods with thousands of entries in some place, with a text of a megabyte, or with wrong
+ * types.
+ */
 export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const dice = new Dice(throws)
   const count = dice.pick(100, 1000, 3000, 10_000)
@@ -701,7 +712,7 @@ function swell(path: string, value: unknown, entries: readonly Json[]): unknown 
   return Object.assign({}, mapOf(value), ...entries)
 }
 
-/** The value with another one at the end of a path, which is made where it is not there. */
+/** Returns the value with another one at the end of a path; missing parts of the path are added. */
 function change(
   value: unknown,
   [key, ...rest]: readonly string[],

@@ -1,4 +1,7 @@
-/** What is true of the answer to any review, however hostile: for the tests and for `npm run fuzz`. */
+/**
+ * Rules that the answer to every review must keep, however hostile the review is: for the tests and
+ * for `npm run fuzz`.
+ */
 import assert from 'node:assert/strict'
 import jsonpatch from 'fast-json-patch'
 import { loadCatalog } from '../../src/catalog/load.ts'
@@ -12,18 +15,21 @@ const catalog = await loadCatalog({})
 const metrics = [...catalog.metrics.keys()]
 const excludedNamespaces = new Set(['kube-system'])
 
-/** The most bytes of an answer: what is added for the built-in catalog takes a tenth of it. */
+/**
+ * The greatest size of an answer in bytes. The additions of the built-in catalog take a tenth of
+ * it.
+ */
 export const MOST_BYTES = 64 * 1024
 
-/** The longest that an answer may take beyond three times the parsing of its body. */
+/** The longest time of an answer beyond three times the parsing of its body. */
 export const SLACK_MS = 200
 
-/** What was seen of an answer that kept the rules. */
+/** Measurements of an answer that kept the rules. */
 export interface Survived {
   /** `injected`, or the reason for which the pod was left or denied. */
   readonly word: string
   readonly bytes: number
-  /** Milliseconds of processor: of JSON.parse, and of the whole answer. */
+  /** Processor time in milliseconds: of JSON.parse, and of the whole answer. */
   readonly parseMs: number
   readonly answerMs: number
 }
@@ -67,7 +73,7 @@ function answerTo(text: string, namespace: ReturnType<typeof readNamespace>) {
   }
 }
 
-/** Nothing of the pod is changed but what is Ridealong's own. */
+/** Checks that the patch changes only what belongs to Ridealong. */
 function assertOnlyAdded(pod: Json, patch: string): void {
   const operations = JSON.parse(`${Buffer.from(patch, 'base64')}`)
   const patched = jsonpatch.applyPatch(structuredClone(pod), operations, true).newDocument

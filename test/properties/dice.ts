@@ -1,4 +1,6 @@
-/** Choices at random, and the first of each as soon as nothing is left to throw. */
+/**
+ * Random choices from a list of numbers. When the numbers are used up, it returns the first choice.
+ */
 export class Dice {
   readonly #throws: readonly number[]
   #at = 0
@@ -17,7 +19,7 @@ export class Dice {
     return choices[this.number(choices.length)]
   }
 
-  /** Nothing most of the time: once in so many, one of the choices. */
+  /** Returns undefined most of the time, and one of the choices once in this many cases. */
   seldom<T extends readonly unknown[]>(oneIn: number, ...choices: T): T[number] | undefined {
     return this.number(oneIn) === oneIn - 1 ? this.pick(...choices) : undefined
   }

@@ -12,8 +12,9 @@ import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 import { standIn } from '../stand-ins/pod-logs.ts'
 import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from './hostile-text.ts'
 
-// Whoever may create a pod, write a log or name a process can write these texts. No verb may let them act on
-// the terminal of the person who looks. Each verb runs in a real terminal (a pty) and with its streams piped.
+// Everybody who may create a pod, write a log or name a process can write these texts. No verb may
+// let them control the user's terminal. Each verb runs in a real terminal (a pty) and with piped
+// streams.
 
 const ESCAPED = /\\u001b\]0;PWNED\\+u0007/
 const IN_YAML = /\\e\]0;PWNED\\a/
@@ -22,9 +23,12 @@ const IN_ASCII = /\?\]0;PWNED\?/
 /** One call of the command. */
 interface Row {
   readonly args: readonly string[]
-  /** What of the hostile text is to be seen, so that the row tries something. */
+  /** The part of the hostile text that must be visible, so that the row tests something. */
   readonly shows: RegExp
-  /** Whether standard output is a document of somebody else's, which comes out byte for byte where it is no terminal. */
+  /**
+   * Whether standard output is another person's document, which is printed byte for byte unless it
+   * goes to a terminal.
+   */
   readonly isVerbatim?: boolean
 }
 
@@ -66,7 +70,7 @@ const METRIC = {
   },
 }
 
-/** YAML as anybody may write it, with the bytes as they are. */
+/** Hostile YAML, with the bytes as they are. */
 const MANIFEST = `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -82,7 +86,7 @@ spec:
         image: "${HOSTILE_LINE}"
 `
 
-/** A kind that is not known, which a note names. */
+/** An unknown kind, which a message names. */
 const OTHER_KIND = `apiVersion: example.com/v1
 kind: Thing
 spec: {}
@@ -90,7 +94,7 @@ metadata:
   name: "${HOSTILE_LINE}"
 `
 
-/** A key that is a collection: the library of YAML would warn of it, and quote it. */
+/** A key that is a collection. The YAML library would print a warning that quotes it. */
 const COLLECTION_KEY = `${MANIFEST}---\n? ["${HOSTILE_LINE}"]\n: 1\n`
 
 const row = (command: string) => {
@@ -111,7 +115,7 @@ const LOG = [
   '',
 ].join('\n')
 
-/** Listens for as long as the test runs. */
+/** Listens until the test ends. */
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -122,14 +126,14 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** An apiserver that refuses everything but its version, in hostile words. */
+/** An apiserver that refuses every request except that for its version, with hostile messages. */
 const refusing = await serve(({ url }, response) => {
   if (url?.startsWith('/version')) return response.end('{}')
   response.writeHead(403, { 'content-type': 'application/json' })
   return response.end(JSON.stringify({ kind: 'Status', code: 403, message: HOSTILE }))
 })
 
-/** What says that it is a webhook. */
+/** A status server that claims to be the webhook's. */
 const status = await serve((_, response) => {
   response.end(JSON.stringify({ checks: { [HOSTILE]: HOSTILE } }))
 })
@@ -155,7 +159,7 @@ const folder = t.testdir({
   kubeconfig: '',
 })
 const at = (name: string) => join(folder, name)
-/** A file whose name is hostile. */
+/** A file with a hostile name. */
 const named = (name: string, text: string) => {
   writeFileSync(at(`${HOSTILE.replaceAll('/', '')}.${name}`), text)
   return at(`${HOSTILE.replaceAll('/', '')}.${name}`)
@@ -164,7 +168,7 @@ mkdirSync(at('cases'))
 cpSync(join(CASES, 'pod-windows'), at(`cases/${HOSTILE}`), { recursive: true })
 writeFileSync(at(`cases/${HOSTILE}/answer.json`), `{"a": "${HOSTILE}"}`)
 
-// Plain http is for a person's own proxy, and has to be allowed.
+// Plain http is meant for a local proxy, and must be allowed explicitly.
 const PLAIN = 'insecure-skip-tls-verify: true, server:'
 writeFileSync(at('kubeconfig'), kubeconfigOf(refusing).replace('server:', PLAIN))
 const REFUSING = ['--kubeconfig', at('kubeconfig')]

@@ -1,4 +1,7 @@
-/** Texts that would act on a terminal, on the order of what is read, or on the lines of an output. */
+/**
+ * Texts that would control a terminal, change the order of characters, or break the lines of an
+ * output.
+ */
 export const HOSTILE_TEXTS = [
   '\u001b]0;PWNED\u0007',
   '\u001b[2J',
@@ -11,21 +14,24 @@ export const HOSTILE_TEXTS = [
   '\u007f\u0008\u200b\u{e0041}',
 ] as const
 
-/** All of them in one. */
+/** All of these texts in one. */
 export const HOSTILE = HOSTILE_TEXTS.join('')
 
-/** The same in the characters that a file's name, an argument and YAML as it stands can have. */
+/** The same text, in characters that are possible in file names, arguments and plain YAML. */
 export const HOSTILE_NAME = HOSTILE.replaceAll('/', '')
 
-/** One line of it. */
+/** The same text without line feeds. */
 export const HOSTILE_LINE = HOSTILE.replaceAll('\n', '')
 
-/** A control other than a line feed or a tab, a lone surrogate, or what breaks, hides or reorders lines. */
+/**
+ * A control character other than a line feed or a tab, a lone surrogate, or a character that
+ * breaks, hides or reorders lines.
+ */
 export const HARMFUL =
   /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 
-/** Colours of a difference, and a bar of progress that is drawn again. */
+/** The control sequences of Ridealong itself: colours of a diff, and a redrawn progress bar. */
 export const OURS = new RegExp(`${'\u001b'}\\[(?:3[129]m|2K|1G)`, 'g')
 
-/** A text of others that came to begin a line of its own. */
+/** A foreign text at the beginning of a line. */
 export const FORGED = /^FORGED/m

@@ -24,7 +24,7 @@ import {
 } from './arbitrary.ts'
 import { survive } from './attack.ts'
 
-// Metrics of every privilege: what an administrator may add to the built-in ones.
+// Metrics of every privilege, which an administrator may add to the built-in ones.
 const folder = t.testdir({
   'metrics.yaml': `
 apiVersion: ridealong.dev/v1alpha1
@@ -57,7 +57,7 @@ const catalog = await loadCatalog({ folder })
 const metrics = [...catalog.metrics.keys()]
 const excludedNamespaces = new Set(['kube-system'])
 
-/** A call, its answer as it goes over the wire, and the pod that comes of it. */
+/** A call, its answer as it is sent, and the patched pod. */
 interface Answered {
   readonly answer: PodReview
   readonly operations: readonly Operation[]
@@ -85,7 +85,7 @@ function withObject({ body, namespace }: Call, object: unknown): Call {
   return { body: { ...body, request: { ...mapOf(body.request), object } }, namespace }
 }
 
-/** What a pod asks for by a key, or else its namespace. */
+/** Returns the value of an annotation of the pod, or else of its namespace. */
 function asked({ body, namespace }: Call, key: string): string | undefined {
   const written = [mapOf(body.request).object, namespace].map((object) => {
     return mapOf(mapOf(mapOf(object).metadata).annotations)[key]
@@ -93,7 +93,7 @@ function asked({ body, namespace }: Call, key: string): string | undefined {
   return written.find((value) => typeof value === 'string') as string | undefined
 }
 
-/** The metrics that the pod's status says it has. */
+/** Returns the metrics in the pod's status. */
 function claimed(pod: Json): readonly string[] {
   const status = mapOf(mapOf(pod.metadata).annotations)['ridealong.dev/status']
   const isJson = typeof status === 'string' && /^\{.*\}$/s.test(status)
@@ -101,7 +101,7 @@ function claimed(pod: Json): readonly string[] {
   return Array.isArray(metrics) ? metrics : []
 }
 
-/** The status that an operation writes, if it writes one. */
+/** Returns the status that an operation writes, if any. */
 function statusIn(operation: Operation): string[] {
   const value = 'value' in operation ? operation.value : undefined
   if (operation.path.endsWith('/ridealong.dev~1status')) return [value]
@@ -112,14 +112,14 @@ function namesOf(containers: readonly Json[]): string[] {
   return containers.map(({ name }) => String(name))
 }
 
-/** The containers that a patch appends, by the list that they are in. */
+/** Returns the containers that a patch appends, by their list. */
 function added({ pod, patched }: Answered): Record<'initContainers' | 'containers', Json[]> {
   const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
   const of = (list: string) => mapsOf(after[list]).slice(mapsOf(before[list]).length)
   return { initContainers: of('initContainers'), containers: of('containers') }
 }
 
-// The annotations that a patch may write, and the lists that it may append to.
+// The annotations that a patch may write, and the lists to which it may append.
 const PLACES = [
   /^\/metadata\/annotations$/,
   /^\/metadata\/annotations\/ridealong\.dev~1status$/,
@@ -131,7 +131,7 @@ const PLACES = [
   /^\/spec\/containers\/-$/,
 ]
 
-/** Runs a rule on so many generated calls; a failure prints its seed and its smallest call. */
+/** Checks a rule on this many generated calls. A failure prints its seed and the smallest call. */
 function always<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, rule: (value: T) => void): void {
   fc.assert(fc.property(arbitrary, rule), { numRuns })
 }
@@ -281,7 +281,7 @@ t.test('where every container meets Pod Security restricted, so does the observe
     if (!isRestricted || decision.outcome !== 'injected') return
     const observers = Object.values(added(answered)).flat()
     for (const [index, observer] of observers.entries()) {
-      // A metric that says it needs more has what it needs.
+      // A metric with a higher privilege has the rights that it needs.
       if (decision.observers[index]?.metric.container.securityContext !== undefined) continue
       assert.deepEqual(containerProblems(observer, mapOf(answered.patched.spec)), [])
       tried += 1

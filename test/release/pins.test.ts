@@ -9,8 +9,8 @@ const WORKFLOWS = `${ROOT}.github/workflows`
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
 
 /**
- * The base images of a Dockerfile that are not pinned by digest. Its own stages need no pin, nor does
- * `scratch`, which is no image.
+ * Returns the base images of a Dockerfile that are not pinned by digest. Its own stages and
+ * `scratch`, which is not an image, need no pin.
  */
 function unpinnedBases(dockerfile: string): readonly string[] {
   const froms = [...dockerfile.matchAll(/^FROM (?:--\S+ )*(\S+)(?: AS (\S+))?$/gim)]
@@ -28,7 +28,10 @@ t.test('base images are pinned by digest', async (t) => {
   t.equal(unpinnedBases(floating).length, 1, 'a floating tag is found')
 })
 
-/** Actions of a workflow that are not pinned by a full commit with its version beside it. */
+/**
+ * Returns the actions of a workflow that are not pinned by a full commit with its version in a
+ * comment.
+ */
 function unpinnedActions(workflow: string): readonly string[] {
   const uses = [...workflow.matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(([, text = '']) => text)
   return uses.filter((text) => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(text))

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-// kubectl looks on PATH for a program named kubectl-ridealong, and npm puts a link there.
+// kubectl searches PATH for a program named kubectl-ridealong. npm creates a link with this name.
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const MANIFEST = new URL('../../package.json', import.meta.url)

@@ -9,13 +9,15 @@ import { folderOf } from '../cluster/machine/tools.ts'
 const WORKFLOWS = fileURLToPath(new URL('../../.github/workflows', import.meta.url))
 const ACTIONLINT = join(await folderOf('actionlint'), 'actionlint')
 
-/** In CI it has to be built, and the test fails where it is missing. */
+/** In CI it must be built: the test fails if it is missing. */
 const skip =
   existsSync(ACTIONLINT) || process.env.CI === 'true'
     ? false
     : 'actionlint is not built: `npm run chart:programs` does that, with Go'
 
-/** The result of actionlint on one workflow. Only its own rules: shellcheck and pyflakes may be missing. */
+/**
+ * Runs actionlint on a workflow, with its own rules only: shellcheck and pyflakes may be missing.
+ */
 function lint(text: string) {
   const words = ['-no-color', '-shellcheck=', '-pyflakes=', '-']
   const { status, stdout, error } = spawnSync(ACTIONLINT, words, { input: text, encoding: 'utf8' })
@@ -33,7 +35,7 @@ for (const name of names) {
   })
 }
 
-/** A release workflow that is wrong in one place, and the sentence that actionlint writes about it. */
+/** A release workflow with one error, and actionlint's message about it. */
 const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ['needs: images', 'needs: pictures', /job "chart" needs job "pictures" which does not exist/],
   ['packages: write', 'packages: push', /"push" is invalid as permission of scope "packages"/],

@@ -8,7 +8,7 @@ import { makeAuthority } from '../../certs/make.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
 import { NAMES } from '../server.ts'
 
-/** An object as it is stored. */
+/** A stored object. */
 export interface Stored {
   readonly metadata: {
     readonly name: string
@@ -38,38 +38,38 @@ interface Event {
   readonly line: string
 }
 
-/** What goes wrong, when a test wants it to. */
+/** Faults that a test can switch on. */
 export interface Faults {
-  /** Watches are accepted and hear nothing, as when the connection is half open. */
+  /** Watches are accepted and receive no events, as on a half-open connection. */
   mute: boolean
-  /** Answers to a call, by method and the end of its path, that are held back for ever. */
+  /** Requests, by method and the end of their path, that never get an answer. */
   hang: RegExp | undefined
-  /** Calls that are refused, by method and path, with this status. */
+  /** Requests, by method and path, that are refused, with the status code. */
   refuse: readonly [RegExp, number] | undefined
-  /** Watches from a version before this one are too old. */
+  /** Watches from a version before this one get "too old". */
   compacted: number
 }
 
 /**
- * A stand-in for a kube-apiserver, for faults that a real one cannot be made to show at will: a
- * watch that goes silent, a 410, a line of garbage, an event that is lost, an answer that does not
- * come. It speaks list with pages, watch, GET, merge patch and apply over HTTPS. What a real one does when
- * nothing is wrong is tested in test/cluster.
+ * A simulated kube-apiserver, for faults that a real one cannot produce on demand: a silent watch,
+ * a 410, an invalid line, a lost event, a missing answer. It supports list with pages, watch, GET,
+ * merge patch and apply over HTTPS. The behaviour of a real one without faults is tested in
+ * test/cluster.
  */
 export class StandIn {
   readonly faults: Faults = { mute: false, hang: undefined, refuse: undefined, compacted: 0 }
-  /** Each call: method, path and query. */
+  /** The requests: method, path and query. */
   readonly calls: string[] = []
-  /** The connections that were opened. */
+  /** The number of connections that were opened. */
   connections = 0
-  /** What each call showed to be let in. */
+  /** The credentials of each request. */
   readonly authorizations: (string | undefined)[] = []
   readonly #objects = new Map<string, Stored>()
   readonly #events: Event[] = []
   readonly #watches = new Map<ServerResponse, string>()
   #version = 100
 
-  /** Stores an object and tells the watches, unless the event is to be lost. */
+  /** Stores an object and sends an event to the watches, unless the event is to be lost. */
   put(resource: string, object: Unstored, isLost = false): Stored {
     this.#version += 1
     const metadata = { ...object.metadata, resourceVersion: `${this.#version}` }
@@ -97,7 +97,7 @@ export class StandIn {
     )
   }
 
-  /** All objects of a resource. */
+  /** Returns all objects of a resource. */
   all(resource: string): readonly Stored[] {
     return [...this.#objects].flatMap(([key, one]) => (key.startsWith(`${resource}/`) ? [one] : []))
   }
@@ -107,12 +107,12 @@ export class StandIn {
     for (const [response, watched] of this.#watches) if (watched === resource) response.write(line)
   }
 
-  /** Breaks every watch. */
+  /** Closes every watch. */
   cut(): void {
     for (const response of this.#watches.keys()) response.destroy()
   }
 
-  /** The watches that are open. */
+  /** Returns the open watches. */
   get watches(): number {
     return this.#watches.size
   }
@@ -121,7 +121,7 @@ export class StandIn {
     return this.#version
   }
 
-  /** The calls that match, by what they are and not by their number. */
+  /** Returns the distinct requests that match. */
   count(pattern: RegExp): number {
     return this.calls.filter((call) => pattern.test(call)).length
   }
@@ -134,7 +134,7 @@ export class StandIn {
     const fault = this.#faultOf(`${method} ${pathname}`)
     if (fault === 'hang') return
     if (fault) return send(response, fault, { message: 'as the test wants it' })
-    // /api/v1, or the /apis/GROUP/VERSION of all that came later.
+    // /api/v1, or /apis/GROUP/VERSION of all other groups.
     const [, first = '', name, inner, object] = pathname
       .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')
       .split('/')
@@ -237,7 +237,7 @@ function send(response: ServerResponse, status: number, body: object): void {
 const authority = await makeAuthority()
 const pair = await authority.issue({ names: NAMES })
 
-/** Starts a stand-in on a port that stays its own when it stops and comes back. */
+/** Starts a simulated apiserver. It keeps its port when it is stopped and started again. */
 export async function startStandIn(t: Test) {
   const standIn = new StandIn()
   const start = async (port: number) => {

@@ -1,4 +1,4 @@
-/** A kubeconfig of one cluster, one user with a token, and the context of both. */
+/** Returns a kubeconfig with one cluster, one user with a token, and a context of both. */
 export function kubeconfigOf(server: string): string {
   return `apiVersion: v1
 kind: Config

@@ -9,19 +9,19 @@ import { stringify } from 'yaml'
 import { makeAuthority } from '../../certs/make.ts'
 
 /**
- * A stand-in for an apiserver: it knows pods and logs, and answers in the shapes of the real one. What the
- * real one does is for the tests on a cluster.
+ * A simulated apiserver with pods and logs, whose answers have the format of the real one. The
+ * behaviour of the real one is tested in test/cluster.
  */
 export interface StandIn {
-  /** A file that says how to reach it. */
+  /** The path of a kubeconfig for it. */
   readonly kubeconfig: string
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly asked: string[]
 }
 
 export interface World {
   readonly pods: (query: URLSearchParams) => readonly object[] | Refusal
-  /** The log of POD/CONTAINER: its text, a refusal, or an answer made by hand. */
+  /** The log of POD/CONTAINER: its text, a refusal, or an answer that the test writes. */
   readonly logs: Readonly<Record<string, string | Refusal | Answer>>
 }
 
@@ -52,7 +52,7 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
   return { kubeconfig: kubeconfigOf(t, `https://127.0.0.1:${port}`, ca), asked }
 }
 
-/** How to reach an apiserver that is gone. */
+/** Returns a kubeconfig for an apiserver that no longer runs. */
 export async function nobody(t: Test): Promise<string> {
   const server = createServer(() => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -93,7 +93,7 @@ function answer(world: World, request: IncomingMessage, response: ServerResponse
   response.end(JSON.stringify(found))
 }
 
-/** The real one gives at most `limit` pods, and a token for the rest. */
+/** The real one returns at most `limit` pods, and a token for the rest. */
 function page(pods: readonly object[], query: URLSearchParams, response: ServerResponse): void {
   const from = Number(query.get('continue') ?? 0)
   const to = from + Number(query.get('limit') ?? pods.length)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readBody, withoutManagedFields } from '../../webhook/body.ts'
 
-/** Text full of what the search looks for, and of what could mislead it. */
+/** Text with many words that the search looks for, and others that could mislead it. */
 const TEXTS = fc
   .array(
     fc.constantFrom(...'[]{}",:\\', 'managedFields', '"managedFields":[', 'spec', ']},"spec":'),
@@ -19,7 +19,7 @@ const VALUES = fc.letrec((tie) => ({
   object: fc.dictionary(KEYS, tie('value'), { maxKeys: 4 }),
 }))
 
-/** What JSON means when nobody looks at managedFields. */
+/** Returns the parsed JSON without managedFields. */
 function meaningOf(text: string): unknown {
   return JSON.parse(text, (key, value) => {
     return key === 'managedFields' && Array.isArray(value) ? [] : value

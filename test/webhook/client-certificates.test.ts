@@ -32,7 +32,7 @@ const [trusted, other] = await Promise.all([makeAuthority(), makeAuthority()])
 const client = (subject: string, days = 1) => trusted.issue({ names: [], subject, days })
 const apiserver = await client('CN=apiserver')
 
-/** Starts a server that accepts the clients of an authority, as a mounted Secret has it. */
+/** Starts a server that accepts the clients of a CA, which is in a mounted Secret. */
 async function startStrict(t: Test, clientNames?: readonly string[]) {
   const folder = newFolder()
   mountFiles(folder, { 'ca.crt': trusted.ca })
@@ -40,7 +40,7 @@ async function startStrict(t: Test, clientNames?: readonly string[]) {
   return { folder, running: await startServer(t, { clientCa, clientNames }) }
 }
 
-/** Posts a review with a client's certificate. */
+/** Posts a review with a client certificate. */
 function postAs(t: Test, running: Running, pair: object | undefined) {
   return post(running, PODS, reviewOf(ASKING), keepAliveAgent(t, { ...pair }))
 }
@@ -137,7 +137,7 @@ t.test('new authorities count at once, also for connections and sessions of befo
   t.strictSame(addedNames(await postAs(t, running, pair)), ['perf-sysstat'])
 })
 
-/** A session that a client could resume. */
+/** Returns a TLS session that a client could resume. */
 async function sessionOf(t: Test, { port, ca }: Running): Promise<Buffer | 'late'> {
   const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca, ...apiserver })
   t.teardown(() => socket.destroy())

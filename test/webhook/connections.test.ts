@@ -21,7 +21,10 @@ import {
 } from '../server.ts'
 import { until } from '../until.ts'
 
-/** Short where a test waits for a client to be cut off, and long enough for a handshake. */
+/**
+ * Limits that are short if a test waits for the end of a connection, and long enough for a
+ * handshake.
+ */
 const IMPATIENT = { handshakeMs: 2000, requestMs: 500, checkMs: 20 } as const
 
 const PODS = '/mutate/pods'
@@ -44,7 +47,7 @@ async function openPlain(port: number): Promise<Socket> {
   return socket.on('error', () => {})
 }
 
-/** Resolves when the server has ended a connection on which this is sent, and then nothing. */
+/** Resolves when the server closes a connection on which the client sent this and then nothing. */
 async function cutOff(t: Test, socket: Socket, sent: string): Promise<unknown> {
   if (socket.destroyed) return
   t.teardown(() => socket.destroy())
@@ -101,7 +104,7 @@ t.test('a client that does not read its answers is cut off', async (t) => {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const socket = await openPlain((app.server.address() as AddressInfo).port)
   t.teardown(() => socket.destroy())
-  // Their answers do not fit into the buffers of the network.
+  // Their answers are too long for the buffers of the network.
   socket.pause().write('GET /megabyte HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100))
   const connections = () => {
     return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)))

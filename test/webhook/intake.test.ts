@@ -20,7 +20,7 @@ import { until } from '../until.ts'
 const PODS = '/mutate/pods'
 const KIB = 1024
 
-/** Small enough to be filled by a few requests. */
+/** Limits that a few requests reach. */
 const LIMITS: IntakeLimits = {
   body: 512 * KIB,
   all: 256 * KIB,
@@ -31,7 +31,7 @@ const LIMITS: IntakeLimits = {
 const HEAD = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
 const SMALL = JSON.stringify(reviewOf(ASKING))
 
-/** A review of an asking pod, as long as this. */
+/** Returns a review of this length, of a pod that requests a metric. */
 function reviewOfLength(bytes: number): string {
   const text = (padding: string) => JSON.stringify(reviewOf({ ...ASKING, padding }))
   return text('x'.repeat(bytes - text('').length))
@@ -39,7 +39,7 @@ function reviewOfLength(bytes: number): string {
 
 type App = Awaited<ReturnType<typeof startApp>>
 
-/** Sends all of a body but its last byte. */
+/** Sends a body without its last byte. */
 async function hold(t: Test, app: App, bytes: number): Promise<TLSSocket> {
   const socket = await openSocket(app.port, app.ca)
   t.teardown(() => socket.destroy())
@@ -62,7 +62,7 @@ async function refusals({ metrics }: App): Promise<number> {
   return sampleOf(await metrics(), 'ridealong_reviews_total', labels) ?? 0
 }
 
-/** Waits until the server counts the bytes that were sent to it. */
+/** Waits until the server has counted the sent bytes. */
 async function untilFull(app: App, bytes: number): Promise<void> {
   await until('the bytes have come', async () => {
     return (await send(app, reviewOfLength(bytes))).status === 503
@@ -171,7 +171,7 @@ for (const [what, end] of ENDS) {
     await until('there is room', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200
     })
-    // Without it, what the rounds left would add up to less than the limit.
+    // Without it, the rest of each round would add up to less than the limit.
     for (let i = 0; i < 4; i += 1) await end(app)
     await until('there is still room', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200

@@ -18,7 +18,9 @@ function opened() {
   return { log: openLog('trace', stream), lines }
 }
 
-/** A line feed at the end of a line is its only control, and nothing in it reorders text. */
+/**
+ * The only control character of a line is the line feed at its end, and no character reorders text.
+ */
 const HARMFUL = /(?!\n$)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f]/u
 
 t.test('a line of the log is printable, and says the same', async (t) => {

@@ -18,7 +18,7 @@ import { metricDocument } from '../src/core/build.ts'
 import { startStandIn } from '../stand-ins/apiserver.ts'
 import { until } from '../until.ts'
 
-// Of the file: a server has the folder of its test.
+// The folder of this file; a server uses the folder of its test.
 const folder = t.testdir({})
 
 const A = 'registry.example/observer:a'
@@ -32,7 +32,7 @@ function catalogWith(images: Readonly<Record<string, string>>): Catalog {
   return buildCatalog(documents, '3f2a91c0')
 }
 
-/** What is shown of a catalog while these images are held, which a test may change. */
+/** Returns the metrics about a catalog while these images are on nodes, which a test may change. */
 function show(imagesMs: number, images: readonly string[] | undefined) {
   const registry = new Registry()
   const held = new Set(images)

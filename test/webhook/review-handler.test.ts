@@ -129,7 +129,7 @@ t.test('who does not say so gets the pod, its status and a warning', async (t) =
 
 const DENYING = podOf({ [KEYS.inject]: 'perf-sysstat', [KEYS.onError]: 'deny' })
 
-/** A Map that cannot be asked. */
+/** A Map whose methods throw. */
 class Broken extends Map<string, Metric> {
   override get(): never {
     throw new Error('the catalog fell over')

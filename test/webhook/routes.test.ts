@@ -154,7 +154,7 @@ t.test('a review of 7 MiB less the envelope is answered', async (t) => {
   t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
 })
 
-/** Keys that poison prototypes, in every spelling that JSON has. */
+/** Keys that pollute prototypes, in every spelling that JSON allows. */
 const POISON: readonly string[] = [
   '"__proto__": {"polluted": "yes", "spec": {"hostPID": true}}',
   '"\\u005f\\u005fproto\\u005f\\u005f": {"polluted": "yes"}',
@@ -165,7 +165,7 @@ const POISON: readonly string[] = [
   '"\\u0063onstructor": {"\\u0070rototype": {"polluted": "yes"}}',
 ]
 
-/** The asking review with a marker at several depths. */
+/** A review with markers at several depths. */
 const MARKED = JSON.stringify({
   'MARK-0': 0,
   ...reviewOf(
@@ -223,7 +223,7 @@ t.test(
         t.not(body, asking)
         t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
       }
-      // No annotation is a list or a map, so the apiserver will refuse the pod whatever is answered.
+      // An annotation cannot be a list or a map, so the apiserver refuses this pod in any case.
       t.equal(verdictOf(await bad({ body: inAnnotation })).allowed, true)
       const poisoned = inSpec.replace('"spec":{', '"spec":{"__proto__":1,')
       t.strictSame(addedNames(await bad({ body: poisoned })), ['perf-sysstat'])

@@ -33,7 +33,7 @@ import { until } from '../until.ts'
 const PODS = '/mutate/pods'
 const asking = JSON.stringify(reviewOf(ASKING))
 
-/** A drain that ends by being quiet, or not in any test's time. */
+/** A drain that ends when no requests come, and never by its limit. */
 const PATIENT = { quietMs: 100, limitMs: 90_000 }
 
 interface Readiness {
@@ -52,7 +52,7 @@ async function failures(running: Running, what: string): Promise<number> {
   return sampleOf(await running.metrics(), 'ridealong_reload_failures_total', { what }) ?? 0
 }
 
-/** The certificate that a new connection is shown. */
+/** Returns the certificate that the server shows to a new connection. */
 async function shown({ port, ca }: Running): Promise<X509Certificate> {
   const socket = await openSocket(port, ca)
   const { raw } = socket.getPeerCertificate()
@@ -283,7 +283,9 @@ t.test('namespaces that are written anew count at once, and nonsense does not', 
 apiVersion: v1
 kind: List
 items:
-- {apiVersion: v1, kind: Namespace, metadata: {name: quiet, annotations: {ridealong.dev/inject: io-sysstat}}}
+- apiVersion: v1
+  kind: Namespace
+  metadata: {name: quiet, annotations: {ridealong.dev/inject: io-sysstat}}
 `
   writeFileSync(`${path}.new`, annotated)
   renameSync(`${path}.new`, path)
@@ -308,7 +310,7 @@ t.test('callers that keep asking lose no call to a server that ends', async (t) 
     if (isLate) kept.push(headers.connection)
     return { status, when: isLate ? ('during' as const) : ('before' as const) }
   }
-  /** Asks until it has been sent away often enough to have noticed, then asks another server. */
+  /** Sends requests until enough answers came during the drain, then calls the other server. */
   const ask = async () => {
     const agent = keepAliveAgent(t)
     const answers = { before: 0, during: 0, other: 0 }
@@ -362,7 +364,7 @@ t.test('a call that has begun is waited for', async (t) => {
   })
   const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
   socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 50)}`)
-  // Another call, answered: by then the server has seen the first one.
+  // Another request is answered: the server has seen the first one by then.
   await post(running, PODS, asking)
   await sleep(50)
   const closing = running.server.close()

@@ -93,7 +93,7 @@ t.test('a client that trusts another authority is not served', async (t) => {
   await t.rejects(post({ port, ca: other.ca }, PODS, asking), /certificate|self-signed/i)
 })
 
-/** Keeps the event loop from anything else. */
+/** Blocks the event loop. */
 function block(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);

@@ -1,6 +1,6 @@
 {{/*
-The metrics by name, each the text of a document: the program's own, word by word but for the image that
-is installed, then those of the values.
+The metrics by name, each the text of a document: the program's own, word by word but for the image
+that is installed, then those of the values.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
@@ -33,8 +33,8 @@ is installed, then those of the values.
 {{- end -}}
 
 {{/*
-What the catalog's observers run, as variables of a ValidatingAdmissionPolicy: maps by the metric's name. A string
-of JSON is a string of CEL.
+What the catalog's observers run, as variables of a ValidatingAdmissionPolicy: maps by the metric's
+name. A string of JSON is a string of CEL.
 */}}
 {{- define "ridealong.catalogInCel" -}}
 {{- $images := dict -}}

@@ -11,44 +11,44 @@ import * as node from './node.ts'
 import { writeCredentials } from './pki.ts'
 import { kubernetesVersion, tools } from './tools.ts'
 
-/** Minors of Kubernetes that can be run; each is a module of test/cluster/go. */
+/** Minor versions of Kubernetes that can be run. Each is a module of test/cluster/go. */
 export const MINORS = ['1.36', '1.30'] as const
 export type Minor = (typeof MINORS)[number]
 
-/** Which cluster: there is at most one of each kind. */
+/** The kind of a cluster. There is at most one cluster of each kind. */
 export interface Kind {
   readonly minor: Minor
-  /** Whether pods run. Without a node, a cluster only admits them. */
+  /** Whether pods run. Without a node, pods are only admitted. */
   readonly hasNode: boolean
 }
 
-/** Hears what is being done and waited for. */
+/** Receives a line for each step and each wait. */
 export type Say = (line: string) => void
 
-/** A cluster that runs. */
+/** A running cluster. */
 export interface Cluster {
   readonly folder: string
   readonly version: string
   readonly kubeconfig: string
-  /** The folder of Kubernetes's programs. */
+  /** The folder with the programs of Kubernetes. */
   readonly programs: string
   readonly hasNode: boolean
   readonly daemons: readonly Daemon[]
 }
 
-/** Where a cluster keeps all that it has. */
+/** Returns the folder of all files of a cluster. */
 function folderOf({ minor, hasNode }: Kind): string {
   return join(tmpdir(), `ridealong-cluster-${minor}${hasNode ? '' : '-plane'}`)
 }
 
-/** The cluster that `up` has started, if it did and nobody ended it. */
+/** Returns the cluster that `up` has started; undefined if there is none. */
 export async function find(kind: Kind): Promise<Cluster | undefined> {
   const text = await readFile(join(folderOf(kind), 'cluster.json'), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : JSON.parse(text)
 }
 
 /**
- * Starts a cluster on loopback and waits until it answers; one that runs already is found.
+ * Starts a cluster on loopback and waits until it answers. If it runs already, it is used.
  *
  * @throws an error that says what did not start, with the last of its log; nothing is left running
  */
@@ -84,8 +84,9 @@ export async function up(kind: Kind, say: Say): Promise<Cluster> {
 }
 
 /**
- * The folder of a version's programs, built where they are not there yet. The variable is the convention of
- * controller-runtime's envtest: a folder that holds them already.
+ * Returns the folder with the programs of a version, and builds them if they are missing. The
+ * environment variable is a convention of controller-runtime's envtest: a folder that contains them
+ * already.
  */
 export async function programsOf(minor: Minor, say: Say): Promise<string> {
   const assets = process.env.KUBEBUILDER_ASSETS
@@ -136,7 +137,7 @@ async function startNode(cluster: Cluster, say: Say): Promise<Cluster> {
   return running
 }
 
-/** Remembers a daemon before anything can go wrong, so that it can always be ended. */
+/** Stores a daemon's process id right after its start, so that it can always be ended. */
 async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
   const running = { ...cluster, daemons: [...cluster.daemons, daemon] }
   const path = join(cluster.folder, 'cluster.json')
@@ -147,7 +148,7 @@ async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
 
 const PATIENCE_MS = 120_000
 
-/** Waits for what a daemon brings about. */
+/** Waits for a condition that a daemon makes true. */
 async function until(
   { daemons, folder }: Cluster,
   name: string,
@@ -172,13 +173,13 @@ async function answered(url: string): Promise<void> {
   if (!ok) throw new Error(`HTTP ${status}`)
 }
 
-/** The last lines of a daemon's log are the explanation. */
+/** Returns the last lines of a daemon's log, as the explanation of its failure. */
 async function lastOf(folder: string, name: string): Promise<string> {
   const log = await readFile(join(folder, 'logs', `${name}.log`), 'utf8').catch(() => '')
   return log.trimEnd().split('\n').slice(-12).join('\n')
 }
 
-/** Ends what `up` started, in reverse, and removes what it left. */
+/** Ends what `up` started, in reverse order, and removes its files. */
 export async function down(kind: Kind, say: Say): Promise<void> {
   const cluster = await find(kind)
   if (cluster === undefined) return say(`no such cluster of Kubernetes ${kind.minor} runs`)
@@ -192,7 +193,9 @@ export async function down(kind: Kind, say: Say): Promise<void> {
   await rm(cluster.folder, { recursive: true, force: true })
 }
 
-/** The kubelet itself ends pods best; what it does not end in time is killed later. */
+/**
+ * Deletes all pods, so that the kubelet ends them. Pods that do not end in time are killed later.
+ */
 async function endPods(cluster: Cluster): Promise<void> {
   const all = ['--all', '--all-namespaces', '--wait=false']
   const kinds = 'cronjobs,jobs,deployments,statefulsets,daemonsets,replicasets'
@@ -201,7 +204,7 @@ async function endPods(cluster: Cluster): Promise<void> {
   await kubectl(cluster, [...pods, '--timeout=30s']).catch(() => {})
 }
 
-/** Ports that are free at this moment. */
+/** Returns ports that are free at this moment. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { type Daemon, start } from './daemon.ts'
 
-/** What a control plane is made of. */
+/** The folders and the address of a control plane. */
 export interface ControlPlane {
-  /** Holds everything that it writes. */
+  /** The folder of everything that it writes. */
   readonly folder: string
   readonly etcd: string
   /** The folder of Kubernetes's programs. */
   readonly programs: string
   readonly ports: Ports
-  /** The address that pods reach the apiserver by; loopback where there are none. */
+  /** The address at which pods reach the apiserver; loopback if there are no pods. */
   readonly address: string
 }
 
@@ -21,10 +21,10 @@ export interface Ports {
   readonly scheduler: number
 }
 
-/** The first address of the Services' network is the apiserver's own. */
+/** The first address of the Services' network belongs to the apiserver. */
 export const SERVICE_ADDRESS = '10.96.0.1'
 
-/** Starts etcd, which may lose everything at a crash: nobody here will miss it. */
+/** Starts etcd without fsync: after a crash, data of these tests may be lost. */
 export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
   const client = `http://127.0.0.1:${ports.etcd}`
   const peer = `http://127.0.0.1:${ports.etcdPeer}`
@@ -46,8 +46,8 @@ export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
 }
 
 /**
- * Starts the apiserver. With aggregator routing it dials the pods of a webhook's Service itself, and
- * nothing has to translate the Service's address.
+ * Starts the apiserver. With aggregator routing it connects to the pods of a webhook's Service
+ * itself, so that the Service's address need not be translated.
  */
 export function startApiserver({ folder, programs, ports, address }: ControlPlane): Daemon {
   const pki = (name: string) => join(folder, 'pki', name)
@@ -79,7 +79,10 @@ export function startApiserver({ folder, programs, ports, address }: ControlPlan
   )
 }
 
-/** Starts the controllers, with limits high enough that a large Job measures admission and not them. */
+/**
+ * Starts the controllers, with request limits so high that a large Job measures admission and not
+ * these limits.
+ */
 export function startControllerManager({ folder, programs, ports }: ControlPlane): Daemon {
   return start(
     folder,
@@ -104,7 +107,7 @@ export function startScheduler({ folder, programs, ports }: ControlPlane): Daemo
   )
 }
 
-/** What both say that are clients of the apiserver, each the only one of its kind. */
+/** The flags of the scheduler and the controller manager, each the only instance of its kind. */
 function clientOf(folder: string, name: string, port: number) {
   const kubeconfig = join(folder, 'pki', `${name}.kubeconfig`)
   return {
@@ -117,7 +120,7 @@ function clientOf(folder: string, name: string, port: number) {
   }
 }
 
-/** Words of a command line, `--name=value`. */
+/** Returns the words of a command line, `--name=value`. */
 export function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`)
 }

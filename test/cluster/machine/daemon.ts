@@ -3,15 +3,15 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A process that outlives the command which started it. */
+/** A process that keeps running after the command that started it has ended. */
 export interface Daemon {
   readonly name: string
   readonly pid: number
-  /** When it started, in ticks since boot: with it a number that was given again is told apart. */
+  /** Its start, in ticks since boot. It tells this process from a later one with the same id. */
   readonly startTime: string
 }
 
-/** Starts a program whose output goes to logs/NAME.log in a folder. */
+/** Starts a program, and writes its output to logs/NAME.log in a folder. */
 export function start(
   folder: string,
   program: string,
@@ -28,14 +28,14 @@ export function start(
   return { name, pid: child.pid, startTime: startTimeOf(child.pid) ?? '' }
 }
 
-/** Whether a daemon runs; another process that was given its number does not count. */
+/** Tells whether a daemon runs. A later process with the same id does not count. */
 export function isRunning({ pid, startTime }: Daemon): boolean {
   return startTimeOf(pid) === startTime
 }
 
 const LAST_WORDS_MS = 15_000
 
-/** Ends a daemon: SIGTERM, and SIGKILL for one that does not listen. */
+/** Ends a daemon with SIGTERM, and with SIGKILL if it does not react. */
 export async function stop(daemon: Daemon): Promise<void> {
   const end = performance.now() + LAST_WORDS_MS
   if (isRunning(daemon)) process.kill(daemon.pid, 'SIGTERM')
@@ -45,7 +45,7 @@ export async function stop(daemon: Daemon): Promise<void> {
   }
 }
 
-/** Field 22 of /proc/PID/stat (proc(5)); nothing for a process that has ended. */
+/** Returns field 22 of /proc/PID/stat (proc(5)); undefined if the process has ended. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []

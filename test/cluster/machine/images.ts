@@ -11,7 +11,7 @@ import { CACHE, moduleFolder, run } from './tools.ts'
 const CLUSTER = fileURLToPath(new URL('..', import.meta.url))
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The images that the Dockerfile makes, one for each target. */
+/** The images that the Dockerfile builds, one for each target. */
 export const IMAGES = {
   webhook: 'ghcr.io/ridealong/webhook:test',
   observer: 'ghcr.io/ridealong/observer:test',
@@ -19,12 +19,15 @@ export const IMAGES = {
 
 export type Target = keyof typeof IMAGES
 
-/** The images of applications that tests observe, by the folder of each here. */
+/** The images of applications that tests observe. Each has a folder in test/cluster. */
 export const APPLICATIONS = { lammps: 'localhost/lammps:test' } as const
 
 export type Application = keyof typeof APPLICATIONS
 
-/** The images that the Dockerfile stands on. No registry has to be reached: stand-ins carry their names. */
+/**
+ * The base images of the Dockerfile. They are replaced by local images with the same names, so that
+ * no registry is needed.
+ */
 export const DEBIAN_IMAGE = 'docker.io/library/debian:bookworm-slim'
 const NODE_IMAGE = 'docker.io/library/node:24-bookworm-slim'
 const RUST_IMAGE = 'docker.io/library/rust:1-bookworm'
@@ -48,7 +51,9 @@ export async function buildTarget(target: Target, say: (line: string) => void): 
   )
 }
 
-/** Puts the stand-ins, which have no digest of the real images, in place of what the Dockerfile pins. */
+/**
+ * Replaces the pinned base images in the Dockerfile by the local ones, which have other digests.
+ */
 async function standIns(): Promise<readonly string[]> {
   const dockerfile = await readFile(join(REPOSITORY, 'Dockerfile'), 'utf8')
   const pinned = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?((\S+)@sha256:[0-9a-f]{64})/gm)]
@@ -57,7 +62,9 @@ async function standIns(): Promise<readonly string[]> {
   })
 }
 
-/** Builds the image of an application, on the same stand-ins; what did not change is not built again. */
+/**
+ * Builds the image of an application on the same local base images. Unchanged layers are reused.
+ */
 export async function buildApplication(name: Application, say: (line: string) => void) {
   say(`building the image ${name}`)
   await buildah(
@@ -66,7 +73,7 @@ export async function buildApplication(name: Application, say: (line: string) =>
   )
 }
 
-/** Hands an image over to the cluster's containerd. */
+/** Loads an image into the cluster's containerd. */
 export async function load(cluster: Cluster, image: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ridealong-image-'))
   const archive = join(folder, 'image.tar')
@@ -78,12 +85,12 @@ export async function load(cluster: Cluster, image: string): Promise<void> {
   }
 }
 
-/** Gives an image that the cluster's containerd has a second name there. */
+/** Gives an image in the cluster's containerd a second name. */
 export async function nameOnNode(cluster: Cluster, image: string, name: string): Promise<void> {
   await ctr(cluster, 'tag', image, name)
 }
 
-/** Takes a name away. */
+/** Removes a name of an image in the cluster's containerd. */
 export async function forgetOnNode(cluster: Cluster, name: string): Promise<void> {
   await ctr(cluster, 'rm', name)
 }
@@ -92,7 +99,7 @@ function ctr({ folder }: Cluster, ...words: readonly string[]): Promise<string> 
   return run('ctr', ['--address', containerdSocket(folder), '-n', 'k8s.io', 'images', ...words])
 }
 
-/** Makes the images that everything stands on: Debian, Node on it, and the pause of every pod. */
+/** Builds the base images: Debian, Debian with Node, and the pause image of every pod. */
 export async function makeBases(say: (line: string) => void): Promise<void> {
   await mkdir(STORE, { recursive: true })
   const present = await buildah('images', '--format', '{{.Name}}:{{.Tag}}')
@@ -102,7 +109,7 @@ export async function makeBases(say: (line: string) => void): Promise<void> {
   if (isMissing(PAUSE_IMAGE)) await makePause(say)
 }
 
-/** What lets apt and npm reach where this machine gets its packages from. */
+/** The files with which apt and npm reach this machine's package sources. */
 const REACH = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/apt/apt.conf.d',
@@ -126,7 +133,7 @@ async function makeDebian(say: (line: string) => void): Promise<void> {
   })
 }
 
-/** npm's own package of Node holds the binary that the official image has, too. */
+/** The npm package `node` contains the same binary as the official image. */
 async function makeNode(say: (line: string) => void): Promise<void> {
   say('making a stand-in for the image of Node')
   await inFolder(async (folder) => {
@@ -146,13 +153,16 @@ async function makeNode(say: (line: string) => void): Promise<void> {
   })
 }
 
-/** Says that it compiled, and gives what this machine's cargo has compiled. */
+/** A replacement for cargo that copies the program which this machine's cargo has compiled. */
 const CARGO = `#!/bin/sh
 while [ "$1" != --target ]; do shift; done
 mkdir -p "target/$2/release" && cp /usr/local/lib/ridealong-observer "target/$2/release/"
 `
 
-/** A toolchain is a gigabyte: in its place is a cargo that knows one program, built here. */
+/**
+ * A Rust toolchain is a gigabyte. This image has a replacement for cargo instead, which knows one
+ * program, built on this machine.
+ */
 async function makeRust(say: (line: string) => void): Promise<void> {
   say('making a stand-in for the image of Rust')
   const program = buildObserver()
@@ -167,7 +177,7 @@ async function makeRust(say: (line: string) => void): Promise<void> {
   })
 }
 
-/** Kubernetes's own pause, from the source that its module holds (build/pause/linux/pause.c). */
+/** Builds Kubernetes's pause program from the source in its module (build/pause/linux/pause.c). */
 async function makePause(say: (line: string) => void): Promise<void> {
   say('making the image of pause')
   await inFolder(async (folder) => {
@@ -180,7 +190,7 @@ async function makePause(say: (line: string) => void): Promise<void> {
   })
 }
 
-/** Makes an image of a base and a folder. */
+/** Builds an image from a base image and a folder. */
 async function commit(
   image: string,
   base: string,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Cluster } from './cluster.ts'
 import { run } from './tools.ts'
 
-/** Runs kubectl against a cluster, as its administrator. */
+/** Runs kubectl on a cluster, with the rights of an administrator. */
 export function kubectl(
   { programs, kubeconfig }: Pick<Cluster, 'programs' | 'kubeconfig'>,
   words: readonly string[],

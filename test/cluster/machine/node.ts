@@ -5,14 +5,14 @@ import { flags } from './control-plane.ts'
 import { type Daemon, start } from './daemon.ts'
 import { run } from './tools.ts'
 
-/** The pods' network, and the host's address in it, which their first one brings up. */
+/** The pods' network, and the host's address in it, which exists once the first pod runs. */
 export const POD_NETWORK = '10.244.0.0/24'
 export const HOST_ADDRESS = '10.244.0.1'
 const BRIDGE = 'ridealong0'
 
 export const PAUSE_IMAGE = 'registry.k8s.io/pause:3.10'
 
-/** A node of its own, beside whatever else the machine runs. */
+/** The settings of a separate node, beside other containers on the machine. */
 export interface Node {
   readonly folder: string
   readonly programs: string
@@ -23,7 +23,10 @@ export function containerdSocket(folder: string): string {
   return join(folder, 'containerd.sock')
 }
 
-/** Whether this machine is a node already: a second kube-proxy, and the end of ours, would break it. */
+/**
+ * Tells whether this machine is a node already. A second kube-proxy, and the cleanup of ours, would
+ * break it.
+ */
 export function isNodeAlready(): Promise<boolean> {
   return run('iptables', ['--wait', '-t', 'nat', '-L', 'KUBE-SERVICES', '-n']).then(
     () => true,
@@ -31,7 +34,7 @@ export function isNodeAlready(): Promise<boolean> {
   )
 }
 
-/** Starts containerd, which keeps everything in the folder. */
+/** Starts containerd with all of its files in the folder. */
 export async function startContainerd({ folder }: Node): Promise<Daemon> {
   await mkdir(join(folder, 'cni'), { recursive: true })
   await writeFile(join(folder, 'cni', '10-bridge.conflist'), JSON.stringify(CNI, undefined, 2))
@@ -58,7 +61,7 @@ const CNI = {
   ],
 }
 
-/** An oom_score_adj below zero needs CAP_SYS_RESOURCE, which a sandboxed root may not have. */
+/** An oom_score_adj below zero needs CAP_SYS_RESOURCE, which root in a sandbox may not have. */
 function containerdConfig(folder: string): string {
   return `version = 2
 root = "${join(folder, 'containerd')}"
@@ -74,7 +77,9 @@ state = "${join(folder, 'containerd-state')}"
 `
 }
 
-/** Starts the kubelet, as node `localhost`, so that the apiserver reaches it by name on loopback. */
+/**
+ * Starts the kubelet. Its node is named `localhost`, so that the apiserver reaches it on loopback.
+ */
 export async function startKubelet({ folder, programs, ports }: Node): Promise<Daemon> {
   const config = {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -119,7 +124,7 @@ export async function startKubelet({ folder, programs, ports }: Node): Promise<D
   )
 }
 
-/** Starts kube-proxy, so that pods reach Services, the apiserver's among them. */
+/** Starts kube-proxy, so that pods reach Services, including the apiserver's. */
 export function startProxy({ folder, programs, ports }: Node): Daemon {
   return start(
     folder,
@@ -143,8 +148,8 @@ async function isCgroupV1(): Promise<boolean> {
 }
 
 /**
- * Takes away what a node leaves when its processes have ended: containers that nobody stopped, mounts,
- * the bridge, cgroups.
+ * Removes what a node leaves after its processes have ended: running containers, mounts, the bridge
+ * and cgroups.
  */
 export async function cleanNode(folder: string, programs: string): Promise<void> {
   await killShims(folder)
@@ -156,7 +161,10 @@ export async function cleanNode(folder: string, programs: string): Promise<void>
   await run('sh', ['-c', CLEAN_UP, 'clean-up', folder])
 }
 
-/** Also what outlives a kubelet: links to logs that are gone, and a chain that its --cleanup forgets. */
+/**
+ * Removes what the kubelet and kube-proxy leave behind: addresses of pods, the chain KUBE-FIREWALL
+ * of iptables, cgroups, and links to deleted logs.
+ */
 const CLEAN_UP = `
 rm -rf /run/ridealong-test-ipam
 for tables in iptables ip6tables; do

@@ -3,7 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeAuthority } from '../../../certs/make.ts'
 
-/** Who calls the apiserver, as user and group (Kubernetes docs, setup/best-practices/certificates). */
+/**
+ * The clients of the apiserver, as user and group (Kubernetes docs,
+ * setup/best-practices/certificates).
+ */
 const CLIENTS = {
   admin: 'O=system:masters, CN=admin',
   'controller-manager': 'CN=system:kube-controller-manager',
@@ -15,9 +18,9 @@ const CLIENTS = {
 export type Client = keyof typeof CLIENTS
 
 /**
- * Writes what a cluster proves itself by: ca.crt, apiserver.crt and .key, sa.key and sa.pub, and a
- * pair and kubeconfig for each caller, NAME.crt, NAME.key and NAME.kubeconfig; and by what the
- * apiserver proves itself to webhooks.
+ * Writes the keys and certificates of a cluster: ca.crt, apiserver.crt and .key, sa.key and sa.pub,
+ * for each client NAME.crt, NAME.key and NAME.kubeconfig, and the client certificate that the
+ * apiserver shows to webhooks.
  *
  * @param server the URL of the apiserver
  * @param addresses the addresses at which it is called
@@ -48,8 +51,8 @@ export async function writeCredentials(
 }
 
 /**
- * Writes admission.json, which has the apiserver show a client certificate to every webhook that asks
- * for one, and callers.crt, the authority of that certificate (Kubernetes docs,
+ * Writes admission.json, which has the apiserver show a client certificate to every webhook that
+ * asks for one, and callers.crt, the authority of that certificate (Kubernetes docs,
  * access-authn-authz/extensible-admission-controllers, "Authenticate API servers").
  */
 async function writeAdmission(folder: string): Promise<void> {

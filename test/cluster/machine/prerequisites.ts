@@ -1,6 +1,6 @@
 import { run } from './tools.ts'
 
-/** Programs that a node needs, and the Debian package of each. */
+/** The programs that a node needs, each with its Debian package. */
 const PACKAGES = {
   containerd: 'containerd',
   runc: 'runc',
@@ -12,7 +12,7 @@ const PACKAGES = {
 } as const
 
 /**
- * What is missing for a cluster here, as one sentence; nothing where all is there.
+ * Describes in one sentence what is missing on this machine for a cluster; undefined if nothing is.
  *
  * @param hasNode whether pods are to run, for which root, Linux and more programs are needed
  */

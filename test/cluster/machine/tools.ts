@@ -6,12 +6,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where what was built once is kept, outside of git. */
+/** The folder of programs that were built once, outside of git. */
 export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'ridealong')
 
 const MODULES = fileURLToPath(new URL('../go', import.meta.url))
 
-/** A folder of test/cluster/go: a module that pins programs and says with `tool` which. */
+/** A folder of test/cluster/go: a Go module that pins programs with `tool` directives. */
 export type Module =
   | 'kubernetes-1.36'
   | 'kubernetes-1.30'
@@ -24,7 +24,10 @@ export type Module =
   | 'training-operator'
   | 'cert-manager'
 
-/** The version of Kubernetes that a module of it pins, as v1.36.3. Its go.mod is the one place that says so. */
+/**
+ * Returns the version of Kubernetes that a module pins, for example v1.36.3. Only its go.mod
+ * contains the version.
+ */
 export async function kubernetesVersion(module: Module): Promise<string> {
   const pins = await readFile(join(MODULES, module, 'go.mod'), 'utf8')
   const version = /^(?:require|\t)\s*k8s\.io\/kubernetes (v\S+)/m.exec(pins)?.[1]
@@ -33,7 +36,7 @@ export async function kubernetesVersion(module: Module): Promise<string> {
 }
 
 /**
- * Builds the programs of a module, or finds them built.
+ * Builds the programs of a module if they are missing.
  *
  * @returns the folder that holds them
  */
@@ -53,12 +56,12 @@ export async function tools(module: Module, say: (line: string) => void): Promis
   return folder
 }
 
-/** Where a module's programs are, or will be: another place for any other content of the module. */
+/** Returns the folder of a module's programs. Its name contains a hash of the module's files. */
 export async function folderOf(module: Module): Promise<string> {
   return join(CACHE, `${module}-${await fingerprint(join(MODULES, module))}`)
 }
 
-/** The folder of the source of a Go module that one of ours requires. */
+/** Returns the folder with the source of a Go module that one of our modules requires. */
 export async function moduleFolder(module: Module, path: string): Promise<string> {
   const words = ['list', '-m', '-f', '{{.Dir}}', path]
   return (await run('go', words, { cwd: join(MODULES, module) })).trim()
@@ -72,7 +75,7 @@ async function fingerprint(source: string): Promise<string> {
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Without these a server of Kubernetes reports no version (hack/lib/version.sh). */
+/** Without these flags a server of Kubernetes reports no version (hack/lib/version.sh). */
 async function flags(module: Module): Promise<string> {
   if (!module.startsWith('kubernetes')) return '-s -w'
   const version = await kubernetesVersion(module)
@@ -84,7 +87,9 @@ async function flags(module: Module): Promise<string> {
   return ['-s -w', ...settings].join(' ')
 }
 
-/** One program after another: together their linkers want more memory than a small machine has. */
+/**
+ * Builds one program after the other: parallel linkers need more memory than a small machine has.
+ */
 async function install(source: string, folder: string, ldflags: string): Promise<void> {
   const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
   await run('go', ['install', '-trimpath', '-p=2', '-ldflags', ldflags, 'tool'], {
@@ -96,7 +101,7 @@ async function install(source: string, folder: string, ldflags: string): Promise
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
-  /** What the program reads from standard input. */
+  /** The standard input of the program. */
   readonly input?: string
 }
 

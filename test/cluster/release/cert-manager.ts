@@ -11,8 +11,9 @@ const CERT_MANAGER = 'github.com/cert-manager/cert-manager'
 const KINDS = ['certificates', 'certificaterequests', 'issuers', 'clusterissuers']
 
 /**
- * Runs the real cert-manager beside a cluster for as long as a test runs: its controllers and its CA
- * injector, without the webhook that would refuse bad Certificates. Its definitions go with it.
+ * Runs the real cert-manager beside a cluster until the test ends: its controllers and its CA
+ * injector, without the webhook that validates Certificates. Its definitions are removed at the
+ * end.
  */
 export async function startCertManager(t: Test, cluster: Cluster): Promise<void> {
   const program = join(await tools('cert-manager', () => {}), 'cert-manager')
@@ -24,20 +25,20 @@ export async function startCertManager(t: Test, cluster: Cluster): Promise<void>
   await kubectl(cluster, ['wait', '--for=condition=Established', ...established])
   const daemon = start(cluster.folder, program, [
     ...['-kubeconfig', cluster.kubeconfig],
-    // The wait after a request that failed.
+    // The wait after a failed request.
     ...['-min-backoff', '1s', '-max-backoff', '10s'],
   ])
   t.teardown(() => stop(daemon))
   if (!isRunning(daemon)) throw new Error(`cert-manager ended; see its log in ${cluster.folder}`)
 }
 
-/** Which certificate, by its Secret, which the chart names alike. */
+/** A certificate, identified by its Secret. The chart gives both the same name. */
 export interface Certificate {
   readonly namespace: string
   readonly name: string
 }
 
-/** The certificate that cert-manager has issued last. */
+/** Returns the certificate that cert-manager has issued last. */
 export async function issued(
   cluster: Cluster,
   { namespace, name }: Certificate,
@@ -46,7 +47,7 @@ export async function issued(
   return new X509Certificate(Buffer.from(await kubectl(cluster, path), 'base64'))
 }
 
-/** Has cert-manager issue a certificate again, as `cmctl renew` does, and waits for the new one. */
+/** Makes cert-manager issue a certificate again, as `cmctl renew` does, and waits for it. */
 export async function renew(cluster: Cluster, certificate: Certificate): Promise<X509Certificate> {
   const { namespace, name } = certificate
   const before = await issued(cluster, certificate)

@@ -9,7 +9,7 @@ import { run, tools } from '../machine/tools.ts'
 import { until } from '../until.ts'
 import { CHART, OWN_IMAGES, type Release } from './helm.ts'
 
-/** The checks that become unknown when the service account of `helm test` loses one right. */
+/** The checks that become unknown if the service account of `helm test` loses one right. */
 const UNKNOWN_WITHOUT: Readonly<Record<string, readonly string[]>> = {
   'get mutatingwebhookconfigurations': ['webhook configuration'],
   'get validatingadmissionpolicybindings': ['guard'],
@@ -73,7 +73,7 @@ function rightsOf({ resources, verbs }: Rule): readonly string[] {
   return resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))
 }
 
-/** A role without one right. */
+/** Returns a role without one of its rights. */
 function without(right: string, role: Manifest): Manifest {
   const rules = (role.rules ?? []).map((rule) => ({
     ...rule,
@@ -82,7 +82,7 @@ function without(right: string, role: Manifest): Manifest {
   return { ...role, rules: rules.filter(({ verbs }) => verbs.length > 0) }
 }
 
-/** The objects of the chart's test, but for its pod. */
+/** Returns the objects of the chart's test, without its pod. */
 async function renderTest({ name }: Release): Promise<readonly Manifest[]> {
   const program = join(await tools('helm-4', () => {}), 'helm')
   const where = ['-n', name, '--show-only', 'templates/tests/doctor.yaml']
@@ -122,7 +122,10 @@ async function doctorAs(
   }
 }
 
-/** A kubeconfig, as JSON, with the token of a service account in place of the administrator's. */
+/**
+ * Returns a kubeconfig, as JSON, with the token of a service account instead of the administrator's
+ * certificate.
+ */
 export async function kubeconfigOf(
   cluster: Cluster,
   namespace: string,

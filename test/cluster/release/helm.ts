@@ -9,11 +9,11 @@ export const CHART = fileURLToPath(new URL('../../../charts/ridealong', import.m
 
 const tagOf = (image: string) => image.split(':').at(-1)
 
-/** The images that the cluster's node holds, as values. */
+/** Values that select the images on the cluster's node. */
 export const OWN_OBSERVER = `observer.image.tag=${tagOf(IMAGES.observer)}`
 export const OWN_IMAGES = ['--set', `image.tag=${tagOf(IMAGES.webhook)},${OWN_OBSERVER}`]
 
-/** The chart in a cluster; the namespace has the release's name. */
+/** A release of the chart in a cluster. Its namespace has the same name. */
 export interface Release {
   readonly cluster: Cluster
   readonly name: string
@@ -21,10 +21,10 @@ export interface Release {
 
 export type Helm = 'helm-4' | 'helm-3'
 
-/** For what is not going to be ready. */
+/** The flag for releases that do not become ready. */
 export const NO_WAIT = '--wait=hookOnly'
 
-/** Runs helm on a release, `helm VERB NAME WORDS`, and waits for what it brings about. */
+/** Runs helm on a release, `helm VERB NAME WORDS`, and waits until its objects are ready. */
 export async function helm(
   { cluster, name }: Release,
   verb: 'install' | 'upgrade' | 'uninstall' | 'test',
@@ -48,7 +48,7 @@ export interface Replica {
   readonly isReady: boolean
 }
 
-/** The replicas that run, those included that are on their way out. */
+/** Lists the running replicas, including those that are about to end. */
 export async function replicasOf({ cluster, name }: Release): Promise<readonly Replica[]> {
   const selector = `app.kubernetes.io/instance=${name},app.kubernetes.io/component=webhook`
   const words = ['get', 'pods', '-n', name, '-l', selector, '-o', 'json']
@@ -66,7 +66,7 @@ export async function replicasOf({ cluster, name }: Release): Promise<readonly R
   })
 }
 
-/** What a replica counts and measures. */
+/** Reads the metrics of a replica. */
 export async function metricsOf({ address }: Replica): Promise<string> {
   return (await fetch(`http://${address}:8080/metrics`)).text()
 }

@@ -4,10 +4,10 @@ import { DEBIAN_IMAGE } from '../machine/images.ts'
 const RECORDED = new URL('../../cases/flux-minicluster-rank0/review.json', import.meta.url)
 
 /**
- * The Job that the Flux Operator makes of a MiniCluster, as its pods were recorded: with other images,
- * other work, less room, and without the ConfigMap of its scripts.
+ * Returns the Job that the Flux Operator creates for a MiniCluster, from its recorded pods, with
+ * other images, another command and smaller resources, and without the ConfigMap of its scripts.
  *
- * @param work what a shell does in every rank
+ * @param work the shell command of every rank
  */
 export function miniCluster(name: string, work: string): object {
   const { spec, metadata } = JSON.parse(readFileSync(RECORDED, 'utf8')).request.object

@@ -5,7 +5,9 @@ import type { Release } from './helm.ts'
 
 const DOCUMENT = new URL('../../../docs/threat-model.md', import.meta.url)
 
-/** Runs the commands with which the threat model replaces a CA whose key is lost, but for `helm test`. */
+/**
+ * Runs the commands of the threat model that replace a CA whose key is lost, except `helm test`.
+ */
 export async function replaceAuthority({ cluster, name }: Release): Promise<void> {
   const [, section = ''] = readFileSync(DOCUMENT, 'utf8').split('## Losing the key of the CA\n')
   const [, block = ''] = section.split('```console\n')
@@ -17,7 +19,7 @@ export async function replaceAuthority({ cluster, name }: Release): Promise<void
   }
 }
 
-/** A command for the release of that name, in the namespace of that name. */
+/** Returns a command with the name and namespace of this release. */
 function renamed(command: string, name: string): string {
   return command
     .replaceAll('ridealong-system', 'NAME')

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Api } from '../api.ts'
 
-/** What has become of the pods that were created. */
+/** The outcomes of the created pods. */
 export interface Tally {
   readonly created: number
-  /** Pods that asked and carry no status: nobody answered. */
+  /** Pods that requested observers and have no status, because no webhook answered. */
   readonly missed: number
-  /** Pods that carry one that is not `injected`. */
+  /** Pods whose status is not `injected`. */
   readonly left: number
-  /** Pods of which the guard warned. */
+  /** Pods for which the guard printed a warning. */
   readonly warned: number
-  /** Creations that failed, as the apiserver says it. */
+  /** The apiserver's messages for failed creations. */
   readonly refused: readonly string[]
-  /** The longest that a creation took. */
+  /** The longest creation. Milliseconds. */
   readonly longestSeconds: number
 }
 
@@ -25,9 +25,9 @@ const NONE: Tally = {
   longestSeconds: 0,
 }
 
-/** Pods that are being created all the time. */
+/** A running load that creates pods. */
 export interface SteadyLoad {
-  /** Creates no more, and says what became of those that were, and how many there were in a second. */
+  /** Stops, and returns the outcomes and the number of pods per second. */
   stop(): Promise<{ readonly tally: Tally; readonly rate: number }>
 }
 
@@ -38,10 +38,11 @@ export interface Place {
 }
 
 /**
- * Creates pods at a steady rate, whether or not the ones before are answered, up to a number of calls at
- * a time. Each is checked as the apiserver returns it. No scheduler wants them, and they are deleted.
+ * Creates pods at a steady rate without waiting for earlier calls, up to a number of parallel
+ * calls. Each pod is checked as the apiserver returns it. No node accepts the pods, and they are
+ * deleted.
  *
- * @param places which take turns
+ * @param places the namespaces, in turn
  * @param rate pods in a second
  */
 export function startLoad(api: Api, places: readonly Place[], rate: number): SteadyLoad {
@@ -72,7 +73,7 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
   const clean = async () => {
     while (!isOver) {
       await sleep(1000)
-      // What could not be deleted now is a second later.
+      // A failed deletion is repeated a second later.
       for (const { namespace } of places) {
         await api.delete(`/api/v1/namespaces/${namespace}/pods`).catch(() => {})
       }
@@ -90,7 +91,7 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
   }
 }
 
-/** What the job controllers of a large cluster have open at a time. */
+/** The number of parallel calls of the job controllers of a large cluster. */
 const MOST_OPEN = 100
 
 function podOf(annotations: Place['annotations']) {

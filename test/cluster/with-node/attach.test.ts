@@ -7,7 +7,7 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// An ephemeral container on pods that run already, in namespaces that nobody has annotated.
+// Tests of ephemeral containers in running pods, in namespaces without annotations.
 
 const BUSY = 'trap exit TERM; while :; do sleep 0.1; done'
 
@@ -47,7 +47,7 @@ function attacher(cluster: Cluster, namespace: string) {
     ])
 }
 
-/** Pods that are observed, and what is special about them. */
+/** The observed pods, each with what is special about it. */
 const OBSERVED = {
   alone: {},
   sharing: { shareProcessNamespace: true },
@@ -62,11 +62,11 @@ t.test('a pod that runs is observed', async (t) => {
     await runPod(cluster, 'explain-attach', pod(name, spec))
     const outcome = await attach(name, '--option', 'rate=1', '--option', 'completions=2')
     const [, command = ''] = outcome.out.split('\n')
-    // The very words that it prints; the log ends as the observer does.
+    // Exactly the command that `attach` prints; the log ends when the observer ends.
     const log = await kubectl(cluster, command.trim().split(' ').slice(1))
     return { name, ...outcome, command, log, again: await attach(name) }
   }
-  // All at a time: a kubelet takes seconds to start a container, whatever else it does.
+  // All at once, because a kubelet takes seconds to start a container.
   const pods = Object.entries(OBSERVED).map(([name, spec]) => observe(name, spec))
   const started = runPod(cluster, 'explain-attach', pod('wrong'))
 
@@ -137,7 +137,7 @@ t.test('a policy that forbids it says so', async (t) => {
   const attach = attacher(cluster, 'explain-forbidden')
   t.match(await attach('root'), { code: 2, err: /pod root: pod-security: .* enforces restricted/ })
 
-  // Who may read pods, and not add to them.
+  // This service account may read pods, but not add ephemeral containers.
   const create = ['-n', 'explain-forbidden', 'create']
   await kubectl(cluster, [
     ...create,

@@ -8,7 +8,7 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS, startWebhook } from '../webhook.ts'
 
-// What explain says of a real cluster, where everything is well and where each thing is wrong.
+// Tests of `explain` on a real cluster, first without faults and then with each fault.
 
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const NAME = 'explain'
@@ -136,7 +136,7 @@ t.test('with a webhook', async (t) => {
       code: 0,
       said: [{ subject: 'job/ranks, ranks 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
     })
-    // As a controller that knows better would: the status of one says something else.
+    // As another controller would: the status of one pod is overwritten.
     const [first] = await pods()
     const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
     const path = `/api/v1/namespaces/explain/pods/${first.metadata.name}`
@@ -220,7 +220,7 @@ interface Named {
   readonly verdict: string
 }
 
-/** Waits until no other webhook of ours would answer in place of the one that is down. */
+/** Waits until no other webhook of Ridealong would answer instead of the one that is down. */
 async function alone(cluster: Cluster): Promise<void> {
   const get = ['get', 'mutatingwebhookconfigurations', '-o', 'json']
   await until('no other webhook is installed', async () => {

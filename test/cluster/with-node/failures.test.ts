@@ -6,7 +6,7 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// What becomes of pods when the webhook is not asked, does not answer, or is not there.
+// Tests of pods that are created while the webhook is not called, does not answer, or is not there.
 
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const NOWHERE = { nodeSelector: { nowhere: 'true' } }
@@ -18,7 +18,7 @@ function pod(name: string, annotations: object, spec: object = NOWHERE) {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: whole }
 }
 
-/** What the apiserver says of a webhook in its metrics, added up over the labels. */
+/** Returns the apiserver's metric about a webhook, summed over the labels. */
 async function counted(api: Api, name: string, webhook: string): Promise<number> {
   const { body } = await api.get('/metrics')
   return sampleOf(body, name, { name: webhook }) ?? 0
@@ -47,7 +47,10 @@ t.test('nobody asks the webhook about pods that do not ask', async (t) => {
   t.equal(await reviews(), before.reviews + 1, 'a pod that asks is a review')
 })
 
-/** Namespaces that ask are reviewed too, also while they end, as those of tests before this one may. */
+/**
+ * Counts reviews of pods only: namespaces with the annotation are reviewed too, even while they are
+ * deleted, for example those of earlier tests.
+ */
 function podReviews(exposition: string): number {
   return ['injected', 'left', 'denied']
     .map((outcome) => sampleOf(exposition, 'ridealong_reviews_total', { outcome }) ?? 0)
@@ -111,7 +114,7 @@ t.test('a webhook that hangs delays a pod by its timeout and no more', async (t)
   }
   process.kill(webhook.daemon.pid, 'SIGSTOP')
   try {
-    // What the apiserver itself takes is measured beside it, on a pod that nobody is asked about.
+    // The time of the apiserver itself is measured with a pod for which the webhook is not called.
     const [asking, quiet] = [await seconds(ASKS), await seconds({})]
     t.ok(asking >= TIMEOUT_SECONDS, `it waited ${asking.toFixed(1)} s`)
     t.ok(asking - quiet < TIMEOUT_SECONDS * 2, 'for one call, not for several')

@@ -15,16 +15,20 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Anybody who may write a pod can write a status into it, name a process, fill a log, and invent an owner.
-// The pods run on a real node. No verb may believe them, and no text of theirs may act on a terminal.
+// Everybody who may create a pod can forge its status, name a process, fill a log, and invent an
+// owner. These pods run on a real node. No verb may believe them, and none of their texts may
+// control a terminal.
 
 const NAME = 'forged'
-/** Where the webhook is not called, so that only the guard judges. */
+/** A namespace for which the webhook is not called, so that only the guard decides. */
 const UNANSWERED = 'forged-unanswered'
 const LEASE = 'forged-scan'
 const ASKS = { [KEYS.inject]: 'perf-sysstat' }
 
-/** Processes of such names: the kernel keeps 15 bytes, and neither a slash nor NUL. */
+/**
+ * A script that starts processes with hostile names. The kernel keeps 15 bytes, without slash and
+ * NUL.
+ */
 const PROCESSES = `
 for name in "$(printf '\\033]0;PWNED\\007')" "$(printf '\\302\\2332J\\nFORGED')"; do
   cp /bin/sleep "/tmp/$name" && "/tmp/$name" 600 &
@@ -40,7 +44,7 @@ const app = (command: string) => ({
 const row = (command: string) =>
   JSON.stringify([{ time: 102836, uid: 0, pid: 7, percent_cpu: 1, command }])
 
-/** A log of an observer, as its format is, with such texts wherever text can be. */
+/** A log in the format of an observer, with hostile text in every place that can contain text. */
 const LOG = [
   `METADATA START ${JSON.stringify({ metricName: 'perf-sysstat', owner: HOSTILE, pod: HOSTILE })}`,
   'METADATA END',
@@ -55,7 +59,7 @@ const LOG = [
   '',
 ].join('\n')
 
-/** A container that has the name of an observer and prints that log. */
+/** A container with the name of an observer, which prints this log. */
 const FORGER = {
   ...{ name: 'perf-sysstat', image: DEBIAN_IMAGE, restartPolicy: 'Always' },
   ...{
@@ -69,7 +73,7 @@ const DIFFERS =
   /container perf-sysstat runs image .*docker\.io\/library\/debian.* its log may not be that of an observer/
 
 interface Forgery {
-  /** The status that its author writes, given the revision of the catalog. */
+  /** Builds the forged status from the revision of the catalog. */
   readonly status: (catalog: string) => string
   readonly spec?: object
   readonly metadata?: object
@@ -77,7 +81,7 @@ interface Forgery {
   readonly decided?: RegExp
   /** The guard's warning where no webhook answers. */
   readonly guarded: RegExp
-  /** What `explain` says of the pod that runs, and of its manifest. */
+  /** The conclusion of `explain` on the running pod, and on its manifest. */
   readonly explained: RegExp
   readonly wouldBe: RegExp
 }
@@ -127,7 +131,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
   },
   owned: {
     status: () => left,
-    // The garbage collector deletes pods of owners that do not exist, where it knows the kind.
+    // The garbage collector deletes pods whose owner does not exist, if it knows the owner's kind.
     metadata: {
       ownerReferences: [
         {
@@ -159,7 +163,7 @@ const podOf = (
   },
 })
 
-/** The webhook, which also scans, and the policies of the guard. */
+/** Starts the webhook, which also scans for missed pods, and installs the policies of the guard. */
 async function install(t: Test, cluster: Cluster, api: Api) {
   await api.post('/apis/coordination.k8s.io/v1/namespaces/default/leases', {
     ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: LEASE } },
@@ -182,7 +186,7 @@ async function install(t: Test, cluster: Cluster, api: Api) {
   return webhook
 }
 
-/** Runs the control and the forgeries; a status is written after the pod was created. */
+/** Creates an honest pod and the forged ones. A status is written after the pod was created. */
 async function runPods(cluster: Cluster, api: Api): Promise<string> {
   const path = `/api/v1/namespaces/${NAME}/pods`
   const annotations = { ...ASKS, 'perf-sysstat.ridealong.dev/rate': '1' }
@@ -308,13 +312,13 @@ interface EventObject {
   readonly involvedObject: { readonly kind: string; readonly name: string }
 }
 
-/** The same pod, created anew with its status. */
+/** Returns a manifest that creates the same pod with the same status. */
 function recreated(name: string, forgery: Forgery, catalog: string) {
   const annotations = { ...ASKS, [STATUS_KEY]: forgery.status(catalog) }
   return podOf(`${name}-again`, { spec: forgery.spec ?? {} }, annotations)
 }
 
-/** Runs a verb in a real terminal, to which nothing may come but text and our own colours. */
+/** Runs a verb in a real terminal. Its output may contain only text and Ridealong's own colours. */
 async function show(t: Test, args: readonly string[]) {
   const { code, out } = await runInTerminal(args)
   const text = out.replace(OURS, '')

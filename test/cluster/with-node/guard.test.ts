@@ -17,8 +17,9 @@ import { killContainer, scale, settled } from '../release/replicas.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// Pods are created while nobody answers. When the webhook is back, with the rights that the chart gives it,
-// one replica finds each of them, counts them, and writes one Event on each owner. It touches none.
+// Pods are created while no webhook answers. When the webhook is back, with the rights of the
+// chart, one replica finds all of these pods, counts them, and writes one Event on each owner. It
+// changes no pod.
 
 const NAME = 'ridealong-guarded'
 const ARMED = 'guarded-armed'
@@ -26,10 +27,10 @@ const QUIET = 'guarded-quiet'
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const PODS = 20
 
-/** A scan now and then is often enough for people, and for a test it is not. */
+/** The default interval between scans is too long for a test. */
 const OFTEN = 'guard.scan.intervalSeconds=1'
 
-/** No scheduler wants them, so they cost nothing and stay. */
+/** No node accepts these pods, so they cost nothing and stay. */
 const SPEC = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'app' }] }
 
 const pod = (name: string, annotations: object = {}) => ({
@@ -64,7 +65,7 @@ async function install(t: Test): Promise<{ release: Release; api: Api }> {
   return { release, api }
 }
 
-/** The replicas that count, with the pods that they count as unanswered. */
+/** Returns the replicas that count pods, with the number of missed pods that each reports. */
 async function counting(release: Release): Promise<readonly (readonly [Replica, number])[]> {
   const name = 'ridealong_unobserved_pods'
   const running = (await replicasOf(release)).filter(({ isReady }) => isReady)
@@ -78,7 +79,7 @@ async function counting(release: Release): Promise<readonly (readonly [Replica, 
   return counts.flat()
 }
 
-/** Our Events: where, on what, of how many pods. */
+/** Lists Ridealong's Events: namespace, object, and number of pods. */
 async function told(api: Api): Promise<readonly string[]> {
   const { body } = await api.get('/api/v1/events?fieldSelector=source=ridealong')
   // biome-ignore lint/suspicious/noExplicitAny: Events as the apiserver serves them.
@@ -88,7 +89,7 @@ async function told(api: Api): Promise<readonly string[]> {
   return lines.sort()
 }
 
-/** What makes a pod another than it was. */
+/** Returns the fields of a pod that must not change. */
 async function identities(api: Api): Promise<readonly string[]> {
   const lists = await Promise.all(
     [ARMED, QUIET].map((namespace) => api.get(`/api/v1/namespaces/${namespace}/pods`)),
@@ -100,7 +101,9 @@ async function identities(api: Api): Promise<readonly string[]> {
   )
 }
 
-/** One replica counts, and it counts so many. */
+/**
+ * Returns a function that tells whether exactly one replica counts pods, and reports this number.
+ */
 const oneCounts = (release: Release, wanted: number) => async () => {
   const found = await counting(release)
   return found.length === 1 && found[0]?.[1] === wanted
@@ -111,7 +114,8 @@ t.test('pods that were missed are found later', async (t) => {
   await createNamespace(t, api, ARMED)
   await createNamespace(t, api, QUIET)
   await apply(release, ARMED, pod('before'))
-  // Times are whole seconds, and a pod of the same second may have been before.
+  // Times are whole seconds: a pod that was created in the same second may be older than the
+  // annotation.
   await sleep(1100)
   await api.merge(`/api/v1/namespaces/${ARMED}`, { metadata: { annotations: ASKS } })
   await sleep(1100)
@@ -154,7 +158,7 @@ t.test('pods that were missed are found later', async (t) => {
       return replicas.some((one) => one.name === name && one.restarts > restarts)
     })
     await settled(release, 2)
-    // A Lease is another's until it was not renewed for half a minute.
+    // Another replica takes the Lease after half a minute without a renewal.
     await until('one replica counts them', oneCounts(release, PODS + 1), 120_000)
     await sleep(3000)
     t.same(await told(api), EVENTS, 'the Events are the same')

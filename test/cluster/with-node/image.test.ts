@@ -7,13 +7,13 @@ import { IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-// The images run as the chart and the webhook run them: as nobody in particular, on a file system that
-// cannot be written, under the strictest Pod Security.
+// The images run as the chart and the webhook run them: as any user, with a read-only file system,
+// under the strictest Pod Security level.
 
 const LOCK = fileURLToPath(new URL('../../../package-lock.json', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
-/** What of npm's lock is of interest: whether a package is there for development alone. */
+/** The part of npm's lock file that is read: whether a package is only for development. */
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: true }>>
 }

@@ -10,10 +10,10 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
 
-// An observer whose image nobody can pull: applications run as if nobody had asked, people find out
-// why, and when a node has the image their pods are observed, without a hand's turn.
+// The image of an observer cannot be pulled. Applications run without observers and users see the
+// reason. As soon as a node has the image, their pods are observed, without any other change.
 
-/** A name that no resolver knows (RFC 6761). */
+/** A host name that never resolves (RFC 6761). */
 const REGISTRY = 'registry.invalid'
 const IMAGE = `${REGISTRY}/ridealong/observer:absent`
 const HOLDERS = 'holder-release'
@@ -39,7 +39,7 @@ function apply(cluster: Cluster, namespace: string, ...items: readonly object[])
   return kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], list)
 }
 
-/** The pods of a Job, when it has completed. */
+/** Returns the pods of a Job after it has completed. */
 // biome-ignore lint/suspicious/noExplicitAny: Pods as the apiserver serves them.
 async function podsOfCompleted(cluster: Cluster, name: string): Promise<any[]> {
   const where = ['-n', APPLICATIONS]
@@ -55,12 +55,12 @@ async function available(webhook: Webhook): Promise<number | undefined> {
   return sampleOf(await webhook.metrics(), 'ridealong_observer_image_available', labels)
 }
 
-/** What `ridealong doctor` says of the images. */
+/** Returns the result of `ridealong doctor` about the images. */
 async function diagnosis(cluster: Cluster, { statusPort }: Webhook): Promise<string> {
   const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
   const where = ['--kubeconfig', cluster.kubeconfig]
   const words = ['doctor', ...where, '--status-url', `http://127.0.0.1:${statusPort}`]
-  // It ends with 1 where it finds something, and says it all the same.
+  // The exit code is 1 if it finds a problem; the output is complete all the same.
   const shell = ['-c', '"$@" || true', 'doctor', process.execPath, main, ...words]
   const lines = (await run('sh', shell)).split('\n')
   return lines.find((line) => line.includes("the webhook's images")) ?? ''

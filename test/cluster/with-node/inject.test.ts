@@ -8,7 +8,8 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// An Indexed Job injected by the command where no webhook is asked, and the same Job as it came where one is.
+// Compares an Indexed Job that was injected by the command, in a namespace without a webhook, with
+// the same original Job in a namespace with one.
 
 const APART = 'inject-apart'
 const ASKED = 'inject-asked'
@@ -31,7 +32,7 @@ function job(name: string) {
   }
 }
 
-/** The Job as `ridealong inject` gives it back. */
+/** Returns the Job as `ridealong inject` prints it. */
 async function injected(t: Test, name: string): Promise<string> {
   const file = `${t.testdir({})}/job.json`
   writeFileSync(file, JSON.stringify(job(name)))
@@ -44,7 +45,7 @@ async function apply(cluster: Cluster, namespace: string, manifest: string): Pro
   await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], manifest)
 }
 
-/** The pods of a Job that has completed, by their completion index. */
+/** Returns the pods of a completed Job, by their completion index. */
 async function podsOf(cluster: Cluster, namespace: string, name: string) {
   const complete = ['wait', '--for=condition=Complete', `job/${name}`, '-n', namespace]
   await kubectl(cluster, [...complete, '--timeout=180s'])
@@ -66,11 +67,11 @@ interface Pod {
 }
 
 /**
- * A pod without what two pods of the same Job in two namespaces may differ in: the ids that the apiserver gives to
- * the Job; the names of the volume of the service account's token, which it makes up, and of the one that covers it,
- * which a webhook makes of the id of its review; and the order of these two, since the token's comes before a
- * webhook and after a template. What else is each pod's own is not compared: metadata.name, namespace, uid,
- * creationTimestamp and so on, and the status.
+ * Returns a pod without the fields in which two pods of the same Job in two namespaces may differ:
+ * the ids that the apiserver gives the Job; the names of the volumes of the service account's token
+ * and of its cover, which are generated; and the order of these two volumes, because the apiserver
+ * adds the token before a webhook but after a template. Other metadata, such as names and times,
+ * and the status are not compared.
  */
 function comparable({ metadata, spec }: Pod) {
   const { annotations, labels, ownerReferences } = metadata
@@ -85,7 +86,7 @@ function comparable({ metadata, spec }: Pod) {
 const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
   a.name < b.name ? -1 : 1
 
-/** How often the webhook has left a pod for a reason. */
+/** Returns how often the webhook has left a pod for a reason. */
 function leftFor(reason: string, metrics: string): number {
   const line = new RegExp(`^ridealong_reviews_total\\{.*reason="${reason}".*\\} (\\d+)$`, 'm')
   return Number(line.exec(metrics)?.[1] ?? 0)

@@ -25,8 +25,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS } from '../webhook.ts'
 
-// What one command installs, in a namespace that enforces Pod Security restricted, with the real
-// cert-manager: people annotate, pods are observed, and one command takes all of it away.
+// Installs the chart with one command, in a namespace that enforces Pod Security restricted, with
+// the real cert-manager. Users annotate, pods are observed, and one command removes everything.
 
 const NAME = 'ridealong-install'
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
@@ -46,7 +46,7 @@ interface Status {
   readonly message?: string
 }
 
-/** What the webhook says of a pod that is only tried. */
+/** Creates a pod in a dry run, and returns its status. */
 async function statusOf(api: Api, namespace: string, annotations: object): Promise<Status> {
   const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`
   const { body } = await api.post(path, pod(annotations))
@@ -134,7 +134,8 @@ t.test('what one command installs', async (t) => {
     await t.rejects(helm(release, 'test'), 'helm test tells')
     await helm(release, 'upgrade', [...words, OWN_OBSERVER])
     await until('observers ride again', async () => (await asked()).outcome === 'injected')
-    // Each replica hears of it for itself, and helm test asks any of them. It takes away what it left.
+    // Each replica watches the change separately, and `helm test` asks any of them. Each run
+    // deletes the pods of the run before.
     await until('helm test passes again', () => passes(release))
   })
 
@@ -148,7 +149,8 @@ t.test('what one command installs', async (t) => {
     const apply = ['apply', '--server-side', '-f', '-']
     await kubectl(cluster, apply, objects)
     await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
-    // By then others have written to them: cert-manager, controllers, and the webhook to its Lease.
+    // By now others have written to these objects: cert-manager, controllers, and the webhook to
+    // its Lease.
     await until('pods are observed', async () => {
       return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
     })
@@ -182,7 +184,7 @@ interface Webhook {
   readonly clientConfig: { readonly caBundle?: string }
 }
 
-/** Whether `helm test` passes. */
+/** Tells whether `helm test` passes. */
 function passes(release: Release): Promise<boolean> {
   return helm(release, 'test').then(
     (said) => /Phase: +Succeeded/.test(said),
@@ -196,14 +198,16 @@ interface Check {
   readonly sentence: string
 }
 
-/** What the doctor says, as a program reads it. */
+/** Returns the JSON output of `ridealong doctor`. */
 async function examine(kubeconfig: string) {
   const { code, out, err } = await run(['doctor', '--kubeconfig', kubeconfig, '-o', 'json'])
   const { outcome, checks } = JSON.parse(out || '{}')
   return { code, err, outcome, checks: (checks ?? []) as readonly Check[] }
 }
 
-/** What explain says of a pod that would come, told nothing of what is installed. */
+/**
+ * Returns the output of `explain` for a manifest, with no option that describes the installation.
+ */
 async function foretell(t: Test, { kubeconfig }: Cluster) {
   const file = `${t.testdir({ 'pod.json': JSON.stringify(pod(ASKS)) })}/pod.json`
   const where = ['--kubeconfig', kubeconfig, '-n', 'install-annotated']
@@ -257,7 +261,7 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   await api.merge(path, { metadata: { annotations: metadata.annotations }, webhooks })
   await until('all is well again', async () => (await examine(cluster.kubeconfig)).code === 0)
 
-  // Who may do nothing hears that nothing could be found out.
+  // For a user without rights, no check has a result.
   const powerless = await kubeconfigOf(cluster, 'install-quiet', 'default')
   const nobody = await examine(`${t.testdir({ kubeconfig: powerless })}/kubeconfig`)
   t.match(nobody, { code: 2, outcome: 'unknown' })
@@ -269,8 +273,11 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   t.ok(nobody.checks.every(({ verdict }) => verdict === 'unknown'))
 }
 
-/** Another CA, which cert-manager would replace were it not kept from it. */
-// biome-ignore lint/suspicious/noExplicitAny: a MutatingWebhookConfiguration as the apiserver serves it.
+/**
+ * Returns the configuration with another CA, and without the annotation by which cert-manager would
+ * replace it.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a MutatingWebhookConfiguration of the apiserver.
 function withoutInjector({ webhooks }: any, caBundle: string): object {
   return {
     metadata: { annotations: { 'cert-manager.io/inject-ca-from': null } },
@@ -280,7 +287,7 @@ function withoutInjector({ webhooks }: any, caBundle: string): object {
   }
 }
 
-/** The objects of the chart without its hooks, as those who install it without Helm have them. */
+/** Returns the objects of the chart without its hooks, as users install it without Helm. */
 async function rendered({ name }: Release): Promise<string> {
   const program = join(await tools('helm-4', () => {}), 'helm')
   return runProgram(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
@@ -294,7 +301,7 @@ async function annotate(api: Api, namespace: string): Promise<void> {
   }
 }
 
-/** Both ranks of a MiniCluster are measured, and it completes. */
+/** Checks that both ranks of a MiniCluster are measured, and that it completes. */
 async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise<void> {
   const job = miniCluster('lammps', BUSY)
   await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(job))
@@ -312,7 +319,7 @@ async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise
   }
 }
 
-/** The built-in metric under another name, as values bring it. */
+/** The built-in metric under another name, as the chart's values add it. */
 async function ownMetric(cluster: Cluster): Promise<string> {
   const words = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
   const { data } = JSON.parse(await kubectl(cluster, words))
@@ -335,7 +342,7 @@ async function servesNewMetric(t: Test, api: Api, release: Release): Promise<voi
   const metrics = await ownMetric(release.cluster)
   const words = ['--reuse-values', '--set-json', `catalog.metrics=${metrics}`]
   await helm(release, 'upgrade', [CHART, ...words])
-  // A kubelet renews what it mounts about once a minute.
+  // A kubelet updates mounted ConfigMaps about once a minute.
   await until(
     'every replica serves another catalog',
     async () => (await revisions()).every((revision) => revision !== old),
@@ -350,7 +357,7 @@ async function servesNewMetric(t: Test, api: Api, release: Release): Promise<voi
 const identities = (replicas: Awaited<ReturnType<typeof replicasOf>>) =>
   replicas.map(({ name, restarts }) => `${name} ${restarts}`).sort()
 
-/** What every namespace has by itself, and what tells of the past. */
+/** The objects that every namespace has, and records of the past. */
 const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
 const PAST = /^events(\.|$)/
 
@@ -366,7 +373,7 @@ async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
     ...(await list(['get', around, '-o', 'name', '-l', `app.kubernetes.io/instance=${name}`])),
     ...(await list(['get', 'namespaces', '-o', 'name', '-l', 'ridealong.dev/armed'])),
   ]
-  // Replicas and Secrets end a while after what they belong to.
+  // Pods and Secrets are deleted a moment after their owners.
   await until(
     'what is on its way out has gone',
     async () => (await left()).length <= OF_EVERY_NAMESPACE.length,

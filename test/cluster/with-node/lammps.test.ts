@@ -16,9 +16,12 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// A real application under MPI, four ranks of it: in one pod, and two in each pod of a Job.
+// A real application under MPI with four ranks: all in one pod, and two in each of two pods.
 
-/** Seconds of LAMMPS's loop: however fast the machine is, a log has about as many timepoints. */
+/**
+ * Seconds of LAMMPS's loop. It bounds the time and not the steps, so that a log has about the same
+ * number of timepoints on every machine.
+ */
 const SECONDS = Number(process.env.LAMMPS_SECONDS ?? 40)
 const SPACE = 'lammps'
 
@@ -31,11 +34,19 @@ interface Shape {
   readonly annotations?: object
 }
 
-/** An ordinary user, whose mpirun asks nobody for leave; more ranks than cores; no ptrace between ranks. */
-const MPIRUN =
-  'mpirun --oversubscribe --bind-to none --mca btl_vader_single_copy_mechanism none --mca orte_tmpdir_base /tmp'
+/**
+ * Runs as an ordinary user, so that mpirun needs no permission to run as root, with more ranks than
+ * cores, and without ptrace between ranks.
+ */
+const MPIRUN = [
+  'mpirun --oversubscribe --bind-to none',
+  '--mca btl_vader_single_copy_mechanism none --mca orte_tmpdir_base /tmp',
+].join(' ')
 
-/** What the kernel accounted for mpirun and its ranks is said at the end; then come the observer's last looks. */
+/**
+ * `times` prints the processor time of mpirun and its ranks at the end. The sleep gives the
+ * observer time for its last samples.
+ */
 function command({ ranks, seconds }: Shape): string {
   const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${seconds}`
   return `${MPIRUN} -np ${ranks} ${lammps}; times; sleep 3`
@@ -74,14 +85,14 @@ function job(shape: Shape) {
   }
 }
 
-/** What one pod's observer and its application say. */
+/** The log of a pod's observer, as it is and parsed. */
 interface Observed extends Parsed {
   readonly log: string
-  /** CPU seconds of mpirun and its ranks, as the kernel accounts them to the shell that waited. */
+  /** CPU seconds of mpirun and its ranks, from the shell's `times`. */
   readonly seconds: number
 }
 
-/** Runs a Job to its end. */
+/** Runs a Job until it completes. */
 async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonly Observed[]> {
   const here = ['-n', SPACE]
   await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(job(shape)))
@@ -111,7 +122,7 @@ async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonl
   )
 }
 
-/** What `times` prints of a shell's children: 0m27.8s 0m12.7s, of the program and of the kernel. */
+/** Parses the line of `times` about a shell's children: 0m27.8s 0m12.7s, user and system. */
 function secondsOf(said: string): number {
   const last = said.trimEnd().split('\n').at(-1) ?? ''
   const parts = [...last.matchAll(/(\d+)m([\d.]+)s/g)]
@@ -121,7 +132,7 @@ function secondsOf(said: string): number {
   )
 }
 
-/** The rows of the timepoints in the middle, when every rank has begun and none has ended. */
+/** Returns the rows of the middle half of the timepoints, when all ranks are running. */
 function inFullSwing({ data }: Observed): readonly (readonly Row[])[] {
   const edge = Math.ceil(data.length / 4)
   return data.slice(edge, -edge).map((timepoint) => timepoint.cpu_statistics_task ?? [])
@@ -136,7 +147,7 @@ function holdsWhole(t: Test, { log, data, metadata }: Observed, seconds: number)
   t.match(log.trimEnd(), /SUMMARY END$/)
 }
 
-/** CPU seconds of the summary's programs. */
+/** Returns the CPU seconds of all programs in the summary. */
 function cpuOf(rows: readonly Row[]): number {
   return rows.reduce(
     (sum, row) => sum + Number(row.cpu_seconds) + Number(row.unaccounted_cpu_seconds),
@@ -144,7 +155,7 @@ function cpuOf(rows: readonly Row[]): number {
   )
 }
 
-/** Collects a Job with the command, and makes the page of it. */
+/** Collects the logs of a Job, and makes the report. */
 async function collected(t: Test, { kubeconfig }: Cluster, name: string) {
   const folder = t.testdir({})
   const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
@@ -159,7 +170,10 @@ async function collected(t: Test, { kubeconfig }: Cluster, name: string) {
   }
 }
 
-/** The four of LAMMPS, each by its pod's rank and its process id, in what collect and report make of the Job. */
+/**
+ * Checks that the four ranks of LAMMPS, each identified by its pod's rank and its process id, are
+ * in the output of collect and in the report.
+ */
 async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): Promise<void> {
   const { rows, page } = await collected(t, cluster, name)
   const ofLammps = rows.filter(({ kind, program }) => kind === 'process' && program === 'lmp')
@@ -207,13 +221,13 @@ t.test('LAMMPS under mpirun', async (t) => {
     for (const rows of inFullSwing(observed)) {
       t.strictSame(programs(rows), ['lmp', 'lmp', 'lmp', 'lmp'])
     }
-    // Four on fewer cores wait for one another's turn: a rank that is busy computes or could.
+    // Four ranks on fewer cores wait for each other: a busy rank computes or waits for a core.
     for (const pid of new Set(every.map(({ pid }) => pid))) {
       const own = inFullSwing(observed).flatMap((rows) => rows.filter((row) => row.pid === pid))
       const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
       t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
     }
-    // The last moment of a rank, one interval at most, is only in its parent's account.
+    // The last moment of a rank, at most one interval, is only in the account of its parent.
     const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
     const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
     t.ok(isTrue, `${cpu} CPU seconds, the kernel ${seconds}`)
@@ -221,7 +235,7 @@ t.test('LAMMPS under mpirun', async (t) => {
   })
 })
 
-/** % of an interval that a process computed, or stood in the queue for a core. */
+/** Returns the percentage of an interval in which a process computed or waited for a core. */
 function busyOf({ percent_cpu, percent_wait }: Row): number {
   return Number(percent_cpu) + Number(percent_wait)
 }

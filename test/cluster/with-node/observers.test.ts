@@ -8,8 +8,8 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// What only a container runtime and a kubelet can show of an observer: whom the kernel lets it read, and
-// what `kubectl logs` serves of a long log.
+// Tests that need a container runtime and a kubelet: what the kernel lets an observer read, and
+// what `kubectl logs` returns of a long log.
 
 const SPACE = 'observers'
 const GRANT = { labels: { 'ridealong.dev/privilege': 'privileged' } }
@@ -22,7 +22,7 @@ interface Own {
 
 const rate = (value: string) => ({ name: 'RIDEALONG_OPTION_RATE', value })
 
-/** Metrics of an administrator's: the observer as somebody else, or in a hurry. */
+/** Metrics that an administrator adds: the observer as another user, or with short intervals. */
 const METRICS: Readonly<Record<string, Own>> = {
   'of-another-group': { securityContext: { runAsUser: 1000, runAsGroup: 1001 } },
   'of-another-user': { securityContext: { runAsUser: 1001, runAsGroup: 1001 } },
@@ -70,7 +70,7 @@ interface Asking {
   readonly securityContext?: object
 }
 
-/** What a pod's status said before it ran, and its observer's log when it had ended. */
+/** The status of a pod before it ran, and the log of its observer after it had ended. */
 interface Observed {
   readonly counters: string
   readonly log: string
@@ -106,14 +106,15 @@ const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
 
-// Who observes whom, the observer's metric, the target, what the status says beforehand, and what is then read.
+// The name of the row, the observer's metric, the target, the `counters` in the status, and the
+// counters that the observer could read.
 const READABLE: readonly (readonly [string, string, object, string, string])[] = [
   ['the same user and group', 'perf-sysstat', USER, 'all', 'all'],
   ['the same user of another group', 'of-another-group', USER, 'no-io', 'no-io'],
   ['the same user, no group known', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
   ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
   ['root, of root', 'perf-sysstat', ROOT, 'all', 'all'],
-  // Each is then the user of its image, root.
+  // Without a user in the pod, each container runs as the user of its image, root.
   ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'all', 'all'],
   ['root, of a user', 'of-root', USER, 'all', 'all'],
   ['root, of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
@@ -130,7 +131,7 @@ function observeAll(cluster: Cluster): Promise<readonly Observed[]> {
   )
 }
 
-/** As many intervals as two hours have at the default rate, at a hundredth of it. */
+/** The number of intervals in two hours at the default rate, at a hundredth of the length. */
 const SECONDS = 72
 const PROCESSES = 64
 

@@ -12,15 +12,15 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// An operator that nobody here wrote: Kubeflow's training operator makes the pods of a PyTorchJob. They
-// are observed, the operator does not fight back, and the job succeeds.
+// A foreign operator: Kubeflow's training operator creates the pods of a PyTorchJob. They are
+// observed, the operator does not undo the change, and the job succeeds.
 
 const NAME = 'pytorch'
 const OPERATOR = 'github.com/kubeflow/training-operator'
 const SECRET = 'training-operator-webhook-cert'
 const VALIDATOR = 'validator.training-operator.kubeflow.org'
 
-/** What the operator expects to find, as its own manifests install it. */
+/** The objects that the operator needs, as in its own manifests. */
 const GROUND = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubeflow' } },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET, namespace: 'kubeflow' } },
@@ -42,7 +42,7 @@ const GROUND = [
 
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
 
-/** Where the operator looks for its certificate (controller-runtime pkg/webhook/server.go). */
+/** The folder of the operator's certificate (controller-runtime pkg/webhook/server.go). */
 const CERTIFICATES = join(tmpdir(), 'k8s-webhook-server', 'serving-certs')
 
 async function startOperator(t: Test, cluster: Cluster): Promise<void> {
@@ -68,7 +68,8 @@ async function startOperator(t: Test, cluster: Cluster): Promise<void> {
       ],
       'training-operator',
     )
-  // It fills its Secret at the first start, which a kubelet would mount; the second finds it.
+  // At its first start it writes its certificate to a Secret, which a kubelet would mount. The
+  // second start finds the files.
   const first = run()
   await until('the operator has made its certificate', () => fetchCertificate(cluster))
   await stop(first)

@@ -19,9 +19,9 @@ import { startLoad, type Tally } from '../release/steady-load.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// Pods are created all the time while everything that happens to a webhook in its life happens to this one.
-// None is missed, with the deadline that the chart gives a call; and when a replica dies without a word,
-// each pod that is missed is counted.
+// Pods are created all the time while the webhook is upgraded, scaled, killed and renewed. None is
+// missed, with the deadline of the chart. If a replica is killed without a shutdown, each missed
+// pod is counted.
 
 const NAME = 'ridealong-upheaval'
 const RATE = 50
@@ -31,7 +31,7 @@ const PLACES = [
   { namespace: 'steady-armed', annotations: {} },
 ] as const
 
-/** Long enough for what came before to have its effect on connections. */
+/** Milliseconds in which an earlier change has taken effect on all connections. */
 const AFTERMATH_MS = 3000
 
 async function install(t: Test, cluster: Cluster, api: Api): Promise<Release> {
@@ -47,7 +47,7 @@ async function install(t: Test, cluster: Cluster, api: Api): Promise<Release> {
 const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
   kubectl(cluster, ['rollout', verb, `deployment/${name}`, '-n', name])
 
-/** Renews the leaf and waits until every replica shows it. */
+/** Renews the server certificate, and waits until every replica uses it. */
 async function renewLeaf(release: Release): Promise<void> {
   const leaf = await renew(release.cluster, { namespace: NAME, name: `${NAME}-tls` })
   const ends = Date.parse(leaf.validTo) / 1000
@@ -59,7 +59,7 @@ async function renewLeaf(release: Release): Promise<void> {
 
 const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
 
-/** The CA's new certificate reaches the apiserver with the next leaf. */
+/** Renews the CA; the apiserver gets its certificate with the next server certificate. */
 async function renewAuthority(release: Release): Promise<void> {
   const authority = { namespace: NAME, name: `${NAME}-ca` }
   const before = await issued(release.cluster, authority)
@@ -90,7 +90,7 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
   [
     'helm upgrade',
     async (release) => {
-      // Another configuration too: the apiserver opens other connections.
+      // A changed configuration makes the apiserver open new connections.
       const words = ['--set', 'webhook.logLevel=warn,webhook.timeoutSeconds=4']
       await helm(release, 'upgrade', [CHART, '--reuse-values', ...words])
       await settled(release, 2)
@@ -122,7 +122,7 @@ t.test('what happens to a webhook in its life', async (t) => {
       t.same({ left, refused }, { left: 0, refused: [] }, 'none is left or refused')
       t.equal(warned, missed, 'the guard warns of each that is missed, and of no other')
       t.equal(after.guard - before.guard, missed, 'and the apiserver counts as many')
-      // Of a pod that has its observer, a second call may fail.
+      // For a pod that has its observer, the second call (reinvocation) may fail.
       const failed = after.open - before.open
       t.ok(failed >= missed, `each was missed for want of an answer: ${failed} calls failed`)
       if (count === 2) t.ok(missed > 0, 'with nobody there, some are missed')
@@ -130,7 +130,7 @@ t.test('what happens to a webhook in its life', async (t) => {
   }
 })
 
-/** Creates pods all the while. */
+/** Creates pods during an action, and returns their outcomes. */
 async function during(t: Test, api: Api, upheaval: () => Promise<unknown>): Promise<Tally> {
   const load = startLoad(api, PLACES, RATE)
   const end = () => load.stop()
@@ -156,7 +156,10 @@ async function kill(release: Release, count: number): Promise<void> {
   await settled(release, 2)
 }
 
-/** What the apiserver has counted: pods of which the guard warned, and calls without an answer. */
+/**
+ * Reads two counts of the apiserver: pods for which the guard printed a warning, and calls without
+ * an answer.
+ */
 async function failures(api: Api): Promise<{ guard: number; open: number }> {
   const { body } = await api.get('/metrics')
   const guard = { policy: `${NAME}-guard`, enforcement_action: 'warn' }

@@ -6,13 +6,13 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Pods that real controllers create and the real kubelet runs. What is annotated is observed, and what
-// was to end ends.
+// Real controllers create these pods and a real kubelet runs them. Annotated pods are observed, and
+// jobs complete.
 
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
 const LABELS = { app: 'busy' }
 
-/** A few seconds of work, or work without an end. */
+/** Commands that take a few seconds, or never end. */
 const BUSY = 'end=$(($(date +%s) + 6)); while [ $(date +%s) -lt $end ]; do :; done'
 const ENDLESS = 'trap exit TERM; while :; do sleep 0.1; done'
 
@@ -73,7 +73,7 @@ function log(cluster: Cluster, pod: Pod, container: string): Promise<string> {
   return kubectl(cluster, ['logs', '-n', namespace, name, '-c', container])
 }
 
-/** What holds for every pod that is observed. */
+/** Checks what is true for every observed pod. */
 async function holdsForPod(t: Test, cluster: Cluster, pod: Pod): Promise<void> {
   const { metadata, spec } = pod
   t.equal(spec.shareProcessNamespace, true, 'its containers share their processes')

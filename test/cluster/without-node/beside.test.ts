@@ -10,16 +10,20 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Other webhooks mutate the same pods, before ours, after it, and what ours has added. Kubernetes calls
-// them by the order of their configurations' names, and once more those that ask to be (reinvocation).
+// Other webhooks mutate the same pods, before Ridealong and after it, and mutate its observers too.
+// Kubernetes calls webhooks in the order of their configurations' names, and some of them a second
+// time (reinvocation).
 
 // biome-ignore lint/suspicious/noExplicitAny: pods as the apiserver sends them.
 type Pod = any
 
-/** What another webhook does to a pod. */
+/** Returns the patch of another webhook for a pod. */
 type Mutate = (pod: Pod) => readonly Operation[]
 
-/** The other webhook: a server in this process, called for the pods of the test's namespaces. */
+/**
+ * Starts the other webhook, a server in this process that is called for pods in the test's
+ * namespaces.
+ */
 async function startOther(t: Test, cluster: Cluster, name: string, mutate: Mutate): Promise<void> {
   const authority = await makeAuthority()
   const { cert, key } = await authority.issue({ names: ['127.0.0.1'] })
@@ -73,7 +77,7 @@ function pod(): Pod {
 
 const places = (pod: Pod) => (pod.spec.initContainers ?? []) as Pod[]
 
-/** Adds an init container that restarts, first, as meshes do. */
+/** Adds a native sidecar as the first init container, as service meshes do. */
 const addMesh: Mutate = (pod) => {
   if (places(pod).some(({ name }) => name === 'mesh')) return []
   const mesh = { name: 'mesh', image: 'mesh', restartPolicy: 'Always' }
@@ -81,13 +85,13 @@ const addMesh: Mutate = (pod) => {
   return [{ op: 'add', path: '/spec/initContainers', value: [mesh] }]
 }
 
-/** Takes from native sidecars what makes them so, as a client built on old types does. */
+/** Removes `restartPolicy` from init containers, as clients with old types do. */
 const strip: Mutate = (pod) =>
   places(pod).flatMap(({ restartPolicy }, place) =>
     restartPolicy ? [{ op: 'remove', path: `/spec/initContainers/${place}/restartPolicy` }] : [],
   )
 
-/** The same, but for each pod only at the first call. */
+/** Does the same only at the first call for each pod. */
 function stripOnce(): Mutate {
   let calls = 0
   return (pod) => {
@@ -101,7 +105,7 @@ interface Beside {
   readonly what: string
   readonly name: string
   readonly mutate: Mutate
-  /** The init containers that come out, and whether each restarts. */
+  /** Returns the init containers of the created pod, and whether each is restarted. */
   readonly wanted: Readonly<Record<string, string | undefined>>
 }
 

@@ -15,7 +15,7 @@ if (KUBECONFIG === undefined && CI === 'true') {
 }
 const options = KUBECONFIG === undefined ? { skip: 'KUBECONFIG names no cluster' } : {}
 
-/** The apiserver's own client, to change things as people do. */
+/** A client of the apiserver, to change objects as users do. */
 function client(): CoreV1Api {
   const config = new KubeConfig()
   config.loadFromDefault()
@@ -25,7 +25,7 @@ function client(): CoreV1Api {
 const ASKING = { [KEYS.inject]: 'perf-sysstat' }
 let made = 0
 
-/** Creates a namespace that goes when the test ends. */
+/** Creates a namespace that is deleted when the test ends. */
 async function create(t: Test, annotations: object, labels: object = {}): Promise<string> {
   made += 1
   const name = `caches-${process.pid}-${made}`
@@ -35,7 +35,7 @@ async function create(t: Test, annotations: object, labels: object = {}): Promis
   return name
 }
 
-/** Writes the annotations anew, as `kubectl annotate` would. */
+/** Replaces the annotations, as `kubectl annotate` does. */
 async function annotate(name: string, inject: string | undefined): Promise<void> {
   const object = await client().readNamespace({ name })
   const { [KEYS.inject]: _, ...others } = object.metadata?.annotations ?? {}
@@ -49,7 +49,7 @@ async function isArmed(name: string): Promise<boolean> {
   return metadata?.labels?.[ARMED_LABEL] === 'true'
 }
 
-/** A replica of the webhook that watches the cluster, behind a network that can fail. */
+/** Starts a replica of the webhook that watches the cluster through a relay that can fail. */
 async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = true) {
   const access = await clusterToWatch(undefined)
   const relay = await startRelay(t, Number(new URL(access.server).port))
@@ -66,12 +66,14 @@ async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = tr
   if (isReady) {
     await until('it is ready', () => cluster.checks().every(({ fatal }) => !fatal))
   }
-  /** Whether a pod without annotations, which the webhook for armed namespaces sent, is patched. */
+  /**
+   * Tells whether a pod without annotations, sent by the webhook for armed namespaces, is patched.
+   */
   const isPatched = async (namespace: string) => {
     const answer = await post(app, '/mutate/pods', reviewOf(podOf({}), { namespace }))
     return addedNames(answer).includes('perf-sysstat')
   }
-  /** The same without a look at the apiserver. */
+  /** Tells the same, without a request to the apiserver. */
   const isKnownToAsk = (name: string) => {
     const found = cluster.find(name, false)
     return !(found instanceof Promise) && found.annotations.has(KEYS.inject)
@@ -108,7 +110,7 @@ t.test('pods are patched before the cluster has been listed', options, async (t)
 
 t.test('the LimitRange of an unknown namespace is found with it', options, async (t) => {
   const namespace = await create(t, ASKING)
-  // The client's own name for `default`, which the apiserver's list does not have.
+  // The client's types name the field `default` of a LimitRange `_default`.
   const limits = [{ type: 'Container', _default: { cpu: '1' }, max: { cpu: '2' } }]
   const body = { metadata: { name: 'limits' }, spec: { limits } }
   await client().createNamespacedLimitRange({ namespace, body })

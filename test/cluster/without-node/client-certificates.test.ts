@@ -8,11 +8,11 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// The apiserver shows a client certificate to every webhook that asks for one: see pki.ts.
+// The apiserver shows a client certificate to every webhook that requests one: see pki.ts.
 
 const NAME = 'strict'
 
-/** The status that a pod gets, or undefined for a pod that is created as it came. */
+/** Returns the status of a pod after a dry run; undefined if the pod is unchanged. */
 async function statusOf(api: Api): Promise<unknown> {
   const pod = {
     apiVersion: 'v1',

@@ -5,12 +5,12 @@ import { parseAllDocuments } from 'yaml'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-// The manifests that the tests read are what their operators' definitions accept: nobody made them up.
+// The manifests of the tests are valid for the definitions of their operators.
 
 const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
 const WORKLOADS = fileURLToPath(new URL('../../workloads', import.meta.url))
 
-/** What there is of a custom resource: its kind, and its text as JSON. */
+/** A custom resource: its kind, and its JSON. */
 function customResources() {
   return readdirSync(WORKLOADS).flatMap((name) => {
     const documents = parseAllDocuments(readFileSync(`${WORKLOADS}/${name}`, 'utf8'))

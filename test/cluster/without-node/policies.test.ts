@@ -8,13 +8,13 @@ import { run, tools } from '../machine/tools.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// The policies of the chart, judged by the apiserver, with no webhook: what the guard says is then all
-// that is known of a pod that asked.
+// Tests of the chart's policies in a real apiserver, without a webhook: the guard's warning is then
+// the only message about a pod that requested observers.
 
 const CHART = fileURLToPath(new URL('../../../charts/ridealong', import.meta.url))
 const NAME = 'policies'
 
-/** Installs some templates of the chart for as long as a test runs. */
+/** Installs some templates of the chart until the test ends. */
 async function install(t: Test, cluster: Cluster, ...templates: readonly string[]): Promise<void> {
   const helm = join(await tools('helm-4', () => {}), 'helm')
   const manifests = await run(helm, [
@@ -126,7 +126,7 @@ t.test('the webhook may change the label of a namespace, and nothing else of it'
   const { cluster, api } = await runningCluster(t)
   const name = 'fenced'
   await createNamespace(t, api, name, { labels: { a: 'b' }, annotations: { c: 'd' } })
-  // kubectl reads what it patches, as the webhook does.
+  // kubectl reads an object before it patches it, and so does the webhook.
   await install(t, cluster, 'rbac.yaml', 'arming.yaml')
   const account = `system:serviceaccount:ridealong-system:${NAME}`
   const patch = (metadata: object) =>
@@ -224,7 +224,7 @@ t.test("the guard says which containers are not the catalog's observers", async 
   for (const [what, pod, expected] of rows) t.same(await warnings(pod), expected, what)
 })
 
-/** The manifests between the fences of a document. */
+/** Returns the manifests in the first block of YAML in a document. */
 function manifestsIn(document: string): string {
   const path = fileURLToPath(new URL(`../../../docs/${document}`, import.meta.url))
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(path, 'utf8')) ?? []

@@ -13,8 +13,8 @@ import { type RunningRecorder, startRecorder } from '../recorder.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// What a real apiserver sends when real controllers create pods is written down, answers as it did, and
-// leaves nothing in the cluster, however the recording ends.
+// The reviews that a real apiserver sends for pods of real controllers are recorded, get the same
+// answers again, and no object stays in the cluster, however the recording ends.
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 const SECRET = 'hush-1234'
@@ -22,7 +22,7 @@ const SECRET = 'hush-1234'
 function template(annotations: object) {
   const env = [{ name: 'TOKEN', value: SECRET }]
   const container = { name: 'app', image: 'busybox:1.36', command: ['sh', '-c', SECRET], env }
-  // No node has the label: the pods are created, and wait.
+  // No node has this label: the pods are created and stay pending.
   const spec = {
     containers: [container],
     nodeSelector: { nowhere: 'true' },
@@ -53,7 +53,7 @@ const DEPLOYMENT = {
 const POD = { apiVersion: 'v1', kind: 'Pod', ...template(ASKS) }
 const named = (name: string) => ({ ...POD, metadata: { ...POD.metadata, name } })
 
-/** A namespace of its own, and where its recorder writes. */
+/** A namespace for the test, and the folder of its recorder. */
 async function prepare(t: Test, name: string, metadata = {}) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, name, metadata)
@@ -152,8 +152,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     t.equal((await api.post(pods, other)).status, 201)
     t.equal((await api.post(pods, named('chosen'))).status, 201)
     await until('it is recorded', async () => recorder.text().includes('pod-chosen:'))
-    // An impatient hand: a second signal would end what does not wait for the first. Node's own end hears
-    // none, so the exit code may be the signal's.
+    // Interrupts follow every 5 ms. They would end a program that does not wait for its cleanup.
+    // Node itself does not handle signals while it exits, so the exit code may be the signal's.
     const hand = setInterval(() => recorder.child.kill(signal), 5)
     t.teardown(() => clearInterval(hand))
     await recorder.ended
@@ -186,7 +186,7 @@ t.test('a folder that cannot be written to ends it, and leaves nothing', async (
   const place = await prepare(t, 'record-unwritable')
   const recorder = await start(t, place)
   await recorder.ready
-  // The folder is a file all of a sudden.
+  // The folder is replaced by a file.
   rmSync(place.folder, { recursive: true })
   writeFileSync(place.folder, '')
   await place.api.post(`/api/v1/namespaces/${place.namespace}/pods`, named('lost'))

@@ -8,24 +8,26 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Wherever a pod is accepted without us, it is accepted after us: with its observers, or left with the
-// right reason. Every recorded pod is sent to the apiserver, in namespaces with rules of every kind,
-// first without the webhook and then with it.
+// A pod that is accepted without Ridealong is accepted with it too: with its observers, or without
+// them for the right reason. Every recorded pod is sent to the apiserver, in namespaces with all
+// kinds of rules, first without the webhook and then with it.
 
 const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 
 // biome-ignore lint/suspicious/noExplicitAny: pods of every shape, as they were recorded.
 type Pod = any
 
-/** What a namespace enforces, and what becomes there of the pods that would else be injected. */
+/**
+ * The rules of a namespace, and their effect on pods that would be injected without these rules.
+ */
 interface Setting {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly limits?: readonly unknown[]
-  /** The reason that pods of some classes are left for; all others are injected as anywhere. */
+  /** The reason for which pods of some QoS classes are left; all others are injected. */
   readonly reason?: string
   readonly classes?: readonly string[]
-  /** Pods for which the rule of the namespace changes nothing. */
+  /** Pods to which the rule of the namespace does not apply. */
   readonly except?: readonly string[]
 }
 
@@ -56,7 +58,7 @@ const SETTINGS: readonly Setting[] = [
       default: { cpu: '50m', memory: '16Mi' },
     }),
     reason: 'limit-range',
-    // Its observers have no resources of their own, so those that the LimitRange gives hold for them.
+    // Its observers have no resources, so they get those of the LimitRange.
     except: ['pod-level-resources'],
   },
   {
@@ -72,7 +74,10 @@ const SETTINGS: readonly Setting[] = [
   },
 ]
 
-/** The recorded creations, as a new apiserver takes them: without what the old one had made of them. */
+/**
+ * Returns the recorded creations as a new apiserver takes them, without fields that the old one had
+ * added.
+ */
 async function recordedPods(): Promise<ReadonlyMap<string, Pod>> {
   const namespaces = await readNamespaceFile(`${CASES}/namespaces.yaml`)
   const pods = new Map<string, Pod>()
@@ -96,7 +101,7 @@ function asNew({ metadata, spec }: Pod, defaults: Readonly<Record<string, string
   }
 }
 
-/** Whether a pod may be created, and what it would be; nothing is. */
+/** Creates a pod in a dry run: whether it is accepted, and the resulting pod. */
 async function tryIn(api: Api, namespace: string, pod: Pod) {
   const { status, body } = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
   const isAccepted = status === 201
@@ -135,7 +140,10 @@ async function prepare(t: Test, api: Api): Promise<void> {
   }
 }
 
-/** Pods that are accepted without us and injected where no rule stands in the way. */
+/**
+ * The least number of pods that are accepted without Ridealong, and injected if no rule prevents
+ * it.
+ */
 const LEAST_INJECTED = 15
 
 t.test('what is accepted without the webhook is accepted with it', async (t) => {
@@ -165,7 +173,7 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
   t.ok(injected.length >= LEAST_INJECTED, `${injected.length} are injected where nothing forbids`)
 })
 
-/** What should become of a pod, of what becomes of it where no rule stands in the way. */
+/** Returns the expected outcome of a pod, from its outcome without the rule. */
 function wantedIn(setting: string, recording: string, qos = '', plain = ''): string {
   const rule = SETTINGS.find(({ name }) => name === setting)
   if (plain !== 'injected') return plain
@@ -175,7 +183,7 @@ function wantedIn(setting: string, recording: string, qos = '', plain = ''): str
 
 const QUOTA = '/api/v1/namespaces/in-quota/resourcequotas'
 
-/** Has the apiserver itself count what a pod takes, and leaves just that in the quota. */
+/** Makes the apiserver count the resources of a pod, and sets the quota to exactly that. */
 async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Promise<boolean> {
   const hard = Object.fromEntries(resources.map((resource) => [resource, '1000G']))
   const metadata = { name: 'exact' }
@@ -185,7 +193,7 @@ async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Pr
   await until('the quota is counted', async () => (await quota()).status?.used !== undefined)
   const { name, generateName, labels } = pod.metadata
   const spec = { ...pod.spec, nodeSelector: { nowhere: 'true' } }
-  // Without its annotations it does not ask.
+  // Without its annotations the pod requests no observers.
   const waiting = { ...pod, metadata: { name, generateName, labels }, spec }
   const created = await api.post('/api/v1/namespaces/in-quota/pods', waiting)
   if (created.status !== 201) return false
@@ -201,7 +209,7 @@ async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Pr
   return true
 }
 
-/** Pods with the requests and limits that a quota asks for. */
+/** Returns the pods with the requests and limits that a quota requires. */
 const COUNTED = ['pod-guaranteed', 'mpijob-launcher', 'deployment-namespace-annotated']
 
 t.test('a pod that fills its quota exactly runs on, with observers or without', async (t) => {
@@ -215,7 +223,7 @@ t.test('a pod that fills its quota exactly runs on, with observers or without', 
       const pod = pods.get(recording)
       const isFull = await fillExactly(api, pod, [`${kind}.cpu`, `${kind}.memory`])
       t.ok(isFull, `${recording} is accepted without the webhook`)
-      // The webhook and the apiserver's own quota check each learn of the new quota from a watch.
+      // The webhook and the apiserver's quota check each get the new quota from their own watch.
       await until(`the webhook leaves ${recording} for the quota on ${kind}`, async () => {
         return (await tryIn(api, 'in-quota', pod)).outcome === 'quota'
       })

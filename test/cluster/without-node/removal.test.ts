@@ -6,7 +6,8 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// What helm runs before it removes the chart, and as its test, on an apiserver without a webhook.
+// Tests of the hooks that Helm runs before it removes the chart, and of its test, on an apiserver
+// without a webhook.
 
 const CERTIFICATES = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -130,7 +131,7 @@ t.test('doctor says that the apiserver gets no answer, and what the webhook says
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const doctor = (...words: readonly string[]) =>
     run(['doctor', '--kubeconfig', cluster.kubeconfig, ...words])
-  // As a kubelet writes it into the environment.
+  // The form in which a kubelet sets the address of a Service in the environment.
   const { code, out, err } = await doctor('--status-url', url.replace('http:', 'tcp:'))
   t.equal(code, 1, err)
   t.match(out, /^ok {7}the webhook's serving +ok\n/)

@@ -14,7 +14,7 @@ interface Document {
   [unknown: string]: unknown
 }
 
-/** A document that holds, with some of it changed; JSON is YAML. */
+/** Returns a valid document with some changes; JSON is YAML. */
 function documentOf(changes: Document = {}, spec: object = {}, container: object = {}): string {
   return JSON.stringify({
     apiVersion: 'ridealong.dev/v1alpha1',
@@ -37,7 +37,7 @@ function documentOf(changes: Document = {}, spec: object = {}, container: object
 const optionOf = (option: object) => documentOf({}, { options: { rate: option } })
 const RATE = { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'seconds' }
 
-/** A document of a privilege, with a context of its own. */
+/** Returns a document with a privilege and a security context. */
 const contextOf = (privilege: string, securityContext: object) =>
   documentOf({}, { privilege, container: { ...CONTAINER, securityContext } })
 const CONTAINER = {
@@ -45,7 +45,7 @@ const CONTAINER = {
   resources: { limits: { cpu: '10m', memory: '16Mi' } },
 }
 
-/** The error of loading a folder with these files. */
+/** Returns the error from loading a folder with these files. */
 async function errorOf(t: Test, files: Record<string, string>): Promise<Error> {
   const folder = t.testdir(files)
   try {
@@ -89,8 +89,9 @@ t.test('the names of options and what they mean come from the document', async (
 t.test(
   'a folder adds metrics: YAML of several documents, JSON in YAML, nothing else',
   async (t) => {
+    const [one, two] = ['one', 'two'].map((name) => documentOf({ metadata: { name } }))
     const folder = t.testdir({
-      'a.yaml': `---\n${documentOf({ metadata: { name: 'one' } })}\n---\n${documentOf({ metadata: { name: 'two' } })}\n---\n`,
+      'a.yaml': `---\n${one}\n---\n${two}\n---\n`,
       'b.yml': documentOf({ metadata: { name: 'three' } }),
       'empty.yaml': '# nothing yet\n',
       'README.md': 'no document',
@@ -134,7 +135,7 @@ t.test('the revision is eight digits that change with the content alone', async 
   t.equal(await revisionOf(), revisions.at(-1))
 })
 
-/** What is wrong, the document, and the place and reason that the error must name. */
+/** The defect, the document, and the place and reason that the error must name. */
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['an unknown key', documentOf({ extra: 1 }), /metric ours: the document must not have extra$/],
   ['an unknown key of the spec', documentOf({}, { extra: 1 }), /ours: spec must not have extra$/],
@@ -342,7 +343,12 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['an alias of nothing', 'a: *nothing', /x\.yaml: .*nothing/],
   [
     'aliases that grow without end',
-    `a: &a [${'x,'.repeat(99)}]\nb: &b [${'*a,'.repeat(99)}]\nc: &c [${'*b,'.repeat(99)}]\nd: [${'*c,'.repeat(99)}]`,
+    [
+      `a: &a [${'x,'.repeat(99)}]`,
+      `b: &b [${'*a,'.repeat(99)}]`,
+      `c: &c [${'*b,'.repeat(99)}]`,
+      `d: [${'*c,'.repeat(99)}]`,
+    ].join('\n'),
     /x\.yaml: .*alias/i,
   ],
   [

@@ -3,30 +3,30 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** The recorded reviews, as `ridealong test` has them. */
+/** The folder of the recorded reviews, for `ridealong test`. */
 export const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 
-/** What a command did. */
+/** The result of a command. */
 export interface Outcome {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-/** Starts the command as a person would, its streams piped. */
+/** Starts the command as a user would, with piped streams. */
 export function start(args: readonly string[]): ChildProcess {
   const { FORCE_COLOR: _, ...env } = process.env
   return spawn(process.execPath, [MAIN, ...args], { env })
 }
 
-/** Runs the command to its end. */
+/** Runs the command until it ends. */
 export async function run(args: readonly string[], input = ''): Promise<Outcome> {
   const child = start(args)
   const { stdin, stdout, stderr } = child
   if (!stdin || !stdout || !stderr) throw new Error('the streams are piped')
-  // A command that reads nothing may be gone before all is written.
+  // A command that does not read its input may end before all is written.
   stdin.on('error', () => {})
   stdin.end(input)
   const ended = once(child, 'close')
@@ -35,13 +35,13 @@ export async function run(args: readonly string[], input = ''): Promise<Outcome>
   return { code, out, err }
 }
 
-/** Runs the command to its end in a terminal of its own, which shows both streams. */
+/** Runs the command in a terminal until it ends; the terminal shows both streams. */
 export async function runInTerminal(args: readonly string[]): Promise<Omit<Outcome, 'err'>> {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env
   const words = [process.execPath, MAIN, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,
   )
-  // Without output processing every byte comes out as it was written.
+  // Without output processing the terminal passes every byte unchanged.
   const command = `stty -opost -echo rows 50 cols 200; exec ${words.join(' ')}`
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
     env: { ...env, TERM: 'xterm-256color' },

@@ -7,7 +7,7 @@ import type { Cluster } from '../../../src/cluster/cluster.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
 
-/** Sets variables of the environment for one test; undefined takes one away. */
+/** Sets environment variables for one test; undefined removes a variable. */
 function setEnvironment(t: Test, variables: Readonly<Record<string, string | undefined>>): void {
   t.intercept(process, 'env', { value: { ...process.env, ...variables } })
 }
@@ -86,7 +86,7 @@ t.test('a context that is named is taken, with its namespace', async (t) => {
   })
 })
 
-/** A cluster that must be there. */
+/** Returns the cluster, and fails if there is none. */
 async function found(...args: Parameters<typeof findCluster>): Promise<Cluster> {
   const cluster = await findCluster(...args)
   if (cluster === undefined) throw new Error('nothing names a cluster')

@@ -9,7 +9,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 const signal = new AbortController().signal
 
-/** A server that answers as it is told, as kubectl proxy does without TLS. */
+/** A server with given answers, without TLS as `kubectl proxy`. */
 async function serverOf(t: Test, answer: Answer): Promise<Apiserver> {
   const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -91,7 +91,7 @@ t.test('a workload is named as for kubectl', async (t) => {
     t.match(readWorkload(wrong), { problem: String }, wrong)
 })
 
-/** The same pod with other words in its observer's container. */
+/** Returns the pod with changes to its observer's container. */
 function changed(change: object): Fields {
   const made = pod({ rank: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) =>

@@ -1,6 +1,6 @@
 import { loadCatalog } from '../../../src/catalog/load.ts'
 
-/** The catalog that pods of the tests are made with. */
+/** The catalog of the tests' pods. */
 export const CATALOG = await loadCatalog({})
 
 export interface PodShape {
@@ -12,7 +12,7 @@ export interface PodShape {
   readonly status?: string
 }
 
-/** A pod of an Indexed Job as an apiserver answers it, its observers native sidecars. */
+/** Returns a pod of an Indexed Job, as an apiserver does, with observers as native sidecars. */
 export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): object {
   const state = shape.state ?? { terminated: { exitCode: 0 } }
   const status = { outcome: 'injected', metrics, mode: 'native', catalog: CATALOG.revision }
@@ -41,7 +41,7 @@ export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): o
   }
 }
 
-/** A native sidecar of a built-in metric. */
+/** Returns the native sidecar of a built-in metric. */
 function observerOf(name: string): object {
   const { image, command } = CATALOG.metrics.get(name)?.container ?? {}
   return { name, image, command, restartPolicy: 'Always' }

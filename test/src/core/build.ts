@@ -15,7 +15,7 @@ import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'
 export type Texts = Readonly<Record<string, string>>
 export type Json = Readonly<Record<string, unknown>>
 
-/** What tests look at in a container that was added. */
+/** The fields of an added container that tests read. */
 export interface ContainerObject {
   readonly name: string
   readonly image: string
@@ -37,7 +37,7 @@ export interface ContainerObject {
   }[]
 }
 
-/** What tests look at in a pod that was patched. */
+/** The fields of a patched pod that tests read. */
 export interface PodObject {
   readonly metadata: { readonly annotations?: Texts }
   readonly spec: {
@@ -48,7 +48,7 @@ export interface PodObject {
   }
 }
 
-/** An observer as an administrator describes it; what is not given is as in perf-sysstat. */
+/** A metric as an administrator describes it. Missing parts are as in perf-sysstat. */
 export function metricDocument(name: string, spec: Partial<MetricDocument['spec']> = {}) {
   return {
     metadata: { name },
@@ -102,7 +102,7 @@ export const CATALOG: Catalog = buildCatalog(
   '3f2a91c0',
 )
 
-/** The review of something that is created. */
+/** Returns the review of the creation of an object. */
 export function reviewOf(object: unknown, more: Partial<Review> = {}): Review {
   return {
     source: scanBody(JSON.stringify(object ?? null)),
@@ -118,7 +118,7 @@ export function reviewOf(object: unknown, more: Partial<Review> = {}): Review {
   }
 }
 
-/** A pod with one container `app`, unless its spec has others. */
+/** Returns a pod with one container `app`, unless its spec has other containers. */
 export function podOf(annotations: Texts = {}, spec: Json = {}, metadata: Json = {}): Json {
   return {
     apiVersion: 'v1',
@@ -128,19 +128,19 @@ export function podOf(annotations: Texts = {}, spec: Json = {}, metadata: Json =
   }
 }
 
-/** A pod that asks for perf-sysstat. */
+/** Returns a pod that requests perf-sysstat. */
 export function askingPod(spec: Json = {}, annotations: Texts = {}): Json {
   return podOf({ 'ridealong.dev/inject': 'perf-sysstat', ...annotations }, spec)
 }
 
-/** Where a pod is created; a namespace without a word unless one is given. */
+/** The namespace in which a pod is created; without annotations or rules unless they are given. */
 export interface Place {
   readonly catalog?: Catalog
   readonly annotations?: Texts
   readonly labels?: Texts
   readonly excluded?: readonly string[]
   readonly podSecurityDefault?: Privilege
-  /** Where nobody watches, none is given. */
+  /** The images on nodes; undefined if nodes are not watched. */
   readonly heldImages?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
   readonly review?: Partial<Review>
@@ -158,7 +158,7 @@ export function answerIn(place: Place, pod: unknown): PodReview {
   })
 }
 
-/** The object as the apiserver will have it: the patch read from the response and applied. */
+/** Returns the object after the apiserver has applied the patch in the response. */
 export function patchedBy<T>(object: unknown, { response }: ReviewResponse): T {
   const copy = JSON.parse(JSON.stringify(object))
   if (response.patch === undefined) return copy
@@ -166,7 +166,7 @@ export function patchedBy<T>(object: unknown, { response }: ReviewResponse): T {
   return jsonpatch.applyPatch(copy, operations, true).newDocument
 }
 
-/** What became of a pod, in the words that most tests ask in. */
+/** The outcome of a review, in the form that most tests use. */
 export interface Ride {
   /** `injected`, `restored`, or the reason for which the pod was left or denied. */
   readonly word: string
@@ -175,15 +175,15 @@ export interface Ride {
   readonly allowed: boolean
   readonly warnings: readonly string[]
   readonly isPatched: boolean
-  /** The pod afterwards. */
+  /** The patched pod. */
   readonly pod: PodObject
   readonly status: Json | undefined
-  /** The native sidecars and containers that the pod did not have before, by name. */
+  /** The added native sidecars and containers, by name. */
   readonly observers: Readonly<Record<string, ContainerObject>>
   readonly answer: PodReview
 }
 
-/** A LimitRange of one item. */
+/** Returns a LimitRange with one item. */
 export function limitRange(item: Json, name = 'small'): Json {
   const metadata = { name, namespace: 'hpc' }
   return {
@@ -194,7 +194,7 @@ export function limitRange(item: Json, name = 'small'): Json {
   }
 }
 
-/** A ResourceQuota of which something is used. */
+/** Returns a ResourceQuota of which a part is used. */
 export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): Json {
   const metadata = { name: 'compute', namespace: 'hpc' }
   const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))
@@ -207,7 +207,7 @@ export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): J
   }
 }
 
-/** Creates a pod somewhere and looks at what became of it. */
+/** Reviews the creation of a pod, and returns the outcome. */
 export function ride(pod: unknown, place: Place = {}): Ride {
   const answer = answerIn(place, pod)
   const { decision, response } = answer
@@ -240,14 +240,14 @@ function addedTo(before: PodObject, after: PodObject): Record<string, ContainerO
   )
 }
 
-/** The one observer of a pod that asked for perf-sysstat. */
+/** Returns the only observer of a pod that requested perf-sysstat. */
 export function perfOf({ observers, word }: Ride): ContainerObject {
   const observer = observers['perf-sysstat']
   if (observer === undefined) throw new Error(`the pod has no perf-sysstat: ${word}`)
   return observer
 }
 
-/** The value of a plain variable as the catalog and the request wrote it. */
+/** Returns the value of an environment variable, as set by the catalog and the request. */
 export function variable({ env = [] }: ContainerObject, wanted: string): string | undefined {
   return env.find(({ name }) => name === wanted)?.value
 }

@@ -16,7 +16,7 @@ const container = (name: string, more: Json = {}): Json => ({ name, image: 'app'
 const sidecar = (name: string, more: Json = {}): Json =>
   container(name, { restartPolicy: 'Always', ...more })
 
-/** The observer of the test's catalog, as an earlier round of admission added it. */
+/** The observer of the test's catalog, as an earlier call of the webhook added it. */
 const observer = (more: Json = {}): Json =>
   sidecar('perf-sysstat', {
     image: 'registry.example/observer:1',
@@ -30,10 +30,10 @@ const INJECTED = {
 }
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 
-/** Longer than Kubernetes allows together with anything of ours. */
+/** An annotation that exceeds Kubernetes' limit together with Ridealong's status. */
 const FULL = { filler: 'x'.repeat(256 * 1024 - 100) }
 
-/** A defect: the catalog is none. */
+/** A defect: there is no catalog. */
 const BROKEN: Catalog = { revision: '3f2a91c0', metrics: null as never }
 
 interface Case {
@@ -43,7 +43,7 @@ interface Case {
   readonly place?: Place
 }
 
-/** For each reason a pod and a place, one thing away from being injected. */
+/** A pod and a namespace for each reason. Each differs in one point from a pod that is injected. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
   'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
@@ -82,7 +82,7 @@ function rideOf({ spec, annotations, metadata, place }: Case, more: Texts = {}) 
 
 const reasons = Object.keys(REASONS) as Reason[]
 
-/** Design, section 4: the pod asked, so it is told. */
+/** Reasons that are written to the status, because the pod requested observers. */
 const WRITTEN: readonly Reason[] = [
   'host-pid',
   'windows',
@@ -98,10 +98,10 @@ const WRITTEN: readonly Reason[] = [
   'observer-unavailable',
 ]
 
-/** The request is wrong or cannot be met. */
+/** Reasons for a wrong request or one that cannot be met. */
 const DENIABLE: readonly Reason[] = [...WRITTEN, 'too-large']
 
-/** The author of the pod is told, and the pod is never refused. */
+/** Reasons that are a warning to the creator, and never refuse the pod. */
 const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']
 
 t.test('a pod that asks, and nothing is in the way, is injected', async (t) => {
@@ -170,7 +170,7 @@ t.test('a wrong on-error is wrong itself, and admits', async (t) => {
 })
 
 t.test('of several reasons the first of this order is given', async (t) => {
-  // Each row adds what the rows before it had to have taken away.
+  // Each row adds the reason that the rows before it lack.
   const order: readonly Reason[] = [
     'not-create',
     'excluded-namespace',

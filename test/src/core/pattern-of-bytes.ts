@@ -1,7 +1,7 @@
-/** The bytes of a text in UTF-8, a character for each. */
+/** Returns the UTF-8 bytes of a text, as one character for each byte. */
 export const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 
-/** The same pattern as a JavaScript one, on text that has a character for each byte. */
+/** Returns the pattern as one of JavaScript, for text with one character for each byte. */
 export function asBytes(pattern: string): RegExp {
   const translated = pattern
     .replaceAll('[[:alpha:]]', '[A-Za-z]')

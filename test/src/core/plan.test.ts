@@ -32,7 +32,7 @@ function expand(input: string): string {
   return output
 }
 
-/** What follows a `$` becomes, and how many characters of it that takes. */
+/** Returns the expansion of the text after a `$`, and the number of characters that it replaces. */
 function readReference(rest: string): [text: string, consumed: number] {
   if (rest === '') return ['', 0]
   if (rest.startsWith('$')) return ['$', 1]

@@ -4,7 +4,7 @@ import { reviewOf } from './build.ts'
 
 const REVIEW = reviewOf({}, { uid: 'a-b-c' })
 
-/** As the apiserver gets it. */
+/** The response as the apiserver gets it. */
 const sent = (response: unknown) => JSON.parse(JSON.stringify(response))
 
 const answer = (response: object) => ({

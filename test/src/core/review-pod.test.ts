@@ -4,7 +4,7 @@ import { readNamespace } from '../../../src/core/namespace.ts'
 import { reviewPod } from '../../../src/core/review-pod.ts'
 import { answerIn, askingPod, CATALOG, type Json, podOf, reviewOf, ride } from './build.ts'
 
-/** Every kind of JSON that is not the one a field has. */
+/** JSON values of every type. Each field gets those of the wrong type. */
 const NONSENSE: readonly unknown[] = [
   null,
   true,
@@ -29,7 +29,7 @@ const NONSENSE: readonly unknown[] = [
 
 const ROOT: readonly string[] = []
 
-/** A pod that holds everything that is looked at, to be spoilt at each of these places. */
+/** A pod with every field that Ridealong reads. A test spoils each of these fields. */
 const full = (): Json =>
   JSON.parse(
     JSON.stringify({
@@ -78,13 +78,13 @@ const full = (): Json =>
     }),
   )
 
-/** The path of every value in some JSON, itself included. */
+/** Returns the path of every value in a JSON value, including itself. */
 function pathsIn(value: unknown, path = ROOT): (readonly string[])[] {
   const children = typeof value === 'object' && value !== null ? Object.entries(value) : []
   return [path, ...children.flatMap(([key, child]) => pathsIn(child, [...path, key]))]
 }
 
-/** The JSON with another value in one place. */
+/** Returns the JSON value with another value at a path. */
 function spoilt(value: unknown, [key, ...rest]: readonly string[], by: unknown): unknown {
   if (key === undefined) return by
   const copy = Array.isArray(value) ? [...value] : { ...(value as Json) }

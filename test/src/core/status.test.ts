@@ -22,13 +22,13 @@ const bytes = (text: string) => new TextEncoder().encode(text).length
 const sizeOf = (annotations: Texts) =>
   Object.entries(annotations).reduce((sum, [key, value]) => sum + bytes(key) + bytes(value), 0)
 
-/** A pod with both observers, as an earlier round of admission left it. */
+/** Returns a pod with both observers, as an earlier call of the webhook left it. */
 const injected = (spec: Json = {}, annotations: Texts = BOTH): PodObject =>
   ride(podOf(annotations, spec)).pod
 
 type Change = (containers: readonly ContainerObject[]) => readonly ContainerObject[]
 
-/** What another webhook may have done to the init containers since. */
+/** Changes that another webhook may have made to the init containers since then. */
 const changed = (pod: PodObject, change: Change): PodObject => ({
   ...pod,
   spec: { ...pod.spec, initContainers: change(pod.spec.initContainers ?? []) },
@@ -39,7 +39,7 @@ const without =
   (containers) =>
     containers.filter((container) => container.name !== name)
 
-/** As after an earlier version of Kubernetes or a typed client that does not know the field. */
+/** Removes a field, as an older Kubernetes or a typed client that does not know the field would. */
 const stripped =
   (...names: string[]): Change =>
   (containers) =>

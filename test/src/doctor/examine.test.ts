@@ -39,7 +39,7 @@ function deployment(status: Json): Json {
   return { metadata, spec: { replicas: 2 }, status }
 }
 
-/** What one image collects. */
+/** What the image holder reports for one image. */
 const OFFERED: Catalog = {
   ...CATALOG,
   metrics: new Map([...CATALOG.metrics].filter(([, { container }]) => container.image === IMAGE)),
@@ -57,7 +57,7 @@ function namespace(name: string, annotations: Json = {}, labels: Json = {}): Jso
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const ARMED = { 'ridealong.dev/armed': 'true' }
 
-/** A pod that asks as the webhook gives it back. */
+/** A pod that requests a metric, as the webhook has patched it. */
 const INJECTED = ride(askingPod('perf-sysstat')).pod as unknown as Json
 
 const WELL: Installation = {
@@ -141,7 +141,7 @@ const LEFT = {
   },
 }
 
-/** What is broken: the installation, the check that says so, its sentence, and what to do. */
+/** The fault, the installation, the check that reports it, its message, and the remedy. */
 const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, RegExp]>> = {
   'no configuration': [
     withWebhook({ configuration: { value: undefined } }),
@@ -463,7 +463,7 @@ t.test('a check is a line, with its remedy below where it does not hold', async 
 t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
   const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8')
   const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)```$/ms) ?? []
-  // Times, the name of an authority, and how much of a long line is shown differ.
+  // Times, the name of a CA, and the length of a shortened line differ.
   const general = (text: string) =>
     text
       .replaceAll(/20\d\d-\S+Z/g, 'TIME')

@@ -3,7 +3,8 @@ import { makeAuthority } from '../../../certs/make.ts'
 import { askingPod, CATALOG, type Json, podOf, ride } from '../core/build.ts'
 import { configuration, explained, type Situation } from './build.ts'
 
-// What keeps the webhook from answering at all, for a pod that is to come and for one that is there.
+// Facts that prevent an answer of the webhook, for a pod that does not exist yet and for one that
+// exists.
 
 const authority = await makeAuthority()
 const { cert } = await authority.issue({ names: ['10.0.0.1'] })
@@ -16,7 +17,7 @@ const trusting = (ca: string) => ({
 const WELL: Situation = { webhook: trusting(authority.ca) }
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 
-/** A pod that asked and is there as it came. */
+/** A pod that requested observers and was created unchanged. */
 const CREATED = stored(askingPod())
 
 function stored(pod: Json, more: Json = {}): Json {
@@ -48,7 +49,7 @@ const expired = await authority.issue({ names: ['10.0.0.1'], days: -1 })
 const elsewhere = await authority.issue({ names: ['elsewhere.example'] })
 const SERVICE = { service: { name: 'ridealong', namespace: 'ridealong-system' } }
 
-/** What is in the way, with the word for it and what the sentence says. */
+/** The obstacle, its reason, and the text of the message. */
 const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> = {
   'no configuration': [
     'webhook-absent',

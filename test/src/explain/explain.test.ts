@@ -18,7 +18,7 @@ import { explained, type Situation } from './build.ts'
 interface Case {
   readonly pod: unknown
   readonly where?: Situation
-  /** What the one sentence says. */
+  /** The text of the conclusion. */
   readonly sentence: RegExp
 }
 
@@ -35,7 +35,7 @@ const broken = {
 } as unknown as Metric
 const BROKEN: Catalog = { ...CATALOG, metrics: new Map([['perf-sysstat', broken]]) }
 
-/** The pod with another image in the place of its observer's. */
+/** Returns the pod with another image of its observer. */
 function foreign(pod: PodObject): Json {
   const initContainers = pod.spec.initContainers?.map((one) => ({ ...one, image: 'foreign:1' }))
   return { ...pod, spec: { ...pod.spec, initContainers } }
@@ -153,7 +153,7 @@ t.test('every reason but a defect is of one rule', async (t) => {
   t.strictSame([...listed].sort(), all.sort())
 })
 
-/** Faults that can be put together, in the order of the rules. */
+/** Faults that can be combined, in the order of the rules. */
 const FAULTS = [
   { reason: 'mirror-pod', annotations: { 'kubernetes.io/config.mirror': 'x' } },
   { reason: 'host-pid', spec: { hostPID: true } },
@@ -232,7 +232,10 @@ t.test('a request that its author wants refused is', async (t) => {
   })
 })
 
-/** A pod as `inject --metrics` makes it: with its observers, and without the annotation that asks. */
+/**
+ * Returns a pod as `inject --metrics` writes it: with its observers, and without the annotation
+ * `inject`.
+ */
 function carrying(pod: PodObject): Json & { readonly metadata: Json } {
   const { 'ridealong.dev/inject': _, ...annotations } = pod.metadata.annotations ?? {}
   return { ...pod, metadata: { ...pod.metadata, annotations } }

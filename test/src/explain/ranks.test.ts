@@ -56,15 +56,19 @@ t.test("a rank whose container is not the catalog's is not hidden among the othe
 })
 
 const template = 'template: {spec: {containers: [{name: a}]}}'
+const fourAtATime = `{parallelism: 4, ${template}}`
+const workers = `{Worker: {replicas: 7, ${template}}}`
+const twoPods = `template: {spec: {parallelism: 2, completions: 2, ${template}}}`
+const jobs = `{name: w, replicas: 3, ${twoPods}}`
 const kinds: Readonly<Record<string, number | undefined>> = {
   [`apiVersion: batch/v1\nkind: Job\nspec: {${template}}`]: 1,
   [`apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 8, ${template}}`]: 8,
   [`apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 8, completions: 3, ${template}}`]: 3,
-  [`apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {parallelism: 4, ${template}}}}`]: 4,
+  [`apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: ${fourAtATime}}}`]: 4,
   [`apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 5, ${template}}`]: 5,
   [`apiVersion: apps/v1\nkind: DaemonSet\nspec: {${template}}`]: undefined,
-  [`apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Worker: {replicas: 7, ${template}}}}`]: 7,
-  [`apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{name: w, replicas: 3, template: {spec: {parallelism: 2, completions: 2, ${template}}}}]}`]: 6,
+  [`apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: ${workers}}`]: 7,
+  [`apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [${jobs}]}`]: 6,
 }
 
 for (const [text, pods] of Object.entries(kinds)) {

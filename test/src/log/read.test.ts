@@ -120,7 +120,9 @@ const HEAD =
 const START = 'METRICS OPERATOR COLLECTION START\n'
 const END = 'METRICS OPERATOR COLLECTION END\n'
 
-/** A timepoint as an observer of ours prints it, of the sections that matter here. */
+/**
+ * Returns a timepoint in the format of Ridealong's observers, with the sections that matter here.
+ */
 function timepoint(time: number, io: string): string {
   const ids = `"time":${time},"pid":7`
   const tail = '"command":"lmp","container":"main","program":"lmp"'

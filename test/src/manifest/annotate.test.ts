@@ -17,7 +17,10 @@ function textOf(text: string, annotations = ASK): string {
     .join('')
 }
 
-/** Kinds whose operators copy annotations from somewhere else than a template, and from where. */
+/**
+ * Kinds whose operators copy annotations to their pods from a place other than a pod template, each
+ * with this place.
+ */
 const PLACES: readonly (readonly [string, string, readonly string[]])[] = [
   ['flux-framework.org/v1alpha2', 'MiniCluster', ['spec.pod.annotations']],
   ['flux-framework.org/v1alpha2', 'MetricSet', ['spec.pod.annotations']],

@@ -9,20 +9,20 @@ import { readManifests } from '../../../src/manifest/read.ts'
 import { findResources } from '../../../src/manifest/resources.ts'
 import { undo } from '../../../src/manifest/undo.ts'
 
-/** The manifests behind the recorded reviews. */
+/** The manifests from which the recorded reviews come. */
 export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
 
 export const catalog = await loadCatalog({})
 
-/** The text of one of them. */
+/** Returns the text of one of them. */
 export function workload(name: string): string {
   return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
 }
 
-/** What asks for perf-sysstat beside the text. */
+/** Options that request perf-sysstat, in addition to the text. */
 export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 
-/** Injects into a text, with the Namespaces in it and what a command line asks for. */
+/** Injects observers into a text, with the Namespaces in it and the requests of a command line. */
 export function injected(
   text: string,
   given: Readonly<Record<string, string>> = {},
@@ -41,12 +41,12 @@ export function injected(
   return manifests.map((manifest) => inject(manifest, answer, 'hpc'))
 }
 
-/** The text of documents together, as of one file. */
+/** Joins the texts of documents to one file. */
 export function textOf(documents: readonly { readonly text: string }[]): string {
   return documents.map(({ text }) => text).join('')
 }
 
-/** The text with everything taken out again. */
+/** Returns the text with all additions removed. */
 export function undone(text: string): string {
   return readManifests('a.yaml', text).map(undo).join('')
 }

@@ -36,7 +36,8 @@ for (const name of WORKLOADS) {
   t.test(`${name}: as JSON everything is the same`, async (t) => {
     const values = readManifests('a.yaml', workload(name)).map(({ value }) => value)
     for (const unit of [undefined, 2, '\t']) {
-      const text = `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: values }, undefined, unit)}\n`
+      const list = { apiVersion: 'v1', kind: 'List', items: values }
+      const text = `${JSON.stringify(list, undefined, unit)}\n`
       const once = textOf(injected(text))
       t.strictSame(
         JSON.parse(once).items,
@@ -49,12 +50,18 @@ for (const name of WORKLOADS) {
   })
 }
 
-/** A recorded pod, and the template that its controller made it of; the name is unique in the file. */
+/**
+ * A recorded pod, and the template from which its controller created it; the name is unique in the
+ * file.
+ */
 interface Twin {
   readonly file: string
   readonly name: string
   readonly template?: number
-  /** The owner's name is not known before it is there: a ReplicaSet's, a CronJob's Job's. */
+  /**
+   * Names of owners that are unknown before the owners exist: those of a ReplicaSet and of a
+   * CronJob's Job.
+   */
   readonly isNamedLater?: true
 }
 
@@ -85,7 +92,10 @@ const TWINS: Readonly<Record<string, Twin>> = {
 const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 const answer = await buildReviewer({ namespaces: `${CASES}/namespaces.yaml` })
 
-/** What observers bring to a pod; the end of their volume's name is a review's own. */
+/**
+ * Returns what observers add to a pod. The suffix of their volume's name is different in each
+ * review.
+ */
 function ridersOf(pod: unknown): Json {
   const { metadata, spec } = mapOf(pod)
   const { initContainers, containers, volumes, shareProcessNamespace } = mapOf(spec)
@@ -159,8 +169,9 @@ t.test(
 )
 
 t.test('a template without metadata gets it before its spec', async (t) => {
-  const text =
-    'kind: Job\napiVersion: batch/v1\nspec:\n  template:\n    # of the pod\n    spec:\n      containers:\n      - name: a\n'
+  const containers = '      containers:\n      - name: a\n'
+  const template = `  template:\n    # of the pod\n    spec:\n${containers}`
+  const text = `kind: Job\napiVersion: batch/v1\nspec:\n${template}`
   const out = textOf(injected(text, PERF))
   t.match(
     out,
@@ -197,7 +208,8 @@ t.test('dashes stand as those of the containers do', async (t) => {
 })
 
 t.test('a comment behind a value that gives way stays on its line', async (t) => {
-  const text = `${POD}  volumes: [] # none\n  shareProcessNamespace: no # yet\n  containers: [{name: a}] # one\n`
+  const shares = '  shareProcessNamespace: no # yet\n'
+  const text = `${POD}  volumes: [] # none\n${shares}  containers: [{name: a}] # one\n`
   const out = textOf(injected(text, PERF))
   t.match(
     out,
@@ -276,7 +288,9 @@ t.test('an observer that lost its restartPolicy gets it again, and goes with it'
 
 t.test('what was made up in a status takes no container out', async (t) => {
   const status = '{"outcome":"injected","metrics":["a","b"],"shareProcessNamespace":"true"}'
-  const text = `apiVersion: v1\nkind: Pod\nmetadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}\nspec: {containers: [{name: a}], initContainers: [{name: b}]}\n`
+  const metadata = `metadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}`
+  const spec = 'spec: {containers: [{name: a}], initContainers: [{name: b}]}'
+  const text = `apiVersion: v1\nkind: Pod\n${metadata}\n${spec}\n`
   t.equal(undone(text), text.replace(`, ridealong.dev/status: '${status}'`, ''))
 })
 

@@ -6,7 +6,7 @@ import type { Json } from '../../properties/arbitrary.ts'
 
 const TEMPLATE = { spec: { containers: [{ name: 'a' }] } }
 
-/** The paths of the templates in an object. */
+/** Returns the paths of the templates in an object. */
 function pathsIn(apiVersion: string, kind: string, rest: Json): readonly string[] {
   const text = JSON.stringify({ apiVersion, kind, ...rest })
   const templates = readManifests('a.json', text).flatMap(findResources).flatMap(findTemplates)

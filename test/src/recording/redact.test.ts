@@ -20,7 +20,7 @@ const excludedNamespaces = new Set(['kube-system'])
 
 const redact = (review: Fields) => redactReview(review, catalog)
 
-/** All that is answered: the decision, the patch, and what is said to the creator. */
+/** The whole answer: the decision, the patch, and the message to the creator. */
 function answer(body: Json, namespace: unknown) {
   const review = readReview(body)
   if ('problem' in review) throw new Error(review.problem)
@@ -31,7 +31,7 @@ function answer(body: Json, namespace: unknown) {
   })
 }
 
-/** A recording is useless where the answer to it is another than the one in the cluster. */
+/** A recording is useless if its answer differs from the one in the cluster. */
 function staysTheSame({ body, namespace }: { body: Json; namespace: unknown }): void {
   const known = namespace === undefined ? undefined : redactObject(mapOf(namespace))
   assert.deepEqual(answer(redact(body), known), answer(body, namespace))
@@ -58,7 +58,7 @@ t.test('and for every pod that was ever recorded', async (t) => {
   t.ok(folders.length > 30, 'there are some')
 })
 
-/** A pod whose annotations take so many bytes, in letters of two. */
+/** A pod whose annotations have this number of bytes, in letters of two bytes. */
 function ofSize(bytes: number): Json {
   const kept = { 'ridealong.dev/inject': 'perf-sysstat', 'notes.example/text': '' }
   const rest = bytes - Object.entries(kept).flat().join('').length
@@ -90,7 +90,7 @@ t.test('annotations that are nearly too large are so when they are redacted', as
 
 const SECRET = 'hush'
 
-/** Every place of a pod in which somebody's secret has been seen. */
+/** The places of a pod in which secrets have been found in practice. */
 const TELLING_POD = {
   metadata: {
     name: 'app-0',
@@ -248,7 +248,7 @@ t.test(
   },
 )
 
-/** The keys of an object and of all that is in it, in their order. */
+/** Returns the keys of an object and of all objects in it, in their order. */
 function keysOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(keysOf)
   if (typeof value !== 'object' || value === null) return typeof value

@@ -8,7 +8,9 @@ import { until } from '../../until.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 
-/** Why no page can be opened here, or false; on a machine that must have a browser it never is. */
+/**
+ * Why no page can be opened, or false. In CI a browser must be installed, and it is always false.
+ */
 export const NO_BROWSER =
   existsSync(CHROMIUM) || process.env.CI === 'true'
     ? false
@@ -25,16 +27,16 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** A page that was opened in a real browser, and what it said and asked for while it was open. */
+/** A page in a real browser, with its errors and requests. */
 export interface Opened {
   readonly page: Page
-  /** Errors and words on the console. */
+  /** Errors and messages on the console. */
   readonly said: string[]
-  /** Requests but for the page itself. */
+  /** Requests, except that for the page itself. */
   readonly requests: string[]
 }
 
-/** Starts a browser with a profile of its own; `close` ends it and removes the profile. */
+/** Starts a browser with its own profile; `close` ends it and removes the profile. */
 export async function launchBrowser(options: object = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'ridealong-browser-'))
   const context = await chromium.launchPersistentContext(profile, {
@@ -50,7 +52,7 @@ export async function launchBrowser(options: object = {}) {
   return { open: (path: string) => open(context, path), close }
 }
 
-/** Opens pages in one browser, which ends with the test. */
+/** Returns a function that opens pages in one browser, which ends with the test. */
 export async function browserOf(t: Test, options: object = {}) {
   const { open, close } = await launchBrowser(options)
   t.teardown(close)
@@ -72,7 +74,7 @@ async function open(context: BrowserContext, path: string): Promise<Opened> {
   return { page, said, requests }
 }
 
-/** How many colours each canvas holds: one where nothing was drawn. */
+/** Returns the number of colours on each canvas: one if nothing was drawn. */
 export async function coloursOf(page: Page, selector: string): Promise<readonly number[]> {
   const counting = `[...document.querySelectorAll(${JSON.stringify(selector)})].map((canvas) => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
@@ -82,15 +84,15 @@ export async function coloursOf(page: Page, selector: string): Promise<readonly 
 }
 
 /**
- * Waits until the table has so many rows: the page draws after the event. Asked again and again from here: what
- * would wait inside the page is kept from it by the page's own Content-Security-Policy.
+ * Waits until the table has this number of rows, because the page draws after the event. It polls
+ * from here: the page's Content-Security-Policy prevents a wait inside the page.
  */
 export async function rowsAre(page: Page, count: number): Promise<void> {
   const rows = page.locator('#summary tbody tr')
   await until(`the table has ${count} rows`, async () => (await rows.count()) === count)
 }
 
-/** The headings of a page's sections, plots and columns, a line each: what its picture shows. */
+/** Returns the headings of a page's sections, plots and columns, one per line. */
 export async function headingsOf(page: Page): Promise<string> {
   const texts = await page.locator('h2, h3, thead th').allInnerTexts()
   return texts.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()}\n`).join('')

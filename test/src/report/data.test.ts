@@ -3,7 +3,7 @@ import { parseEntry } from '../../../src/log/parse.ts'
 import { pageData } from '../../../src/report/data.ts'
 import { addEntry, newRun } from '../../../src/report/gather.ts'
 
-/** A sample, or the end of a log, of a pod of its own. */
+/** A sample, or the end of a log, of a separate pod. */
 function entry(pod: string, rank: string | null, cells: object) {
   const line = {
     kind: 'process',

@@ -1,7 +1,7 @@
 import type { Entry } from '../../../src/log/entry.ts'
 import { parseEntry } from '../../../src/log/parse.ts'
 
-/** A run that nobody ran: its numbers are made by a formula, to see what a report does with many ranks. */
+/** A generated run: its numbers come from a formula, to test a report of many ranks. */
 export interface Generated {
   readonly ranks: number
   readonly timepoints: number
@@ -10,7 +10,7 @@ export interface Generated {
   readonly program?: string
 }
 
-/** The JSON Lines that collect would write of it, a line at a time. */
+/** Generates the JSON Lines that `collect` would write, one at a time. */
 export function* generatedLines(run: Generated): Generator<string> {
   for (let rank = 0; rank < run.ranks; rank++) {
     for (let timepoint = 0; timepoint < run.timepoints; timepoint++)
@@ -26,7 +26,7 @@ export function* generatedLines(run: Generated): Generator<string> {
   }
 }
 
-/** The same as entries. */
+/** Returns the same data as entries. */
 export function generatedEntries(run: Generated): Entry[] {
   return [...generatedLines(run)].flatMap((line) => parseEntry(line) ?? [])
 }
@@ -45,7 +45,7 @@ function placeOf(rank: number) {
   }
 }
 
-/** Noise that is the same each time. */
+/** Returns noise that is the same in every run. */
 function noise(seed: number): number {
   const x = Math.sin(seed * 12.9898) * 43758.5453
   return x - Math.floor(x)

@@ -6,7 +6,7 @@ import { run } from '../cli/command.ts'
 import { browserOf, coloursOf, NO_BROWSER, rowsAre } from './browser.ts'
 import { type Generated, generatedLines } from './generated.ts'
 
-/** Makes a page of generated data with the command, as a person would. */
+/** Makes a page from generated data with the command, as a user would. */
 async function pageOf(t: Test, generated: Generated, ...args: readonly string[]): Promise<string> {
   const folder = t.testdir({})
   const [data, page] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]

@@ -8,7 +8,7 @@ import { capturedLog, sampleOf } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
-/** Fast where a test waits, and never where it does not. */
+/** Intervals: short for steps that tests wait for, and endless for all others. */
 const QUICK: Intervals = {
   ...INTERVALS,
   pauseMs: 10,
@@ -28,17 +28,17 @@ function namespace(name: string, annotations: Strings = {}, labels: Strings = {}
   return { metadata: { name, annotations, labels } }
 }
 
-/** A namespace that is known and asks nothing: no lookup helps to know better. */
+/** A known namespace without the annotation, so that no lookup is needed. */
 const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespace('hpc'))
 
 interface Options {
   readonly pace?: Partial<Intervals>
   readonly excluded?: readonly string[]
-  /** What is there, or goes wrong, before anybody watches. */
+  /** The objects and faults that exist before the watch starts. */
   prepare?(standIn: Awaited<ReturnType<typeof startStandIn>>['standIn']): void
 }
 
-/** Watches a stand-in; with `isReady` false it does not wait for the first lists. */
+/** Watches a simulated apiserver; with `isReady` false it does not wait for the first lists. */
 async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {}, isReady = true) {
   const { standIn, access, stop, restart } = await startStandIn(t)
   prepare?.(standIn)
@@ -59,7 +59,7 @@ async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {
   const metric = async (name: string, labels: Strings = {}) => {
     return sampleOf(await registry.metrics(), `ridealong_namespace_${name}`, labels) ?? Number.NaN
   }
-  /** What is known without a question to the apiserver. */
+  /** Returns the namespace as the cache knows it, without a request to the apiserver. */
   const injected = (name: string) => {
     const found = cluster.find(name, false)
     return found instanceof Promise ? 'asked' : found.annotations.get(KEYS.inject)

@@ -7,7 +7,7 @@ import { capturedLog } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
-/** No pause ends during a test, and no budget comes back, unless the test says so. */
+/** No pause ends during a test, and no budget is refilled, unless the test changes that. */
 const STILL: Partial<Intervals> = {
   lookupMs: 20_000,
   lookupRestMs: 60_000,
@@ -15,7 +15,7 @@ const STILL: Partial<Intervals> = {
   lookupsPerSecond: 1e-9,
 }
 
-/** Watches a stand-in where the namespace `known` is there and asks nothing. */
+/** Watches a simulated apiserver, which has the namespace `known` without the annotation. */
 async function watch(t: Test, pace: Partial<Intervals>) {
   const { standIn, access } = await startStandIn(t)
   standIn.put('namespaces', { metadata: { name: 'known' } })
@@ -36,7 +36,7 @@ async function watch(t: Test, pace: Partial<Intervals>) {
 const CALLS = /^GET \/api\/v1\/namespaces\/[^/]+/
 const INVENTED = Array.from({ length: 300 }, (_, place) => `invented-${place}`)
 
-/** Finds namespaces at the same time; returns how many were looked up, and how many refused. */
+/** Finds namespaces in parallel; returns how many were looked up, and how many were refused. */
 async function findAll(find: (name: string) => Promise<unknown>, names: readonly string[]) {
   const ends = await Promise.allSettled(names.map((name) => find(name)))
   const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
@@ -92,7 +92,7 @@ t.test('a namespace that does not exist is remembered, until it is created', asy
   t.equal(standIn.count(/namespaces\/new$/), 1)
   await t.rejects(find('new', true), { code: 'NOT_KNOWN_YET' })
   const annotations = { 'ridealong.dev/inject': 'perf-sysstat' }
-  // The event of its creation, and not yet that of its annotation.
+  // The event of its creation came, but not yet that of its annotation.
   standIn.put('namespaces', { metadata: { name: 'new' } })
   standIn.put('namespaces', { metadata: { name: 'new', annotations } }, true)
   await until('it is looked up again', async () => {

@@ -6,8 +6,8 @@ import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../../certs/make.ts'
 import { run } from '../command.ts'
 
-// A pod that others write while it is read: a real kubelet does so when it likes. What a real apiserver makes of
-// the ephemeral container is tested in test/cluster.
+// A pod that others change between its read and the patch, as a real kubelet may. The real
+// apiserver's handling of ephemeral containers is tested in test/cluster.
 
 const authority = await makeAuthority()
 const pair = await authority.issue({ names: ['127.0.0.1'] })
@@ -16,7 +16,7 @@ interface Named {
   readonly name: string
 }
 
-/** A pod that somebody else changes before each of the first patches. */
+/** A pod that another client changes before each of the first patches. */
 class Pod {
   tries = 0
   readonly #conflicts: number
@@ -27,7 +27,7 @@ class Pod {
     this.#conflicts = conflicts
   }
 
-  /** @returns whether it was the newest version that was to be patched */
+  /** @returns whether the patch was for the newest version */
   patch({ metadata, spec }: Patch): boolean {
     this.tries += 1
     if (this.tries <= this.#conflicts) this.#version += 1
@@ -51,7 +51,7 @@ interface Patch {
   readonly spec: { readonly ephemeralContainers: readonly Named[] }
 }
 
-/** An apiserver that has one pod. */
+/** An apiserver with one pod. */
 async function standIn(t: Test, conflicts: number) {
   const pod = new Pod(conflicts)
   const server = createServer(pair, async (request, response) => {

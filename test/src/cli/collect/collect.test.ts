@@ -291,7 +291,7 @@ t.test('a kubeconfig that is none is named', async (t) => {
   }
 })
 
-/** A pod whose status is true to form, and whose container is somebody's own. */
+/** A pod with a well-formed status, whose container is not an observer of the catalog. */
 function forged(rank: number): object {
   const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))

@@ -52,8 +52,9 @@ t.test('the command line asks where the template and its namespace do not', asyn
 t.test(
   'a Namespace that asks may be in another file, and comes from --namespaces too',
   async (t) => {
-    const namespace =
-      'apiVersion: v1\nkind: Namespace\nmetadata: {name: hpc, annotations: {ridealong.dev/inject: perf-sysstat}}\n'
+    const annotations = '{ridealong.dev/inject: perf-sysstat}'
+    const metadata = `metadata: {name: hpc, annotations: ${annotations}}`
+    const namespace = `apiVersion: v1\nkind: Namespace\n${metadata}\n`
     const folder = t.testdir({ 'a.yaml': POD, 'b.yml': namespace, 'c.txt': 'no: manifest' })
     const both = await run(['inject', '-f', folder, '-n', 'hpc'])
     t.equal(both.code, 0)

@@ -73,7 +73,7 @@ const namespace = (labels: object) => ({
   metadata: { name: 'batch', labels },
 })
 
-/** Records the same review so many times into a folder. */
+/** Records the same review this number of times into a folder. */
 async function recordInto(folder: string, times: number, count = Number.POSITIVE_INFINITY) {
   const said: string[] = []
   const ends: unknown[] = []

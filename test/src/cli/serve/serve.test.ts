@@ -22,7 +22,7 @@ import { run, start } from '../command.ts'
 const authority = await makeAuthority()
 const { ca } = authority
 
-/** The options that a server needs, its files in a folder of the test's. */
+/** Returns the options of a server whose files are in the test's folder. */
 async function optionsOf(t: Test): Promise<string[]> {
   const folder = t.testdir({ 'ns.yaml': NAMESPACES })
   await writeKeyPair(folder, authority, { names: NAMES })
@@ -77,7 +77,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-/** A port that nobody listens on. */
+/** Returns a free port. */
 async function freePort(): Promise<number> {
   const spare = createServer()
   await once(spare.listen(0, '127.0.0.1'), 'listening')
@@ -147,7 +147,8 @@ t.test('a port in use is named, and the command ends', async (t) => {
 
 t.test('with --client-ca and --client-name, only such clients are answered', async (t) => {
   const names = ['--client-name', 'apiserver', 'other']
-  // writeKeyPair leaves it beside the key pair; the folder of a test has the test's name.
+  // writeKeyPair writes ca.crt beside the key pair, into the test's folder, which is named after
+  // the test.
   const { port } = await startServe(t, '--client-ca', join(t.testdirName, 'ca.crt'), ...names)
   const postAs = async (subject: string) => {
     const pair = await authority.issue({ names: [], subject })

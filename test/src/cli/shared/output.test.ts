@@ -2,11 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-// Output goes through src/cli/shared/output.ts, which makes it printable. Whoever forgets that finds out here.
+// All output must go through src/cli/shared/output.ts, which makes it printable. This test finds
+// code that writes elsewhere.
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** What may name a stream of the process besides: a bar of progress of our own text, and those that listen to errors. */
+/**
+ * Other modules that may use a stream of the process: a progress bar with Ridealong's own text, and
+ * listeners for errors.
+ */
 const MAY_NAME = [
   'src/cli/collect/destination.ts',
   'src/cli/main.ts',

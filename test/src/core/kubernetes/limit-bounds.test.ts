@@ -37,7 +37,7 @@ const ROWS: readonly (readonly [Json, string | undefined, string | undefined, st
   [{ maxLimitRequestRatio: '1500m' }, '100m', '151m', 'the limit is 151m and the request 100m'],
   [{ maxLimitRequestRatio: '2' }, '10P', '20P', ''],
   [{ maxLimitRequestRatio: '2' }, '10P', '21P', 'the request 10000000000000000'],
-  // In floating point, as Kubernetes reckons, 403 / 200 * 1000 is a little more than 2015.
+  // In floating point, which Kubernetes uses, 403 / 200 * 1000 is slightly more than 2015.
   [{ maxLimitRequestRatio: '2015m' }, '200m', '403m', 'the limit is 403m and the request 200m'],
 ]
 

@@ -20,7 +20,7 @@ t.test('a LimitRange that only sets defaults is in nobody’s way', async (t) =>
   })
 })
 
-/** An item, what is wrong with a pod that is not Guaranteed, and with one that is. */
+/** An item, the problem of a pod that is not Guaranteed, and the problem of one that is. */
 const ROWS: readonly (readonly [Json, string, string])[] = [
   [
     { min: { cpu: '1m' } },

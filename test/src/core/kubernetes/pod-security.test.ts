@@ -2,7 +2,7 @@ import t from 'tap'
 import { podSecurityProblem } from '../../../../src/core/kubernetes/pod-security.ts'
 import { askingPod, type Json, perfOf, ride } from '../build.ts'
 
-/** As little as the level restricted takes (pod-security-admission v0.36, package policy). */
+/** The least that the level restricted requires (pod-security-admission v0.36, package policy). */
 const RESTRICTED: Json = {
   runAsNonRoot: true,
   allowPrivilegeEscalation: false,

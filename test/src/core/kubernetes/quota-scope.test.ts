@@ -12,7 +12,7 @@ const preferred = (podAffinityTerm: unknown) => ({
   preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm }],
 })
 
-/** A scope, the spec of a pod, and whether it is in. */
+/** A scope, the spec of a pod, and whether the pod is in the scope. */
 const ROWS: readonly (readonly [string, Json, boolean])[] = [
   ['Terminating', {}, false],
   ['Terminating', { activeDeadlineSeconds: 0 }, true],

@@ -85,7 +85,8 @@ t.test('namespaces take turns, each with its notices in their order', async (t) 
 })
 
 t.test('a message says no more than the names of pods, and fits an Event', async (t) => {
-  // events.k8s.io/v1, by which the same Event can be read, has 1,024 (kubernetes pkg/apis/core/validation/events.go).
+  // events.k8s.io/v1, by which the same Event can be read, has 1,024 (kubernetes
+  // pkg/apis/core/validation/events.go).
   const name = `\u001b[2J${'x'.repeat(1000)}`
   for (const reason of ['unanswered', 'altered', 'observer-unavailable'] as const) {
     const [notice] = groupMissedPods(

@@ -10,13 +10,16 @@ const BEFORE = '2026-01-01T12:00:00Z'
 const THEN = '2026-01-01T12:00:05Z'
 const AFTER = '2026-01-01T12:00:06Z'
 
-/** An entry of managedFields: who owns the annotation `inject`, and perhaps all else. */
+/**
+ * Returns an entry of managedFields for the owner of the annotation `inject`, and optionally of all
+ * other fields.
+ */
 const owner = (time: string, others: Json = {}) => ({
   time,
   fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${KEYS.inject}`]: {} } }, ...others },
 })
 
-/** A namespace that asks since THEN, or one that never did. */
+/** Namespaces: one with the annotation since THEN, and one that never had it. */
 const asking = (managedFields: unknown = [owner(THEN)]) =>
   readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
 const QUIET = readNamespace('hpc', { metadata: { name: 'hpc' } })
@@ -33,7 +36,7 @@ const reasonOf = (object: Json, namespace = QUIET, excluded: readonly string[] =
   findMissedPod(object, { namespace, excludedNamespaces: new Set(excluded), catalog: CATALOG })
     ?.reason
 
-/** What is found in a namespace that does not ask. */
+/** Returns the missed pods of a namespace without the annotation. */
 const foundIn = (object: Json) =>
   findMissedPod(object, { namespace: QUIET, excludedNamespaces: new Set(), catalog: CATALOG })
 
@@ -90,7 +93,7 @@ t.test('a pod whose observer is gone was altered', async (t) => {
   t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
 })
 
-/** A pod as the webhook gives it back, with another status or a changed observer. */
+/** Returns a pod as the webhook has patched it, with another status or a changed observer. */
 function observed(status: Json = {}, change: Json = {}): Json {
   const { metadata, spec } = ride(askingPod()).pod
   const own = JSON.parse(metadata.annotations?.[STATUS_KEY] ?? '')

@@ -2,7 +2,10 @@ import t from 'tap'
 import { buildCatalog } from '../../../../src/core/catalog.ts'
 import { askingPod, type Json, metricDocument, perfOf, podOf, ride } from '../build.ts'
 
-/** An asking pod of one container, with its security context and the pod's. */
+/**
+ * Returns a pod that requests perf-sysstat, with the security contexts of its container and of the
+ * pod.
+ */
 const pod = (container: Json | undefined, podLevel?: Json, spec: Json = {}) =>
   askingPod({
     securityContext: podLevel,

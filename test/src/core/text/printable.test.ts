@@ -9,11 +9,13 @@ import {
   printableJson,
 } from '../../../../src/core/text/printable.ts'
 
-/** No control, no lone surrogate, no separator of lines, and nothing that reorders text. */
+/**
+ * Matches control characters, lone surrogates, line separators, and characters that reorder text.
+ */
 const HARMFUL =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u
 
-/** What an attacker would write, with any other text around it. */
+/** Text that an attacker would write, mixed with any other text. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -64,7 +66,8 @@ t.test('text is made printable', async (t) => {
     ['x\ufe0f', 'x\\ufe0f'],
     ['x\ufff9', 'x\\ufff9'],
   ]
-  // A reader of TAP takes some of these characters for the end of a line, so none is in a name.
+  // Readers of TAP treat some of these characters as the end of a line, so they are not part of a
+  // test's name.
   for (const [text, expected] of rows) t.equal(printable(text), expected, expected)
 })
 
@@ -135,7 +138,7 @@ t.test('where only ASCII may go, there is only ASCII', (t) => {
 })
 
 t.test('megabytes are done in one pass', { timeout: 30_000 }, async (t) => {
-  // With work that grows with the square, one of these takes minutes.
+  // With quadratic time, one of these texts would take minutes.
   const texts = ['\u001b', '\u200d', '\ufe0f', '🚀\u200d', 'क\u200d', '\ud800', '\r', 'x']
   for (const [index, text] of texts.entries()) {
     const long = text.repeat((512 * 1024) / text.length)

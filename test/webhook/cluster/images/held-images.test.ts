@@ -19,7 +19,7 @@ interface HolderOptions {
   readonly namespace?: string
 }
 
-/** Four nodes; what the template says now is on all of them, unless a test says else. */
+/** Four nodes. The current template is on all of them, unless a test changes that. */
 function hold(standIn: StandIn, name: string, image: string, options: HolderOptions = {}): void {
   const { ready = 4, generation = 1, observed = generation, updated = 4 } = options
   const { labels = { 'ridealong.dev/image': name }, namespace = NAMESPACE } = options
@@ -42,7 +42,7 @@ interface Options {
   prepare?(standIn: StandIn): void
 }
 
-/** Watches a stand-in; it does not wait for the first lists. */
+/** Watches a simulated apiserver; it does not wait for the first lists. */
 async function start(t: Test, options: Options = {}) {
   const { pace, prepare, imageHolders = NAMESPACE } = options
   const { standIn, access, stop, restart } = await startStandIn(t)
@@ -68,7 +68,7 @@ async function start(t: Test, options: Options = {}) {
   return { cluster, standIn, stop, restart, held, isHeld, problem, told, lines }
 }
 
-/** The same, once all is known. */
+/** Does the same, and waits until everything is known. */
 async function watch(t: Test, options: Options = {}) {
   const watched = await start(t, options)
   await until('all is listed', () => watched.cluster.checks().every(({ fatal }) => !fatal))

@@ -5,7 +5,7 @@ const METADATA = { name: 'images-1', namespace: 'ridealong-system', resourceVers
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A DaemonSet that was changed so often, with a status of `pods`, `updated` and `ready`. */
+/** Returns a DaemonSet with this generation, and with a status of `pods`, `updated` and `ready`. */
 function holder(generation: number, status: Json, containers: unknown = [{ image: 'a' }]) {
   const metadata = { ...METADATA, generation, managedFields: [{}] }
   return holderItem({ metadata, spec: { template: { spec: { containers } } }, status })

@@ -29,7 +29,7 @@ const THEN = '2026-01-01T12:00:00Z'
 const AFTER = '2026-01-01T12:00:06Z'
 const LEASE = 'ridealong-system/ridealong-scan'
 
-/** A uid as an apiserver would write it, another for each name. */
+/** Returns a uid in the apiserver's format, a different one for each name. */
 function uidOf(name: string): string {
   const digits = createHash('sha256').update(name).digest('hex')
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5')
@@ -54,7 +54,7 @@ function putPod(standIn: StandIn, name: string, options: PodOptions = {}): void 
   standIn.put('pods', { metadata: { ...metadata, annotations, ownerReferences }, spec })
 }
 
-/** An apiserver with a Lease that nobody holds, and a namespace that asks. */
+/** An apiserver with a Lease that no replica holds, and a namespace with the annotation. */
 async function start(t: Test) {
   const { standIn, access, stop, restart } = await startStandIn(t)
   const annotations = { [`f:${KEYS.inject}`]: {} }
@@ -69,7 +69,7 @@ async function start(t: Test) {
   return { standIn, access, stop, restart }
 }
 
-/** A replica that looks for missed pods. */
+/** Starts a replica that looks for missed pods. */
 function replica(t: Test, access: Access, pace: Partial<Intervals> = {}, excluded: string[] = []) {
   let catalog = CATALOG
   const registry = new Registry()
@@ -83,7 +83,7 @@ function replica(t: Test, access: Access, pace: Partial<Intervals> = {}, exclude
     pace: { ...QUICK, ...pace },
   })
   t.teardown(() => cluster.stop())
-  /** What it counts; undefined where it counts nothing. */
+  /** Returns its counts; undefined if it does not count. */
   const found = async (reason = 'unanswered') =>
     sampleOf(await registry.metrics(), 'ridealong_unobserved_pods', { reason })
   const problem = () => cluster.checks().find(({ name }) => name === 'guard')?.problem
@@ -96,7 +96,7 @@ function replica(t: Test, access: Access, pace: Partial<Intervals> = {}, exclude
 const EVENTS = /^PATCH .*\/events\//
 const PODS = /^GET \/api\/v1\/pods\?/
 
-/** What the Events say: reason, owner, count. */
+/** Returns the reason, the owner and the count of each Event. */
 const told = (standIn: StandIn) =>
   standIn
     .all('events')
@@ -183,7 +183,7 @@ t.test('a replica that dies is followed when its Lease was not renewed for long'
   const { standIn, access } = await start(t)
   putPod(standIn, 'alone')
   const spec = { holderIdentity: 'dead', leaseDurationSeconds: 2, leaseTransitions: 4 }
-  // Its clock was far ahead of ours: that must not matter.
+  // Its clock was far ahead of ours, which must not matter.
   const renewTime = '2999-01-01T00:00:00.000000Z'
   const metadata = { name: 'ridealong-scan', namespace: 'ridealong-system' }
   standIn.put('leases', { metadata, spec: { ...spec, renewTime } })
