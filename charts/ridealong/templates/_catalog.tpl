@@ -18,13 +18,17 @@ that is installed, then those of the values.
 {{- toYaml $documents -}}
 {{- end -}}
 
-{{/* What keeps each image of the catalog in use: pull policy and command, by image. */}}
+{{/*
+What keeps each image of the catalog in use: pull policy and command, by image. Every version of the observer's
+image has the program `hold`: before or after an upgrade, a metric of the values may have another version.
+*/}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
-{{- $own := include "ridealong.image" (list . .Values.observer.image) -}}
+{{- $own := printf "%s/%s" .Values.observer.image.registry .Values.observer.image.repository -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
 {{- $container := (fromYaml $text).spec.container -}}
-{{- $usual := eq $container.image $own | ternary (list "hold") $.Values.imageHolder.command -}}
+{{- $isOwn := or (hasPrefix (print $own ":") $container.image) (hasPrefix (print $own "@") $container.image) -}}
+{{- $usual := $isOwn | ternary (list "hold") $.Values.imageHolder.command -}}
 {{- $command := get $.Values.imageHolder.commandByMetric $name | default $usual -}}
 {{- $policy := default "IfNotPresent" $container.imagePullPolicy -}}
 {{- $_ := set $images $container.image (dict "command" $command "pullPolicy" $policy) -}}

@@ -35,9 +35,16 @@ function readImages(spec: unknown): readonly string[] {
  * from its first ready pod. A status that is older than the template is ignored.
  */
 export function runsAnywhere({ generation, status }: DaemonSet): boolean {
-  const counted = fieldsOrNone(status)
-  const count = (field: string) => asId(counted[field]) ?? 0
-  if (count('observedGeneration') < (asId(generation) ?? 0)) return false
-  const pods = count('currentNumberScheduled')
-  return count('numberReady') + count('updatedNumberScheduled') > pods
+  if (count(status, 'observedGeneration') < (asId(generation) ?? 0)) return false
+  const pods = count(status, 'currentNumberScheduled')
+  return count(status, 'numberReady') + count(status, 'updatedNumberScheduled') > pods
+}
+
+/** Reports whether at least one pod of a DaemonSet is ready, of any template. */
+export function isAnyReady({ status }: DaemonSet): boolean {
+  return count(status, 'numberReady') > 0
+}
+
+function count(status: unknown, field: string): number {
+  return asId(fieldsOrNone(status)[field]) ?? 0
 }

@@ -3,7 +3,7 @@ import type { Intervals } from '../backoff.ts'
 import type { StoredObject } from '../reflect/item.ts'
 import { type Reflector, startReflector } from '../reflect/reflector.ts'
 import { createStore } from '../reflect/store.ts'
-import { holderItem, isHeld, listImages } from './image-holder.ts'
+import { generationOf, hasReadyPod, holderItem, isHeld, listImages } from './image-holder.ts'
 
 /** The label of the DaemonSets that keep images on nodes. */
 const HOLDER = 'ridealong.dev/image'
@@ -32,21 +32,26 @@ export interface HeldImages {
 /**
  * Watches the DaemonSets of a namespace that keep images on nodes.
  *
- * If a DaemonSet has no running pod, its image is not available. If a DaemonSet was deleted, or now
- * has another image, its old image counts as available for `orphanMs`: nodes keep images for a
- * while (kubelet pkg/kubelet/images, image_gc_manager.go), and an upgrade replaces the DaemonSets
- * before the servers read the new catalog.
+ * If no pod of a DaemonSet runs any more, its image is not available. If a DaemonSet was deleted,
+ * or has a new template of which no pod has run yet, an image that was available stays available
+ * for `orphanMs`: nodes keep images for a while (kubelet pkg/kubelet/images, image_gc_manager.go),
+ * and an upgrade replaces the DaemonSets, or their pods, before the servers read the new catalog.
  */
 export function watchHeldImages(options: HeldImageOptions): HeldImages {
   const { api, namespace, pace, onTrouble, onChange } = options
   const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets`
   let known: ReadonlyMap<string, boolean> = new Map()
   let current: ReadonlySet<string> = new Set()
+  let proven: ReadonlyMap<string, unknown> = new Map()
   const orphans = new Map<string, NodeJS.Timeout>()
   const update = () => {
-    const told = toldBy(collection.of(namespace))
-    for (const image of current) if (!told.has(image)) adopt(image)
-    for (const image of told.keys()) release(image)
+    const holders = collection.of(namespace)
+    proven = findProven(holders, proven)
+    const evidence = classify(holders, proven)
+    const isKnown = (image: string) => (evidence.get(image) ?? 'unknown') !== 'unknown'
+    for (const image of [...current].filter((each) => !isKnown(each))) adopt(image)
+    for (const image of [...evidence.keys()].filter(isKnown)) release(image)
+    const told = [...evidence].map(([image, word]) => [image, word === 'held'] as const)
     const next = new Map([...told, ...[...orphans.keys()].map((image) => [image, true] as const)])
     const before = known
     known = next
@@ -80,15 +85,40 @@ export function watchHeldImages(options: HeldImageOptions): HeldImages {
   }
 }
 
-/** Returns, by image, whether one of the DaemonSets with this image has a pod that runs it. */
-function toldBy(holders: readonly StoredObject[]): Map<string, boolean> {
-  const told = new Map<string, boolean>()
-  for (const holder of holders) {
-    for (const image of listImages(holder)) {
-      told.set(image, told.get(image) === true || isHeld(holder))
-    }
-  }
-  return told
+/**
+ * Returns, by name, the generation of each DaemonSet of whose current template a pod runs, or has
+ * run at an earlier call.
+ */
+function findProven(
+  holders: readonly StoredObject[],
+  before: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, unknown> {
+  const proven = holders.filter((holder) => isHeld(holder) || isProven(holder, before))
+  return new Map(proven.map((holder) => [holder.name, generationOf(holder)]))
+}
+
+function isProven(holder: StoredObject, proven: ReadonlyMap<string, unknown>): boolean {
+  return proven.has(holder.name) && proven.get(holder.name) === generationOf(holder)
+}
+
+/**
+ * What the DaemonSets say of an image. `held`: a pod runs it. `lost`: no pod is ready, but one of
+ * the current template was. `unknown`: the DaemonSet or its template is new.
+ */
+type Evidence = 'held' | 'lost' | 'unknown'
+
+function classify(
+  holders: readonly StoredObject[],
+  proven: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, Evidence> {
+  const isLost = (holder: StoredObject) => isProven(holder, proven) && !hasReadyPod(holder)
+  const mark = (some: readonly StoredObject[], evidence: Evidence) =>
+    some.flatMap(listImages).map((image) => [image, evidence] as const)
+  return new Map([
+    ...mark(holders, 'unknown'),
+    ...mark(holders.filter(isLost), 'lost'),
+    ...mark(holders.filter(isHeld), 'held'),
+  ])
 }
 
 function tellChanges(

@@ -1,5 +1,6 @@
 import {
   type DaemonSet,
+  isAnyReady,
   readDaemonSet,
   runsAnywhere,
 } from '../../../src/core/kubernetes/daemon-set.ts'
@@ -18,6 +19,16 @@ export function holderItem(object: unknown): StoredObject {
 /** Returns the images of the DaemonSet's current pod template. */
 export function listImages({ object }: StoredObject): readonly string[] {
   return (object as unknown as DaemonSet).images
+}
+
+/** Returns the generation of the DaemonSet, which each change of its template increases. */
+export function generationOf({ object }: StoredObject): unknown {
+  return (object as unknown as DaemonSet).generation
+}
+
+/** Reports whether at least one pod is ready, of any template. */
+export function hasReadyPod({ object }: StoredObject): boolean {
+  return isAnyReady(object as unknown as DaemonSet)
 }
 
 /** Reports whether at least one pod runs the current pod template and is ready. */

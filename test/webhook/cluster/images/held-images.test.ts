@@ -150,9 +150,18 @@ t.test('an image that replaces another is held when a pod runs it', async (t) =>
   t.ok(held().includes(A))
 })
 
-t.test('an image outlives its DaemonSet, for a while', async (t) => {
+const MARK = 'registry.example/mark:1'
+
+/** Waits until what was done before is known: a later event comes through the same watch. */
+async function marked(standIn: StandIn, isHeld: (image: string) => boolean): Promise<void> {
+  hold(standIn, 'mark', MARK)
+  await until('the mark is known', () => isHeld(MARK))
+  hold(standIn, 'mark', MARK, { ready: 0 })
+  await until('the end of the mark is known', () => !isHeld(MARK))
+}
+
+t.test('an image outlives its DaemonSet', async (t) => {
   const { standIn, isHeld, told } = await watch(t, {
-    pace: { orphanMs: 2000 },
     prepare(standIn) {
       hold(standIn, 'one', A)
       hold(standIn, 'other', B, { ready: 0 })
@@ -160,21 +169,65 @@ t.test('an image outlives its DaemonSet, for a while', async (t) => {
   })
   standIn.remove('daemonsets', 'one', NAMESPACE)
   standIn.remove('daemonsets', 'other', NAMESPACE)
-  hold(standIn, 'mark', 'registry.example/mark:1')
-  await until('the end is known', () => isHeld('registry.example/mark:1'))
+  await marked(standIn, isHeld)
   t.ok(isHeld(A))
   t.notOk(isHeld(B), 'and what was not there does not come of it')
   t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
+})
+
+t.test('an image outlives its DaemonSet only for a while', async (t) => {
+  const { standIn, isHeld, told } = await watch(t, {
+    pace: { orphanMs: 100 },
+    prepare: (standIn) => hold(standIn, 'one', A),
+  })
+  standIn.remove('daemonsets', 'one', NAMESPACE)
   await until('the while is over', () => !isHeld(A))
   t.strictSame(told().at(-1), [A, 'lost'])
 })
 
-t.test('a DaemonSet that comes back speaks for its image again', async (t) => {
-  const { standIn, isHeld } = await watch(t, {
-    pace: { orphanMs: 60_000 },
+t.test('an image stays available while another template of it is rolled out', async (t) => {
+  const { standIn, isHeld, told } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
+  const steps: readonly HolderOptions[] = [
+    { generation: 2, observed: 1 },
+    { generation: 2, updated: 0 },
+    { generation: 2, updated: 1, ready: 3 },
+    { generation: 2, updated: 1 },
+    { generation: 2, updated: 1, ready: 3 },
+    { generation: 2 },
+    // All pods are replaced at once, as on a single node.
+    { generation: 3, observed: 2 },
+    { generation: 3, updated: 0, ready: 0 },
+    { generation: 3, ready: 0 },
+  ]
+  for (const step of steps) {
+    hold(standIn, 'one', A, step)
+    await marked(standIn, isHeld)
+    t.ok(isHeld(A), JSON.stringify(step))
+  }
+  t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
+  hold(standIn, 'one', A, { generation: 3 })
+  await marked(standIn, isHeld)
+  hold(standIn, 'one', A, { generation: 3, ready: 0 })
+  await until('what the pods of this template say counts again', () => !isHeld(A))
+})
+
+t.test('a template whose pods never run holds its image only for a while', async (t) => {
+  const { standIn, isHeld, told } = await watch(t, {
+    pace: { orphanMs: 100 },
     prepare: (standIn) => hold(standIn, 'one', A),
   })
+  hold(standIn, 'one', A, { generation: 2, ready: 0 })
+  await until('the while is over', () => !isHeld(A))
+  t.strictSame(told().at(-1), [A, 'lost'])
+})
+
+t.test('a DaemonSet that comes back speaks for its image when its pods have run', async (t) => {
+  const { standIn, isHeld } = await watch(t, { prepare: (standIn) => hold(standIn, 'one', A) })
   standIn.remove('daemonsets', 'one', NAMESPACE)
+  hold(standIn, 'one', A, { ready: 0 })
+  await marked(standIn, isHeld)
+  t.ok(isHeld(A), 'its pods have not started yet')
+  hold(standIn, 'one', A)
   hold(standIn, 'one', A, { ready: 0 })
   await until('it is gone', () => !isHeld(A))
 })
