@@ -34,7 +34,7 @@ export const NAMES = ['localhost', '127.0.0.1']
 const PATIENT_EVENT_LOOP_MS = 60_000
 
 /** The longest time that a test waits. Milliseconds. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 export const NAMESPACES = `apiVersion: v1
 kind: Namespace

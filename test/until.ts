@@ -10,7 +10,7 @@ interface Waiting {
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  { patienceMs = 30_000, pauseMs = 10 }: Waiting = {},
+  { patienceMs = 120_000, pauseMs = 10 }: Waiting = {},
 ): Promise<void> {
   const end = performance.now() + patienceMs
   while (!(await holds())) {

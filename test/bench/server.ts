@@ -1,12 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 import { readRecording } from '../../src/cli/shared/recording.ts'
 import { buildReviewer } from '../../src/cli/shared/settings.ts'
+import { freePort } from '../free-ports.ts'
 import { median } from './handler.ts'
 import { benchHostile, writeRules } from './hostile.ts'
 import { load } from './load.ts'
@@ -163,15 +164,6 @@ function answers(port: number): Promise<boolean> {
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)
-    })
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
     })
   })
 }

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
+import { freePort } from '../free-ports.ts'
 import { NAMES } from '../server.ts'
 
 /** A stored object. */
@@ -240,7 +240,8 @@ const pair = await authority.issue({ names: NAMES })
 /** Starts a simulated apiserver. It keeps its port when it is stopped and started again. */
 export async function startStandIn(t: Test) {
   const standIn = new StandIn()
-  const start = async (port: number) => {
+  const port = await freePort()
+  const start = async () => {
     const server = createServer(pair, (request, response) => {
       standIn.answer(request, response).catch((error) => response.destroy(error))
     })
@@ -250,8 +251,7 @@ export async function startStandIn(t: Test) {
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return server
   }
-  let server = await start(0)
-  const { port } = server.address() as AddressInfo
+  let server = await start()
   const stop = async () => {
     if (!server.listening) return
     server.close()
@@ -260,7 +260,7 @@ export async function startStandIn(t: Test) {
   }
   t.teardown(stop)
   const restart = async () => {
-    server = await start(port)
+    server = await start()
   }
   const { ca } = authority
   const url = `https://127.0.0.1:${port}`

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -52,13 +52,9 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
   return { kubeconfig: kubeconfigOf(t, `https://127.0.0.1:${port}`, ca), asked }
 }
 
-/** Returns a kubeconfig for an apiserver that no longer runs. */
-export async function nobody(t: Test): Promise<string> {
-  const server = createServer(() => {})
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return kubeconfigOf(t, `https://127.0.0.1:${port}`, '')
+/** Returns a kubeconfig for an apiserver that no longer runs: no program listens on this port. */
+export function nobody(t: Test): string {
+  return kubeconfigOf(t, 'https://127.0.0.1:1', '')
 }
 
 function kubeconfigOf(t: Test, server: string, ca: string): string {

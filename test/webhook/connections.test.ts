@@ -21,11 +21,11 @@ import {
 } from '../server.ts'
 import { until } from '../until.ts'
 
-/**
- * Limits that are short if a test waits for the end of a connection, and long enough for a
- * handshake.
- */
-const IMPATIENT = { handshakeMs: 2000, requestMs: 500, checkMs: 20 } as const
+/** Limits that are short if a test waits for the end of a connection. */
+const IMPATIENT = { requestMs: 500, checkMs: 20 } as const
+
+/** No handshake of a test takes so long. Milliseconds. */
+const PATIENT = { handshakeMs: 100_000 } as const
 
 const PODS = '/mutate/pods'
 const HALF_HEADER = 'POST /mutate/pods HTTP/1.1\r\nHost: loc'
@@ -64,7 +64,8 @@ const SLOW: readonly (readonly [string, string])[] = [
 
 for (const [what, sent] of SLOW) {
   t.test(`a client of the webhook that sends ${what} is cut off`, async (t) => {
-    const app = await startApp(t, { connections: { ...WEBHOOK_CONNECTIONS, ...IMPATIENT } })
+    const connections = { ...WEBHOOK_CONNECTIONS, ...IMPATIENT, ...PATIENT }
+    const app = await startApp(t, { connections })
     t.not(await cutOff(t, await openSocket(app.port, app.ca), sent), 'late')
   })
 
@@ -75,7 +76,8 @@ for (const [what, sent] of SLOW) {
 }
 
 t.test('a client that sends a body piece by piece is cut off all the same', async (t) => {
-  const app = await startApp(t, { connections: { ...WEBHOOK_CONNECTIONS, ...IMPATIENT } })
+  const connections = { ...WEBHOOK_CONNECTIONS, ...IMPATIENT, ...PATIENT }
+  const app = await startApp(t, { connections })
   const socket = await openSocket(app.port, app.ca)
   const timer = setInterval(() => socket.write(' '), 10)
   t.teardown(() => clearInterval(timer))
@@ -85,7 +87,8 @@ t.test('a client that sends a body piece by piece is cut off all the same', asyn
 t.test(
   'a client without a handshake is cut off, also one that sends it piece by piece',
   async (t) => {
-    const app = await startApp(t, { connections: { ...WEBHOOK_CONNECTIONS, ...IMPATIENT } })
+    const connections = { ...WEBHOOK_CONNECTIONS, ...IMPATIENT, handshakeMs: 500 }
+    const app = await startApp(t, { connections })
     t.not(await cutOff(t, await openPlain(app.port), ''), 'late')
     const socket = await openPlain(app.port)
     // The head of a TLS record that announces 16 KiB of a handshake.
@@ -102,8 +105,10 @@ t.test('a client that does not read its answers is cut off', async (t) => {
   t.teardown(() => app.close())
   app.get('/megabyte', async () => 'x'.repeat(1_000_000))
   await app.listen({ port: 0, host: '127.0.0.1' })
+  const accepted = once(app.server, 'connection')
   const socket = await openPlain((app.server.address() as AddressInfo).port)
   t.teardown(() => socket.destroy())
+  await accepted
   // Their answers are too long for the buffers of the network.
   socket.pause().write('GET /megabyte HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100))
   const connections = () => {

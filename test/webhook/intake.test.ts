@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
+import { WEBHOOK_CONNECTIONS } from '../../webhook/connections.ts'
 import { INTAKE, type IntakeLimits } from '../../webhook/intake.ts'
 import {
   type Answer,
@@ -27,6 +28,11 @@ const LIMITS: IntakeLimits = {
   allWithLarge: 192 * KIB,
   small: 32 * KIB,
 }
+
+/** Half a request is not cut off before its test is over. */
+const CONNECTIONS = { ...WEBHOOK_CONNECTIONS, requestMs: 600_000 }
+
+const startSmall = (t: Test) => startApp(t, { intake: LIMITS, connections: CONNECTIONS })
 
 const HEAD = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
 const SMALL = JSON.stringify(reviewOf(ASKING))
@@ -70,7 +76,7 @@ async function untilFull(app: App, bytes: number): Promise<void> {
 }
 
 t.test('while large bodies are held, others are refused and small ones answered', async (t) => {
-  const app = await startApp(t, { intake: LIMITS })
+  const app = await startSmall(t)
   const held = await hold(t, app, 185 * KIB)
   await untilFull(app, 64 * KIB)
   const before = await refusals(app)
@@ -91,7 +97,7 @@ t.test('while large bodies are held, others are refused and small ones answered'
 })
 
 t.test('a body that does not say its length counts as it comes', async (t) => {
-  const app = await startApp(t, { intake: LIMITS })
+  const app = await startSmall(t)
   await hold(t, app, 160 * KIB)
   await untilFull(app, 64 * KIB)
   const text = Buffer.from(reviewOfLength(64 * KIB))
@@ -103,7 +109,7 @@ t.test('a body that does not say its length counts as it comes', async (t) => {
 })
 
 t.test('a body that began while there was room is refused when there is none', async (t) => {
-  const app = await startApp(t, { intake: LIMITS })
+  const app = await startSmall(t)
   const early = await openSocket(app.port, app.ca)
   t.teardown(() => early.destroy())
   const body = reviewOfLength(100 * KIB)
@@ -120,7 +126,7 @@ t.test('a body that began while there was room is refused when there is none', a
 })
 
 t.test('a declared length occupies nothing until its bytes come', async (t) => {
-  const app = await startApp(t, { intake: LIMITS })
+  const app = await startSmall(t)
   for (let i = 0; i < 5; i += 1) {
     const socket = await openSocket(app.port, app.ca)
     t.teardown(() => socket.destroy())
@@ -130,7 +136,7 @@ t.test('a declared length occupies nothing until its bytes come', async (t) => {
 })
 
 t.test('a body in tiny pieces counts as the memory that they take', async (t) => {
-  const app = await startApp(t, { intake: LIMITS })
+  const app = await startSmall(t)
   const body = Array.from(SMALL.padEnd(KIB), (letter) => Buffer.from(letter))
   t.equal((await send(app, body)).status, 503)
   t.equal((await send(app, [Buffer.from(SMALL.padEnd(KIB))])).status, 200)
@@ -166,7 +172,7 @@ const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
 
 for (const [what, end] of ENDS) {
   t.test(`a body that is ${what} leaves nothing behind`, async (t) => {
-    const app = await startApp(t, { intake: LIMITS })
+    const app = await startSmall(t)
     for (let i = 0; i < 4; i += 1) await end(app)
     await until('there is room', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200

@@ -13,7 +13,7 @@ const QUICK: Intervals = {
   ...INTERVALS,
   pauseMs: 10,
   longestPauseMs: 50,
-  lookupMs: 20_000,
+  lookupMs: 100_000,
   lookupRestMs: 60_000,
   repairSoonMs: 10,
   repairsPerSecond: 1000,
@@ -188,7 +188,6 @@ t.test('a pod that is here for its namespace is asked about again, not left', as
 
 t.test('where the namespace is said not to ask, its rules are not waited for', async (t) => {
   const { standIn, cluster } = await watch(t, {
-    pace: { lookupMs: 300 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
   })
   standIn.faults.refuse = [/limitranges$/, 403]
@@ -196,7 +195,7 @@ t.test('where the namespace is said not to ask, its rules are not waited for', a
 })
 
 t.test('rules that do not come take nothing from the namespace that does', async (t) => {
-  const { standIn, cluster } = await watch(t, { pace: { lookupMs: 300 } })
+  const { standIn, cluster } = await watch(t, { pace: { lookupMs: 5000 } })
   standIn.faults.mute = true
   standIn.faults.hang = /limitranges$/
   standIn.put('namespaces', namespace('new', ASKING))
@@ -291,10 +290,12 @@ t.test('a watch that has gone silent is noticed and renewed', async (t) => {
 })
 
 t.test('bookmarks are word enough, and where a watch goes on from', async (t) => {
-  const { standIn, lines } = await watch(t, { pace: { silenceMs: 2000 } })
+  const silenceMs = 5000
+  const { standIn, lines } = await watch(t, { pace: { silenceMs } })
   const metadata = { resourceVersion: '4711' }
   const line = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`
-  for (let i = 0; i < 30; i += 1) {
+  const end = performance.now() + 1.5 * silenceMs
+  while (performance.now() < end) {
     for (const resource of ['namespaces', 'limitranges', 'resourcequotas'])
       standIn.say(resource, line)
     await sleep(100)
@@ -327,11 +328,12 @@ t.test('caches serve while the apiserver is away, and are in step when it is bac
   const age = await metric('cache_age_seconds')
   await until('the age grows', async () => (await metric('cache_age_seconds')) > age + 0.2)
   standIn.put('namespaces', namespace('hpc'), true)
-  const before = await metric('cache_age_seconds')
+  const start = performance.now()
   await restart()
   await until('it is known', () => injected('hpc') === undefined)
   await until('all is well', () => cluster.checks().every(({ problem }) => problem === undefined))
-  t.ok((await metric('cache_age_seconds')) < before + 1)
+  const [ageNow, seconds] = [await metric('cache_age_seconds'), (performance.now() - start) / 1000]
+  t.ok(ageNow <= seconds, `${ageNow} s old, ${seconds} s after the apiserver is back`)
 })
 
 t.test('labels that were missed, or left over, are repaired, at first and later', async (t) => {
@@ -373,10 +375,11 @@ t.test('several replicas change each label once', async (t) => {
     return (await Promise.all(counts)).reduce((sum: number, count) => sum + (count ?? 0), 0)
   }
   await until('all are armed', async () => (await repairs('armed')) === 50)
-  await sleep(200)
-  t.equal(await repairs('armed'), 50)
+  // Repairs of a replica are in order: after the last one it has none of these labels left to change.
+  standIn.put('namespaces', namespace('later', ASKING))
+  await until('a later one is armed', async () => (await repairs('armed')) === 51)
   t.equal(await repairs('failed'), 0)
-  t.equal(standIn.version, 100 + 50 + 50, 'one change each')
+  t.equal(standIn.version, 100 + 51 + 51, 'one change each')
 })
 
 t.test('a namespace that the administrator excludes keeps its label', async (t) => {
@@ -389,8 +392,9 @@ t.test('a namespace that the administrator excludes keeps its label', async (t) 
     },
   })
   await until('the other is armed', () => standIn.count(PATCHES) === 1)
-  await sleep(100)
-  t.equal(standIn.count(PATCHES), 1)
+  standIn.put('namespaces', namespace('later', ASKING))
+  await until('a later one is armed', () => standIn.count(/^PATCH .*\/later\?/) === 1)
+  t.equal(standIn.count(PATCHES), 2)
 })
 
 t.test('a right that is missing is told once and counted, and tried at each pass', async (t) => {
@@ -421,8 +425,9 @@ t.test('after a failure the other labels wait for the next pass', async (t) => {
     },
   })
   await until('one is tried', () => standIn.count(PATCHES) === 1)
-  await sleep(200)
-  t.equal(standIn.count(PATCHES), 1)
+  standIn.put('namespaces', namespace('later', ASKING))
+  await until('a later one is tried', () => standIn.count(/^PATCH .*\/later\?/) === 1)
+  t.equal(standIn.count(PATCHES), 2)
 })
 
 t.test('one that stops leaves no connection and asks no more', async (t) => {

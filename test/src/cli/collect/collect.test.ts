@@ -255,7 +255,7 @@ t.test('an apiserver that refuses is heard, one that is gone is named', async (t
   const forbidden = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
   t.equal(forbidden.code, 2)
   t.equal(forbidden.err, `ridealong: the apiserver says 403: ${message}\n`)
-  const gone = await run(['collect', 'job/lammps', '--kubeconfig', await nobody(t)])
+  const gone = await run(['collect', 'job/lammps', '--kubeconfig', nobody(t)])
   t.equal(gone.code, 2)
   t.match(gone.err, /^ridealong: the cluster does not answer: .*ECONNREFUSED.*127\.0\.0\.1:\d+\n$/)
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { makeAuthority, writeKeyPair } from '../../../../certs/make.ts'
+import { freePort } from '../../../free-ports.ts'
 import {
   ASKING,
   addedNames,
@@ -75,15 +76,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       { signal },
     )
   })
-}
-
-/** Returns a free port. */
-async function freePort(): Promise<number> {
-  const spare = createServer()
-  await once(spare.listen(0, '127.0.0.1'), 'listening')
-  const { port } = spare.address() as AddressInfo
-  await new Promise((resolve) => spare.close(resolve))
-  return port
 }
 
 t.test('the options of the command reach the server', async (t) => {

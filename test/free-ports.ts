@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+
+/** The ports that Linux gives to connections and to servers that ask for any port (ip(7)). */
+const RANGE = '/proc/sys/net/ipv4/ip_local_port_range'
+
+/** Many servers have ports of their own below these, among them those of Kubernetes. */
+const LOWEST = 20_000
+const HIGHEST = 65_535
+
+/**
+ * Returns ports that are free at this moment, for programs that cannot choose one themselves. The
+ * system does not give these ports to other programs, so each stays free until its program listens
+ * on it. Only where the system gives away nearly all ports, these are such ports, too.
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  const candidates = candidatePorts()
+  while (ports.size < count) {
+    const port = candidates[Math.floor(Math.random() * candidates.length)] ?? LOWEST
+    if (await isFree(port)) ports.add(port)
+  }
+  return [...ports]
+}
+
+/** Returns one such port. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1)
+  return port
+}
+
+function candidatePorts(): readonly number[] {
+  const [first = 0, last = 0] = readRange()
+  const all = Array.from({ length: HIGHEST - LOWEST }, (_, place) => LOWEST + place)
+  const others = all.filter((port) => port < first || port > last)
+  return others.length < 1000 ? all : others
+}
+
+/** Where there is no such file, the range that the IANA reserves for this use (RFC 6335). */
+function readRange(): readonly number[] {
+  try {
+    return readFileSync(RANGE, 'utf8').trim().split(/\s+/).map(Number)
+  } catch {
+    return [49_152, 65_535]
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    await new Promise((resolve) => server.close(resolve))
+    return true
+  } catch {
+    return false
+  }
+}
