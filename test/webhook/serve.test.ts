@@ -393,7 +393,7 @@ t.test('calls that broke off or were refused do not keep a server from ending', 
   for (const end of ['destroy', 'end'] as const) {
     const socket = await openSocket(port, ca)
     socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 100)}`)
-    // Another call, answered: by then the server has seen the first one.
+    // Another request is answered: the server has seen the first one by then.
     await post(running, PODS, asking)
     socket.resume()[end]()
     await once(socket, 'close')
