@@ -92,8 +92,7 @@ func run(opts controller.ContextOptions) error {
 	return err
 }
 
-// newControllers builds every controller that an import registered, and starts what they watch
-// with.
+// newControllers builds every controller that an import registered, and starts what they watch with.
 func newControllers(ctx context.Context, opts controller.ContextOptions) (map[string]controller.Interface, error) {
 	factory, err := controller.NewContextFactory(ctx, opts)
 	if err != nil {
