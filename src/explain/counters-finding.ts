@@ -6,14 +6,22 @@ import type { InjectionOutcome } from './injection-outcome.ts'
 
 /** Why I/O is or may be hidden from an observer, and the advice. */
 const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
-  user: 'the observer is another user or group than the target; give both the same runAsUser and runAsGroup',
+  user:
+    'the observer is another user or group than the target; ' +
+    'give both the same runAsUser and runAsGroup',
   image:
-    "only the target's image says its user or group; set runAsUser and runAsGroup in the securityContext of the pod",
-  capabilities: `the target is privileged or adds capabilities, and observers do not get them; remove them from the target, or use a metric that adds SYS_PTRACE, in a namespace with the label ${PRIVILEGE_LABEL}=privileged`,
+    "only the target's image says its user or group; " +
+    'set runAsUser and runAsGroup in the securityContext of the pod',
+  capabilities:
+    'the target is privileged or adds capabilities, and observers do not get them; ' +
+    'remove them from the target, or use a metric that adds SYS_PTRACE, ' +
+    `in a namespace with the label ${PRIVILEGE_LABEL}=privileged`,
   'app-armor':
-    'the target has another AppArmor profile than the observer; set appArmorProfile in the securityContext of the pod, not of the container',
+    'the target has another AppArmor profile than the observer; ' +
+    'set appArmorProfile in the securityContext of the pod, not of the container',
   several:
-    'it differs between the containers or the observers of the pod; give all containers the same runAsUser and runAsGroup, or observe one container',
+    'it differs between the containers or the observers of the pod; ' +
+    'give all containers the same runAsUser and runAsGroup, or observe one container',
 }
 
 /**

@@ -22,7 +22,8 @@ export const PLACE_COLUMNS = {
   time: text('when the sample was taken: UTC, or only the time of day if the log has no date'),
   seconds: number('seconds since the first timepoint of the log'),
   interval: number(
-    'the length of time that the sample covers, in seconds; empty for averages since the node started',
+    'the length of time that the sample covers, in seconds; ' +
+      'empty for averages since the node started',
   ),
 } as const satisfies Record<string, Column>
 

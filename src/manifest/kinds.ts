@@ -31,7 +31,8 @@ function spark(at: string): readonly string[] {
 const NO_FIELD = 'its operator copies no annotations to its pods; annotate the namespace'
 
 const ARGO =
-  'no observer can ride in its pods: Argo Workflows signals process 1, which in a shared process namespace is the pod'
+  'no observer can ride in its pods: Argo Workflows signals process 1, ' +
+  'which in a shared process namespace is the pod'
 
 /**
  * The known kinds. The paths come from the types in each operator's source, in api/ or pkg/apis/.

@@ -56,7 +56,8 @@ const BODY = `<header>
 <ul id="notices"></ul>
 </header>
 <form id="filter" autocomplete="off">
-<label>Ranks <input id="ranks" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
+<label>Ranks
+<input id="ranks" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
 <fieldset id="programs"><legend>Programs</legend></fieldset>
 <label><input id="outliers" type="checkbox"> only what stands out</label>
 <button id="reset" type="reset">Show all</button>
@@ -83,7 +84,8 @@ const BODY = `<header>
 </section>
 <section id="devices">
 <h2>The node's devices</h2>
-<p class="note">iostat counts what the block devices of a whole node do, for all its pods: these numbers are the node's, not the pod's.</p>
+<p class="note">iostat counts what the block devices of a whole node do, for all its pods: these
+numbers are the node's, not the pod's.</p>
 <p class="legend" id="device-legend"></p>
 <div class="grid"></div>
 </section>

@@ -7,8 +7,11 @@ const MOST_ENTRIES = 25
 /** Folders with a smaller limit: the first two that a reader opens. */
 const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, 'src/cli': 20 }
 
-/** Folders without a limit: one folder for each recorded review, listed by its name. */
-const UNLIMITED = ['test/cases']
+/**
+ * Folders without a limit: one folder for each recorded review, listed by its name, and the modules
+ * of the observer's program.
+ */
+const UNLIMITED = ['test/cases', 'observer/src']
 
 /** Finds the folders that contain too many files and folders. */
 export function findCrowdedFolders(paths: readonly string[]): readonly Problem[] {

@@ -33,6 +33,7 @@ const ACCEPTED: readonly (readonly [string, string, string])[] = [
   ['code in Markdown', 'docs/a.md', `\`\`\`console\n${long}\n\`\`\``],
   ['a regular expression in a line of its own', 'src/a.ts', `  /${long}/u,`],
   ['a line that only a URL makes long', 'src/a.ts', `// https://example.com/${'x'.repeat(100)}`],
+  ['a text in Rust', 'observer/src/a.rs', `const LINE: &[u8] = b"${long}";`],
   ['a value in YAML', 'charts/ridealong/values.yaml', `key: ${long}`],
   ['a digest with its version', 'a.yaml', `- uses: ${'x'.repeat(100)} # v1.0.0`],
   ['a recorded review', 'test/cases/pod/review.json', long],

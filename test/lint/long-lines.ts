@@ -13,7 +13,8 @@ const NOT_OURS = [
   /^docs\/examples\/.*(pod\.yaml|\.log|\.txt)$/,
 ]
 
-const CODE = /\.(ts|js|css|rs|c)$/
+const CODE = /\.(ts|js|css)$/
+const COMMENTED_WITH_SLASHES = /\.(rs|c)$/
 const COMMENTED = /(\.(sh|ya?ml|tpl|toml)|(^|\/)(run|Dockerfile|Containerfile|\.taprc|\.npmrc))$/
 const PROSE = /\.md$/
 
@@ -22,10 +23,10 @@ const WEB_ADDRESS = /https?:\/\/\S+/g
 const REGULAR_EXPRESSION = /^\s*(\w+: )?\/[^/*].*\/[a-z]*[,;]?$/
 
 /**
- * Finds the lines of a file that are wider than 100 columns: every line of code, comments in shell
- * scripts, YAML, TOML and templates of the chart, and prose in Markdown. Excepted are URLs, regular
- * expressions (JavaScript cannot break them), tables, blocks of code in Markdown, and files that
- * are recorded or generated.
+ * Finds the lines of a file that are wider than 100 columns: every line of TypeScript, JavaScript
+ * and CSS, comments in other languages and in templates of the chart, and prose in Markdown.
+ * Excepted are URLs, regular expressions (JavaScript cannot break them), tables, blocks of code in
+ * Markdown, and files that are recorded or generated.
  */
 export function findLongLines({ path, text }: SourceFile): readonly Problem[] {
   if (NOT_OURS.some((pattern) => pattern.test(path))) return []
@@ -46,6 +47,7 @@ function tooWide(width: number): string {
 function proseIn(path: string): (line: string) => boolean {
   if (CODE.test(path)) return () => true
   if (PROSE.test(path)) return proseInMarkdown()
+  if (COMMENTED_WITH_SLASHES.test(path)) return (line) => /^\s*\/\//.test(line)
   if (COMMENTED.test(path)) return commentsIn()
   return () => false
 }

@@ -105,7 +105,8 @@ function compare(name: string, actual: string, golden: string): CaseResult {
  */
 export function formatTap(results: readonly CaseResult[]): readonly string[] {
   const lines = results.flatMap(({ name, outcome, trouble }, index) => {
-    const line = `${outcome === 'failed' ? 'not ok' : 'ok'} ${index + 1} - ${name.replaceAll('#', '\\#')}`
+    const word = outcome === 'failed' ? 'not ok' : 'ok'
+    const line = `${word} ${index + 1} - ${name.replaceAll('#', '\\#')}`
     const indented = trouble?.map((text) => `    ${text}`) ?? []
     return trouble === undefined ? [line] : [line, '  ---', '  trouble: |', ...indented, '  ...']
   })

@@ -87,7 +87,9 @@ const ANY_OTHER = ''
 
 const UNNAMED = [ANY_OTHER, ...GRANTED_BY_ALL, ...GRANTED_BY_SOME]
 
-/** Reports whether root in one container has all capabilities that root in another container has. */
+/**
+ * Reports whether root in one container has all capabilities that root in another container has.
+ */
 export function coversCapabilities(holder: Capabilities, other: Capabilities): Certainty {
   if (holder.isPrivileged || isWithoutMore(holder, other)) return 'yes'
   const named = [...other.added, ...other.prefixed, ...holder.dropped]

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+// Biome checks the boundaries between the folders, in biome.json. It lints modules with one import
+// each, in a folder with the same configuration.
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const BIOME = join(REPOSITORY, 'node_modules/.bin/biome')
+
+/** A module, what it imports, and whether that crosses a boundary. */
+const IMPORTS: readonly (readonly [string, string, boolean])[] = [
+  ['src/core/a.ts', '../lib/split-lines.ts', true],
+  ['src/core/b.ts', 'node:fs', true],
+  ['src/core/c.ts', './kubernetes/pod.ts', false],
+  ['src/core/rules/a.ts', '../../lib/split-lines.ts', true],
+  ['src/core/rules/b.ts', '../request.ts', false],
+  ['src/core/kubernetes/a.ts', '../request.ts', true],
+  ['src/core/kubernetes/b.ts', '../text/quote.ts', false],
+  ['src/cluster/a.ts', '../collect/observers.ts', true],
+  ['src/cluster/b.ts', '../cli/main.ts', true],
+  ['src/cluster/c.ts', '../lib/error-message.ts', false],
+  ['src/collect/a.ts', '../cluster/pods.ts', true],
+  ['src/cli/record/a.ts', '../../../webhook/server.ts', true],
+  ['src/cli/record/b.ts', '../../recording/redact.ts', false],
+  ['src/cli/serve/a.ts', '../../../webhook/serve.ts', false],
+  ['src/manifest/a.ts', '../cli/main.ts', true],
+  ['src/explain/a.ts', '../cli/main.ts', true],
+  ['src/doctor/a.ts', '../../webhook/server.ts', true],
+  ['webhook/a.ts', '../src/cli/main.ts', true],
+  ['webhook/b.ts', '../src/core/review-pod.ts', false],
+  ['certs/a.ts', '../src/lib/split-lines.ts', true],
+  ['certs/b.ts', './make.ts', false],
+]
+
+const folder = t.testdir({})
+const configuration = JSON.parse(readFileSync(join(REPOSITORY, 'biome.json'), 'utf8'))
+// The folder is not a repository, and its files do not exist in one.
+const alone = { ...configuration, root: true, vcs: { enabled: false } }
+writeFileSync(join(folder, 'biome.json'), JSON.stringify(alone))
+for (const [path, imported] of IMPORTS) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), `import { value } from '${imported}'\n\nvalue()\n`)
+}
+const words = ['lint', '--only=style/noRestrictedImports', '--reporter=github', '.']
+const { stdout } = spawnSync(BIOME, words, { cwd: folder, encoding: 'utf8' })
+
+for (const [path, imported, isRejected] of IMPORTS) {
+  t.test(`${path} ${isRejected ? 'must not' : 'may'} import ${imported}`, async (t) => {
+    t.equal(stdout.includes(`,file=${join(folder, path)},`), isRejected)
+  })
+}
