@@ -37,7 +37,10 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 }
 
 /** Applications that tests observe, by the name of the test. */
-const OBSERVED: Readonly<Record<string, readonly Application[]>> = { lammps: ['lammps'] }
+const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
+  identities: ['user-1234', 'user-65532'],
+  lammps: ['lammps'],
+}
 
 /**
  * Tests that need no node: in them pods are only admitted. They run on an older version of

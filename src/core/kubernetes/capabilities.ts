@@ -28,13 +28,11 @@ const GRANTED_BY_SOME: ReadonlySet<string> = new Set([
   'SYS_CHROOT',
 ])
 
-/** The capabilities that root has in a container, by names in upper case without `CAP_`. */
+/** The capabilities of root in a container: the lists of its security context, in upper case. */
 export interface Capabilities {
   readonly isPrivileged: boolean
   readonly added: ReadonlySet<string>
   readonly dropped: ReadonlySet<string>
-  /** The names that were written with the prefix `CAP_`, which has an effect in CRI-O only. */
-  readonly prefixed: ReadonlySet<string>
 }
 
 /**
@@ -42,27 +40,24 @@ export interface Capabilities {
  * be are read as ALL, because only the first names are known.
  */
 export function readCapabilities(context: SecurityContext): Capabilities {
-  const isUnbounded = context.addedCapabilities.length > MOST_CAPABILITIES
-  const added = upperCase(isUnbounded ? ['ALL'] : context.addedCapabilities)
-  const dropped = upperCase(context.droppedCapabilities)
-  const prefixed = [...added, ...dropped].filter(isPrefixed)
+  const { privileged, addedCapabilities, droppedCapabilities } = context
+  const isUnbounded = addedCapabilities.length > MOST_CAPABILITIES
   return {
-    isPrivileged: context.privileged,
-    added: new Set(added.filter((name) => !isPrefixed(name))),
-    dropped: new Set(dropped.filter((name) => !isPrefixed(name))),
-    prefixed: new Set(prefixed.map((name) => name.slice(PREFIX.length))),
+    isPrivileged: privileged,
+    added: upperCase(isUnbounded ? ['ALL'] : addedCapabilities),
+    dropped: upperCase(droppedCapabilities),
   }
 }
 
+function upperCase(names: readonly string[]): ReadonlySet<string> {
+  if (names.length === 0) return NO_NAMES
+  return new Set(names.map((name) => name.toUpperCase()))
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+/** A prefix of names that CRI-O understands; in containerd such a name has no effect. */
 const PREFIX = 'CAP_'
-
-function isPrefixed(name: string): boolean {
-  return name.startsWith(PREFIX)
-}
-
-function upperCase(names: readonly string[]): readonly string[] {
-  return names.map((name) => name.toUpperCase())
-}
 
 /**
  * Reports whether root in a container has a capability. The order is that of containerd
@@ -72,11 +67,16 @@ function upperCase(names: readonly string[]): readonly string[] {
  * @param name the name in upper case, without the prefix `CAP_`
  */
 export function hasCapability(capabilities: Capabilities, name: string): Certainty {
-  const { isPrivileged, added, dropped, prefixed } = capabilities
+  const { isPrivileged, added, dropped } = capabilities
+  const prefixed = PREFIX + name
   if (isPrivileged) return 'yes'
-  if (prefixed.has(name)) return 'unknown'
+  if (added.has(prefixed) || dropped.has(prefixed)) return 'unknown'
   if (dropped.has(name)) return 'no'
   if (added.has(name)) return 'yes'
+  return hasByDefault(capabilities, name)
+}
+
+function hasByDefault({ added, dropped }: Capabilities, name: string): Certainty {
   if (dropped.has('ALL')) return 'no'
   if (added.has('ALL') || GRANTED_BY_ALL.has(name)) return 'yes'
   return GRANTED_BY_SOME.has(name) ? 'unknown' : 'no'
@@ -85,30 +85,33 @@ export function hasCapability(capabilities: Capabilities, name: string): Certain
 /** Stands for all capabilities that neither a list nor a default of a runtime names. */
 const ANY_OTHER = ''
 
-const UNNAMED = [ANY_OTHER, ...GRANTED_BY_ALL, ...GRANTED_BY_SOME]
+const EVERY_NAME = [ANY_OTHER, ...GRANTED_BY_ALL, ...GRANTED_BY_SOME]
 
 /**
  * Reports whether root in one container has all capabilities that root in another container has.
  */
 export function coversCapabilities(holder: Capabilities, other: Capabilities): Certainty {
-  if (holder.isPrivileged || isWithoutMore(holder, other)) return 'yes'
-  const named = [...other.added, ...other.prefixed, ...holder.dropped]
-  const names = [...UNNAMED, ...named.filter((name) => name !== 'ALL')]
-  const answers = new Set(names.map((name) => coversOne(holder, other, name)))
-  if (answers.has('no')) return 'no'
-  return answers.has('unknown') ? 'unknown' : 'yes'
+  if (holder.isPrivileged) return 'yes'
+  const lacking = [...holder.dropped].filter((name) => !other.dropped.has(name))
+  const named = [...other.added, ...lacking].map(withoutPrefix)
+  const names = differsByDefault(holder, other) ? [...EVERY_NAME, ...named] : named
+  const answers = names.map((name) => coversOne(holder, other, name))
+  if (answers.includes('no')) return 'no'
+  return answers.includes('unknown') ? 'unknown' : 'yes'
 }
 
-/** The usual case: the other container adds nothing, and drops all that the holder drops. */
-function isWithoutMore(holder: Capabilities, other: Capabilities): boolean {
-  if (other.isPrivileged || other.added.size + other.prefixed.size + holder.prefixed.size > 0) {
-    return false
-  }
-  for (const name of holder.dropped) if (!other.dropped.has(name)) return false
-  return true
+function withoutPrefix(name: string): string {
+  return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name
+}
+
+/** Reports whether the containers may differ in capabilities that their lists do not name. */
+function differsByDefault(holder: Capabilities, other: Capabilities): boolean {
+  const hasFewer = holder.dropped.has('ALL') && !other.dropped.has('ALL')
+  return hasFewer || other.isPrivileged || other.added.has('ALL')
 }
 
 function coversOne(holder: Capabilities, other: Capabilities, name: string): Certainty {
+  if (name === 'ALL') return 'yes'
   const isHeld = hasCapability(holder, name)
   const isNeeded = hasCapability(other, name)
   // If both depend on the runtime, the two containers are equal, because they have the same one.

@@ -20,7 +20,11 @@ export const IMAGES = {
 export type Target = keyof typeof IMAGES
 
 /** The images of applications that tests observe. Each has a folder in test/cluster. */
-export const APPLICATIONS = { lammps: 'localhost/lammps:test' } as const
+export const APPLICATIONS = {
+  lammps: 'localhost/lammps:test',
+  'user-1234': 'localhost/user-1234:test',
+  'user-65532': 'localhost/user-65532:test',
+} as const
 
 export type Application = keyof typeof APPLICATIONS
 

@@ -1,0 +1,242 @@
+import t from 'tap'
+import type { Cluster } from '../machine/cluster.ts'
+import { APPLICATIONS, DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// The counters that the status of a pod predicts are those that its observer can read, whoever the
+// pod and its image say that the target is.
+
+/** Images by their user. Debian's has none, so its containers run as root. */
+const TARGETS = {
+  root: DEBIAN_IMAGE,
+  1234: APPLICATIONS['user-1234'],
+  65532: APPLICATIONS['user-65532'],
+} as const
+
+/** The namespaces, and the Pod Security level that each enforces. */
+const SPACES = {
+  'identities-privileged': 'privileged',
+  'identities-baseline': 'baseline',
+  'identities-restricted': 'restricted',
+} as const
+
+type Readable = 'all' | 'no-io'
+
+interface Case {
+  readonly title: string
+  readonly predicted: Readable | 'unknown'
+  /** The images of the target, and the counters that can be read in each. */
+  readonly read: Readonly<Partial<Record<keyof typeof TARGETS, Readable>>>
+  /** The security context of the target. */
+  readonly context?: object
+  readonly spec?: object
+  readonly space?: keyof typeof SPACES
+}
+
+const RESTRICTED = {
+  runAsNonRoot: true,
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+const USER = { runAsUser: 1000, runAsGroup: 1000 }
+const ROOT = { runAsUser: 0, runAsGroup: 0 }
+
+/** A case is `unknown` only if two images give two answers: nothing better could be predicted. */
+const CASES: readonly Case[] = [
+  { title: 'no user', predicted: 'all', read: { root: 'all', 1234: 'all' } },
+  {
+    title: 'no user, and a group',
+    context: { runAsGroup: 4321 },
+    predicted: 'all',
+    read: { root: 'all', 1234: 'all' },
+  },
+  {
+    title: 'no user, in a namespace that enforces baseline',
+    space: 'identities-baseline',
+    predicted: 'all',
+    read: { root: 'all', 1234: 'all' },
+  },
+  {
+    title: 'no user, in the network of the node',
+    spec: { hostNetwork: true },
+    predicted: 'all',
+    read: { root: 'all' },
+  },
+  {
+    title: 'no user, and a dropped capability',
+    context: { capabilities: { drop: ['NET_RAW'] } },
+    predicted: 'all',
+    read: { root: 'all', 1234: 'all' },
+  },
+  {
+    title: 'no user, and no capabilities',
+    context: { capabilities: { drop: ['ALL'] } },
+    predicted: 'unknown',
+    read: { root: 'all', 1234: 'no-io' },
+  },
+  {
+    title: 'no user, and only a capability that is added',
+    context: { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
+    predicted: 'no-io',
+    read: { root: 'no-io', 1234: 'no-io' },
+  },
+  {
+    title: 'no user, and SYS_PTRACE added',
+    context: { capabilities: { add: ['SYS_PTRACE'] } },
+    predicted: 'unknown',
+    read: { root: 'no-io', 1234: 'all' },
+  },
+  {
+    title: 'no user, and privileged',
+    context: { privileged: true },
+    predicted: 'unknown',
+    read: { root: 'no-io', 1234: 'all' },
+  },
+  {
+    title: 'root, and SYS_PTRACE added',
+    context: { ...ROOT, capabilities: { add: ['SYS_PTRACE'] } },
+    predicted: 'no-io',
+    read: { root: 'no-io' },
+  },
+  {
+    title: 'root, and privileged',
+    context: { ...ROOT, privileged: true },
+    predicted: 'no-io',
+    read: { root: 'no-io' },
+  },
+  { title: 'runAsUser 0', context: { runAsUser: 0 }, predicted: 'all', read: { root: 'all' } },
+  {
+    title: 'runAsUser and runAsGroup',
+    context: USER,
+    predicted: 'all',
+    read: { root: 'all', 1234: 'all' },
+  },
+  {
+    title: 'runAsUser only, whose group the image may know',
+    context: { runAsUser: 1234 },
+    predicted: 'unknown',
+    read: { root: 'all', 1234: 'no-io' },
+  },
+  {
+    title: 'runAsNonRoot only',
+    context: { runAsNonRoot: true },
+    predicted: 'unknown',
+    read: { 1234: 'no-io', 65532: 'all' },
+  },
+  {
+    title: 'runAsNonRoot only, in a namespace that enforces restricted',
+    context: RESTRICTED,
+    space: 'identities-restricted',
+    predicted: 'unknown',
+    read: { 1234: 'no-io', 65532: 'all' },
+  },
+  {
+    title: 'runAsUser and runAsGroup, in a namespace that enforces restricted',
+    context: { ...RESTRICTED, ...USER },
+    space: 'identities-restricted',
+    predicted: 'all',
+    read: { root: 'all' },
+  },
+]
+
+interface Watched {
+  readonly name: string
+  readonly space: string
+  readonly title: string
+  readonly predicted: string
+  readonly read: Readable
+  readonly pod: object
+}
+
+/** A pod for each case and each of its images. */
+function watchedPods(): readonly Watched[] {
+  return CASES.flatMap(({ title, predicted, read, context, spec, space }, index) =>
+    Object.entries(TARGETS).flatMap(([user, image]) => {
+      const expected = read[user as unknown as keyof typeof TARGETS]
+      if (expected === undefined) return []
+      const name = `case-${index}-${user}`
+      const place = space ?? 'identities-privileged'
+      const about = { name, space: place, title: `${title}; user of the image: ${user}` }
+      return { ...about, predicted, read: expected, pod: podOf(name, image, context, spec) }
+    }),
+  )
+}
+
+function podOf(name: string, image: string, securityContext?: object, spec?: object): object {
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat',
+    'perf-sysstat.ridealong.dev/rate': '1',
+  }
+  const container = { name: 'app', image, command: ['sleep', '600'], securityContext }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, annotations },
+    spec: { containers: [container], terminationGracePeriodSeconds: 5, ...spec },
+  }
+}
+
+interface Seen {
+  /** The counters that the status of the created pod predicts. */
+  readonly counters: unknown
+  /** The counters that the observer says it can read. */
+  readonly said: unknown
+  /** Whether the read bytes in the log's rows are null. */
+  readonly hidden: readonly boolean[]
+}
+
+const BYTES = /"kb_rd_s":(null|[\d.]+)/g
+
+/** Creates a pod and waits until its observer has written a row about it. */
+async function observe(cluster: Cluster, { name, space, pod }: Watched): Promise<Seen> {
+  const here = ['-n', space]
+  const created = await kubectl(
+    cluster,
+    ['create', ...here, '-o', 'json', '-f', '-'],
+    JSON.stringify(pod),
+  )
+  const { annotations } = JSON.parse(created).metadata
+  const { counters } = JSON.parse(annotations['ridealong.dev/status'])
+  let log = ''
+  await until(
+    `the observer of ${name} has sampled`,
+    async () => {
+      log = await kubectl(cluster, ['logs', name, ...here, '-c', 'perf-sysstat']).catch(() => '')
+      return /"kb_rd_s"/.test(log)
+    },
+    180_000,
+  )
+  const { counters: said } = JSON.parse(/METADATA START (.*)/.exec(log)?.[1] ?? '{}')
+  return { counters, said, hidden: [...log.matchAll(BYTES)].map(([, bytes]) => bytes === 'null') }
+}
+
+t.test('the counters of a status are those that can be read', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  t.teardown(() => webhook.remove())
+  for (const [name, level] of Object.entries(SPACES)) {
+    await createNamespace(t, api, name, { labels: { 'pod-security.kubernetes.io/enforce': level } })
+  }
+  const pods = watchedPods()
+  const seen = await Promise.all(pods.map((pod) => observe(cluster, pod)))
+  for (const [index, { title, predicted, read }] of pods.entries()) {
+    const { counters, said, hidden } = seen[index] ?? {}
+    await t.test(title, async (t) => {
+      t.equal(counters, predicted, 'the status says so before the pod runs')
+      t.equal(said, read, 'the observer says what it can read')
+      t.strictSame(new Set(hidden), new Set([read === 'no-io']), 'and its rows show it')
+    })
+  }
+})
+
+t.test('unknown is predicted only where images differ', async (t) => {
+  for (const { title, predicted, read } of CASES) {
+    const answers = new Set(Object.values(read))
+    t.equal(answers.size, predicted === 'unknown' ? 2 : 1, title)
+    if (predicted !== 'unknown') t.ok(answers.has(predicted), title)
+  }
+})
