@@ -49,7 +49,7 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_0
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
     compare(t, kind, seen, usage)
   }
-  // Children of a launcher that were observed have rows of their own; the rest is `unaccounted`.
+  // Observed children of a launcher have rows of the same program; the rest is `unaccounted`.
   const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
   const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
   const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)

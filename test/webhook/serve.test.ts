@@ -302,7 +302,8 @@ items:
 const CALLERS = 20
 
 t.test('callers that keep asking lose no call to a server that ends', async (t) => {
-  // On a busy machine all callers may be in a handshake for a while: that is not the end of the calls.
+  // On a busy machine all callers may be in a handshake for a while: that is not the end of the
+  // calls.
   const running = await startServer(t, { drain: { quietMs: 5000, limitMs: 600_000 } })
   const after = await startServer(t)
   let isClosing = false

@@ -19,8 +19,9 @@ that is installed, then those of the values.
 {{- end -}}
 
 {{/*
-What keeps each image of the catalog in use: pull policy and command, by image. Every version of the observer's
-image has the program `hold`: before or after an upgrade, a metric of the values may have another version.
+What keeps each image of the catalog in use: pull policy and command, by image. Every version of the
+observer's image has the program `hold`: before or after an upgrade, a metric of the values may have
+another version.
 */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}

@@ -375,7 +375,8 @@ t.test('several replicas change each label once', async (t) => {
     return (await Promise.all(counts)).reduce((sum: number, count) => sum + (count ?? 0), 0)
   }
   await until('all are armed', async () => (await repairs('armed')) === 50)
-  // Repairs of a replica are in order: after the last one it has none of these labels left to change.
+  // Repairs of a replica are in order: after the last one it has none of these labels left to
+  // change.
   standIn.put('namespaces', namespace('later', ASKING))
   await until('a later one is armed', async () => (await repairs('armed')) === 51)
   t.equal(await repairs('failed'), 0)
