@@ -10,9 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 import { buildReviewer } from '../../src/cli/shared/settings.ts'
 import { readReview } from '../../src/core/review.ts'
+import { freePort } from '../free-ports.ts'
 import { reviewOf, sampleOf } from '../server.ts'
 import { type Api, openApi } from './api.ts'
-import { type Cluster, down, freePorts, type Kind, MINORS, up } from './machine/cluster.ts'
+import { type Cluster, down, type Kind, MINORS, up } from './machine/cluster.ts'
 import { start, stop } from './machine/daemon.ts'
 import { problemOfPrerequisites } from './machine/prerequisites.ts'
 import { until } from './until.ts'
@@ -85,7 +86,7 @@ async function startFloor(cluster: Cluster, api: Api): Promise<Contender> {
   await writeKeyPair(folder, authority, { names: ['127.0.0.1'] })
   const patch = join(folder, 'patch.json')
   writeFileSync(patch, JSON.stringify(await patchOfOurs(api, namespaceOf('none'))))
-  const [port = 0] = await freePorts(1)
+  const port = await freePort()
   const files = [join(folder, 'tls.crt'), join(folder, 'tls.key'), patch]
   const daemon = start(cluster.folder, process.execPath, [FLOOR, `${port}`, ...files], 'floor')
   const name = 'floor'

@@ -41,7 +41,7 @@ async function loadImages(cluster: Cluster): Promise<void> {
 async function runJob(cluster: Cluster): Promise<void> {
   await kubectl(cluster, ['create', 'namespace', 'hpc'])
   const account = ['wait', '--for=create', 'serviceaccount/default', ...NAMESPACE]
-  await kubectl(cluster, [...account, '--timeout=60s'])
+  await kubectl(cluster, [...account, '--timeout=300s'])
   await kubectl(cluster, ['apply', ...NAMESPACE, '-f', MANIFEST])
   say('LAMMPS computes for a minute')
   const complete = ['wait', '--for=condition=Complete', 'job/lammps', ...NAMESPACE]

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Cluster, freePorts } from './machine/cluster.ts'
+import { freePort } from '../free-ports.ts'
+import type { Cluster } from './machine/cluster.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -22,7 +23,7 @@ export async function startRecorder(
   folder: string,
   words: readonly string[],
 ): Promise<RunningRecorder> {
-  const [port] = await freePorts(1)
+  const port = await freePort()
   const url = ['--url', `https://127.0.0.1:${port}`, '--host', '127.0.0.1']
   const child = spawn(process.execPath, [
     ...[MAIN, 'record', folder, '--kubeconfig', kubeconfig],

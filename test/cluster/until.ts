@@ -7,7 +7,7 @@ import { until as untilHolds } from '../until.ts'
 export function until(
   what: string,
   holds: () => Promise<boolean>,
-  patienceMs = 60_000,
+  patienceMs = 300_000,
 ): Promise<void> {
   return untilHolds(what, holds, { patienceMs, pauseMs: 100 })
 }

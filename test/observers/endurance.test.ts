@@ -7,7 +7,7 @@ import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.t
 // Situations that break an unprepared observer. In none of them may it fail, spin or report
 // something false.
 
-const options = { ...observerTests(), timeout: 120_000 }
+const options = { ...observerTests(), timeout: 800_000 }
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const PERF = observer('perf-sysstat')
 

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
+import { until } from '../until.ts'
 import { observer } from './pod.ts'
 import { observerTests } from './prerequisites.ts'
 import { NAMES } from './program.ts'
@@ -11,16 +12,21 @@ import { NAMES } from './program.ts'
 const options = observerTests()
 const WITHOUT_NAME = join(dirname(observer('hold')), 'ridealong-observer')
 
+/** Tells whether a process is the program, and sleeps: then it waits for a signal. */
+function waits(pid: string): boolean {
+  if (!readlinkSync(`/proc/${pid}/exe`).endsWith('ridealong-observer')) return false
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.startsWith('S') === true
+}
+
 t.test('hold waits for SIGTERM, also as process 1 of a container', options, async (t) => {
   const program = observer('hold')
   const child = spawn('unshare', ['--pid', '--fork', '--kill-child', program], { stdio: 'inherit' })
   const ended = once(child, 'exit')
   let holder = ''
-  while (holder === '') {
-    await sleep(20)
+  await until('hold waits for a signal', () => {
     holder = spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' }).stdout.trim()
-  }
-  await sleep(300)
+    return holder !== '' && waits(holder)
+  })
   process.kill(Number(holder), 0)
   process.kill(Number(holder), 'SIGTERM')
   t.strictSame(await ended, [0, null])

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Identity, observer, podOf, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
-const options = { ...observerTests(), timeout: 60_000 }
+const options = { ...observerTests(), timeout: 800_000 }
 const ENV = {
   RIDEALONG_TARGET_CONTAINER: 'app',
   RIDEALONG_TARGET_COMMAND: '^sleep$',

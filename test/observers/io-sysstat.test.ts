@@ -3,7 +3,7 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
-const options = { ...observerTests(), timeout: 60_000 }
+const options = { ...observerTests(), timeout: 800_000 }
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
 
 t.test(

@@ -207,6 +207,7 @@ t.test(
       ...CONTAINER,
       RIDEALONG_RESTART_POLICY: 'Always',
     })
+    await until(always, () => always.log() !== '')
     await (await run('app', ['sleep', '0.8'])).ended
     await sleep(1500)
     t.notMatch(always.log(), 'COLLECTION END', 'where all restart, it waits for them to come back')

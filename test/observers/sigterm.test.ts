@@ -8,7 +8,7 @@ const AT_ONCE = 4
 
 t.test(
   'a hundred SIGTERMs at random moments leave a hundred whole logs',
-  { ...observerTests(), timeout: 280_000 },
+  { ...observerTests(), timeout: 800_000 },
   async (t) => {
     const { run } = await podOf(t)
     await run('app', ['sh', '-c', 'sleep 600 & sleep 600 & while :; do sleep 0.05; done'])

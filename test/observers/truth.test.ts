@@ -22,7 +22,7 @@ interface Usage {
   readonly switches: number
 }
 
-t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 120_000 }, async (t) => {
+t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 800_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -111,7 +111,7 @@ const LAUNCHERS: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
 for (const [where, env, script] of LAUNCHERS) {
   t.test(
     `what a launcher launched counts once where ${where}`,
-    { ...observerTests(), timeout: 60_000 },
+    { ...observerTests(), timeout: 800_000 },
     async (t) => {
       const { run } = await podOf(t)
       const watching = await run('perf-sysstat', [observer('perf-sysstat')], {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from '../../free-ports.ts'
 import * as controlPlane from './control-plane.ts'
 import { type Daemon, isRunning, stop } from './daemon.ts'
 import { kubectl } from './kubectl.ts'
@@ -146,7 +146,7 @@ async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
   return running
 }
 
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 
 /** Waits for a condition that a daemon makes true. */
 async function until(
@@ -202,18 +202,4 @@ async function endPods(cluster: Cluster): Promise<void> {
   await kubectl(cluster, ['delete', kinds, ...all]).catch(() => {})
   const pods = ['delete', 'pods', '--all', '--all-namespaces', '--grace-period=1']
   await kubectl(cluster, [...pods, '--timeout=30s']).catch(() => {})
-}
-
-/** Returns ports that are free at this moment. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

@@ -22,7 +22,7 @@ export async function startCertManager(t: Test, cluster: Cluster): Promise<void>
   await kubectl(cluster, ['apply', '--server-side', ...files])
   t.teardown(() => kubectl(cluster, ['delete', '--ignore-not-found', ...files]))
   const established = KINDS.map((kind) => `crd/${kind}.cert-manager.io`)
-  await kubectl(cluster, ['wait', '--for=condition=Established', ...established])
+  await kubectl(cluster, ['wait', '--for=condition=Established', '--timeout=300s', ...established])
   const daemon = start(cluster.folder, program, [
     ...['-kubeconfig', cluster.kubeconfig],
     // The wait after a failed request.

@@ -35,7 +35,7 @@ export async function helm(
   const waits = verb === 'test' || words.includes(NO_WAIT) ? [] : ['--wait']
   return run(path, [
     ...[verb, name, ...words, '--namespace', name, '--kubeconfig', cluster.kubeconfig],
-    ...[...waits, '--timeout', '3m'],
+    ...[...waits, '--timeout', '10m'],
   ])
 }
 

@@ -35,7 +35,7 @@ async function runPod(cluster: Cluster, namespace: string, object: ReturnType<ty
     name,
     '-n',
     namespace,
-    '--timeout=120s',
+    '--timeout=300s',
   ])
 }
 

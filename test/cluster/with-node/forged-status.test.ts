@@ -201,7 +201,7 @@ async function runPods(cluster: Cluster, api: Api): Promise<string> {
     }),
   )
   const ready = ['wait', '--for=condition=Ready', 'pod', '-l', `run=${NAME}`, '-n', NAME]
-  await kubectl(cluster, [...ready, '--timeout=120s'])
+  await kubectl(cluster, [...ready, '--timeout=300s'])
   return catalog
 }
 

@@ -44,7 +44,7 @@ t.test('the images run as nobody in particular on a read-only root', async (t) =
   const outputOf = async (name: string, container: object) => {
     await kubectl(cluster, ['apply', ...space, '-f', '-'], podOf(name, container))
     const done = '--for=jsonpath={.status.phase}=Succeeded'
-    await kubectl(cluster, ['wait', done, `pod/${name}`, ...space, '--timeout=120s'])
+    await kubectl(cluster, ['wait', done, `pod/${name}`, ...space, '--timeout=300s'])
     return kubectl(cluster, ['logs', name, ...space])
   }
   const image = IMAGES.webhook

@@ -44,7 +44,7 @@ function apply(cluster: Cluster, namespace: string, ...items: readonly object[])
 async function podsOfCompleted(cluster: Cluster, name: string): Promise<any[]> {
   const where = ['-n', APPLICATIONS]
   await kubectl(cluster, [
-    ...['wait', '--for=condition=Complete', `job/${name}`, '--timeout=120s', ...where],
+    ...['wait', '--for=condition=Complete', `job/${name}`, '--timeout=300s', ...where],
   ])
   const words = ['get', 'pods', '-o', 'json', '-l', `job-name=${name}`, ...where]
   return JSON.parse(await kubectl(cluster, words)).items

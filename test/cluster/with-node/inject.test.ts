@@ -48,7 +48,7 @@ async function apply(cluster: Cluster, namespace: string, manifest: string): Pro
 /** Returns the pods of a completed Job, by their completion index. */
 async function podsOf(cluster: Cluster, namespace: string, name: string) {
   const complete = ['wait', '--for=condition=Complete', `job/${name}`, '-n', namespace]
-  await kubectl(cluster, [...complete, '--timeout=180s'])
+  await kubectl(cluster, [...complete, '--timeout=300s'])
   const words = ['get', 'pods', '-n', namespace, '-l', `job-name=${name}`, '-o', 'json']
   const { items } = JSON.parse(await kubectl(cluster, words))
   const indexOf = ({ metadata }: Pod) =>

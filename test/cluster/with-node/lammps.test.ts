@@ -96,7 +96,7 @@ interface Observed extends Parsed {
 async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonly Observed[]> {
   const here = ['-n', SPACE]
   await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(job(shape)))
-  const patience = `--timeout=${shape.seconds + 180}s`
+  const patience = `--timeout=${shape.seconds + 300}s`
   await kubectl(cluster, [
     'wait',
     '--for=condition=Complete',

@@ -98,7 +98,7 @@ async function observe(cluster: Cluster, asking: Asking): Promise<Observed> {
   const { metadata } = JSON.parse(created)
   const { counters } = JSON.parse(metadata.annotations['ridealong.dev/status'])
   const ended = '--for=jsonpath={.status.phase}=Succeeded'
-  await kubectl(cluster, ['wait', ended, `pod/${name}`, ...here, '--timeout=240s'])
+  await kubectl(cluster, ['wait', ended, `pod/${name}`, ...here, '--timeout=300s'])
   return { counters, log: await kubectl(cluster, ['logs', name, ...here, '-c', metric]) }
 }
 

@@ -2,8 +2,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { freePort } from '../../free-ports.ts'
 import type { Cluster } from '../machine/cluster.ts'
-import { freePorts } from '../machine/cluster.ts'
 import { isRunning, start, stop } from '../machine/daemon.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -54,7 +54,7 @@ async function startOperator(t: Test, cluster: Cluster): Promise<void> {
   await mkdir(folder, { recursive: true })
   const template = join(folder, 'init-container.yaml')
   await writeFile(template, '')
-  const [port] = await freePorts(1)
+  const port = await freePort()
   const run = () =>
     start(
       folder,
@@ -120,7 +120,7 @@ t.test("the pods of Kubeflow's training operator are observed, and its job succe
   await startOperator(t, cluster)
   await kubectl(cluster, ['apply', '-n', 'training', '-f', '-'], JSON.stringify(JOB))
   const done = ['wait', '--for=condition=Succeeded', `pytorchjob/${NAME}`, '-n', 'training']
-  await kubectl(cluster, [...done, '--timeout=180s'])
+  await kubectl(cluster, [...done, '--timeout=300s'])
   const { items } = JSON.parse(
     await kubectl(cluster, ['get', 'pods', '-n', 'training', '-o', 'json']),
   )

@@ -45,7 +45,7 @@ const CRON_JOB = {
   metadata: { name: 'cron' },
   spec: {
     schedule: '* * * * *',
-    jobTemplate: { spec: { template: template('sleep 3', ASKS, ENDS) } },
+    jobTemplate: { spec: { template: template('sleep 6', ASKS, ENDS) } },
   },
 }
 
@@ -89,7 +89,7 @@ async function holdsForPod(t: Test, cluster: Cluster, pod: Pod): Promise<void> {
 
 function waitFor(cluster: Cluster, condition: string, what: string, namespace: string) {
   return kubectl(cluster, [
-    ...['wait', `--for=${condition}`, what, '-n', namespace, '--timeout=180s'],
+    ...['wait', `--for=${condition}`, what, '-n', namespace, '--timeout=300s'],
   ])
 }
 
