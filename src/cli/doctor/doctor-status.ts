@@ -19,13 +19,13 @@ export async function askServer(address: string): Promise<readonly InstallationC
     const checks = Object.entries(fieldsOrNone(fieldsOrNone(await response.json()).checks))
     return checks.map(([name, state]) => {
       const title = `the webhook's ${name}`
-      const remedy = 'its log says more'
+      const remedy = 'see the log of the webhook'
       return state === 'ok' ? check(title, 'ok', 'ok') : fault(title, String(state), remedy)
     })
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     const remedy =
-      'see that a replica is ready, and that a NetworkPolicy lets this machine reach it'
+      'check that a replica is ready and that no NetworkPolicy blocks connections from here'
     return [fault('the webhook answers', errorMessage(cause), remedy)]
   }
 }

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../catalog/load.ts'
-import type { Metric } from '../../core/catalog.ts'
+import type { Metric, Option } from '../../core/catalog.ts'
 import { printableJson } from '../../core/text/printable.ts'
-import type { Output } from '../../lib/output-format.ts'
+import type { Cell, Output, TextBlock } from '../../lib/output-format.ts'
 import { cleanYaml } from '../../manifest/print.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import type { SettingOptions } from '../shared/settings.ts'
@@ -22,12 +22,12 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
   const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
   if (chosen.length === 0) {
     const known = all.map((metric) => metric.name).join(', ')
-    throw new UsageError(`no metric is named ${name}; known are ${known}`)
+    throw new UsageError(`the catalog has no metric ${name}; known metrics are ${known}`)
   }
   if (output === 'json') return { document: `${printableJson(chosen.map(toPlain), 2)}\n` }
   if (output === 'yaml')
     return { document: chosen.map((metric) => `---\n${cleanYaml(toPlain(metric))}`).join('') }
-  return { lines: name === undefined ? chosen.map(formatLine) : chosen.flatMap(formatMetric) }
+  return { text: name === undefined ? [formatList(chosen)] : chosen.flatMap(formatMetric) }
 }
 
 /** Converts a metric to a document of a catalog. */
@@ -43,8 +43,9 @@ function toPlain({ name, description, privilege, options, container }: Metric) {
   }
 }
 
-function formatLine({ name, privilege, description }: Metric): string {
-  return `${name.padEnd(16)} ${privilege.padEnd(11)} ${description}`
+function formatList(metrics: readonly Metric[]): TextBlock {
+  const rows = metrics.map(({ name, privilege, description }) => [name, privilege, description])
+  return { indent: 0, rows: [headings('NAME', 'PRIVILEGE', 'DESCRIPTION'), ...rows] }
 }
 
 function formatMetric({
@@ -53,17 +54,35 @@ function formatMetric({
   privilege,
   container,
   options,
-}: Metric): readonly string[] {
-  const rows = [...options].flatMap(([key, option]) => {
-    const { type, description: meaning } = option
-    const values = `${type}, ${formatBounds(option)}default ${option.default}`
-    return [`  ${key}`, `      ${meaning}`, `      ${values}`]
+}: Metric): readonly TextBlock[] {
+  const facts = [
+    ['description', description],
+    ['privilege', privilege],
+    ['image', container.image],
+  ]
+  const head: readonly TextBlock[] = [
+    { text: name, tone: 'heading' },
+    { indent: 2, rows: facts },
+  ]
+  if (options.size === 0) return [...head, '', 'This metric has no options.']
+  const rows = [...options].map(([key, option]) => {
+    const values = `${option.type}${formatBounds(option)}`
+    return [key.slice(key.indexOf('/') + 1), values, String(option.default), option.description]
   })
-  const head = [name, `  ${description}`, `  privilege ${privilege}`, `  image ${container.image}`]
-  return [...head, '', 'Options, as annotations of a pod template or a Namespace:', ...rows]
+  return [
+    ...head,
+    '',
+    `Options, as annotations ${name}.ridealong.dev/OPTION of a pod template or a Namespace:`,
+    '',
+    { indent: 2, rows: [headings('OPTION', 'VALUES', 'DEFAULT', 'DESCRIPTION'), ...rows] },
+  ]
 }
 
-function formatBounds(option: object): string {
-  if ('minimum' in option && 'maximum' in option) return `${option.minimum} to ${option.maximum}, `
-  return 'enum' in option && Array.isArray(option.enum) ? `${option.enum.join(' or ')}, ` : ''
+function headings(...names: readonly string[]): readonly Cell[] {
+  return names.map((text) => ({ text, tone: 'heading' }))
+}
+
+function formatBounds(option: Option): string {
+  if (option.type === 'integer') return `, ${option.minimum} to ${option.maximum}`
+  return option.type === 'string' ? `: ${option.enum.join(', ')}` : ''
 }

@@ -116,7 +116,7 @@ t.test('a pod that runs is observed', async (t) => {
     t.match(nobody, { code: 2, err: 'ridealong: namespace explain-attach has no pod nobody\n' })
     t.match(target, {
       code: 2,
-      err: /pod wrong: unknown-target-container: .* names "main"; the pod has "app"\n$/,
+      err: /pod wrong: unknown-target-container: .* "main" is not .* pod, which has "app"\n$/,
     })
     t.match(option, { code: 2, err: /invalid-option: .*rate is "0"/ })
     t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
@@ -135,7 +135,8 @@ t.test('a policy that forbids it says so', async (t) => {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
   const attach = attacher(cluster, 'explain-forbidden')
-  t.match(await attach('root'), { code: 2, err: /pod root: pod-security: .* enforces restricted/ })
+  const refused = /pod root: pod-security: .* enforces Pod Security restricted/
+  t.match(await attach('root'), { code: 2, err: refused })
 
   // This service account may read pods, but not add ephemeral containers.
   const create = ['-n', 'explain-forbidden', 'create']

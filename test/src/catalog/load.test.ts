@@ -261,12 +261,12 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   [
     'a default above its bounds',
     optionOf({ ...RATE, default: 10 }),
-    /ours: spec\.options\.rate\.default must be a whole number from 1 to 9$/,
+    /ours: spec\.options\.rate\.default must be an integer from 1 to 9$/,
   ],
   [
     'a default below its bounds',
     optionOf({ ...RATE, default: 0 }),
-    /ours: spec\.options\.rate\.default must be a whole number from 1 to 9$/,
+    /ours: spec\.options\.rate\.default must be an integer from 1 to 9$/,
   ],
   [
     'a default of another type',
@@ -281,7 +281,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   [
     'bounds that exclude everything',
     optionOf({ ...RATE, minimum: 9, maximum: 1 }),
-    /ours: spec\.options\.rate\.default must be a whole number from 9 to 1$/,
+    /ours: spec\.options\.rate\.default must be an integer from 9 to 1$/,
   ],
   [
     'a context of its own without a privilege',
