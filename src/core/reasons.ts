@@ -10,7 +10,7 @@
  */
 export const REASONS = {
   'not-asked': {
-    sentence: 'neither the pod nor its namespace names a metric in annotation ridealong.dev/inject',
+    sentence: 'neither the pod nor its namespace requests a metric',
     written: false,
     deniable: false,
   },

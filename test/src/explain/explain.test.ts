@@ -43,7 +43,7 @@ function foreign(pod: PodObject): Json {
 
 /** A pod for every reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
-  'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace names/ },
+  'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace requests/ },
   'opted-out': {
     pod: podOf({ 'ridealong.dev/inject': 'false' }),
     sentence: /observers: the pod has the annotation ridealong\.dev\/inject: "false"/,
@@ -263,7 +263,7 @@ t.test('a manifest that brings its observers along is not said to be left', asyn
   )
   t.match(
     findings.find(({ name }) => name === 'asks'),
-    { verdict: 'look', sentence: /neither the pod nor its namespace names/ },
+    { verdict: 'look', sentence: /neither the pod nor its namespace requests/ },
   )
   const absent = { webhook: { configuration: { value: undefined } } }
   t.equal(explained(pod, absent).outcome, 'injected', 'whether a webhook is there or not')
