@@ -1,6 +1,6 @@
 import { printableJson } from '../core/text/printable.ts'
 import { verdictCell } from '../explain/show.ts'
-import type { Cell, Output, OutputFormat } from '../lib/output-format.ts'
+import type { Output, OutputFormat, TextCell } from '../lib/output-format.ts'
 import { cleanYaml } from '../manifest/print.ts'
 import type { InstallationCheck } from './check.ts'
 import { type InstallationOutcome, overallOutcome } from './examine.ts'
@@ -17,7 +17,7 @@ export function shown(checks: readonly InstallationCheck[], form: OutputFormat):
   return { text: [{ indent: 0, rows: checks.flatMap(rowsOf) }, conclusion] }
 }
 
-function rowsOf(one: InstallationCheck): readonly (readonly Cell[])[] {
+function rowsOf(one: InstallationCheck): readonly (readonly TextCell[])[] {
   const row = [verdictCell(one.verdict), one.name, one.sentence]
   return one.verdict === 'no' ? [row, ['', '', `What to do: ${one.remedy}.`]] : [row]
 }

@@ -1,5 +1,5 @@
 import { printableJson } from '../core/text/printable.ts'
-import type { Cell, Output, OutputFormat, TextBlock, Tone } from '../lib/output-format.ts'
+import type { Output, OutputFormat, TextBlock, TextCell, Tone } from '../lib/output-format.ts'
 import { cleanYaml } from '../manifest/print.ts'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
@@ -24,7 +24,7 @@ const TONES: Readonly<Record<FindingVerdict, Tone>> = {
 }
 
 /** Returns the first cell of a row, which has the same width for all verdicts. */
-export function verdictCell(verdict: FindingVerdict): Cell {
+export function verdictCell(verdict: FindingVerdict): TextCell {
   return { text: verdict.padEnd('unknown'.length), tone: TONES[verdict] }
 }
 

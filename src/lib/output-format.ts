@@ -15,16 +15,16 @@ export type Output =
   | { readonly document: string }
 
 /** A paragraph, or the rows of a table whose columns are aligned. An empty paragraph is a gap. */
-export type TextBlock = Cell | TextTable
+export type TextBlock = TextCell | TextTable
 
 export interface TextTable {
   /** Each row has the same number of cells. Text in the last column is wrapped below itself. */
-  readonly rows: readonly (readonly Cell[])[]
+  readonly rows: readonly (readonly TextCell[])[]
   /** The number of blanks before the first column. */
   readonly indent: number
 }
 
 /** A text, and its meaning, which is shown as a colour. */
-export type Cell = string | { readonly text: string; readonly tone: Tone }
+export type TextCell = string | { readonly text: string; readonly tone: Tone }
 
 export type Tone = 'heading' | 'good' | 'bad' | 'doubtful' | 'minor'

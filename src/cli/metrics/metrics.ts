@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../catalog/load.ts'
 import type { Metric, Option } from '../../core/catalog.ts'
 import { printableJson } from '../../core/text/printable.ts'
-import type { Cell, Output, TextBlock } from '../../lib/output-format.ts'
+import type { Output, TextBlock, TextCell } from '../../lib/output-format.ts'
 import { cleanYaml } from '../../manifest/print.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import type { SettingOptions } from '../shared/settings.ts'
@@ -78,7 +78,7 @@ function formatMetric({
   ]
 }
 
-function headings(...names: readonly string[]): readonly Cell[] {
+function headings(...names: readonly string[]): readonly TextCell[] {
   return names.map((text) => ({ text, tone: 'heading' }))
 }
 

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { Help } from 'commander'
 import { printable } from '../../core/text/printable.ts'
-import type { Cell, TextBlock, TextTable, Tone } from '../../lib/output-format.ts'
+import type { TextBlock, TextCell, TextTable, Tone } from '../../lib/output-format.ts'
 
 const STYLES = {
   heading: 'bold',
@@ -61,16 +61,16 @@ function indentOthers([first = '', ...others]: readonly string[], blanks: number
   return [first, ...others.map((line) => `${' '.repeat(blanks)}${line}`)]
 }
 
-function wrapCell(cell: Cell | undefined, width: number): readonly string[] {
+function wrapCell(cell: TextCell | undefined, width: number): readonly string[] {
   const lines = help.boxWrap(textOf(cell), width).split('\n')
   return lines.map((line) => coloured(line, cell))
 }
 
-function textOf(cell: Cell = ''): string {
+function textOf(cell: TextCell = ''): string {
   return printable(typeof cell === 'string' ? cell : cell.text)
 }
 
 /** Colours a text as its cell. */
-function coloured(text: string, cell: Cell = ''): string {
+function coloured(text: string, cell: TextCell = ''): string {
   return typeof cell === 'string' || text === '' ? text : styleText(STYLES[cell.tone], text)
 }
