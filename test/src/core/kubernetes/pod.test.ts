@@ -20,6 +20,7 @@ const NO_CONTEXT = {
   privileged: false,
   addedCapabilities: [],
   droppedCapabilities: [],
+  appArmor: undefined,
 }
 const APP = {
   name: 'app',
