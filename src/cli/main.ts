@@ -5,6 +5,7 @@ import { errorMessage } from '../lib/error-message.ts'
 import { declareAnnotate } from './annotate/declaration.ts'
 import { declareAttach } from './attach/declaration.ts'
 import { declareCollect } from './collect/declaration.ts'
+import { declareCompletion } from './completion/declaration.ts'
 import { declareDisarm } from './disarm/declaration.ts'
 import { declareDoctor } from './doctor/declaration.ts'
 import { declareExplain } from './explain/declaration.ts'
@@ -15,11 +16,12 @@ import { declareReport } from './report/declaration.ts'
 import { declareReview } from './review/declaration.ts'
 import { declareServe } from './serve/declaration.ts'
 import { EXIT, UsageError } from './shared/errors.ts'
-import { outputOfCommander, say } from './shared/output.ts'
-import { programName } from './shared/program-name.ts'
+import { helpLayout, programHelpEnd } from './shared/help.ts'
+import { outputOfCommander, print, say } from './shared/output.ts'
+import { programName, wordsToComplete } from './shared/program-name.ts'
 import { declareTest } from './test/declaration.ts'
 
-/** In the order of the help. */
+/** The verbs, in the order of the help. */
 const VERBS = [
   declareServe,
   declareReview,
@@ -34,33 +36,51 @@ const VERBS = [
   declareReport,
   declareDoctor,
   declareDisarm,
+  declareCompletion,
 ] as const
 
-// Whoever reads the output may have enough of it, as `head` has: no fault, and nothing more to say.
+// A reader such as `head` may close the output early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.ok)
-  say(`cannot write what was asked for: ${error.message}`)
+  say(`cannot write to standard output: ${error.message}`)
   process.exit(EXIT.trouble)
 })
 
-/** Builds the command line. Each verb is thin: it loads a function when it is called, hands it its options, and prints. */
+/**
+ * Builds the command line. A verb loads its implementation only when it is called, passes it the
+ * options, and prints the result.
+ */
 function buildProgram(): Command {
-  const program = new Command(programName(process.argv[1]))
-    .description('Observers that ride along in pods another operator owns')
+  const name = programName(process.argv[1])
+  const program = new Command(name)
+    .description('Add observers to pods that another operator creates, and read their results.')
     .version(manifest.version)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp(helpLayout)
     .configureOutput(outputOfCommander)
+    .addHelpText('after', programHelpEnd(name))
     .exitOverride()
   for (const declare of VERBS) declare(program)
   return program
 }
 
+/** Prints the completions of a command line, for a shell or kubectl. */
+async function printCompletion(words: readonly string[]): Promise<void> {
+  const { complete, formatCompletion } = await import('./completion/complete.ts')
+  const metricNames = async () => {
+    const { loadCatalog } = await import('../catalog/load.ts')
+    return [...(await loadCatalog({})).metrics.keys()]
+  }
+  print({ document: formatCompletion(await complete(buildProgram(), words, metricNames)) })
+}
+
 try {
-  await buildProgram().parseAsync()
+  const words = wordsToComplete(process.argv)
+  if (words === undefined) await buildProgram().parseAsync()
+  else await printCompletion(words)
 } catch (error) {
   process.exitCode = EXIT.trouble
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.trouble
   else if (error instanceof UsageError) error.sentences.forEach(say)
-  else say(`a defect of ours: ${errorMessage(error)}`)
+  else say(`internal error: ${errorMessage(error)}`)
 }

@@ -20,6 +20,16 @@ const plugin = (...words: readonly string[]) =>
 t.test('the package brings the plugin, which is the same program', async (t) => {
   const { bin } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
   t.equal(bin['kubectl-ridealong'], bin.ridealong)
+  t.equal(bin['kubectl_complete-ridealong'], bin.ridealong)
+})
+
+t.test('kubectl calls the program to complete words', async (t) => {
+  symlinkSync(MAIN, join(folder, 'kubectl_complete-ridealong'))
+  const complete = (...words: readonly string[]) =>
+    spawnSync('kubectl_complete-ridealong', words, { env, encoding: 'utf8' }).stdout
+  t.match(complete('coll'), /^collect\tcollect .*\n:4\n$/)
+  t.equal(complete('metrics', ''), 'io-sysstat\nperf-sysstat\n:4\n')
+  t.equal(complete('report', 'lam'), ':0\n')
 })
 
 t.test('help is by the name that it was called by', async (t) => {
@@ -35,5 +45,5 @@ t.test('errors begin with one word, whoever calls', async (t) => {
   const { status, stdout, stderr } = plugin('explain')
   t.equal(status, 2)
   t.equal(stdout, '')
-  t.equal(stderr, 'ridealong: explain takes KIND/NAME or -f FILE, one of the two\n')
+  t.equal(stderr, 'ridealong: name either KIND/NAME, such as job/lammps, or -f FILE\n')
 })

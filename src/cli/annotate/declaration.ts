@@ -1,20 +1,23 @@
 import type { Command } from 'commander'
+import { helpEnd } from '../shared/help.ts'
 import { items, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
-import { examples, withSettings } from '../shared/options.ts'
+import { withSettings } from '../shared/options.ts'
 
 /** Declares the verb `annotate`. */
 export function declareAnnotate(program: Command): void {
   withManifests(withSettings(program.command('annotate')))
-    .description('write annotations where operators copy them to their pods')
-    .requiredOption('--metric <name,...>', 'what is asked for', items)
+    .description('add annotations to manifests, where operators copy them to their pods')
+    .requiredOption('--metric <metric,...>', 'the metrics to request (required)', items)
     .addHelpText(
       'after',
-      examples(
-        'annotate -f minicluster.yaml --metric perf-sysstat | kubectl apply -f -',
-        'annotate -f all.yaml --metric io-sysstat --annotation ridealong.dev/target-command=lmp',
-        'annotate -f all.yaml --metric perf-sysstat --include Namespace',
-      ),
+      helpEnd({
+        examples: [
+          'annotate -f job.yaml --metric perf-sysstat | kubectl apply -f -',
+          'annotate -f . --metric io-sysstat --include Job',
+          'annotate -f all.yaml --metric perf-sysstat --include Namespace',
+        ],
+      }),
     )
     .action(async (options) =>
       printManifests(await (await import('./annotate.ts')).annotate(options)),

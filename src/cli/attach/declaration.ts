@@ -1,34 +1,35 @@
-import { type Command, Option } from 'commander'
-import { OUTPUT_FORMATS } from '../../lib/output-format.ts'
-import { examples, withCluster, withSettings } from '../shared/options.ts'
+import type { Command } from 'commander'
+import { helpEnd } from '../shared/help.ts'
+import { withCluster, withOutput, withSettings } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `attach`. */
 export function declareAttach(program: Command): void {
-  withCluster(withSettings(program.command('attach')))
-    .description('observe a pod that already runs, with an ephemeral container')
-    .argument('<pod>', 'its name')
-    .requiredOption('--metric <name>', 'what is to be collected')
-    .option('-n, --namespace <name>', "where the pod is (default: the context's)")
+  withOutput(withCluster(withSettings(program.command('attach'))))
+    .description('observe a running pod with an ephemeral container')
+    .argument('<pod>', 'the name of the pod')
+    .requiredOption('--metric <metric>', 'the metric to collect (required)')
+    .option('-n, --namespace <name>', "the namespace of the pod (default: the context's)")
     .option('--target-container <name>', 'the container to observe')
-    .option('--option <name=value...>', 'an option of the metric, as rate=5')
-    .addOption(
-      new Option('-o, --output <form>', 'how to print').choices(OUTPUT_FORMATS).default('text'),
-    )
+    .option('--option <name=value...>', 'options of the metric, for example rate=5')
     .addHelpText(
       'after',
       [
         '',
-        'An ephemeral container stays until its pod is gone. Where the pod shares no process namespace it is',
-        "killed with its target's process 1, before it has closed its log: completions=N ends it by itself.",
+        'An ephemeral container cannot be removed; it stays until the pod is deleted. If',
+        'the pod does not share its process namespace, the observer is killed together',
+        'with the target container, and the end of its log may be missing. To prevent',
+        'this, let the observer end by itself after N samples: --option completions=N',
       ].join('\n'),
     )
     .addHelpText(
       'after',
-      examples(
-        'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
-        'attach db-0 --metric perf-sysstat --target-container db --option rate=1 completions=60',
-      ),
+      helpEnd({
+        examples: [
+          'attach lammps-0-x2x4k -n hpc --metric perf-sysstat',
+          'attach db-0 --metric perf-sysstat --option rate=1 completions=60',
+        ],
+      }),
     )
     .action(async (pod, options) => {
       const [{ attach }, { shown }] = await Promise.all([

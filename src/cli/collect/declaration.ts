@@ -1,38 +1,40 @@
 import { type Command, Option } from 'commander'
 import type { LogFormat } from '../../log/transcribe.ts'
-import { examples, wholeNumber } from '../shared/options.ts'
+import { helpEnd } from '../shared/help.ts'
+import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
 import { say } from '../shared/output.ts'
 
 const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly LogFormat[]
 
 /** Declares the verb `collect`. */
 export function declareCollect(program: Command): void {
-  program
-    .command('collect')
-    .description("bring together the observers' logs of a workload")
+  withCluster(withSettings(program.command('collect')))
+    .description('collect the logs of all observers of a workload')
     .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob or Pod')
-    .option('-l, --selector <labels>', 'the pods with these labels, instead of a workload')
-    .option('-n, --namespace <name>', "the namespace (default: the context's)")
-    .option('--kubeconfig <file>', 'how to reach the cluster (default: as kubectl finds it)')
-    .option('--context <name>', 'a context of the kubeconfig')
-    .option('-f, --follow', 'stay until the observers have ended')
+    .option('-l, --selector <labels>', 'collect from pods with these labels, as in kubectl')
+    .option('-n, --namespace <name>', "the namespace of the pods (default: the context's)")
+    .option('--context <name>', 'the context of the kubeconfig to use')
+    .option('-f, --follow', 'collect until all observers have ended')
     .addOption(
-      new Option('-o, --output <form>', 'the form; logs are unchanged, but printable on a terminal')
+      new Option('-o, --output <format>', 'the output format; logs: the unchanged logs')
         .choices(FORMS)
         .default('jsonl'),
     )
-    .option('--to <path>', 'a file, or a folder for a file of each log (default: standard output)')
-    .option('--parallel <logs>', 'logs to read at a time', wholeNumber(1, 1000), 16)
-    .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
-    .option('--observer-image <image>', "the image of the built-in metrics' observers")
+    .option('--to <path>', 'a file, or a folder for one file per log (default: standard output)')
+    .option('--parallel <number>', 'how many logs to read at a time', wholeNumber(1, 1000), 16)
     .addHelpText(
       'after',
-      examples(
-        'collect job/lammps --to lammps.jsonl',
-        'collect minicluster/lammps -n hpc --follow --to lammps.jsonl',
-        'collect -l app=train -o csv > train.csv',
-        'collect jobset/train -o logs --to logs/',
-      ),
+      helpEnd({
+        ok: 'all logs were collected',
+        no: 'a log, or a part of one, is missing',
+        trouble: 'no log was collected',
+        examples: [
+          'collect job/lammps --to lammps.jsonl',
+          'collect minicluster/lammps -n hpc --follow --to lammps.jsonl',
+          'collect -l app=train -o csv > train.csv',
+          'collect jobset/train -o logs --to logs/',
+        ],
+      }),
     )
     .action(async (workload, options) => {
       const { collect } = await import('./collect.ts')

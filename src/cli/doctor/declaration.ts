@@ -1,32 +1,30 @@
-import { type Command, Option } from 'commander'
-import { OUTPUT_FORMATS } from '../../lib/output-format.ts'
-import { examples, withCluster } from '../shared/options.ts'
+import type { Command } from 'commander'
+import { helpEnd } from '../shared/help.ts'
+import { withCluster, withConfiguration, withOutput } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `doctor`. */
 export function declareDoctor(program: Command): void {
-  withCluster(program.command('doctor'))
-    .description('check an installation, from its certificate to a pod that asks')
+  withOutput(withConfiguration(withCluster(program.command('doctor'))))
+    .description('check an installation, from its certificate to a dry run of a pod')
     .option(
       '-n, --namespace <name>',
-      "where a pod that asks is tried, and not kept (default: the context's)",
+      "the namespace for the dry run of a pod (default: the context's)",
     )
-    .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration (default: found)')
-    .option(
-      '--certificate <file>',
-      "the server's certificate, PEM (default: read from its Secret, which also has the key)",
-    )
-    .option('--status-url <url>', "the webhook's status port, to ask it too; http or tcp")
-    .addOption(
-      new Option('-o, --output <form>', 'how to print').choices(OUTPUT_FORMATS).default('text'),
-    )
+    .option('--certificate <file>', "the server's certificate, PEM (default: read from its Secret)")
+    .option('--status-url <url>', "also check the server's status at this URL: http or tcp")
     .addHelpText(
       'after',
-      examples(
-        'doctor',
-        'doctor -n hpc -o json | jq .outcome',
-        'doctor --status-url http://localhost:8080',
-      ),
+      helpEnd({
+        ok: 'the installation works',
+        no: 'a check found a fault',
+        trouble: 'no dry run was possible',
+        examples: [
+          'doctor',
+          'doctor -n hpc -o json | jq .outcome',
+          'doctor --status-url http://localhost:8080',
+        ],
+      }),
     )
     .action(async (options) => {
       const [{ doctor, exitCode }, { shown }] = await Promise.all([

@@ -1,17 +1,25 @@
 import { type Command, Option } from 'commander'
-import { examples, withSettings } from '../shared/options.ts'
+import { helpEnd } from '../shared/help.ts'
+import { withSettings } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `metrics`. */
 export function declareMetrics(program: Command): void {
-  withSettings(program.command('metrics').description('show the catalog'))
-    .argument('[name]', 'a metric, to see its options')
+  withSettings(
+    program
+      .command('metrics')
+      .description('list the metrics of the catalog, or the options of one metric'),
+  )
+    .argument('[metric]', 'show the options of this metric')
     .addOption(
-      new Option('-o, --output <form>', 'how to print')
+      new Option('-o, --output <format>', 'the output format')
         .choices(['table', 'yaml', 'json'])
         .default('table'),
     )
-    .addHelpText('after', examples('metrics', 'metrics perf-sysstat', 'metrics -o json'))
+    .addHelpText(
+      'after',
+      helpEnd({ examples: ['metrics', 'metrics perf-sysstat', 'metrics -o json'] }),
+    )
     .action(async (name, options) =>
       print(await (await import('./metrics.ts')).metrics(name, options)),
     )

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import { examples, withNamespaces } from '../shared/options.ts'
+import { helpEnd } from '../shared/help.ts'
+import { withNamespaces } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 import type { Answered } from './review.ts'
 
@@ -13,19 +14,25 @@ const OUTPUTS = [
 
 /** Declares the verb `review`. */
 export function declareReview(program: Command): void {
-  withNamespaces(program.command('review').description('answer recorded AdmissionReviews'))
-    .argument('<file...>', 'AdmissionReviews, JSON; - is standard input')
-    .option('--namespaces <file>', 'the Namespaces that the pods are created in')
+  withNamespaces(
+    program.command('review').description('answer recorded AdmissionReviews as the webhook would'),
+  )
+    .argument('<file...>', 'AdmissionReviews in JSON; - for standard input')
+    .option('--namespaces <file>', 'a file with the Namespaces of the pods')
     .addOption(
-      new Option('-o, --output <what>', 'what to print').choices(OUTPUTS).default('decision'),
+      new Option('-o, --output <part>', 'the part of the answer to print')
+        .choices(OUTPUTS)
+        .default('decision'),
     )
     .addHelpText(
       'after',
-      examples(
-        'review pod.json',
-        'review --output diff --namespaces ns.yaml reviews/*.json',
-        'review --output response - < pod.json | jq .response.allowed',
-      ),
+      helpEnd({
+        examples: [
+          'review pod.json',
+          'review --output diff --namespaces ns.yaml reviews/*.json',
+          'review --output response - < pod.json | jq .response.allowed',
+        ],
+      }),
     )
     .action(async (files, options) => (await import('./review.ts')).review(files, options, print))
 }

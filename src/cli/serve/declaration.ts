@@ -1,53 +1,62 @@
 import { type Command, Option } from 'commander'
-import {
-  examples,
-  namespacedName,
-  namespaceName,
-  wholeNumber,
-  withNamespaces,
-} from '../shared/options.ts'
+import { helpEnd } from '../shared/help.ts'
+import { namespacedName, namespaceName, wholeNumber, withNamespaces } from '../shared/options.ts'
 
 /** Declares the verb `serve`. */
 export function declareServe(program: Command): void {
-  withSources(withNamespaces(program.command('serve').description('answer the apiserver')))
-    .requiredOption('--cert <file>', 'certificate, PEM; followed, so that it can be renewed')
-    .requiredOption('--key <file>', "the certificate's private key, PEM")
+  withServer(withSources(withNamespaces(program.command('serve'))))
+    .description('run the webhook')
+    .requiredOption('--cert <file>', 'the certificate, PEM; read again when it changes (required)')
+    .requiredOption('--key <file>', 'the private key, PEM; read again when it changes (required)')
     .option(
       '--client-ca <file>',
-      'accept only clients with a certificate of these authorities, PEM; followed',
+      'accept only clients with a certificate from these authorities, PEM',
     )
     .option(
       '--client-name <name...>',
       'with --client-ca: accept only certificates with one of these common names or DNS names',
     )
-    .option('--host <address>', 'address to listen on', '::')
-    .option('--port <port>', 'HTTPS, for the apiserver', wholeNumber(0, 65535), 8443)
+    .addHelpText(
+      'after',
+      helpEnd({
+        ok: 'the webhook was stopped by SIGTERM or SIGINT',
+        examples: [
+          'serve --cert tls.crt --key tls.key',
+          'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
+        ],
+      }),
+    )
+    .action(async (options) => (await import('./serve.ts')).serve(options))
+}
+
+/** The options for the addresses, the shutdown and the log. */
+function withServer(command: Command): Command {
+  return command
+    .option('--host <address>', 'the address to listen on', '::')
+    .option('--port <port>', 'the HTTPS port for the apiserver', wholeNumber(0, 65535), 8443)
     .option(
       '--status-port <port>',
-      'HTTP: /healthz, /readyz, /metrics',
+      'the HTTP port for /healthz, /readyz and /metrics',
       wholeNumber(0, 65535),
       8080,
     )
     .option(
       '--drain-quiet <seconds>',
-      'close when no call came for so long',
+      'at shutdown, close after this time without a call',
       wholeNumber(0, 600),
       5,
     )
-    .option('--drain-limit <seconds>', 'close after so long at the latest', wholeNumber(0, 600), 50)
+    .option(
+      '--drain-limit <seconds>',
+      'at shutdown, close after this time at the latest',
+      wholeNumber(0, 600),
+      50,
+    )
     .addOption(
-      new Option('--log-level <level>', 'the least that is logged')
+      new Option('--log-level <level>', 'log messages of this level and above')
         .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .default('info'),
     )
-    .addHelpText(
-      'after',
-      examples(
-        'serve --cert tls.crt --key tls.key',
-        'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
-      ),
-    )
-    .action(async (options) => (await import('./serve.ts')).serve(options))
 }
 
 /** The options that say where the server learns about namespaces and nodes. */
@@ -55,18 +64,18 @@ function withSources(command: Command): Command {
   return command
     .option(
       '--kubeconfig <file>',
-      'the cluster (default: KUBECONFIG, else the one around this pod)',
+      'the kubeconfig of the cluster (default: KUBECONFIG, else the cluster of this pod)',
     )
     .addOption(
       new Option(
         '--namespaces <file>',
-        'instead of a cluster: Namespaces, LimitRanges, ResourceQuotas, as kubectl get -o yaml prints',
+        'a file of Namespaces, LimitRanges and ResourceQuotas to use instead of a cluster',
       ).conflicts('kubeconfig'),
     )
     .addOption(
       new Option(
         '--image-holders <namespace>',
-        'whose DaemonSets keep images on nodes: what no node is known to hold rides nowhere',
+        'inject only observers whose image is on a node, by the DaemonSets in this namespace',
       )
         .argParser(namespaceName)
         .conflicts('namespaces'),
@@ -74,14 +83,14 @@ function withSources(command: Command): Command {
     .addOption(
       new Option(
         '--scan-lease <namespace/name>',
-        'look for pods that asked and have no observers, while this replica holds the Lease of that name',
+        'report pods that requested observers and have none, while this replica has this Lease',
       )
         .argParser(namespacedName)
         .conflicts('namespaces'),
     )
     .option(
       '--scan-interval <seconds>',
-      'between two such looks, five minutes without it',
+      'the time between two searches for pods without observers (default: 300)',
       wholeNumber(1, 86_400),
     )
 }

@@ -8,15 +8,17 @@ export function withManifests(command: Command): Command {
   return command
     .requiredOption(
       '-f, --filename <file...>',
-      'YAML or JSON, a folder of such, or - for standard input',
+      'manifests in YAML or JSON: files, a folder, or - for standard input (required)',
     )
     .option(
       '--annotation <key=value...>',
-      "one of Ridealong's annotations, as perf-sysstat.ridealong.dev/rate=5",
+      'annotations of Ridealong, for example perf-sysstat.ridealong.dev/rate=5',
     )
-    .option('--include <kind,...>', 'print documents of these kinds alone', items)
+    .option('--include <kind,...>', 'print only documents of these kinds', items)
     .addOption(
-      new Option('-o, --output <form>', 'how to print (default: as it came)').choices(FORMS),
+      new Option('-o, --output <format>', 'the output format (default: that of the input)').choices(
+        FORMS,
+      ),
     )
 }
 

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PRIVILEGES } from '../../core/catalog.ts'
 import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../../core/kubernetes/namespace-name.ts'
+import { OUTPUT_FORMATS } from '../../lib/output-format.ts'
 
 /** Adds the options of every verb that decides as the webhook does. */
 export function withSettings(command: Command): Command {
   return command
-    .option('--catalog <dir>', 'a folder of Metric documents, added to the built-in ones')
-    .option('--observer-image <image>', "the image of the built-in metrics' observers")
+    .option('--catalog <dir>', 'a folder of metric documents to add to the built-in ones')
+    .option('--observer-image <image>', 'the image of the observers of the built-in metrics')
 }
 
 /** Adds the same options, and those about the namespaces of pods. */
@@ -15,32 +16,39 @@ export function withNamespaces(command: Command): Command {
     .addOption(
       new Option(
         '--exclude-namespace <name...>',
-        'namespaces that observers are kept out of',
-      ).default(EXCLUDED_NAMESPACES),
+        'never inject observers in these namespaces',
+      ).default(EXCLUDED_NAMESPACES, EXCLUDED_NAMESPACES.join(', ')),
     )
     .addOption(
       new Option(
         '--pod-security-default <level>',
-        "what the cluster enforces in namespaces without a Pod Security label: the apiserver's defaults.enforce (default: privileged)",
+        'the Pod Security level of namespaces without a label (default: privileged)',
       ).choices(PRIVILEGES),
     )
 }
-
-/** Builds the last part of the help: examples that use the name by which the program was called. */
-export function examples(...lines: readonly string[]): (context: HelpContext) => string {
-  return ({ command: { parent } }) => {
-    const name = parent?.name() ?? ''
-    return ['', 'Examples:', ...lines.map((line) => `  $ ${name} ${line}`)].join('\n')
-  }
-}
-
-type HelpContext = { readonly command: Command }
 
 /** Adds the option of every verb that connects to a cluster. */
 export function withCluster(command: Command): Command {
   return command.option(
     '--kubeconfig <file>',
-    'the cluster (default: as kubectl finds it, else the one around this pod)',
+    'the kubeconfig of the cluster (default: as for kubectl, else the cluster of this pod)',
+  )
+}
+
+/** Adds the option of every verb that looks for the webhook configuration. */
+export function withConfiguration(command: Command): Command {
+  return command.option(
+    '--webhook-configuration <name>',
+    'the MutatingWebhookConfiguration (default: found by its webhooks)',
+  )
+}
+
+/** Adds the option of every verb that prints text, JSON or YAML. */
+export function withOutput(command: Command): Command {
+  return command.addOption(
+    new Option('-o, --output <format>', 'the output format')
+      .choices(OUTPUT_FORMATS)
+      .default('text'),
   )
 }
 
@@ -56,7 +64,9 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
 /** Validates the value of an option that becomes part of a path. */
 export function namespaceName(text: string): string {
   if (NAMESPACE_NAME.test(text)) return text
-  throw new InvalidArgumentError('It must be the name of a namespace.')
+  throw new InvalidArgumentError(
+    'It must be the name of a namespace, for example ridealong-system.',
+  )
 }
 
 /** Validates the namespace and the name of an object: NAMESPACE/NAME. */
@@ -64,5 +74,7 @@ export function namespacedName(text: string): string {
   const [namespace = '', name = '', ...others] = text.split('/')
   const isName = name.length <= 253 && name.split('.').every((label) => NAMESPACE_NAME.test(label))
   if (NAMESPACE_NAME.test(namespace) && isName && others.length === 0) return text
-  throw new InvalidArgumentError('It must be NAMESPACE/NAME.')
+  throw new InvalidArgumentError(
+    'It must be NAMESPACE/NAME, for example ridealong-system/ridealong-scan.',
+  )
 }

@@ -2,7 +2,6 @@ import { styleText } from 'node:util'
 import type { OutputConfiguration } from 'commander'
 import { printable, printableBlock } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
-import { formatText } from './table.ts'
 
 // Every verb writes through this module. Most output quotes a cluster, a log or a file, and a
 // terminal must not interpret control characters from these. A test checks that no other module
@@ -36,8 +35,13 @@ export function documentFor(stream: object, text: string): string {
   return 'isTTY' in stream && stream.isTTY === true ? printableBlock(text) : text
 }
 
+/** The width in columns to which help is wrapped at most. */
+const HELP_WIDTH = 80
+
 /** Configures the output of Commander. Help is our own text, but errors quote the command line. */
 export const outputOfCommander: OutputConfiguration = {
+  getOutHelpWidth: () => Math.min(process.stdout.columns || HELP_WIDTH, HELP_WIDTH),
+  getErrHelpWidth: () => Math.min(process.stderr.columns || HELP_WIDTH, HELP_WIDTH),
   outputError: (text, write) => {
     const [, error = '', hint = ''] = /^(.*?)(\n\(Did you mean [^\n]*\?\))?\n$/s.exec(text) ?? [
       '',
@@ -50,7 +54,6 @@ export const outputOfCommander: OutputConfiguration = {
 function textOf(output: Output): string {
   if ('document' in output) return documentFor(process.stdout, output.document)
   if ('lines' in output) return output.lines.map((line) => `${printable(line)}\n`).join('')
-  if ('text' in output) return `${formatText(output.text, process.stdout.columns).join('\n')}\n`
   return output.diff
     .map((line) => `${coloured(printable(line, Number.POSITIVE_INFINITY))}\n`)
     .join('')

@@ -1,10 +1,16 @@
 import { basename } from 'node:path'
 
+/** The name of the program that kubectl runs for `kubectl ridealong` (pkg/cmd/cmd.go). */
+const PLUGIN = 'kubectl-ridealong'
+
 /**
- * Matches the program that kubectl runs for `kubectl ridealong` (kubectl pkg/cmd/cmd.go,
- * DefaultPluginHandler).
+ * The name of the program that kubectl runs to complete `kubectl ridealong`
+ * (pkg/cmd/plugin/plugin_completion.go).
  */
-const PLUGIN = /^kubectl-ridealong$/
+const PLUGIN_COMPLETION = 'kubectl_complete-ridealong'
+
+/** The word with which the completion scripts of the shells call the program. */
+const COMPLETE = '__complete'
 
 /**
  * Returns the name by which the user called the program, for its help.
@@ -12,5 +18,18 @@ const PLUGIN = /^kubectl-ridealong$/
  * @param path the path of the program, before any link is followed: process.argv[1]
  */
 export function programName(path = ''): string {
-  return PLUGIN.test(basename(path)) ? 'kubectl ridealong' : 'ridealong'
+  return basename(path) === PLUGIN ? 'kubectl ridealong' : 'ridealong'
+}
+
+/**
+ * Returns the words to complete if a shell or kubectl called the program for that, otherwise
+ * undefined.
+ *
+ * @param argv process.argv
+ */
+export function wordsToComplete([, path = '', first, ...words]: readonly string[]):
+  | readonly string[]
+  | undefined {
+  if (basename(path) === PLUGIN_COMPLETION) return first === undefined ? [] : [first, ...words]
+  return first === COMPLETE ? words : undefined
 }

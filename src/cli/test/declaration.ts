@@ -1,15 +1,29 @@
 import type { Command } from 'commander'
 import { EXIT } from '../shared/errors.ts'
-import { examples, withNamespaces } from '../shared/options.ts'
+import { helpEnd } from '../shared/help.ts'
+import { withNamespaces } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `test`. */
 export function declareTest(program: Command): void {
-  withNamespaces(program.command('test').description('compare answers with golden ones'))
-    .argument('<dir>', 'a folder of cases: NAME/review.json with NAME/answer.json')
-    .option('--namespaces <file>', 'the Namespaces (default: namespaces.yaml in the folder)')
-    .option('--update', 'write the answers as the new golden ones')
-    .addHelpText('after', examples('test cases', 'test cases --catalog metrics --update'))
+  withNamespaces(
+    program
+      .command('test')
+      .description('compare the answers to recorded AdmissionReviews with golden files'),
+  )
+    .argument('<dir>', 'a folder of cases: NAME/review.json and NAME/answer.json')
+    .option(
+      '--namespaces <file>',
+      'a file with the Namespaces of the pods (default: DIR/namespaces.yaml)',
+    )
+    .option('--update', 'write the answers to the golden files')
+    .addHelpText(
+      'after',
+      helpEnd({
+        no: 'an answer differs from its golden file',
+        examples: ['test cases', 'test cases --catalog my-metrics --update'],
+      }),
+    )
     .action(async (dir, options) => {
       const { runCases, formatTap } = await import('./test.ts')
       const results = await runCases(dir, options)

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { run } from './command.ts'
 
-const VERBS =
-  'serve review test record metrics inject annotate explain attach collect report doctor disarm'.split(
-    ' ',
-  )
+const VERBS = [
+  ...['serve', 'review', 'test', 'record', 'metrics', 'inject', 'annotate'],
+  ...['explain', 'attach', 'collect', 'report', 'doctor', 'disarm', 'completion'],
+]
 
 for (const verb of VERBS) {
   t.test(`ridealong ${verb} --help says what it does, with examples`, async (t) => {
@@ -14,6 +14,8 @@ for (const verb of VERBS) {
     t.equal(err, '')
     t.match(out, new RegExp(`^Usage: ridealong ${verb} `))
     t.match(out, new RegExp(`\\nExamples:\\n( {2}\\$ ridealong ${verb}.*\\n)+$`))
+    t.match(out, /\nExit codes:\n {2}0 {2}.*\n( {2}1 {2}.*\n)? {2}2 {2}.*\n\n/)
+    for (const line of out.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
   })
 }
 
@@ -21,6 +23,8 @@ t.test('ridealong --help names every verb', async (t) => {
   const { code, out } = await run(['--help'])
   t.equal(code, 0)
   for (const verb of VERBS) t.match(out, new RegExp(`\\n {2}${verb} .*\\w`))
+  t.match(out, /\nExit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n/)
+  for (const line of out.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
 })
 
 t.test('ridealong --version is that of the package', async (t) => {
@@ -47,7 +51,7 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   [
     'a kubeconfig that is not there',
     ['serve', '--cert', 'a', '--key', 'b', '--kubeconfig', 'none'],
-    /^ridealong: none holds no kubeconfig: ENOENT/,
+    /^ridealong: none: cannot be read as a kubeconfig: ENOENT/,
   ],
   ['a port that is too high', [...SERVE, '--port', '65536'], /--port.*'65536'.*from 0 to 65535/],
   ['a port that is a word', [...SERVE, '--port', 'https'], /--port.*'https'.*from 0 to 65535/],
@@ -83,7 +87,7 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   [
     'an interval and no Lease',
     ['serve', '--cert', 'a', '--key', 'b', '--scan-interval', '5'],
-    /--scan-interval says how often .*--scan-lease/,
+    /--scan-interval needs --scan-lease/,
   ],
   ['an endless drain', [...SERVE, '--drain-quiet', '601'], /--drain-quiet.*'601'.*from 0 to 600/],
   ['a level that is none', [...SERVE, '--log-level', 'loud'], /--log-level.*'loud'.*info/],

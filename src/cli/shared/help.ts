@@ -1,0 +1,55 @@
+import type { Command, HelpConfiguration } from 'commander'
+
+/** The layout of the help: sorted options, with the long ones aligned, as in kubectl's help. */
+export const helpLayout: HelpConfiguration = {
+  sortOptions: true,
+  subcommandTerm: (verb) => verb.name(),
+  optionTerm: ({ flags, short }) => (short === undefined ? `    ${flags}` : flags),
+}
+
+/** The end of a verb's help. */
+export interface HelpEnd {
+  /** The meaning of exit code 0, if it is more than that the command succeeded. */
+  readonly ok?: string
+  /** The meaning of exit code 1; absent if the verb never exits with 1. */
+  readonly no?: string
+  /** The meaning of exit code 2, besides that the command could not run. */
+  readonly trouble?: string
+  /** Examples, without the name of the program. */
+  readonly examples: readonly string[]
+}
+
+/** Builds the end of a verb's help: its exit codes, and examples with the name of the program. */
+export function helpEnd({ ok, no, trouble, examples }: HelpEnd): (context: HelpContext) => string {
+  const failed = 'the command could not run; see standard error'
+  const codes = [
+    `  0  ${ok ?? 'success'}`,
+    ...(no === undefined ? [] : [`  1  ${no}`]),
+    `  2  ${trouble === undefined ? failed : `${trouble}, or ${failed}`}`,
+  ]
+  return ({ command: { parent } }) => {
+    const name = parent?.name() ?? ''
+    const lines = examples.map((line) => `  $ ${name} ${line}`)
+    return ['', 'Exit codes:', ...codes, '', 'Examples:', ...lines].join('\n')
+  }
+}
+
+type HelpContext = { readonly command: Command }
+
+/** The end of the program's own help. */
+export function programHelpEnd(name: string): string {
+  return [
+    '',
+    'Exit codes:',
+    '  0  success',
+    '  1  a negative result, for example a missing log or a pod without observers',
+    '  2  the command could not run; see standard error',
+    '',
+    'Examples:',
+    `  $ ${name} explain job/lammps -n hpc`,
+    `  $ ${name} collect job/lammps -n hpc --to lammps.jsonl`,
+    `  $ ${name} report lammps.jsonl --to lammps.html`,
+    '',
+    `"${name} VERB --help" describes a verb and its options, with examples.`,
+  ].join('\n')
+}
