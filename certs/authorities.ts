@@ -20,7 +20,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 export async function readAuthorities(path: string): Promise<Authorities> {
   const text = await readPem(path)
   const blocks = text.match(CERTIFICATE) ?? []
-  if (blocks.length === 0) throw new Error(`${path} has no certificate in PEM`)
+  if (blocks.length === 0) throw new Error(`${path} contains no certificate in PEM`)
   for (const [index, block] of blocks.entries()) {
     if (!isAuthority(block))
       throw new Error(`${path}: certificate ${index + 1} is not the certificate of an authority`)

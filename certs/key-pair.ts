@@ -23,7 +23,7 @@ export async function readKeyPair(certPath: string, keyPath: string): Promise<Ke
   const certificate = parse(certPath, 'certificate', () => new X509Certificate(cert))
   const privateKey = parse(keyPath, 'private key', () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Error(`the key of ${keyPath} is not that of the certificate ${certPath}`)
+    throw new Error(`the private key ${keyPath} does not belong to the certificate ${certPath}`)
   }
   const revision = createHash('sha256').update(cert).update(key).digest('hex')
   return { cert, key, notAfter: new Date(certificate.validTo), revision }
@@ -44,6 +44,6 @@ function parse<T>(path: string, what: string, read: () => T): T {
     return read()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`${path} holds no ${what} in PEM: ${reason}`)
+    throw new Error(`${path} contains no valid ${what} in PEM: ${reason}`)
   }
 }

@@ -2,8 +2,8 @@ import { findCluster } from '../src/cluster/access.ts'
 import type { Access } from '../src/cluster/cluster.ts'
 
 const NO_CLUSTER =
-  'no cluster to watch: neither --kubeconfig nor KUBECONFIG names a file, and this is no pod with a ' +
-  'service account; --namespaces FILE serves without a cluster'
+  'no cluster is configured: set --kubeconfig or KUBECONFIG, or run in a pod with a service ' +
+  'account. To serve without a cluster, use --namespaces FILE'
 
 /**
  * Finds the cluster that a server watches. The server decides about pods based on the objects it
@@ -18,6 +18,6 @@ export async function clusterToWatch(kubeconfig: string | undefined): Promise<Ac
   if (found === undefined) throw new Error(NO_CLUSTER)
   const { server, source } = found
   if (!server.startsWith('https://'))
-    throw new Error(`${source}: ${server} must begin with https://`)
+    throw new Error(`${source}: the server ${server} must begin with https://`)
   return found
 }

@@ -99,7 +99,7 @@ export function reloader({ lookMs: everyMs, log }: FileFollowOptions, metrics: M
     },
     onTrouble(trouble: string) {
       metrics.reloadFailures.inc({ what })
-      log.error({ what, trouble }, 'the last good content keeps serving')
+      log.error({ what, trouble }, 'cannot reload; the last valid content stays in use')
     },
   })
 }

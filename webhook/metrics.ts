@@ -22,7 +22,7 @@ export function createMetrics() {
     registry,
     reviews: new Counter({
       name: 'ridealong_reviews_total',
-      help: 'Reviews answered, and calls that were none, by outcome and reason',
+      help: 'Answered reviews and invalid calls, by outcome and reason',
       labelNames: ['outcome', 'reason'] as const,
       registers,
     }),
@@ -34,24 +34,24 @@ export function createMetrics() {
     }),
     duration: new Histogram({
       name: 'ridealong_review_duration_seconds',
-      help: 'Time that an answer takes, without the wait for others of its turn',
+      help: 'Time to decide a review, without waiting for the other reviews of its batch',
       buckets: DURATION_BUCKETS,
       registers,
     }),
     certificateExpiry: new Gauge({
       name: 'ridealong_certificate_expiry_timestamp_seconds',
-      help: 'When the serving certificate ends, in seconds since the epoch',
+      help: 'When the serving certificate expires, in seconds since the epoch',
       registers,
     }),
     catalogInfo: new Gauge({
       name: 'ridealong_catalog_info',
-      help: 'The catalog that is served; always 1',
+      help: 'The revision of the catalog in use; the value is always 1',
       labelNames: ['revision'] as const,
       registers,
     }),
     reloadFailures: new Counter({
       name: 'ridealong_reload_failures_total',
-      help: 'Files that changed into what does not hold; the last good content keeps serving',
+      help: 'Changes of files that are invalid; the last valid content stays in use',
       labelNames: ['what'] as const,
       registers,
     }),

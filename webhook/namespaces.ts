@@ -11,7 +11,7 @@ export class NotKnownYet extends Error {
   readonly statusCode = 503
 
   constructor(what: string) {
-    super(`${what} is not known yet: ask again in 1 s`)
+    super(`${what} is not known yet: call again in 1 s`)
   }
 }
 

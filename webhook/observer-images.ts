@@ -28,7 +28,7 @@ export function showImages(options: ImageOptions): () => readonly ReadinessCheck
   const metrics = () => [...catalog().metrics.values()]
   new Gauge({
     name: 'ridealong_observer_image_available',
-    help: 'Whether at least one node is known to hold the image of the metric: 1, or 0 and pods are left',
+    help: 'Whether a node is known to hold the image of the metric: 1, or 0 and no pod gets it',
     labelNames: ['metric'] as const,
     registers: [registry],
     collect() {

@@ -91,7 +91,12 @@ export function answerNotFound(
 ): FastifyReply {
   const [path = ''] = request.url.split('?')
   if (!paths.includes(path)) {
-    return answerProblem(metrics, reply, 'wrong-path', `paths are ${paths.join(' and ')}`)
+    return answerProblem(
+      metrics,
+      reply,
+      'wrong-path',
+      `unknown path; the paths are ${paths.join(' and ')}`,
+    )
   }
   return answerProblem(metrics, reply.header('allow', 'POST'), 'wrong-method', 'use POST')
 }

@@ -125,7 +125,7 @@ function fileChecks({ catalog, keyPair, authorities }: Files): readonly Readines
   return [
     {
       name: 'certificate',
-      problem: isOver ? `ended ${notAfter.toISOString()}` : keyPair.trouble,
+      problem: isOver ? `expired at ${notAfter.toISOString()}` : keyPair.trouble,
       fatal: isOver,
     },
     { name: 'catalog', problem: catalog.trouble, fatal: false },

@@ -53,7 +53,7 @@ export async function buildApp(options: AppOptions) {
   app.setNotFoundHandler((request, reply) => answerNotFound(metrics, PATHS, request, reply))
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const problem = classifyError(error)
-    if (problem === 'internal-error') log.error({ err: error }, 'a call failed')
+    if (problem === 'internal-error') log.error({ err: error }, 'a request failed')
     // After any parser error Fastify closes the connection: see stopReading in intake.ts.
     if (error instanceof Overloaded) reply.removeHeader('connection')
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
@@ -66,7 +66,7 @@ export async function buildApp(options: AppOptions) {
     // shorter.
     sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {
-      answerProblem(metrics, reply, 'overloaded', 'ask again in 1 s')
+      answerProblem(metrics, reply, 'overloaded', 'the server is overloaded: call again in 1 s')
     },
   })
   addRoutes(app, receive, options, options)

@@ -49,7 +49,7 @@ export function ephemeral(
   const decision = decide(asRunning(pod), request, circumstances)
   if (decision.outcome !== 'injected') return { problem: describeDecision(decision) }
   const [container] = plan(asRunning(pod), decision, catalog.revision, '').containers
-  if (container === undefined) return { problem: 'nothing would be added' }
+  if (container === undefined) return { problem: 'the request adds no observer' }
   return { container: withoutForbidden(container, decision.target), target: decision.target }
 }
 
@@ -63,7 +63,7 @@ function findProblem({ spec, status }: Fields, { metric }: AttachRequest): strin
   const ephemerals = listOrNone(fieldsOrNone(spec).ephemeralContainers).map(fieldsOrNone)
   const isTaken = ephemerals.some(({ name }) => name === metric)
   return isTaken
-    ? `${metric} was attached before; an ephemeral container stays, its log can be read, and a second one needs a new pod`
+    ? `${metric} is already attached; it cannot be removed or replaced. Use its log or a new pod`
     : undefined
 }
 
@@ -103,5 +103,5 @@ function withoutForbidden(container: Fields, target: string): Fields {
 function describeDecision(decision: Exclude<Decision, { outcome: 'injected' }>): string {
   return 'reason' in decision
     ? `${decision.reason}: ${decision.message}`
-    : 'the pod already carries its observers'
+    : 'the pod already has its observers'
 }

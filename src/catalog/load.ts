@@ -80,7 +80,7 @@ function readMetrics(files: ReadonlyMap<string, string>): readonly MetricDocumen
       const document = readDocument(path, value)
       const twin = documents.find(({ metadata }) => metadata.name === document.metadata.name)
       if (twin !== undefined)
-        throw new CatalogError(`${path}: a second metric ${twin.metadata.name}`)
+        throw new CatalogError(`${path}: metric ${twin.metadata.name} is defined twice`)
       documents.push(document)
     }
   }
@@ -115,7 +115,7 @@ function readDocument(path: string, value: unknown): MetricDocument {
 
 /** Names the values that are allowed; Ajv's own message omits them. */
 function explain(error: ErrorObject | undefined): string {
-  const { message = 'does not hold', params = {} } = error ?? {}
+  const { message = 'is not valid', params = {} } = error ?? {}
   const { allowedValues, additionalProperty, allowedValue } = fieldsOrNone(params)
   if (Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(', ')}`
   if (allowedValue !== undefined) return `must be ${String(allowedValue)}`

@@ -135,7 +135,7 @@ async function awaitAnswer(outgoing: ClientRequest, silenceMs: number): Promise<
   // Destroying the request would drop the rest of its response, as if the response were complete.
   outgoing.setTimeout(silenceMs, () => {
     const stream = response ?? outgoing
-    stream.destroy(new Error(`silent for ${silenceMs / 1000} seconds`))
+    stream.destroy(new Error(`no data for ${silenceMs / 1000} seconds`))
   })
   // The reader of the response receives any later error; an error event of the request without a
   // listener would end the process.
@@ -154,5 +154,5 @@ export function parse(json: string): Fields {
     const object = asFields(JSON.parse(json))
     if (object !== undefined) return object
   } catch {}
-  throw new Error('the apiserver sent what is no JSON object')
+  throw new Error('the response of the apiserver is not a JSON object')
 }

@@ -22,7 +22,7 @@ export async function readKubeconfig(
   for (const other of others) merge(found, other)
   if (context !== undefined) choose(found, context, source)
   const { server, proxyUrl } = found.getCurrentCluster() ?? {}
-  if (!server) throw new Error(`${source} names no cluster as its current context`)
+  if (!server) throw new Error(`${source}: the current context names no cluster`)
   const namespace = found.getContextObject(found.getCurrentContext())?.namespace || undefined
   const credentials = () => readCredentials(found, proxyUrl !== undefined)
   return { server, source, namespace, credentials }
@@ -33,7 +33,7 @@ function load(config: KubeConfig, path: string): KubeConfig {
     config.loadFromFile(path)
     return config
   } catch (error) {
-    throw new Error(`${path} holds no kubeconfig: ${firstErrorLine(error)}`)
+    throw new Error(`${path}: cannot be read as a kubeconfig: ${firstErrorLine(error)}`)
   }
 }
 
@@ -56,7 +56,7 @@ function merge(found: KubeConfig, other: KubeConfig): void {
 function choose(config: KubeConfig, context: string, source: string): void {
   const known = config.getContexts().map(({ name }) => name)
   if (!known.includes(context))
-    throw new Error(`${source} has no context ${context}; it has ${known.join(', ')}`)
+    throw new Error(`${source} has no context ${context}; its contexts are ${known.join(', ')}`)
   config.setCurrentContext(context)
 }
 

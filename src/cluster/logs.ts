@@ -33,7 +33,7 @@ export async function* readLogLines(
   try {
     yield* splitLines(response)
   } catch (error) {
-    throw new Error(`the log broke off: ${errorMessage(error)}`)
+    throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
   } finally {
     response.destroy()
   }

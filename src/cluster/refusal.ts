@@ -27,7 +27,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof Refusal && error.status === 409
 }
 
-const NO_REASON = 'no reason'
+const NO_REASON = 'no reason given'
 
 /**
  * Reads the refusal in a response. The body of the apiserver is a Status with a message; the body

@@ -104,7 +104,7 @@ function noticesOf(
   if (catalog === undefined) return [NOT_COMPARED]
   const difference = differenceFrom(catalog, container, list)
   if (difference === undefined) return []
-  return [`${difference.sentence}: its log may not be that of an observer`]
+  return [`${difference.sentence}: its log may not come from an observer`]
 }
 
 function readState(status: Fields, container: string): Pick<RunningObserver, 'state' | 'message'> {

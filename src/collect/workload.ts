@@ -34,7 +34,7 @@ export function readWorkload(written: string): Chosen | { readonly problem: stri
   const singular = known.find((one) => word === one || word === `${one}s`)
   if (singular === undefined)
     return {
-      problem: `the pods of a ${kind} are not known by a label: use --selector (known are ${known.join(', ')})`,
+      problem: `kind "${kind}" needs --selector; kinds that can be named are ${known.join(', ')}`,
     }
   if (singular === 'pod') return { by: 'name', name, words: `pod/${name}` }
   return { by: 'labels', selector: `${LABEL_OF[singular]}=${name}`, words: `${singular}/${name}` }

@@ -151,8 +151,7 @@ function readTerms(
 function unknownMetric(names: readonly string[], catalog: Catalog): Wrong {
   const unknown = names.find((name) => !catalog.metrics.has(name)) ?? ''
   const known = [...catalog.metrics.keys()].join(', ')
-  const found = `annotation ${KEYS.inject}: ${quote(unknown)} is not a metric of the catalog`
-  const message = `${found}; known metrics are ${known}`
+  const message = `${KEYS.inject} names ${quote(unknown)}; known metrics are ${known}`
   return { reason: 'unknown-metric', message }
 }
 
@@ -169,7 +168,7 @@ function readWord<Word extends string>(
   const written = annotations.get(key)?.trim() ?? words[0]
   const word = words.find((known) => known === written)
   return word === undefined
-    ? invalid(`annotation ${key}: ${quote(written)} is not one of ${words.join(', ')}`)
+    ? invalid(`${key} is ${quote(written)}; it can be ${words.join(' or ')}`)
     : { word }
 }
 
@@ -180,15 +179,9 @@ function readWord<Word extends string>(
 function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
   for (const key of annotations.keys()) {
     const known = KNOWN_KEYS.has(key) ? undefined : keysBeside(key, metrics)
-    if (known !== undefined) return unknownKey(key, known)
+    if (known !== undefined) return invalid(`${quote(key)} is none of ${known.join(', ')}`)
   }
   return undefined
-}
-
-function unknownKey(key: string, known: readonly string[]): Wrong {
-  const keys = known.join(', ')
-  const valid = keys === '' ? 'the metric has no options' : `known keys are ${keys}`
-  return invalid(`annotation ${quote(key)} is unknown; ${valid}`)
 }
 
 /**
@@ -205,7 +198,7 @@ function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] 
 function problemOfCommand(annotations: Annotations): Wrong | undefined {
   const pattern = annotations.get(KEYS.targetCommand)
   const problem = pattern === undefined ? undefined : problemOfTargetCommand(pattern)
-  return problem === undefined ? undefined : invalid(`annotation ${KEYS.targetCommand}: ${problem}`)
+  return problem === undefined ? undefined : invalid(`${KEYS.targetCommand} is wrong: ${problem}`)
 }
 
 function readOptions(metric: Metric, annotations: Annotations): RequestedMetric | Wrong {
@@ -215,7 +208,7 @@ function readOptions(metric: Metric, annotations: Annotations): RequestedMetric 
     const written = annotations.get(key) ?? String(option.default)
     const read = readOption(option, written)
     if ('expected' in read)
-      return invalid(`annotation ${key}: ${quote(written)} is not ${read.expected}`)
+      return invalid(`${key} is ${quote(written)}; it must be ${read.expected}`)
     options.push(plain(option.variable, read.value))
   }
   return { metric, options }

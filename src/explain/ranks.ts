@@ -36,15 +36,15 @@ export function alike(
 function outcomeWord(out: InjectionOutcome): string {
   switch (out.outcome) {
     case 'injected':
-      return `injected with ${out.metrics.join(', ')}, counters ${out.counters}`
+      return `injected ${out.metrics.join(', ')}, counters ${out.counters}`
     case 'unverified':
       return `not verified: ${out.differences.join('; ')}`
     case 'altered':
-      return `changed afterwards: ${out.problems.join('; ')}`
+      return `altered: ${out.problems.join('; ')}`
     case 'left':
-      return `no observers (${out.reason})`
+      return `left: ${out.reason}`
     case 'silent':
-      return 'no status'
+      return 'without a status'
   }
 }
 

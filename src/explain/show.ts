@@ -1,9 +1,8 @@
 import { printableJson } from '../core/text/printable.ts'
-import type { Output, OutputFormat, TextBlock, TextCell, Tone } from '../lib/output-format.ts'
+import type { Output, OutputFormat } from '../lib/output-format.ts'
 import { cleanYaml } from '../manifest/print.ts'
 import { costSentence } from './cost.ts'
 import type { Explanation } from './explain.ts'
-import type { FindingVerdict } from './finding.ts'
 
 /** Formats explanations as text, as a JSON list, or as YAML documents. */
 export function shown(explanations: readonly Explanation[], form: OutputFormat): Output {
@@ -11,33 +10,21 @@ export function shown(explanations: readonly Explanation[], form: OutputFormat):
   if (form === 'yaml')
     return { document: explanations.map((one) => `---\n${cleanYaml(one)}`).join('') }
   return {
-    text: explanations.flatMap((one, index) => [...(index > 0 ? [''] : []), ...blocksOf(one)]),
+    lines: explanations.flatMap((one, index) => [...(index > 0 ? [''] : []), ...linesOf(one)]),
   }
 }
 
-const TONES: Readonly<Record<FindingVerdict, Tone>> = {
-  ok: 'good',
-  no: 'bad',
-  look: 'doubtful',
-  unknown: 'doubtful',
-  open: 'minor',
-}
-
-/** Returns the first cell of a row, which has the same width for all verdicts. */
-export function verdictCell(verdict: FindingVerdict): TextCell {
-  return { text: verdict.padEnd('unknown'.length), tone: TONES[verdict] }
-}
-
-function blocksOf(explanation: Explanation): readonly TextBlock[] {
+function linesOf(explanation: Explanation): readonly string[] {
   const { subject, namespace, findings, cost, conclusion, remedy } = explanation
+  const width = Math.max(...findings.map(({ name }) => name.length))
   const rows = findings.map(({ verdict, name, sentence }) => {
-    return [verdictCell(verdict), name, sentence]
+    return `  ${verdict.padEnd(7)}  ${name.padEnd(width)}  ${sentence}`
   })
-  const sum = cost === undefined ? [] : [['', 'cost', `observers ${costSentence(cost)}`]]
   return [
-    { text: `${subject} in namespace ${namespace}`, tone: 'heading' },
-    { indent: 2, rows: [...rows, ...sum] },
-    { text: conclusion, tone: 'heading' },
+    `${subject} in namespace ${namespace}`,
+    ...rows,
+    ...(cost === undefined ? [] : [`  observers ${costSentence(cost)}`]),
+    conclusion,
     ...(remedy === undefined ? [] : [`What to do: ${remedy}.`]),
   ]
 }

@@ -83,4 +83,4 @@ export function whyNot({ group, kind, fields }: ManifestResource): string | unde
 }
 
 const UNKNOWN =
-  'nobody here knows this kind, and nothing in it has the shape of a pod template; annotate the namespace of its pods'
+  'this kind is unknown, and the object contains no pod template; annotate the namespace instead'

@@ -88,7 +88,7 @@ export function remember(
   if (isShort(remembered)) return remembered
   const keys = Object.keys(before).join(', ')
   throw new ManifestError(
-    at(place, `what ${keys} holds is empty, and too long to be remembered; leave it out`),
+    at(place, `the text of the empty ${keys} is too long to be stored in the status; remove it`),
   )
 }
 

@@ -150,7 +150,7 @@ function append(context: ExtendContext, key: string | undefined, value: unknown)
  * add a line break to the scalar.
  */
 const OPEN =
-  'the block of text at the end of the file would become longer: end the file with a line break'
+  'the file must end with a line break, or an addition would become part of its last value'
 
 function itemLines(key: string | undefined, value: unknown, style: Style): readonly string[] {
   return blockLines(key === undefined ? [value] : { [key]: value }, style)

@@ -31,8 +31,8 @@ function spark(at: string): readonly string[] {
 const NO_FIELD = 'its operator copies no annotations to its pods; annotate the namespace'
 
 const ARGO =
-  'no observer can ride in its pods: Argo Workflows signals process 1, ' +
-  'which in a shared process namespace is the pod'
+  'its pods cannot have observers: Argo Workflows signals process 1, which is not the ' +
+  'application in a shared process namespace'
 
 /**
  * The known kinds. The paths come from the types in each operator's source, in api/ or pkg/apis/.
@@ -84,7 +84,7 @@ const KINDS: readonly Kind[] = [
   {
     group: 'trainer.kubeflow.org',
     kind: 'TrainJob',
-    instead: 'its pods are made of its TrainingRuntime; give that, or annotate the namespace',
+    instead: 'its pods come from its TrainingRuntime; use that, or annotate the namespace',
   },
   { group: 'batch.volcano.sh', kind: 'Job', templates: ['spec.tasks.*.template'] },
   { group: 'ray.io', kind: 'RayCluster', templates: rayCluster('spec') },

@@ -87,7 +87,7 @@ function composed(
     if (parser.stack.length <= DEEPEST) continue
     const document = tokens.filter(({ type }) => type === 'document').length + 1
     const where = { file, document, line: lines.linePos(parser.offset).line }
-    throw new ManifestError(at(where, 'nested deeper than any object of Kubernetes'))
+    throw new ManifestError(at(where, `nested more than ${DEEPEST} levels deep`))
   }
   tokens.push(...parser.end())
   return [...composer.compose(tokens, false, text.length)]

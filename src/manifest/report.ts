@@ -42,7 +42,7 @@ function withoutTemplate(resource: ManifestResource): readonly string[] {
   const why =
     annotations === undefined
       ? whyNot(resource)
-      : `its operator makes the pods: ridealong annotate writes ${annotations.join(' and ')}`
+      : `it has no pod template: use ridealong annotate, which writes ${annotations.join(' and ')}`
   return why === undefined ? [] : [describe(resource, `left: ${why}`)]
 }
 

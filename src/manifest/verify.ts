@@ -25,10 +25,8 @@ export function verify(manifest: Manifest, text: string, patches: readonly Patch
     )
     .reduce((value, extension) => extended(value, extension.path, extension), manifest.value)
   if (isDeepStrictEqual(parseMeaning(manifest, text), plain(wanted))) return
-  const remedy = 'write out what its anchors or merge keys share'
-  throw new ManifestError(
-    at(manifest, `cannot be edited without changing something else: ${remedy}`),
-  )
+  const remedy = 'replace its anchors or merge keys by the values that they stand for'
+  throw new ManifestError(at(manifest, `cannot be edited without other changes: ${remedy}`))
 }
 
 function parseMeaning(manifest: Manifest, text: string): unknown {

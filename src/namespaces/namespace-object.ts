@@ -23,14 +23,14 @@ export function readNamespaceObject(
   const { kind: written, metadata, spec, status } = fieldsOrNone(object)
   const kind = KINDS.find((known) => known === written)
   if (kind === undefined) {
-    return { problem: 'holds what is no Namespace, LimitRange or ResourceQuota' }
+    return { problem: 'is not a Namespace, LimitRange or ResourceQuota' }
   }
   const key = kind === 'Namespace' ? 'name' : 'namespace'
   const namespace = asText(fieldsOrNone(metadata)[key])
-  if (namespace === undefined) return { problem: `holds a ${kind} without metadata.${key}` }
+  if (namespace === undefined) return { problem: `is a ${kind} without metadata.${key}` }
   const wrong = kind === 'Namespace' ? undefined : unreadableAmong(readLists(spec, status))
   if (wrong === undefined) return { kind, namespace, object }
-  return { problem: `holds a ${kind} whose amount of ${wrong} is no quantity such as 500m or 2Gi` }
+  return { problem: `is a ${kind} whose amount of ${wrong} is not a quantity, such as 500m or 2Gi` }
 }
 
 /** Returns the ResourceLists of a LimitRange or a ResourceQuota. */

@@ -17,13 +17,14 @@ export function listNotices(
   const notices = [
     say(
       averages,
-      'holds averages since the node started, not over the interval, as the Metrics Operator takes them: totals are left out',
+      'contains averages since the node started, as the Metrics Operator records them, not over ' +
+        'each interval; its totals are omitted',
     ),
     say(
       sources.filter(({ start }) => start !== null && !start.time.includes('T')),
-      'says no date: it begins at 0 here',
+      'has no date, so it begins at 0 here',
     ),
-    say(unclosed, 'has no end in the collected file'),
+    say(unclosed, 'is incomplete: its end is missing in the collected file'),
     ...listCuts(sources),
     ...toldOf(sources),
   ]
@@ -35,14 +36,16 @@ export function listNotices(
 
 function downsampled({ width }: Grid): string {
   const seconds = Number(width.toPrecision(3))
-  return `The plots are downsampled: each point stands for ${seconds} seconds, of which the least and the most are kept. The table is of all samples.`
+  const plots = `The plots are downsampled: each point stands for ${seconds} seconds`
+  return `${plots} and shows the minimum and the maximum. The table uses all samples.`
 }
 
 /** Returns a notice about the CPU time of processes that started and ended between two samples. */
 function unseenIn(groups: readonly Group[]): string | undefined {
   const unseen = groups.reduce((sum, { totals }) => sum + (totals?.unseenSeconds ?? 0), 0)
   if (unseen < 0.5) return undefined
-  return `${unseen.toFixed(1)} CPU seconds are in no row and no line: processes used them that lived between two looks of an observer.`
+  const missing = `${unseen.toFixed(1)} CPU seconds are missing from the rows and lines`
+  return `${missing}: they were used by processes that started and ended between two samples.`
 }
 
 /** Returns one notice per kind of truncation, which names all logs concerned. */
@@ -54,7 +57,7 @@ function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
     const key = [...new Set(words)].join('; ')
     if (key !== '') byCut.set(key, [...(byCut.get(key) ?? []), source])
   }
-  return [...byCut].map(([cut, cutSources]) => say(cutSources, `is not whole: ${cut}`))
+  return [...byCut].map(([cut, cutSources]) => say(cutSources, `is incomplete: ${cut}`))
 }
 
 /** Returns the other notices of the logs; logs with the same sentence share one notice. */

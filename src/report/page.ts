@@ -64,7 +64,7 @@ const BODY = `<header>
 <output id="shown"></output>
 <button id="theme" type="button">Dark or light</button>
 </form>
-<noscript>This page draws its plots with its own scripts, which the browser does not run.</noscript>
+<noscript>This page needs JavaScript for its plots. The scripts are part of the page.</noscript>
 <main>
 <section id="summary">
 <h2>By rank and program</h2>
@@ -84,8 +84,8 @@ const BODY = `<header>
 </section>
 <section id="devices">
 <h2>The node's devices</h2>
-<p class="note">iostat counts what the block devices of a whole node do, for all its pods: these
-numbers are the node's, not the pod's.</p>
+<p class="note">iostat counts the work of the node's block devices for all pods:
+these numbers are about the node, not the pod.</p>
 <p class="legend" id="device-legend"></p>
 <div class="grid"></div>
 </section>

@@ -184,6 +184,8 @@ t.test('a Secret that the kubelet replaces is followed through its links', async
   const good = followed.current
   const stranger = await issue()
   mountFiles(folder, { ...(await issue()), 'tls.key': stranger['tls.key'] })
-  await until('it is told', () => /the key of .* is not that of/.test(followed.trouble ?? ''))
+  await until('it is told', () =>
+    /the private key .* does not belong to/.test(followed.trouble ?? ''),
+  )
   t.equal(followed.current, good)
 })

@@ -45,44 +45,48 @@ const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
   [
     'of another pair',
     { 'tls.crt': one.cert, 'tls.key': other.key },
-    /^the key of .*tls\.key is not that of the certificate .*tls\.crt$/,
+    /^the private key .*tls\.key does not belong to the certificate .*tls\.crt$/,
   ],
   [
     'of another kind',
     { 'tls.crt': one.cert, 'tls.key': rsaKey },
-    /^the key of .*tls\.key is not that of the certificate .*tls\.crt$/,
+    /^the private key .*tls\.key does not belong to the certificate .*tls\.crt$/,
   ],
   [
     'garbage',
     { 'tls.crt': one.cert, 'tls.key': 'garbage' },
-    /tls\.key holds no private key in PEM: ./,
+    /tls\.key contains no valid private key in PEM: ./,
   ],
-  ['empty', { 'tls.crt': one.cert, 'tls.key': '' }, /tls\.key holds no private key in PEM: ./],
+  [
+    'empty',
+    { 'tls.crt': one.cert, 'tls.key': '' },
+    /tls\.key contains no valid private key in PEM: ./,
+  ],
   [
     'written by half',
     { 'tls.crt': one.cert, 'tls.key': cut(one.key) },
-    /tls\.key holds no private key in PEM: ./,
+    /tls\.key contains no valid private key in PEM: ./,
   ],
   [
     'a certificate',
     { 'tls.crt': one.cert, 'tls.key': one.cert },
-    /tls\.key holds no private key in PEM: ./,
+    /tls\.key contains no valid private key in PEM: ./,
   ],
   ['not there', { 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
   [
     'good, and the certificate garbage',
     { 'tls.crt': 'garbage', 'tls.key': one.key },
-    /tls\.crt holds no certificate in PEM: ./,
+    /tls\.crt contains no valid certificate in PEM: ./,
   ],
   [
     'good, and the certificate written by half',
     { 'tls.crt': cut(one.cert), 'tls.key': one.key },
-    /tls\.crt holds no certificate in PEM: ./,
+    /tls\.crt contains no valid certificate in PEM: ./,
   ],
   [
     'good, and the certificate a key',
     { 'tls.crt': one.key, 'tls.key': one.key },
-    /tls\.crt holds no certificate in PEM: ./,
+    /tls\.crt contains no valid certificate in PEM: ./,
   ],
   ['good, and the certificate not there', { 'tls.key': one.key }, /ENOENT.*tls\.crt/],
 ]

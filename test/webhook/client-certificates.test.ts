@@ -166,7 +166,7 @@ t.test('a new key pair of the server leaves the authorities as they are', async 
 t.test('a file without authorities leaves the last good ones, and is told', async (t) => {
   const { folder, running } = await startStrict(t)
   const bad: readonly (readonly [string, RegExp])[] = [
-    ['', /ca\.crt has no certificate in PEM/],
+    ['', /ca\.crt contains no certificate in PEM/],
     [apiserver.cert, /ca\.crt: certificate 1 is not the certificate of an authority/],
     [`${trusted.ca}\n${apiserver.cert}`, /certificate 2 is not the certificate of an authority/],
   ]
@@ -179,6 +179,6 @@ t.test('a file without authorities leaves the last good ones, and is told', asyn
   }
   const file = `${newFolder()}-ca.crt`
   writeFileSync(file, 'garbage')
-  await t.rejects(startServer(t, { clientCa: file }), /ca\.crt has no certificate in PEM/)
+  await t.rejects(startServer(t, { clientCa: file }), /ca\.crt contains no certificate in PEM/)
   await t.rejects(startServer(t, { clientCa: `${file}.none` }), /cannot read .*ca\.crt\.none/)
 })

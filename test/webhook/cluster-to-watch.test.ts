@@ -10,7 +10,7 @@ t.test('without any there is one sentence that says what would be right', async 
   const none = { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined }
   t.intercept(process, 'env', { value: { ...process.env, ...none } })
   await t.rejects(clusterToWatch(undefined), {
-    message: /^no cluster to watch: neither --kubeconfig nor KUBECONFIG .* --namespaces FILE/,
+    message: /^no cluster is configured: set --kubeconfig or KUBECONFIG, .* --namespaces FILE/,
   })
 })
 
@@ -21,7 +21,7 @@ t.test('what anybody on the way could write is not watched', async (t) => {
   })
   const plain = join(folder, 'plain')
   await t.rejects(clusterToWatch(plain), {
-    message: `${plain}: http://localhost:8001 must begin with https://`,
+    message: `${plain}: the server http://localhost:8001 must begin with https://`,
   })
   t.match(await clusterToWatch(join(folder, 'good')), { server: 'https://good' })
 })

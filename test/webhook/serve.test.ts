@@ -160,9 +160,12 @@ t.test('a pair that does not hold leaves the last good one, and is told', async 
     running.authority.issue({ names: NAMES }),
   ])
   const bad: readonly (readonly [Record<string, string>, RegExp])[] = [
-    [{ 'tls.crt': one.cert, 'tls.key': other.key }, /the key of .*tls\.key is not that of/],
-    [{ 'tls.crt': 'garbage', 'tls.key': one.key }, /tls\.crt holds no certificate/],
-    [{ 'tls.crt': one.cert, 'tls.key': '' }, /tls\.key holds no private key/],
+    [
+      { 'tls.crt': one.cert, 'tls.key': other.key },
+      /the private key .*tls\.key does not belong to/,
+    ],
+    [{ 'tls.crt': 'garbage', 'tls.key': one.key }, /tls\.crt contains no valid certificate/],
+    [{ 'tls.crt': one.cert, 'tls.key': '' }, /tls\.key contains no valid private key/],
     [{ 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
   ]
   for (const [index, [files, trouble]] of bad.entries()) {
@@ -206,7 +209,7 @@ t.test('a server whose certificate has ended is not ready', async (t) => {
   const { status, word, checks } = await readiness(running)
   t.equal(status, 503)
   t.equal(word, 'not ready')
-  t.match(checks.certificate, /^ended \d{4}-\d\d-\d\dT/)
+  t.match(checks.certificate, /^expired at \d{4}-\d\d-\d\dT/)
   t.equal((await running.status('/healthz')).status, 200, 'a restart would not help')
   const { cert, key } = await running.authority.issue({ names: NAMES })
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': cert, 'tls.key': key })
@@ -498,8 +501,8 @@ t.test('a server does not start on files that do not hold', async (t) => {
   }
   const wrong = [
     [{ cert: join(folder, 'none.crt') }, /none\.crt/],
-    [{ cert: join(folder, 'bad.yaml') }, /bad\.yaml holds no certificate/],
-    [{ key: join(folder, 'tls.crt') }, /tls\.crt holds no private key/],
+    [{ cert: join(folder, 'bad.yaml') }, /bad\.yaml contains no valid certificate/],
+    [{ key: join(folder, 'tls.crt') }, /tls\.crt contains no valid private key/],
     [{ namespaces: join(folder, 'none.yaml') }, /none\.yaml/],
     [{ namespaces: join(folder, 'bad.yaml') }, /bad\.yaml: document 1 /],
     [{ catalog: join(folder, 'none') }, /none/],

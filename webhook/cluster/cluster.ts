@@ -76,7 +76,7 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const guarded = options.scan && guard({ ...guarding, ...options.scan })
   return {
     find(name, mustAsk) {
-      if (images && !images.mirror.isListed) throw new NotKnownYet('which images nodes hold')
+      if (images && !images.mirror.isListed) throw new NotKnownYet('the set of images on nodes')
       return find(name, mustAsk)
     },
     checks: () => [
@@ -102,7 +102,12 @@ function computeAge({ inStepAt }: Reflector): number {
  */
 function buildCheck(name: string, mirror: Reflector): ReadinessCheck {
   const { isListed, trouble } = mirror
-  if (!isListed) return { name, problem: `not listed yet: ${trouble ?? 'asked for'}`, fatal: true }
-  const age = `last in step ${Math.round(computeAge(mirror))} s ago`
+  if (!isListed)
+    return {
+      name,
+      problem: `not listed yet: ${trouble ?? 'waiting for the apiserver'}`,
+      fatal: true,
+    }
+  const age = `last up to date ${Math.round(computeAge(mirror))} s ago`
   return { name, problem: trouble && `${trouble}; ${age}`, fatal: false }
 }

@@ -24,7 +24,7 @@ export function finder(
     const best = (isAnswered: boolean) => {
       const found = knowledge.find(name) ?? readNamespace(name, undefined)
       if (mustAsk && !isAnswered && !requestsMetrics(found.annotations))
-        throw new NotKnownYet('what the namespace asks')
+        throw new NotKnownYet('the request of the namespace')
       return found
     }
     const looked = look.find(name)

@@ -86,7 +86,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
   }
   const start = (name: string) => {
     if (knowledge.find(name) !== undefined) return look(name)
-    if (!budget.take()) throw new NotKnownYet('a namespace among many unknown ones')
+    if (!budget.take()) throw new NotKnownYet('the namespace, one of many,')
     return look(name).finally(budget.giveBack)
   }
   return {

@@ -19,7 +19,7 @@ export interface Report {
 export function createReport(registry: Registry, log: Logger, age: () => number): Report {
   new Gauge({
     name: 'ridealong_namespace_cache_age_seconds',
-    help: 'Since the caches were last known to be in step with the apiserver; up to 60 when all is quiet',
+    help: 'Seconds since the caches were last known to be up to date; up to 60 if nothing changes',
     registers: [registry],
     collect() {
       this.set(age())
@@ -29,13 +29,16 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
     onTrouble(resource, trouble, isLasting) {
       // Connections close and idle watches stall; the next attempt repairs that, or is logged as a
       // warning.
-      log[isLasting ? 'warn' : 'info']({ resource, trouble }, 'the cache stays as it is')
+      log[isLasting ? 'warn' : 'info'](
+        { resource, trouble },
+        'cannot update the cache; it stays in use',
+      )
     },
     onLookup: reportLookups(registry, log),
     onRepair: reportRepairs(registry, log),
     onImage(image, isHeld) {
       if (isHeld) log.info({ image }, 'a node holds the image')
-      else log.warn({ image }, 'no node is known to hold the image; pods are left without it')
+      else log.warn({ image }, 'no node is known to hold the image; its observers are not injected')
     },
   }
 }
@@ -43,7 +46,7 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
 function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
   const lookups = new Counter({
     name: 'ridealong_namespace_lookups_total',
-    help: 'Namespaces that pods waited for, since the caches did not know them as asking',
+    help: 'Lookups of namespaces that requested metrics but not yet in the caches, by outcome',
     labelNames: ['outcome'] as const,
     registers: [registry],
   })
@@ -51,14 +54,17 @@ function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
   return (namespace, error) => {
     lookups.inc({ outcome: error === undefined ? 'answered' : 'failed' })
     if (error === undefined) return
-    log.warn({ namespace, trouble: describeOutcome(error) }, 'a pod is answered with what is known')
+    log.warn(
+      { namespace, trouble: describeOutcome(error) },
+      'cannot look up the namespace; pods are decided with the caches',
+    )
   }
 }
 
 function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
   const repairs = new Counter({
     name: 'ridealong_namespace_repairs_total',
-    help: 'Labels of namespaces that were found wrong, by what became of them',
+    help: 'Wrong labels of namespaces that were found, by the outcome of the repair',
     labelNames: ['outcome'] as const,
     registers: [registry],
   })
@@ -68,9 +74,9 @@ function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
     repairs.inc({ outcome })
     if (outcome === 'overtaken') return
     const line = { namespace, outcome, trouble: describeOutcome(error) }
-    if (error === undefined) log.info(line, 'the label of a namespace was wrong')
+    if (error === undefined) log.info(line, 'repaired the label of a namespace')
     // A failure that repeats at every attempt is logged once.
-    else if (outcome !== lastFailure) log.error(line, 'the label of a namespace stays wrong')
+    else if (outcome !== lastFailure) log.error(line, 'cannot repair the label of a namespace')
     lastFailure = error === undefined ? undefined : outcome
   }
 }

@@ -38,4 +38,4 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
   }
 }
 
-const NOTHING = 'nothing was annotated; Namespaces are with --include Namespace'
+const NOTHING = 'no document was annotated; Namespaces are annotated only with --include Namespace'

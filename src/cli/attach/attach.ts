@@ -43,7 +43,7 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   const object = 'value' in found ? found.value : undefined
   const place = { catalog, namespace: readNamespace(namespace, object) }
   const target = await add(reader, at, (pod) => {
-    if (pod === undefined) throw new UsageError(`namespace ${namespace} has no pod ${name}`)
+    if (pod === undefined) throw new UsageError(`there is no pod ${name} in namespace ${namespace}`)
     const attached = ephemeral(pod, asked, place)
     if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
     return attached
@@ -56,7 +56,8 @@ function readPairs(pairs: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
     pairs.map((pair) => {
       const [key = '', ...value] = pair.split('=')
-      if (value.length === 0) throw new UsageError(`--option must be NAME=VALUE, and is ${pair}`)
+      if (value.length === 0)
+        throw new UsageError(`--option ${pair} is not NAME=VALUE, for example rate=5`)
       return [key.trim(), value.join('=')] as const
     }),
   )
@@ -86,7 +87,7 @@ async function add(
       return target
     } catch (error) {
       if (isConflict(error) && tries < TRIES) continue
-      throw new UsageError(`no ephemeral container can be added: ${describeFailure(error)}`)
+      throw new UsageError(`cannot add an ephemeral container: ${describeFailure(error)}`)
     }
   }
 }
@@ -118,7 +119,7 @@ async function patch(
  */
 async function started(reader: Reader, at: string, name: string): Promise<void> {
   const end = performance.now() + START_SECONDS * 1000
-  let why = 'the kubelet says nothing of it'
+  let why = 'the kubelet has not reported its status'
   while (performance.now() < end) {
     const statuses = fieldsOrNone((await reader.get(at))?.status).ephemeralContainerStatuses
     const own = listOrNone(statuses)
@@ -134,5 +135,5 @@ async function started(reader: Reader, at: string, name: string): Promise<void> 
       break
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
-  throw new UsageError(`${name} was added and does not start: ${why}`)
+  throw new UsageError(`ephemeral container ${name} was added but has not started: ${why}`)
 }

@@ -69,7 +69,9 @@ export async function collect(
   mustHaveObservers(pods, chosen.words, namespace)
   const destination = await openDestination(options.to, options.output)
   if (options.follow && options.output === 'logs' && !destination.isFolder)
-    throw new UsageError('logs that are followed would mingle: name a folder with --to DIR/')
+    throw new UsageError(
+      '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
+    )
   const gathered = await gatherAll({ apiserver, pods, find, options, destination })
   sayNotices(gathered, problem, say)
   return tell(gathered, options, say)
@@ -94,11 +96,14 @@ function mustHaveObservers(
   words: string,
   namespace: string,
 ): void {
-  if (pods.length === 0) throw new UsageError(`no pods of ${words} in namespace ${namespace}`)
+  if (pods.length === 0)
+    throw new UsageError(`there are no pods of ${words} in namespace ${namespace}`)
   if (pods.some(({ observers }) => observers.length > 0)) return
   const left = pods.find((pod) => pod.left !== null)
-  const why = left === undefined ? '' : `; ${left.name} was left: ${left.left}`
-  throw new UsageError(`no observer in the ${pods.length} pods of ${words}${why}`)
+  const counted = `${pods.length} ${pods.length === 1 ? 'pod' : 'pods'}`
+  const why =
+    left === undefined ? '' : `; pod ${left.name} was left without observers: ${left.left}`
+  throw new UsageError(`there are no observers in the ${counted} of ${words}${why}`)
 }
 
 interface Work {
@@ -192,8 +197,7 @@ function sayNotices(
   }
 }
 
-const WHY_NOT =
-  "since the cluster's own could not be read (--catalog and --observer-image name another)"
+const WHY_NOT = "because the cluster's catalog could not be read (to name another, use --catalog)"
 
 function tell(
   gathered: readonly Gathered[],
@@ -201,14 +205,14 @@ function tell(
   say: (sentence: string) => void,
 ): number {
   const missing = gathered.filter((one) => one.missing !== undefined)
-  for (const one of missing) say(`no whole log of ${sourceName(one.observer)}: ${one.missing}`)
+  for (const one of missing)
+    say(`the log of ${sourceName(one.observer)} is missing or incomplete: ${one.missing}`)
   for (const { observer, cuts } of gathered)
-    if (cuts.length > 0) say(`${sourceName(observer)} is cut: ${cuts.join('; ')}`)
+    if (cuts.length > 0) say(`the log of ${sourceName(observer)} is cut: ${cuts.join('; ')}`)
   const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
   const logs = gathered.length - missing.length
-  say(
-    `${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${to ?? 'standard output'}`,
-  )
+  const place = to ?? 'standard output'
+  say(`${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${place}`)
   if (missing.length === 0) return EXIT.ok
   return logs === 0 && samples === 0 ? EXIT.trouble : EXIT.no
 }

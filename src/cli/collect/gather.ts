@@ -65,12 +65,15 @@ export function summarizeLog(
 ): Gathered {
   if (foreign === undefined) return { observer, samples, cuts, missing: problem, text }
   const left = transcribeGone(form, describeObserver(observer), observer.message)
-  const missing = `${problem ?? describeForeign(foreign)}${left === '' ? '' : '; its summary is there'}`
+  const rest = left === '' ? '' : '; its summary was read from the termination message'
+  const missing = `${problem ?? describeForeign(foreign)}${rest}`
   return { observer, samples, cuts: [], missing, text: left }
 }
 
 function describeForeign(first: string): string {
-  return first === '' ? 'its log is empty' : `its log is no observer's: ${first.slice(0, 160)}`
+  return first === ''
+    ? 'its log is empty'
+    : `its log does not come from an observer: ${first.slice(0, 160)}`
 }
 
 /**

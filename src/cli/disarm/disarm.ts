@@ -32,7 +32,7 @@ interface DisarmTarget {
  */
 export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
   if (options.certificate !== undefined && options.namespace === undefined) {
-    throw new UsageError('--certificate needs --namespace, where the certificates are')
+    throw new UsageError('--certificate needs --namespace, the namespace of the certificates')
   }
   const { apiserver } = await openCluster(options)
   for (const object of callers(options)) print(await remove(apiserver, object))
@@ -76,7 +76,7 @@ async function remove({ ask }: Apiserver, { kind, root, name }: DisarmTarget): P
     return `${kind} ${name}: removed`
   } catch (error) {
     // This includes kinds that the cluster does not serve.
-    if (isMissing(error)) return `${kind} ${name}: not there`
-    throw new UsageError(`${kind} ${name} stays: ${describeRefusal(error)}`)
+    if (isMissing(error)) return `${kind} ${name}: not found`
+    throw new UsageError(`cannot remove ${kind} ${name}: ${describeRefusal(error)}`)
   }
 }

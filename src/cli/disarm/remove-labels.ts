@@ -28,9 +28,9 @@ export async function removeLabels(
   for (const name of await labelled(apiserver)) {
     try {
       await removeLabel(apiserver, name)
-      print(`Namespace ${name}: disarmed`)
+      print(`Namespace ${name}: label ${ARMED_LABEL} removed`)
     } catch (error) {
-      troubles.push(`Namespace ${name} keeps its label: ${describeRefusal(error)}`)
+      troubles.push(`cannot remove the label of Namespace ${name}: ${describeRefusal(error)}`)
     }
   }
   if (troubles.length > 0) throw new UsageError(troubles.join('; '))
@@ -43,7 +43,9 @@ async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
     const { items } = await ask({ path: NAMESPACES, query, signal })
     return asObjects(items).map(({ metadata }) => String(fieldsOrNone(metadata).name))
   } catch (error) {
-    throw new UsageError(`namespaces keep their label ${ARMED_LABEL}: ${describeRefusal(error)}`)
+    throw new UsageError(
+      `cannot list namespaces to remove the label ${ARMED_LABEL}: ${describeRefusal(error)}`,
+    )
   }
 }
 

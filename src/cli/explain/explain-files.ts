@@ -22,7 +22,7 @@ export function aboutFiles(manifests: readonly Manifest[], namespace: string): r
   const abouts = manifests.flatMap((manifest) => aboutManifest(manifest, namespace))
   if (abouts.length > 0) return abouts
   const whys = manifests.flatMap((manifest) => listSkipped({ manifest, text: '', outcomes: [] }))
-  throw new UsageError([...whys, 'nothing that makes pods was found'].join('\nridealong: '))
+  throw new UsageError(...whys, 'there is no object that creates pods')
 }
 
 /** Returns the Namespaces among the documents, by name. */
@@ -41,7 +41,7 @@ function aboutManifest(manifest: Manifest, namespace: string): readonly About[] 
 function aboutRecording(manifest: Manifest): About {
   const review = readReview(manifest.value)
   if ('problem' in review)
-    throw new UsageError(at(manifest, `no AdmissionReview: ${review.problem}`))
+    throw new UsageError(at(manifest, `not a valid AdmissionReview: ${review.problem}`))
   return { subject: `pod/${review.name} of ${manifest.file}`, review, pods: 1 }
 }
 

@@ -24,14 +24,14 @@ export async function aboutLive(
 ): Promise<readonly About[]> {
   const [word = '', name = '', ...more] = what.split('/')
   if (name === '' || more.length > 0) {
-    throw new UsageError(`${what} is no KIND/NAME, as pod/lammps-0 or job/lammps`)
+    throw new UsageError(`"${what}" is not KIND/NAME, such as job/lammps`)
   }
   const kinds = await readKinds(reader)
   const kind = kindNamed(kinds, word)
-  const list = `${kind.root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}`
-  const object = await reader.get(`${list}/${encodeURIComponent(name)}`)
+  const folder = `${kind.root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}`
+  const object = await reader.get(`${folder}/${encodeURIComponent(name)}`)
   const subject = `${kind.kind.toLowerCase()}/${name}`
-  if (object === undefined) throw new UsageError(`namespace ${namespace} has no ${subject}`)
+  if (object === undefined) throw new UsageError(`there is no ${subject} in namespace ${namespace}`)
   if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
   const pods = await podsFrom(reader, kinds, object, namespace)
   return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutTemplates(object, subject)
@@ -44,7 +44,7 @@ function aboutPods(
 ): readonly About[] {
   const groups = alike(pods, catalogFor)
   const said = groups.map(({ which, word }) => `${which}: ${word}`).join('; ')
-  const differences = groups.length > 1 ? `the pods differ: ${said}` : undefined
+  const differences = groups.length > 1 ? `the pods have different outcomes: ${said}` : undefined
   return groups.map(({ pods, which }) => {
     const about = aboutPod(pods[0], `${subject}, ${which}`)
     return { ...about, pods: pods.length, differences }
@@ -55,7 +55,9 @@ function aboutTemplates(object: Fields, subject: string): readonly About[] {
   const manifests = readManifests(subject, JSON.stringify(object))
   const templates = manifests.flatMap(findResources).flatMap(findTemplates)
   if (templates.length === 0) {
-    throw new UsageError(`${subject} has no pods yet, and its operator makes them of no template`)
+    throw new UsageError(
+      `${subject} has no pods yet, and no pod template that could be explained instead`,
+    )
   }
   return templates.map((template) => aboutTemplate(template, templates.length > 1, ''))
 }

@@ -33,7 +33,7 @@ export async function explain(
     return explainAll(abouts, factsOf)
   }
   if (what !== undefined || filename === undefined) {
-    throw new UsageError('explain takes KIND/NAME or -f FILE, one of the two')
+    throw new UsageError('name either KIND/NAME, such as job/lammps, or -f FILE')
   }
   try {
     const manifests = await readInput(filename)

@@ -58,7 +58,10 @@ export function kindNamed(kinds: readonly ServedKind[], word: string): ServedKin
   const found = kinds.find((kind) => {
     return kind.names.includes(name) && (group.length === 0 || kind.group === group.join('.'))
   })
-  if (found === undefined) throw new UsageError(`the cluster serves no kind ${word} in namespaces`)
+  if (found === undefined)
+    throw new UsageError(
+      `the cluster has no namespaced kind "${word}"; kubectl api-resources lists its kinds`,
+    )
   return found
 }
 

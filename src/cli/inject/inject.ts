@@ -63,7 +63,7 @@ export function resolveMetrics(
   if (wanted.length > 0) return wanted
   const there = new Set(manifests.flatMap(findResources).map(({ kind }) => kind))
   throw new UsageError(
-    `no document is a ${include.join(' or a ')}; there are ${[...there].join(', ')}`,
+    `no document has the kind ${include.join(' or ')}; the kinds are ${[...there].join(', ')}`,
   )
 }
 

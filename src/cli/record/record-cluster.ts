@@ -38,6 +38,7 @@ export async function install(
   isForced: boolean,
 ): Promise<void> {
   const path = configurationPath(configuration)
+  const { name } = configuration.metadata
   try {
     if (isForced) await ask(apiserver, { path, delete: {} }).catch(mustBeMissing)
     await ask(apiserver, { path: WEBHOOK_CONFIGURATIONS, create: configuration })
@@ -46,10 +47,16 @@ export async function install(
     if (!(error instanceof Refusal)) await removeOnce(apiserver, configuration).catch(() => {})
     throw new UsageError(
       isConflict(error)
-        ? `MutatingWebhookConfiguration ${configuration.metadata.name} is there already: another recording runs, or one was killed; --force replaces it, --name gives this one another`
-        : `the apiserver takes no MutatingWebhookConfiguration: ${describeRefusal(error)}`,
+        ? alreadyExists(name)
+        : `cannot create MutatingWebhookConfiguration ${name}: ${describeRefusal(error)}`,
     )
   }
+}
+
+function alreadyExists(name: string): string {
+  const cause = 'another recording is running, or was killed'
+  const remedy = '--force replaces it, and --name gives this recording another name'
+  return `MutatingWebhookConfiguration ${name} already exists: ${cause}; ${remedy}`
 }
 
 /** @throws the error, unless it says that the object does not exist */
@@ -76,10 +83,10 @@ export async function untilCalled(
   const end = performance.now() + REACH_MS
   while (!wasCalled()) {
     await ask(apiserver, call).catch((error) => {
-      throw new UsageError(`the apiserver does not reach ${url}: ${describeRefusal(error)}`)
+      throw new UsageError(`the apiserver cannot reach ${url}: ${describeRefusal(error)}`)
     })
     if (performance.now() > end) {
-      throw new UsageError(`the apiserver sends nothing to ${url}; something else may answer there`)
+      throw new UsageError(`no call of the apiserver arrived; another program may answer at ${url}`)
     }
     await sleep(100)
   }
@@ -99,7 +106,8 @@ export async function remove(apiserver: Apiserver, installed: Configuration): Pr
     if (performance.now() > end) {
       const { name } = installed.metadata
       throw new UsageError(
-        `MutatingWebhookConfiguration ${name} stays: ${trouble}; take it away with kubectl delete mutatingwebhookconfiguration ${name}`,
+        `cannot remove MutatingWebhookConfiguration ${name}: ${trouble}`,
+        `remove it with: kubectl delete mutatingwebhookconfiguration ${name}`,
       )
     }
     await sleep(500)

@@ -34,7 +34,7 @@ export function readAddress(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url?.href === `${url?.origin}/`
   if (url?.protocol !== 'https:' || !isPlain) {
-    throw new UsageError(`--url must be https://HOST:PORT, and is ${text}`)
+    throw new UsageError(`--url ${text} is not https://HOST:PORT`)
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   return { url: url.origin, host, port: Number(url.port || 443) }
@@ -49,7 +49,7 @@ export function readNamespaces(namespaces: readonly string[]): readonly string[]
   const excluded = namespaces.find((name) => EXCLUDED_NAMESPACES.includes(name))
   if (excluded === undefined) return namespaces
   throw new UsageError(
-    `--namespace ${excluded}: nothing is recorded in Kubernetes's own namespaces`,
+    `--namespace ${excluded}: pods in the namespaces of Kubernetes itself are not recorded`,
   )
 }
 
@@ -62,5 +62,7 @@ export function readLabels(selector: string | undefined): readonly Requirement[]
   const requirements = selector === undefined ? [] : readSelector(selector)
   if (!('problem' in requirements)) return requirements
   const example = 'app=web,tier!=db,run in (a,b),!legacy'
-  throw new UsageError(`--selector holds "${requirements.problem}"; it can be ${example}`)
+  throw new UsageError(
+    `--selector: "${requirements.problem}" is not a requirement; an example is ${example}`,
+  )
 }

@@ -95,7 +95,7 @@ async function readOnce(
   { folder, say, read }: SessionOptions,
 ): Promise<readonly Fields[]> {
   if (folder.hasNamespace(name)) {
-    say(`the folder has Namespace ${name} already, which stays as it is`)
+    say(`Namespace ${name} is in the folder already and is not changed`)
     return []
   }
   return read(name).catch((error: unknown) => {

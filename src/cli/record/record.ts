@@ -53,8 +53,8 @@ export async function record(
     ending.end()
   }
   const written = await session.finish()
-  const next = written === 0 ? '' : `; ridealong test ${dir} --update writes their answers`
-  note(`${written} recorded${next}`)
+  const next = written === 0 ? '' : `; to write their golden files: ridealong test ${dir} --update`
+  note(`recorded ${written} ${written === 1 ? 'pod' : 'pods'}${next}`)
   return written >= (options.count ?? 1)
 }
 
@@ -106,7 +106,8 @@ async function run(options: RecordRun): Promise<void> {
     try {
       const isOver = () => server.wasProbed() || ending.isOver()
       await untilCalled(apiserver, address.url, probe, isOver)
-      if (!ending.isOver()) note(`recording pods of ${options.namespaces.join(', ')}; Ctrl-C ends`)
+      if (!ending.isOver())
+        note(`recording pods of ${options.namespaces.join(', ')}; press Ctrl-C to stop`)
       await ending.ended
     } finally {
       await remove(apiserver, configuration)

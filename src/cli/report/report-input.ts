@@ -22,7 +22,7 @@ export async function readInto(run: CollectedRun, file: string): Promise<void> {
     throw new UsageError(`cannot read ${file}: ${errorMessage(error)}`)
   }
   if (countSamples(run) === before)
-    throw new UsageError(`${file} holds neither the log of an observer nor what collect wrote`)
+    throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)
 }
 
 function inputName(file: string): string {

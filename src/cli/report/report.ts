@@ -31,12 +31,13 @@ export async function report(
   const run = newRun()
   for (const file of files) await readInto(run, file)
   const [style, script] = await readAssets()
+  const names = files.map((file) => basename(file)).join(', ')
   const page = renderPage({
     title: title ?? buildTitle(run),
     style,
     script,
     data: pageData(run, by),
-    generator: `Made by ridealong ${manifest.version} of ${files.map((file) => basename(file)).join(', ')}. Plots by uPlot (MIT).`,
+    generator: `Made by ridealong ${manifest.version} from ${names}. Plots by uPlot (MIT).`,
   })
   if (to === undefined || to === '-') print({ document: page })
   else await writeWhole(to, page)

@@ -35,9 +35,13 @@ const LOOK_SECONDS = 5
 export async function serve(options: ServeArguments): Promise<void> {
   const { scanLease, scanInterval, clientCa, clientName } = options
   if (scanInterval !== undefined && scanLease === undefined)
-    throw new UsageError('--scan-interval says how often to look, and only --scan-lease says to')
+    throw new UsageError(
+      '--scan-interval needs --scan-lease, which turns on the search for pods without observers',
+    )
   if (clientName !== undefined && clientCa === undefined)
-    throw new UsageError('--client-name needs --client-ca: without it, clients show no certificate')
+    throw new UsageError(
+      '--client-name needs --client-ca: without it, clients present no certificate',
+    )
   const log = openLog(
     options.logLevel,
     destination({ dest: 1, sync: false, minLength: LOG_BATCH, periodicFlush: 1000 }),

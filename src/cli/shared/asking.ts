@@ -20,7 +20,10 @@ export function asked(
   const all = metrics === undefined ? written : { ...written, [KEYS.inject]: metrics.join(',') }
   const annotations = readAnnotations(all)
   const foreign = Object.keys(all).find((key) => !annotations.has(key))
-  if (foreign !== undefined) throw new UsageError(`${foreign} is no annotation of Ridealong's`)
+  if (foreign !== undefined)
+    throw new UsageError(
+      `${foreign} is not an annotation of Ridealong, for example ${KEYS.targetCommand}`,
+    )
   const request = readRequest(annotations, new Map(), catalog)
   if (request.kind === 'wrong') throw new UsageError(`${request.reason}: ${request.message}`)
   return annotations
@@ -28,6 +31,6 @@ export function asked(
 
 function readPair(pair: string): readonly [string, string] {
   const [key = '', ...value] = pair.split('=')
-  if (value.length === 0) throw new UsageError(`--annotation must be KEY=VALUE, and is ${pair}`)
+  if (value.length === 0) throw new UsageError(`--annotation ${pair} is not KEY=VALUE`)
   return [key.trim(), value.join('=')]
 }

@@ -26,6 +26,7 @@ export async function readClusterCatalog(
   if ('problem' in offer) return offer
   if (offer.value.kind === 'whole') return { value: offer.value.catalog }
   return {
-    problem: offer.value.kind === 'broken' ? offer.value.problem : 'its servers mount no catalog',
+    problem:
+      offer.value.kind === 'broken' ? offer.value.problem : 'its Deployment mounts no catalog',
   }
 }

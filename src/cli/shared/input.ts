@@ -22,7 +22,7 @@ export async function readInput(paths: readonly string[]): Promise<readonly Mani
   for (const file of files) manifests.push(...(await readManifestFile(file)))
   if (manifests.some(({ value }) => value !== null)) return manifests
   const names = paths.map(inputName).join(', ')
-  throw new UsageError(`${names}: no document, neither YAML nor JSON`)
+  throw new UsageError(`${names}: no YAML or JSON document was found`)
 }
 
 function inputName(path: string): string {

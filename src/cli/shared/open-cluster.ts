@@ -3,7 +3,7 @@ import { type Apiserver, connectApiserver } from '../../cluster/apiserver.ts'
 import { UsageError, usageError } from './errors.ts'
 
 const NO_CLUSTER =
-  'no cluster: neither --kubeconfig nor KUBECONFIG names a file, and there is no ~/.kube/config'
+  'no cluster is configured: set --kubeconfig or KUBECONFIG, or create ~/.kube/config'
 
 type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
 

@@ -16,7 +16,8 @@ export async function readRecording(path: string): Promise<Review> {
     throw new UsageError(`cannot read ${path}: ${errorMessage(error)}`)
   })
   const review = readReview(parse(path, written), scanBody(written))
-  if ('problem' in review) throw new UsageError(`${path} is no AdmissionReview: ${review.problem}`)
+  if ('problem' in review)
+    throw new UsageError(`${path} is not a valid AdmissionReview: ${review.problem}`)
   return review
 }
 

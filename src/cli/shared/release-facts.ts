@@ -48,7 +48,7 @@ export async function resolveOffer(
   const found = await reader.look(`${root}/configmaps/${name}`)
   if ('problem' in found) return found
   if (found.value !== undefined) return { value: await readOffer(name, found.value) }
-  const problem = `there is no ConfigMap ${name}, which the Deployment mounts`
+  const problem = `ConfigMap ${name}, which the Deployment mounts, does not exist`
   return { value: { kind: 'broken', problem } }
 }
 

@@ -95,7 +95,8 @@ async function readSecret(
   const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
   const volume = volumes.find((one) => one.name === 'tls')
   const secretName = asText(fieldsOrNone(volume?.secret).secretName)
-  if (secretName === undefined) return { problem: `no Deployment ${name} mounts a Secret as tls` }
+  if (secretName === undefined)
+    return { problem: `there is no Deployment ${name} that mounts a Secret as volume tls` }
   const secret = await reader.look(`/api/v1${of('secrets')}/${secretName}`)
   if ('problem' in secret) return secret
   const certificate = asText(fieldsOrNone(secret.value?.data)['tls.crt'])
@@ -123,7 +124,9 @@ async function countReady(
 /** Returns the certificates that a server presents, verified or not. */
 function shownAt(url: string): Promise<FactLookup<string>> {
   if (!URL.canParse(url))
-    return Promise.resolve({ problem: 'the configuration says nothing of where' })
+    return Promise.resolve({
+      problem: 'the webhook configuration has neither a Service nor a valid URL',
+    })
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const host = hostname.replace(/^\[|\]$/g, '')

@@ -56,7 +56,8 @@ async function caseNames(folder: string): Promise<string[]> {
   const cases = names.filter((name) => {
     return [REVIEW, GOLDEN].some((file) => existsSync(join(folder, name, file)))
   })
-  if (cases.length === 0) throw new UsageError(`${folder} holds no case, a folder with ${REVIEW}`)
+  if (cases.length === 0)
+    throw new UsageError(`${folder} has no case; a case is a folder with ${REVIEW}`)
   return cases.sort()
 }
 
@@ -68,7 +69,7 @@ async function runCase(
 ): Promise<CaseResult> {
   const [review, golden] = [join(folder, REVIEW), join(folder, GOLDEN)]
   if (!existsSync(review))
-    return { name, outcome: 'failed', trouble: [`${GOLDEN} without ${REVIEW}`] }
+    return { name, outcome: 'failed', trouble: [`there is ${GOLDEN} but no ${REVIEW}`] }
   try {
     const actual = formatGolden(answer(await readRecording(review)))
     if (update) {
@@ -83,7 +84,9 @@ async function runCase(
 
 async function readGolden(path: string): Promise<string> {
   if (existsSync(path)) return readFile(path, 'utf8')
-  throw new UsageError(`no ${GOLDEN} yet: look at the answer, then write it with --update`)
+  throw new UsageError(
+    `${GOLDEN} does not exist yet: check the answer, then write it with --update`,
+  )
 }
 
 /** Formats a golden file: the decision without the parts that the patch repeats, and the patch. */
@@ -95,7 +98,7 @@ function formatGolden({ decision, operations }: PodReview): string {
 
 function compare(name: string, actual: string, golden: string): CaseResult {
   if (actual === golden) return { name, outcome: 'same' }
-  const patch = createTwoFilesPatch(GOLDEN, 'answered', golden, actual)
+  const patch = createTwoFilesPatch(GOLDEN, 'actual answer', golden, actual)
   return { name, outcome: 'failed', trouble: patch.trimEnd().split('\n').slice(1) }
 }
 

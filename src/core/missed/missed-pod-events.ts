@@ -55,13 +55,11 @@ const LONGEST_MESSAGE = 1024
  */
 const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) => string>> = {
   unanswered: (pods) =>
-    'created without the requested observers, because the webhook did not answer: ' +
-    `${pods}; create them again to observe them`,
+    `asked for observers and got no answer from the webhook: ${pods}; create again what is to be observed`,
   altered: (pods, first) =>
-    `an observer is missing, altered, or not the catalog's: ${pods}; ` +
-    `for details, run ridealong explain pod/${first}`,
+    `an observer is missing, altered, or not the catalog's: ${pods}; ridealong explain pod/${first} says which`,
   'observer-unavailable': (pods) =>
-    `created without the requested observers, because no node was known to have an image: ${pods}`,
+    `left without observers, since no node was known to have an observer's image: ${pods}`,
 }
 
 /** The maximum number of pod names in a message. */

@@ -54,11 +54,10 @@ function start() {
   element('notices').replaceChildren(...DATA.notices.map((notice) => made('li', notice)))
   for (const id of ['summary', 'strip', 'plots']) element(id).hidden = DATA.rows.length === 0
   element('devices').hidden = DATA.devices.lines.length === 0
-  if (DATA.idleDevices > 0) {
-    const verb = DATA.idleDevices === 1 ? 'is' : 'are'
-    const omitted = ` ${counted(DATA.idleDevices, 'device')} that did nothing ${verb} left out.`
-    element('devices').querySelector('.note')?.append(omitted)
-  }
+  if (DATA.idleDevices > 0)
+    element('devices')
+      .querySelector('.note')
+      ?.append(` Not shown: ${counted(DATA.idleDevices, 'device')} without any activity.`)
   startTable()
   startStrip()
   startFilter(showSoon)

@@ -60,7 +60,10 @@ function showPlot(board, measure, lines, isCrowd) {
   board.grid.append(box)
   const known = lines.filter((line) => (line.values[measure]?.length ?? 0) > 0)
   if (known.length === 0) {
-    const none = made('p', lines.length === 0 ? 'Nothing is shown.' : 'No log could read this.')
+    const none = made(
+      'p',
+      lines.length === 0 ? 'Nothing is shown.' : 'No observer could read this.',
+    )
     none.className = 'none'
     box.append(none)
     return
@@ -148,7 +151,7 @@ function crowdOf({ grid }, known, measure) {
     middle,
     ...outs,
   ])
-  const names = ['the most', 'the least', 'the median', ...marked.map(nameOf)]
+  const names = ['maximum', 'minimum', 'median', ...marked.map(nameOf)]
   const outSeries = marked.map(() => ({ stroke: colour('out'), width: 1.25 }))
   return {
     data,
@@ -252,7 +255,7 @@ function showLegend({ legend }, lines, isCrowd) {
 /** @param {number} count @returns {[string, string][]} */
 function crowdKeys(count) {
   return [
-    [`the least to the most of ${counted(count, 'line')}`, colour('band')],
+    [`minimum to maximum of ${counted(count, 'line')}`, colour('band')],
     ['their median', colour('line')],
     [`lines whose mean stands out, ${MOST_OUT} at most`, colour('out')],
   ]

@@ -90,7 +90,7 @@ function sized(canvas, width, height) {
   canvas.height = Math.max(Math.round(height * ratio), 1)
   canvas.style.height = `${height}px`
   const context = canvas.getContext('2d')
-  if (context === null) throw new Error('the browser draws no canvas')
+  if (context === null) throw new Error('the browser supports no 2D canvas')
   context.scale(ratio, ratio)
   return context
 }
@@ -227,8 +227,8 @@ function paintScale(measure) {
   const note =
     marked === 0
       ? 'No mean stands out.'
-      : `${counted(marked, 'line')} whose mean stands out ${marked === 1 ? 'is' : 'are'} marked at the right.`
-  element('strip-note').textContent = `${note} A click on a row shows its rank alone.`
+      : `The means of ${counted(marked, 'line')} stand out; they are marked at the right.`
+  element('strip-note').textContent = `${note} Click a row to show only its rank.`
 }
 
 /** @param {number} x @param {number} y */

@@ -42,9 +42,10 @@ function showTable() {
 /** @param {number} marked @param {number} rows */
 function tellMarks(marked, rows) {
   const rule =
-    'A value stands out of at least four of the same program when it is further from their median than four robust standard deviations and a tenth of the median.'
+    'A value stands out if it differs from the median of its program by more than four robust ' +
+    'standard deviations and a tenth of the median; the program needs at least four values.'
   if (marked === 0) return `Nothing stands out. ${rule}`
-  return `${marked} of ${counted(rows, 'row')} hold a value that stands out. ${rule}`
+  return `${marked} of ${counted(rows, 'row')} have a value that stands out. ${rule}`
 }
 
 /** @param {PageData['rows'][number]} a @param {PageData['rows'][number]} b */

@@ -88,7 +88,7 @@ t.test('a pod that runs is observed', async (t) => {
       t.match(again, {
         code: 2,
         out: '',
-        err: /^ridealong: pod \w+: perf-sysstat was attached before/,
+        err: /^ridealong: pod \w+: perf-sysstat is already attached/,
       })
     })
   }
@@ -113,15 +113,18 @@ t.test('a pod that runs is observed', async (t) => {
       attach('wrong', '--target-container', 'main'),
       attach('wrong', '--option', 'rate=0'),
     ])
-    t.match(nobody, { code: 2, err: 'ridealong: namespace explain-attach has no pod nobody\n' })
+    t.match(nobody, {
+      code: 2,
+      err: 'ridealong: there is no pod nobody in namespace explain-attach\n',
+    })
     t.match(target, {
       code: 2,
-      err: /pod wrong: unknown-target-container: .* "main" is not .* pod, which has "app"\n$/,
+      err: /pod wrong: unknown-target-container: .* names "main"; the pod has "app"\n$/,
     })
     t.match(option, { code: 2, err: /invalid-option: .*rate is "0"/ })
     t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
       code: 2,
-      err: /^ridealong: perf-sysstat was added and does not start: ErrImagePull/,
+      err: /^ridealong: ephemeral container perf-sysstat was added but has not started: ErrImagePull/,
     })
   })
 })
@@ -135,8 +138,7 @@ t.test('a policy that forbids it says so', async (t) => {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
   const attach = attacher(cluster, 'explain-forbidden')
-  const refused = /pod root: pod-security: .* enforces Pod Security restricted/
-  t.match(await attach('root'), { code: 2, err: refused })
+  t.match(await attach('root'), { code: 2, err: /pod root: pod-security: .* enforces restricted/ })
 
   // This service account may read pods, but not add ephemeral containers.
   const create = ['-n', 'explain-forbidden', 'create']
@@ -160,6 +162,6 @@ t.test('a policy that forbids it says so', async (t) => {
   )
   t.match(await viewer('root'), {
     code: 2,
-    err: /^ridealong: no ephemeral container can be added: .*cannot patch resource "pods\/ephemeralcontainers"/,
+    err: /^ridealong: cannot add an ephemeral container: .*cannot patch resource "pods\/ephemeralcontainers"/,
   })
 })

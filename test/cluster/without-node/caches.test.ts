@@ -156,5 +156,5 @@ t.test('a connection that hangs is noticed, and another one made', options, asyn
   await relay.mend()
   await annotate(name, undefined)
   await until('the change is known', () => !isKnownToAsk(name))
-  t.ok(lines.some((line) => line.includes('a watch said nothing for 3 s')))
+  t.ok(lines.some((line) => line.includes('a watch received nothing for 3 s')))
 })

@@ -23,7 +23,7 @@ t.test('kubectl runs the command as its plugin', async (t) => {
 
   t.match(await kubectl('ridealong', '--help'), /^Usage: kubectl ridealong /)
   t.match(await kubectl('ridealong', 'explain', '--help'), /\n {2}\$ kubectl ridealong explain /)
-  const nobody = /ended with 2: ridealong: namespace plugin has no pod\/nobody$/
+  const nobody = /ended with 2: ridealong: there is no pod\/nobody in namespace plugin$/
   await t.rejects(kubectl('ridealong', 'explain', 'pod/nobody', '-n', 'plugin'), nobody)
   await kubectl('config', 'set-context', '--current', '--namespace', 'plugin')
   await t.rejects(kubectl('ridealong', 'explain', 'pod/nobody'), nobody)

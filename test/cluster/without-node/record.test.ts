@@ -158,7 +158,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     t.teardown(() => clearInterval(hand))
     await recorder.ended
     clearInterval(hand)
-    t.match(recorder.text(), /^1 recorded/m)
+    t.match(recorder.text(), /^recorded 1 pod/m)
     t.notOk(await isConfigured(api, namespace))
     t.strictSame(readdirSync(folder).sort(), ['namespaces.yaml', 'pod-chosen'])
   })
@@ -202,7 +202,7 @@ t.test('two recorders of one name: the second is refused, or takes its place', a
   await first.ready
   const refused = await start(t, place)
   t.equal(await refused.ended, 2)
-  t.match(refused.text(), /record-twice is there already.*--force replaces it/)
+  t.match(refused.text(), /record-twice already exists.*--force replaces it/)
   t.ok(await isConfigured(api, namespace), 'the first goes on')
   const second = await start(t, place, '--force')
   await second.ready
@@ -220,6 +220,6 @@ t.test('an address that the apiserver does not reach is said at once', async (t)
   const place = await prepare(t, 'record-unreached')
   const recorder = await start(t, place, '--port', '1')
   t.equal(await recorder.ended, 2)
-  t.match(recorder.text(), /the apiserver does not reach https:.*connection refused/)
+  t.match(recorder.text(), /the apiserver cannot reach https:.*connection refused/)
   t.notOk(await isConfigured(place.api, place.namespace))
 })

@@ -56,9 +56,9 @@ t.test('disarm takes away what would outlive an installation, and nothing else',
     out: [
       'MutatingWebhookConfiguration removed: removed',
       'ClusterRoleBinding removed-arming: removed',
-      'Namespace armed-1: disarmed',
-      'Namespace armed-2: disarmed',
-      'Certificate removed: not there',
+      'Namespace armed-1: label ridealong.dev/armed removed',
+      'Namespace armed-2: label ridealong.dev/armed removed',
+      'Certificate removed: not found',
       'Secret removed: removed',
       '',
     ].join('\n'),
@@ -89,7 +89,7 @@ t.test('disarm takes a Certificate before its Secret, which would be issued agai
     ...['--namespace', 'certified', '--certificate', 'tls'],
   ])
   t.equal(code, 0)
-  t.match(out, /Certificate tls: removed\nSecret tls: not there\n$/)
+  t.match(out, /Certificate tls: removed\nSecret tls: not found\n$/)
 })
 
 t.test('disarm says what the apiserver refuses, and what stays', async (t) => {
@@ -105,7 +105,7 @@ t.test('disarm says what the apiserver refuses, and what stays', async (t) => {
   t.equal(out, '')
   t.match(
     err,
-    /^ridealong: namespaces keep their label ridealong\.dev\/armed: .*cannot list resource/,
+    /^ridealong: cannot list namespaces to remove the label ridealong\.dev\/armed: .*cannot list resource/,
   )
 })
 
@@ -117,14 +117,14 @@ t.test('disarm says which label a webhook puts back', async (t) => {
   await createNamespace(t, api, 'annotated-armed', { annotations })
   const { code, err } = await run(['disarm', '--kubeconfig', cluster.kubeconfig])
   t.equal(code, 2)
-  t.match(err, /Namespace annotated-armed keeps its label: a webhook sets it again/)
+  t.match(err, /cannot remove the label of Namespace annotated-armed: a webhook sets it again/)
 })
 
 t.test('doctor says that the apiserver gets no answer, and what the webhook says', async (t) => {
   const { cluster } = await runningCluster(t)
   const checks: readonly ReadinessCheck[] = [
     { name: 'serving', problem: undefined, fatal: true },
-    { name: 'catalog', problem: 'metrics.yaml: a second metric io-sysstat', fatal: false },
+    { name: 'catalog', problem: 'metrics.yaml: metric io-sysstat is defined twice', fatal: false },
   ]
   const app = buildStatusApp(createMetrics().registry, () => checks)
   t.teardown(() => app.close())
@@ -135,13 +135,13 @@ t.test('doctor says that the apiserver gets no answer, and what the webhook says
   const { code, out, err } = await doctor('--status-url', url.replace('http:', 'tcp:'))
   t.equal(code, 1, err)
   t.match(out, /^ok {7}the webhook's serving +ok\n/)
-  t.match(out, /\nno {7}the webhook's catalog +metrics\.yaml: a second metric io-sysstat\n/)
+  t.match(out, /\nno {7}the webhook's catalog +metrics\.yaml: metric io-sysstat is defined twice\n/)
   t.match(
     out,
-    /\nno {7}webhook configuration +no MutatingWebhookConfiguration has .*\n +What to do: install/,
+    /\nno {7}webhook configuration +no MutatingWebhookConfiguration holds .*\n +What to do: install/,
   )
-  t.match(out, /\nno {7}a namespace that asks +in a dry run, the webhook did not answer\n/)
-  t.match(out, /\nno {7}a pod that asks +in a dry run, the webhook did not answer\n/)
+  t.match(out, /\nno {7}a namespace that asks +it went on without an answer of the webhook\n/)
+  t.match(out, /\nno {7}a pod that asks +it went on without an answer of the webhook\n/)
   await app.close()
   const unreachable = await doctor('--status-url', url)
   t.equal(unreachable.code, 1)

@@ -82,7 +82,7 @@ t.test('a context that is named is taken, with its namespace', async (t) => {
     namespace: 'hpc',
   })
   await t.rejects(findCluster({ kubeconfig, context: 'z' }), {
-    message: `${kubeconfig} has no context z; it has x, y`,
+    message: `${kubeconfig} has no context z; its contexts are x, y`,
   })
 })
 
@@ -149,11 +149,11 @@ t.test('a file that does not hold is named', async (t) => {
     'no-context': 'apiVersion: v1\nkind: Config\n',
   })
   for (const [name, message] of [
-    ['none', /none holds no kubeconfig: ENOENT/],
-    ['empty', /empty (holds|names) no /],
-    ['list', /list (holds|names) no /],
-    ['bad', /bad holds no kubeconfig: /],
-    ['no-context', /no-context names no cluster/],
+    ['none', /none: cannot be read as a kubeconfig: ENOENT/],
+    ['empty', /(empty: cannot be read as a kubeconfig|empty: the current context)/],
+    ['list', /(list: cannot be read as a kubeconfig|list: the current context)/],
+    ['bad', /bad: cannot be read as a kubeconfig: /],
+    ['no-context', /no-context: the current context names no cluster/],
   ] as const) {
     const path = join(folder, name)
     const error: Error = await findCluster({ kubeconfig: path }).then(

@@ -75,7 +75,7 @@ for (const [what, body, said] of REFUSALS) {
 t.test('an apiserver that takes the call and says nothing is given up', async (t) => {
   const api = await serverOf(t, () => {})
   const asked = api.ask({ path: '/api', signal, silenceMs: 200 })
-  await t.rejects(asked, { message: 'silent for 0.2 seconds' })
+  await t.rejects(asked, { message: 'no data for 0.2 seconds' })
 })
 
 t.test('an answer that stops in the middle is no whole answer', async (t) => {
@@ -83,7 +83,7 @@ t.test('an answer that stops in the middle is no whole answer', async (t) => {
     response.write('half')
   })
   const response = await api.open({ path: '/api', signal, silenceMs: 200 })
-  await t.rejects(text(response), { message: 'silent for 0.2 seconds' })
+  await t.rejects(text(response), { message: 'no data for 0.2 seconds' })
 })
 
 t.test('a caller that has enough ends the call', async (t) => {

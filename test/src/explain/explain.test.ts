@@ -43,39 +43,33 @@ function foreign(pod: PodObject): Json {
 
 /** A pod for every reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
-  'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace requests/ },
+  'not-asked': { pod: podOf(), sentence: /left: neither the pod nor its namespace asks/ },
   'opted-out': {
     pod: podOf({ 'ridealong.dev/inject': 'false' }),
-    sentence: /observers: the pod has the annotation ridealong\.dev\/inject: "false"/,
+    sentence: /left: the pod says ridealong\.dev\/inject: "false"/,
   },
   'not-create': {
     pod: askingPod(),
     where: { review: { operation: 'UPDATE' } },
-    sentence: /observers: observers can only be added when a pod is created/,
+    sentence: /left: only the creation of a pod/,
   },
-  'already-injected': { pod: ride(askingPod()).pod, sentence: /already has its observers/ },
+  'already-injected': { pod: ride(askingPod()).pod, sentence: /carries its observers already/ },
   'observer-differs': {
     pod: foreign(ride(askingPod()).pod),
-    sentence: /would not be changed: container perf-sysstat has image "foreign:1" instead of/,
+    sentence: /would be left as it is: container perf-sysstat runs image "foreign:1", and the cat/,
   },
   'mirror-pod': {
     pod: askingPod({}, { 'kubernetes.io/config.mirror': 'x' }),
-    sentence: /observers: the pod is the mirror of a static pod/,
+    sentence: /left: the pod mirrors a static pod/,
   },
   'excluded-namespace': {
     pod: askingPod(),
     where: { excluded: ['hpc'] },
-    sentence: /observers: the administrator has excluded this namespace/,
+    sentence: /left: the administrator excludes this namespace/,
   },
-  'invalid-pod': { pod: { metadata: {} }, sentence: /the pod must have metadata and a spec/ },
-  'host-pid': {
-    pod: askingPod({ hostPID: true }),
-    sentence: /observers: hostPID cannot be combined/,
-  },
-  windows: {
-    pod: askingPod({ os: { name: 'windows' } }),
-    sentence: /observers: Windows pods cannot/,
-  },
+  'invalid-pod': { pod: { metadata: {} }, sentence: /left: the pod has no metadata or no spec/ },
+  'host-pid': { pod: askingPod({ hostPID: true }), sentence: /left: hostPID and share/ },
+  windows: { pod: askingPod({ os: { name: 'windows' } }), sentence: /left: Windows has no/ },
   'operator-conflict': {
     pod: {
       ...podOf(),
@@ -84,56 +78,56 @@ const CASES: Readonly<Record<Reason, Case>> = {
         labels: { 'workflows.argoproj.io/workflow': 'a' },
       },
     },
-    sentence: /observers: Argo Workflows created this pod/,
+    sentence: /left: Argo Workflows made this pod/,
   },
   'unknown-metric': {
     pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
-    sentence: /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are io-/,
+    sentence: /left: ridealong\.dev\/inject names "perf-stat"; known metrics are io-sysstat, /,
   },
   'invalid-option': {
     pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
-    sentence: /observers: annotation perf-sysstat\.ridealong\.dev\/rate: "0" is not an integer/,
+    sentence: /left: perf-sysstat\.ridealong\.dev\/rate is "0"; it must be a whole number/,
   },
   'unknown-target-container': {
     pod: askingPod({}, { 'ridealong.dev/target-container': 'main' }),
-    sentence: /observers: .*: "main" is not .* pod, which has "app"/,
+    sentence: /left: .* names "main"; the pod has "app"/,
   },
   'name-taken': {
     pod: askingPod(SCRATCH),
-    sentence: /observers: container perf-sysstat of the pod has/,
+    sentence: /left: the pod has a container named perf-sys/,
   },
   'pod-security': {
     pod: askingPod(),
     where: { labels: ENFORCED },
-    sentence: /: namespace "hpc" enforces .* restricted, which refuses the observer perf-sysstat/,
+    sentence: /left: namespace "hpc" enforces restricted, which refuses perf-sysstat/,
   },
   'limit-range': {
     pod: askingPod(),
     where: { rules: { limitRanges: [limitRange(SMALL)] } },
-    sentence: /observers: LimitRange "small": /,
+    sentence: /left: LimitRange "small": /,
   },
   quota: {
     pod: askingPod(),
     where: { rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
-    sentence: /observers: ResourceQuota "compute".*/,
+    sentence: /left: ResourceQuota "compute".*/,
   },
   'observer-unavailable': {
     pod: askingPod(),
     where: { heldImages: [] },
-    sentence: /observers: no node is known to have registry\.example\/observer:1/,
+    sentence: /left: no node is known to hold registry\.example\/observer:1/,
   },
   privilege: {
     pod: podOf({ 'ridealong.dev/inject': 'trace-stat' }),
-    sentence: /: metric trace-stat needs the privilege privileged, but .* grants restricted/,
+    sentence: /left: trace-stat needs privileged; .* grants restricted/,
   },
   'too-large': {
     pod: askingPod({}, HEAVY),
-    sentence: /observers: with the status, the annotations would exceed the 256 KiB/,
+    sentence: /left: the annotations would pass the 256 KiB/,
   },
   'internal-error': {
     pod: askingPod(),
     where: { catalog: BROKEN },
-    sentence: /observers: internal error in Ridealong/,
+    sentence: /left: a defect of Ridealong/,
   },
 }
 
@@ -208,7 +202,7 @@ t.test('what rides is said with its cost over all pods', async (t) => {
   const pod = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
   const { outcome, conclusion, cost, findings } = explained(pod, { pods: 64 })
   t.equal(outcome, 'injected')
-  t.match(conclusion, /^The pod would be injected with perf-sysstat, io-sysstat if the webhook/)
+  t.match(conclusion, /^The pod would be injected with perf-sysstat, io-sysstat where the webhook/)
   t.strictSame(cost, {
     pods: 64,
     requests: { cpu: '0', memory: '0' },
@@ -216,7 +210,7 @@ t.test('what rides is said with its cost over all pods', async (t) => {
   })
   t.match(
     findings.find(({ name }) => name === 'request')?.sentence,
-    /^perf-sysstat \(rate=10, .*\); mode native; target .* by default; on error admit$/,
+    /^perf-sysstat \(rate=10, .*io-sysstat \(rate=10\); mode native; container the default one; on error admit$/,
   )
 })
 
@@ -254,7 +248,7 @@ t.test('a manifest that brings its observers along is not said to be left', asyn
   t.equal(reason, undefined)
   t.equal(
     conclusion,
-    'The pod already has perf-sysstat from its manifest, and the webhook adds nothing.',
+    'The pod carries perf-sysstat already, from its manifest, and the webhook adds nothing.',
   )
   t.match(cost, { pods: 1, limits: { cpu: '100m', memory: '32Mi' } })
   t.strictSame(
@@ -263,7 +257,7 @@ t.test('a manifest that brings its observers along is not said to be left', asyn
   )
   t.match(
     findings.find(({ name }) => name === 'asks'),
-    { verdict: 'look', sentence: /neither the pod nor its namespace requests/ },
+    { verdict: 'look', sentence: /neither the pod nor its namespace asks/ },
   )
   const absent = { webhook: { configuration: { value: undefined } } }
   t.equal(explained(pod, absent).outcome, 'injected', 'whether a webhook is there or not')
@@ -277,12 +271,12 @@ t.test('a manifest whose observers are not as inject made them', async (t) => {
   t.match(explained(carrying(foreign(pod) as unknown as PodObject)), {
     outcome: 'unverified',
     reason: 'observer-differs',
-    conclusion: /^The pod's status says that it was injected with perf-sysstat, not verified: cont/,
+    conclusion: /^The pod's status says injected with perf-sysstat, which is not verified: cont/,
   })
   const spec = { ...pod.spec, shareProcessNamespace: undefined }
   t.match(explained(carrying({ ...pod, spec } as unknown as PodObject)), {
     outcome: 'left',
     reason: 'altered',
-    conclusion: /^The manifest's observers were changed: shareProcessNamespace is not true/,
+    conclusion: /^The manifest's observers are altered: shareProcessNamespace is not true/,
   })
 })

@@ -91,7 +91,7 @@ t.test('a kind without such a field, or one that nobody knows, gets a sentence',
   t.match(why('my.domain/v1alpha1', 'Lolcow'), /annotate the namespace$/)
   t.match(why('app.example.com/v1alpha1', 'Netperf'), /annotate the namespace$/)
   t.match(why('argoproj.io/v1alpha1', 'Workflow'), 'Argo Workflows signals process 1')
-  t.match(why('example.com/v1', 'Thing'), 'nobody here knows this kind')
+  t.match(why('example.com/v1', 'Thing'), 'this kind is unknown')
   t.match(why('batch/v1', 'Job'), 'no spec.template with containers')
   t.equal(why('v1', 'ConfigMap'), undefined, 'what makes no pods is passed over in silence')
   t.equal(why('v1', 'Namespace'), undefined)

@@ -270,7 +270,7 @@ t.test('a second round gives its volume another name', async (t) => {
 
 t.test('a block of text that ends the file without a line break is not lengthened', async (t) => {
   const text = `${POD}  containers:\n  - name: a\n    args:\n    - |\n      sleep 1`
-  t.throws(() => injected(text, PERF), /end the file with a line break$/)
+  t.throws(() => injected(text, PERF), /the file must end with a line break/)
   const whole = `${text}\n`
   t.equal(undone(textOf(injected(whole, PERF))), whole)
 })

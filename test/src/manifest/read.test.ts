@@ -68,7 +68,7 @@ t.test('what does not hold is said with file, document and line', async (t) => {
 })
 
 t.test('nesting without an end is said, and does not end the process', async (t) => {
-  const deep = /^ManifestError: a\.yaml: document 2, line 2: nested deeper/
+  const deep = /^ManifestError: a\.yaml: document 2, line 2: nested more than 500 levels deep/
   for (const level of ['[', '{a: ', '- ', '? '])
     t.match(sentenceOf(`---\n---\n${level.repeat(50_000)}`).replace('line 3', 'line 2'), deep)
   t.equal(sentenceOf(`${'['.repeat(100)}${']'.repeat(100)}`), '')

@@ -57,6 +57,6 @@ t.test('what is none of these is named with its file and document', async (t) =>
   const folder = t.testdir({ 'ns.yaml': `${FILE}---\nkind: Pod\nmetadata: {name: x}\n` })
   const path = join(folder, 'ns.yaml')
   await t.rejects(readNamespaceFile(path), {
-    message: `${path}: document 4 holds what is no Namespace, LimitRange or ResourceQuota`,
+    message: `${path}: document 4 is not a Namespace, LimitRange or ResourceQuota`,
   })
 })

@@ -16,8 +16,8 @@ const inside = { name: 'x', namespace: 'hpc' }
 
 t.test('what says nothing of a namespace is told what it lacks', async (t) => {
   const rows: [unknown, RegExp][] = [
-    [undefined, /no Namespace, LimitRange or ResourceQuota/],
-    [{ kind: 'Pod', metadata: inside }, /no Namespace, LimitRange or ResourceQuota/],
+    [undefined, /is not a Namespace, LimitRange or ResourceQuota/],
+    [{ kind: 'Pod', metadata: inside }, /is not a Namespace, LimitRange or ResourceQuota/],
     [{ kind: 'Namespace', metadata: { namespace: 'hpc' } }, /a Namespace without metadata\.name$/],
     [{ kind: 'LimitRange', metadata: { name: 'x' } }, /a LimitRange without metadata\.namespace$/],
     [{ kind: 'ResourceQuota' }, /a ResourceQuota without metadata\.namespace$/],
@@ -25,7 +25,7 @@ t.test('what says nothing of a namespace is told what it lacks', async (t) => {
   for (const [object, problem] of rows) t.match(readNamespaceObject(object), { problem })
 })
 
-t.test('an amount that is no quantity is named with its resource', async (t) => {
+t.test('an amount that is not a quantity is named with its resource', async (t) => {
   const limits = (item: object) => ({
     kind: 'LimitRange',
     metadata: inside,
@@ -43,6 +43,6 @@ t.test('an amount that is no quantity is named with its resource', async (t) => 
     quota({ status: { used: { cpu: 'x' } } }),
   ]
   for (const object of rows) {
-    t.match(readNamespaceObject(object), { problem: / amount of cpu is no quantity/ }, object.kind)
+    t.match(readNamespaceObject(object), { problem: /cpu is not a quantity/ }, object.kind)
   }
 })

@@ -104,7 +104,7 @@ t.test("the observer's own sums go before those of the samples", async (t) => {
     'a program that no timepoint shows',
   )
   t.strictSame(programs, ['lmp', 'sh'])
-  t.match(notices.join(), /4\.0 CPU seconds are in no row and no line/)
+  t.match(notices.join(), /4\.0 CPU seconds are missing from the rows and lines/)
 })
 
 t.test('without a summary the samples add up; what could not be read does not', async (t) => {

@@ -143,7 +143,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
       const { page, said, requests } = await open(path)
       t.match(
         await page.textContent('#notices'),
-        /downsampled: each point stands for .* the least and the most are kept/,
+        /downsampled: each point stands for .* shows the minimum and the maximum/,
       )
       t.equal(await page.textContent('#shown'), '1,000 of 1,000 lines')
       const heap = Number(await page.evaluate('performance.memory.usedJSHeapSize'))

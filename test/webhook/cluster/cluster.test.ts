@@ -275,7 +275,7 @@ t.test('lines that are no events mean a new list, and are told', async (t) => {
     standIn.say('namespaces', line)
     await until('it is known', () => injected('hpc') === 'perf-sysstat')
     t.ok(
-      lines.some((line) => /"trouble":".*(no JSON object|no event)/.test(line)),
+      lines.some((line) => /"trouble":".*(not a JSON object|other than an event)/.test(line)),
       `${place}`,
     )
   }
@@ -286,7 +286,7 @@ t.test('a watch that has gone silent is noticed and renewed', async (t) => {
   standIn.faults.mute = true
   standIn.put('namespaces', namespace('hpc', ASKING))
   await until('it is known', () => injected('hpc') === 'perf-sysstat')
-  t.ok(lines.some((line) => line.includes('a watch said nothing for 0.2 s')))
+  t.ok(lines.some((line) => line.includes('a watch received nothing for 0.2 s')))
 })
 
 t.test('bookmarks are word enough, and where a watch goes on from', async (t) => {
@@ -300,7 +300,7 @@ t.test('bookmarks are word enough, and where a watch goes on from', async (t) =>
       standIn.say(resource, line)
     await sleep(100)
   }
-  t.notOk(lines.some((line) => line.includes('said nothing')))
+  t.notOk(lines.some((line) => line.includes('received nothing')))
   standIn.cut()
   await until('it goes on', () => standIn.count(/namespaces\?.*resourceVersion=4711/) === 1)
 })

@@ -74,7 +74,7 @@ async function tell(
   { api, pace, mayScan, onNotice }: AnnounceOptions,
   stopped: AbortSignal,
 ): Promise<Refusal | undefined> {
-  if (!mayScan()) throw new Error('the turn went to another replica')
+  if (!mayScan()) throw new Error('another replica has taken over')
   const name = eventName(notice)
   const path = `/api/v1/namespaces/${notice.namespace}/events/${name}`
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])

@@ -39,16 +39,20 @@ export function guard(options: GuardOptions): Guard {
     ...others,
     lease: name,
     onChange: (isHeld, holder) => {
-      const sentence = isHeld ? 'this replica looks for missed pods' : 'another replica does'
+      const sentence = isHeld
+        ? 'this replica looks for missed pods'
+        : 'another replica looks for missed pods'
       log.info({ lease: name, holder }, sentence)
     },
-    onTrouble: (trouble) => log.warn({ lease: name, trouble }, 'nobody may look for missed pods'),
+    onTrouble: (trouble) =>
+      log.warn({ lease: name, trouble }, 'cannot use the Lease for the search for missed pods'),
   })
   const scan = scanPods({
     ...others,
     mayScan: () => lease.isHeld && isComplete(),
-    onNotice: (notice) => log.warn(logLine(notice), 'pods asked and are without their observers'),
-    onTrouble: (trouble) => log.warn({ trouble }, 'the look for missed pods is not complete'),
+    onNotice: (notice) =>
+      log.warn(logLine(notice), 'pods requested observers but run without them'),
+    onTrouble: (trouble) => log.warn({ trouble }, 'the search for missed pods is incomplete'),
   })
   showFound(registry, scan.current)
   return {
@@ -71,7 +75,7 @@ function logLine({ reason, namespace, regarding, count }: Notice): object {
 function showFound(registry: Registry, current: () => Found | undefined): void {
   new Gauge({
     name: 'ridealong_unobserved_pods',
-    help: 'Pods that asked and are there without their observers, by reason; one replica counts them',
+    help: 'Pods that requested observers but run without them, by reason; counted by one replica',
     labelNames: ['reason'] as const,
     registers: [registry],
     collect() {

@@ -133,7 +133,7 @@ async function takeWatch(
     // again.
     if (!isFresh(position)) return
   }
-  if (isFresh(position)) throw new Broken('the apiserver ended a watch before its time')
+  if (isFresh(position)) throw new Broken('the apiserver ended a watch too early')
 }
 
 function beInStep(state: ReflectorState, at: number, { pauseMs }: Intervals): void {

@@ -54,7 +54,8 @@ export async function* watch(options: WatchOptions): AsyncGenerator<WatchEvent> 
     const response = await api.open({ path, query: timed, signal })
     for await (const line of readLines(response, () => timer.refresh())) yield readEvent(line)
   } catch (error) {
-    if (silence.signal.aborted) throw new Error(`a watch said nothing for ${silenceMs / 1000} s`)
+    if (silence.signal.aborted)
+      throw new Error(`a watch received nothing for ${silenceMs / 1000} s`)
     throw error
   } finally {
     clearTimeout(timer)
@@ -85,6 +86,7 @@ function readEvent(line: string): WatchEvent {
   if (word === 'ERROR') throw refusalIn(object)
   const type = TYPES.find((known) => known === word)
   const resourceVersion = asText(fieldsOrNone(fieldsOrNone(object).metadata).resourceVersion)
-  if (type === undefined || !resourceVersion) throw new Error('a watch sent what is no event')
+  if (type === undefined || !resourceVersion)
+    throw new Error('a watch received something other than an event')
   return { type, object, resourceVersion }
 }

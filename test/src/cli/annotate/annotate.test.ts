@@ -39,7 +39,7 @@ t.test('where nothing could be annotated, nothing is printed', async (t) => {
   const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'Lolcow']
   const { code, out, err } = await run(args)
   t.strictSame({ code, out }, { code: 2, out: '' })
-  t.match(err, 'nothing was annotated')
+  t.match(err, 'no document was annotated')
 })
 
 t.test('a Namespace is annotated when it is asked for', async (t) => {

@@ -94,7 +94,7 @@ t.test('a pod is where the context of the kubeconfig says, or --namespace', asyn
   t.match(await attach(), { code: 0, out: /hpc/ })
   t.match(await attach('-n', 'lab'), {
     code: 2,
-    err: 'ridealong: namespace lab has no pod db-0\n',
+    err: 'ridealong: there is no pod db-0 in namespace lab\n',
   })
 })
 
@@ -103,7 +103,7 @@ t.test('a pod that is written all the time is given up, in a sentence', async (t
   t.match(await attach(), {
     code: 2,
     out: '',
-    err: /^ridealong: no ephemeral container can be added: .*the object has been modified\n$/,
+    err: /^ridealong: cannot add an ephemeral container: .*the object has been modified\n$/,
   })
   t.equal(tries(), 5)
 })

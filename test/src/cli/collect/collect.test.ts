@@ -104,7 +104,10 @@ t.test(
     const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
     t.equal(code, 1)
     t.equal(parsed(out).filter(({ kind }) => kind === 'process').length, 9)
-    t.match(err, `ridealong: no whole log of hpc/lammps-1-abcde/perf-sysstat: ${message}\n`)
+    t.match(
+      err,
+      `the log of hpc/lammps-1-abcde/perf-sysstat is missing or incomplete: ${message}\n`,
+    )
     t.match(err, 'ridealong: 3 of 4 logs, 9 samples')
   },
 )
@@ -121,7 +124,10 @@ t.test('where the log is gone the termination message is what is left', async (t
   t.equal(code, 1)
   const [log] = parsed(out)
   t.match(log, { kind: 'log', rank: '0', summary: [{}, { program: 'lmp', cpu_seconds: 9.5 }] })
-  t.match(err, `its log is no observer's: ${gone}; its summary is there`)
+  t.match(
+    err,
+    `its log does not come from an observer: ${gone}; its summary was read from the termi`,
+  )
 })
 
 t.test('a log that breaks off is kept as far as it came', async (t) => {
@@ -144,7 +150,7 @@ t.test('a log that breaks off is kept as far as it came', async (t) => {
   ])
   t.equal(code, 1)
   t.ok(parsed(out).filter(({ kind }) => kind === 'process').length > 0)
-  t.match(err, /no whole log of .*: the log broke off: /)
+  t.match(err, /is missing or incomplete: the connection broke while the log was read: /)
   t.notMatch(err, /\n\s+at /)
 })
 
@@ -202,7 +208,7 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
     'a kind that is not known',
     'deployment/a',
     {},
-    /pods of a deployment .* use --selector \(known are pod, job, /,
+    /kind "deployment" needs --selector; .* are pod, job, /,
   ],
   ['a name that is none', 'job/../x', {}, /is not KIND\/NAME/],
   ['a pod that is not there', 'pod/nope', {}, /^the apiserver says 404: pods "nope" not found$/],
@@ -210,15 +216,15 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
     'a Job without pods',
     'job/none',
     { namespace: 'empty' },
-    /^no pods of job\/none in namespace empty$/,
+    /^there are no pods of job\/none in namespace empty$/,
   ],
   [
     'logs that would mingle',
     'job/lammps',
     { follow: true, output: 'logs' },
-    /name a folder with --to/,
+    /needs a folder.*--to/,
   ],
-  ['a context that is none', 'job/a', { context: 'y' }, /has no context y; it has x$/],
+  ['a context that is none', 'job/a', { context: 'y' }, /has no context y; its contexts are x$/],
   [
     'a destination in no folder',
     'job/lammps',
@@ -245,7 +251,7 @@ t.test('pods that Ridealong left alone say why there is nothing', async (t) => {
   t.equal(code, 2)
   t.match(
     err,
-    /no observer in the 1 pods of job\/lammps; lammps-0-abcde was left: host-pid: no room/,
+    /there are no observers in the 1 pod of job\/lammps; pod lammps-0-abcde was left without observers: host-pid: no room/,
   )
 })
 
@@ -279,9 +285,9 @@ t.test('a reader that has read enough is no trouble', async (t) => {
 t.test('a kubeconfig that is none is named', async (t) => {
   const folder = t.testdir({ empty: '', broken: 'a: [' })
   for (const [name, sentence] of [
-    ['none', /none holds no kubeconfig: ENOENT/],
-    ['empty', /empty holds no kubeconfig: /],
-    ['broken', /broken holds no kubeconfig: /],
+    ['none', /none: cannot be read as a kubeconfig: ENOENT/],
+    ['empty', /empty: cannot be read as a kubeconfig: /],
+    ['broken', /broken: cannot be read as a kubeconfig: /],
   ] as const) {
     const { code, err } = await run(['collect', 'job/a', '--kubeconfig', join(folder, name)])
     t.equal(code, 2)
@@ -309,7 +315,7 @@ t.test(
     ])
     t.equal(code, 0, 'it is taken all the same')
     const sentence =
-      'container perf-sysstat has image "evil:1" instead of the catalog\'s "ghcr.io/ridealong/observer:0.1.0": its log may not be that of an observer'
+      'container perf-sysstat runs image "evil:1", and the catalog\'s image is "ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer'
     t.match(err, `ridealong: hpc/lammps-1-abcde/perf-sysstat: ${sentence}\n`)
     const logs = parsed(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'log')
     t.strictSame(
@@ -329,7 +335,7 @@ t.test('where no catalog is known it is said that none was compared', async (t) 
   const { err } = await run(args)
   t.match(
     err,
-    /perf-sysstat and 1 others: its container was not compared with a catalog, since the cluster's own could not be read \(.*\): no MutatingWebhookConfiguration names a Service of Ridealong\n/,
+    /perf-sysstat and 1 others: its container was not compared with a catalog, because the cluster's catalog could not be read \(.*\): no MutatingWebhookConfiguration names a Service of Ridealong\n/,
   )
   const named = await run([...args, '--observer-image', 'ghcr.io/ridealong/observer:0.1.0'])
   t.notMatch(named.err, 'not compared')

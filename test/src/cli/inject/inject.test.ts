@@ -25,12 +25,12 @@ t.test('what is left alone says why, with file, document and line', async (t) =>
   t.equal(lines.length, 4)
   t.equal(
     lines[0],
-    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID cannot be combined with shareProcessNamespace, which observers need`,
+    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID and shareProcessNamespace exclude each other`,
   )
   const flux = await run(['inject', '-f', `${FOLDER}/operators.yaml`])
   t.match(
     flux.err,
-    /line 9: MiniCluster lammps: left: .* ridealong annotate writes spec\.pod\.annotations\n/,
+    /line 9: MiniCluster lammps: left: .* ridealong annotate, which writes spec\.pod\.annotations\n/,
   )
   t.match(flux.err, /Lolcow lolcow-pod: left: .* annotate the namespace\n/)
 })
@@ -83,7 +83,7 @@ t.test('--include prints documents of these kinds alone', async (t) => {
   t.strictSame(kinds, ['Job', 'MPIJob'])
   const none = await run(['inject', '-f', CORE, '--include', 'Foo,Bar'])
   t.strictSame({ code: none.code, out: none.out }, { code: 2, out: '' })
-  t.match(none.err, /no document is a Foo or a Bar; there are Namespace, Job, /)
+  t.match(none.err, /no document has the kind Foo or Bar; the kinds are Namespace, Job, /)
 })
 
 t.test('of a List, the items of the included kinds are printed', async (t) => {
@@ -149,16 +149,19 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
   ],
   'an alias bomb': [`${BOMB.join('\n')}\n`, /document 1, line 1: Excessive alias count/],
   'a merge of nothing': ['a: {<<: *none}\n', /document 1, line 1: Merge sources must be maps/],
-  'nesting without an end': ['['.repeat(100_000), /document 1, line 1: nested deeper/],
-  'no input': ['', /standard input: no document/],
-  'comments alone': ['# a\n---\n# b\n', /standard input: no document/],
+  'nesting without an end': [
+    '['.repeat(100_000),
+    /document 1, line 1: nested more than 500 levels deep/,
+  ],
+  'no input': ['', /standard input: no YAML or JSON document was found/],
+  'comments alone': ['# a\n---\n# b\n', /standard input: no YAML or JSON document was found/],
   'an unknown metric': [
     `${ASKS}---\n${ASKS.replace('perf-sysstat', 'perf')}`,
     /document 2, line 6: Pod a: unknown-metric: .*known metrics are/,
   ],
   'a wrong option': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, perf-sysstat.ridealong.dev/rate: "0"}'),
-    /document 1, line 1: Pod a: invalid-option: .*an integer from 1 to 3600/,
+    /document 1, line 1: Pod a: invalid-option: .*whole number from 1 to 3600/,
   ],
   'a pod that its author would rather not have': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, ridealong.dev/on-error: deny}').replace(
@@ -197,10 +200,10 @@ t.test('files that cannot be read, and command lines that cannot be, get a sente
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [['-f', `${folder}/none.yaml`], /cannot read .*none\.yaml: ENOENT/],
     [['-f', `${folder}/binary.yaml`], /binary\.yaml is not UTF-8 text/],
-    [['-f', `${folder}/empty`], /empty: no document/],
+    [['-f', `${folder}/empty`], /empty: no YAML or JSON document was found/],
     [['-f', CORE, '--metrics', 'perf'], /unknown-metric: .*known metrics are/],
-    [['-f', CORE, '--annotation', 'a'], /--annotation must be KEY=VALUE, and is a/],
-    [['-f', CORE, '--annotation', 'a=b'], /a is no annotation of Ridealong's/],
+    [['-f', CORE, '--annotation', 'a'], /--annotation a is not KEY=VALUE/],
+    [['-f', CORE, '--annotation', 'a=b'], /a is not an annotation of Ridealong/],
     [['-f', CORE, '-o', 'xml'], /Allowed choices are yaml, json/],
     [[], /required option '-f, --filename/],
   ]

@@ -17,12 +17,12 @@ t.test(
     const data = dataOf(out)
     t.equal(data.logs, files.length)
     t.match(data.programs, ['python3.8', 'sh'])
-    t.match(data.notices[0], /each holds averages since the node started/)
+    t.match(data.notices[0], /each contains averages since the node started/)
     t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
     const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
     t.equal(data.rows[1]?.values[total], null, 'averages add up to nothing')
     t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
-    t.match(out, "these numbers are the node's, not the pod's")
+    t.match(out, 'these numbers are about the node, not the pod')
   },
 )
 
@@ -51,8 +51,8 @@ t.test('what is no log is named, and nothing is written', async (t) => {
   const folder = t.testdir({ 'a.txt': 'hello\n', empty: '', sub: {} })
   const page = join(folder, 'page.html')
   for (const [name, sentence] of [
-    ['a.txt', /a\.txt holds neither the log of an observer nor what collect wrote/],
-    ['empty', /empty holds neither/],
+    ['a.txt', /a\.txt is neither the log of an observer nor the output of collect/],
+    ['empty', /empty is neither/],
     ['none', /cannot read .*none: ENOENT/],
     ['sub', /cannot read .*sub: EISDIR/],
   ] as const) {

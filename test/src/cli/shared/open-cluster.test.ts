@@ -14,10 +14,10 @@ const CONFIG = kubeconfigOf('https://127.0.0.1:1')
 t.test('credentials that cannot be had are said in a sentence that names the file', async (t) => {
   const folder = t.testdir({ broken: 'a: [', empty: '', other: 'apiVersion: v1\nkind: Config\n' })
   for (const [name, reason] of [
-    ['missing', /missing holds no kubeconfig: ENOENT/],
-    ['broken', /broken holds no kubeconfig: ./],
-    ['empty', /empty holds no kubeconfig: ./],
-    ['other', /other names no cluster as its current context$/],
+    ['missing', /missing: cannot be read as a kubeconfig: ENOENT/],
+    ['broken', /broken: cannot be read as a kubeconfig: ./],
+    ['empty', /empty: cannot be read as a kubeconfig: ./],
+    ['other', /other: the current context names no cluster$/],
   ] as const) {
     const path = join(folder, name)
     const error: Error = await openCluster({ kubeconfig: path }).then(
@@ -54,9 +54,13 @@ t.test('without a cluster a verb ends with a sentence', async (t) => {
   t.equal(out, '')
   t.equal(
     err,
-    'ridealong: no cluster: neither --kubeconfig nor KUBECONFIG names a file, and there is no ~/.kube/config\n',
+    'ridealong: no cluster is configured: set --kubeconfig or KUBECONFIG, ' +
+      'or create ~/.kube/config\n',
   )
   const unplaced = await run(['disarm', '--certificate', 'a'])
   t.equal(unplaced.code, 2)
-  t.equal(unplaced.err, 'ridealong: --certificate needs --namespace, where the certificates are\n')
+  t.equal(
+    unplaced.err,
+    'ridealong: --certificate needs --namespace, the namespace of the certificates\n',
+  )
 })

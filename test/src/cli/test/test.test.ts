@@ -31,7 +31,7 @@ t.test('an answer that differs fails, and shows the difference', async (t) => {
   const { code, out } = await run(['test', folder, '--namespaces', join(CASES, 'namespaces.yaml')])
   t.equal(code, 1)
   t.match(out, /^TAP version 14\n1\.\.2\nnot ok 1 - job-indexed\n {2}---\n {2}trouble: \|\n/)
-  t.match(out, /\n {4}--- answer\.json\n {4}\+\+\+ answered\n/)
+  t.match(out, /\n {4}--- answer\.json\n {4}\+\+\+ actual answer\n/)
   t.match(out, /\n {4}- {2}"outcome": "left",\n {4}\+ {2}"outcome": "injected",\n/)
   t.match(out, /\n {2}\.\.\.\nok 2 - pod-not-asked\n$/)
   t.equal(readFileSync(golden, 'utf8'), before, 'and writes nothing')
@@ -41,7 +41,10 @@ t.test('goldens are written when asked for, and hold then', async (t) => {
   const folder = t.testdir({ asks: { 'review.json': ASKS }, silent: { 'review.json': SILENT } })
   const missing = await run(['test', folder])
   t.equal(missing.code, 1)
-  t.match(missing.out, /\nnot ok 1 - asks\n(.*\n)*? {4}no answer\.json yet: .*--update\n/)
+  t.match(
+    missing.out,
+    /\nnot ok 1 - asks\n(.*\n)*? {4}answer\.json does not exist yet: .*--update\n/,
+  )
   t.notOk(existsSync(join(folder, 'asks', 'answer.json')))
   const written = await run(['test', folder, '--update'])
   t.equal(written.code, 0)
@@ -53,7 +56,7 @@ t.test('goldens are written when asked for, and hold then', async (t) => {
   t.strictSame(JSON.parse(read(folder, 'silent')), {
     outcome: 'left',
     reason: 'not-asked',
-    message: 'neither the pod nor its namespace requests a metric',
+    message: 'neither the pod nor its namespace asks for a metric',
     patch: [],
   })
   t.equal((await run(['test', folder])).code, 0)
@@ -86,8 +89,8 @@ t.test('a golden without a review fails, and so does a review that is none', asy
     const { code, out } = await run(['test', folder, ...options])
     t.equal(code, 1)
     t.match(out, /^TAP version 14\n1\.\.3\n/)
-    t.match(out, /\nnot ok 1 - a\n(.*\n){2} {4}answer\.json without review\.json\n/)
-    t.match(out, /\nnot ok 2 - b\n(.*\n){2} {4}.*review\.json is no AdmissionReview: /)
+    t.match(out, /\nnot ok 1 - a\n(.*\n){2} {4}there is answer\.json but no review\.json\n/)
+    t.match(out, /\nnot ok 2 - b\n(.*\n){2} {4}.*review\.json is not a valid AdmissionReview: /)
     t.match(out, /\nnot ok 3 - c\n(.*\n){2} {4}.*review\.json is not JSON: /)
   }
   t.equal(readFileSync(join(folder, 'a', 'answer.json'), 'utf8'), '{}')
@@ -96,7 +99,10 @@ t.test('a golden without a review fails, and so does a review that is none', asy
 t.test('a folder without a case, or no folder, is trouble', async (t) => {
   const folder = t.testdir({ empty: {}, file: '' })
   for (const [path, sentence] of [
-    [join(folder, 'empty'), /^ridealong: .*empty holds no case, a folder with review\.json\n$/],
+    [
+      join(folder, 'empty'),
+      /^ridealong: .*empty has no case; a case is a folder with review\.json\n$/,
+    ],
     [join(folder, 'none'), /^ridealong: cannot read .*none: ENOENT/],
     [join(folder, 'file'), /^ridealong: cannot read .*file: ENOTDIR/],
   ] as const) {

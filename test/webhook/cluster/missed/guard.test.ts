@@ -109,7 +109,7 @@ t.test('pods that were missed are counted, and their owners have one Event each'
   putPod(standIn, 'armed', { annotations: {}, of: owner('ReplicaSet', 'web') })
   putPod(standIn, 'alone')
   putPod(standIn, 'quiet', { annotations: {}, namespace: 'quiet' })
-  const message = 'no node is known to have observer:1, the image of perf-sysstat'
+  const message = 'no node is known to hold observer:1, the image of perf-sysstat'
   const left = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
   putPod(standIn, 'left', { annotations: left, of: owner('Job', 'unheld') })
   const injected = { ...ASKING, [STATUS_KEY]: '{"outcome":"injected","metrics":["perf-sysstat"]}' }
@@ -127,7 +127,8 @@ t.test('pods that were missed are counted, and their owners have one Event each'
   t.equal(await found('altered'), 1)
   t.equal(await found('observer-unavailable'), 1)
   t.equal(problem(), undefined)
-  const logged = () => lines.filter((line) => line.includes('without their observers')).length
+  const logged = () =>
+    lines.filter((line) => line.includes('requested observers but run without them')).length
   await until('each is logged', () => logged() === 5)
   const looks = standIn.count(PODS)
   await until('it looks again', () => standIn.count(PODS) >= looks + 6)
@@ -223,7 +224,7 @@ t.test('what cannot be listed, or told, is said and tried again', async (t) => {
   standIn.faults.refuse = [EVENTS, 403]
   await until('it counts', async () => (await found()) === 1)
   await until('it says so', () => /403/.test(problem() ?? ''))
-  await until('it is logged', () => lines.some((line) => line.includes('not complete')))
+  await until('it is logged', () => lines.some((line) => line.includes('is incomplete')))
   standIn.faults.refuse = undefined
   await until('it is told', () => standIn.all('events').length === 1)
   await until('all is well', () => problem() === undefined)
