@@ -57,6 +57,7 @@ t.test('a pod that says everything is read whole', async (t) => {
     runAsGroup: 0,
     runAsNonRoot: true,
     privileged: true,
+    appArmorProfile: { type: 'RuntimeDefault' },
     capabilities: { add: ['CHOWN'], drop: ['ALL'] },
   }
   const pod = read(
@@ -123,6 +124,7 @@ t.test('a pod that says everything is read whole', async (t) => {
         privileged: true,
         addedCapabilities: ['CHOWN'],
         droppedCapabilities: ['ALL'],
+        appArmor: 'RuntimeDefault',
       },
     },
     { ...APP, name: 'other' },
