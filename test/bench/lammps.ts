@@ -4,7 +4,7 @@ import { observer, type Running, startPod, until } from '../observers/pod.ts'
 import { onPath, timepointsIn } from '../observers/prerequisites.ts'
 
 const INPUT = fileURLToPath(new URL('in.turns', import.meta.url))
-const MELT = fileURLToPath(new URL('../cluster/lammps/in.lj', import.meta.url))
+const MELT = fileURLToPath(new URL('../cluster/applications/lammps/in.lj', import.meta.url))
 const PAIRS = Number(process.env.PAIRS ?? 20)
 const RANKS = availableParallelism()
 /** Steps of a run: a few seconds, so that a timepoint or more falls into each. */

@@ -24,6 +24,9 @@ export interface Ports {
 /** The first address of the Services' network belongs to the apiserver. */
 export const SERVICE_ADDRESS = '10.96.0.1'
 
+/** The address of the cluster's DNS, where a test runs one. */
+export const DNS_ADDRESS = '10.96.0.10'
+
 /** Starts etcd without fsync: after a crash, data of these tests may be lost. */
 export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
   const client = `http://127.0.0.1:${ports.etcd}`

@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { buildObserver } from '../../observers/program.ts'
 import type { Cluster } from './cluster.ts'
 import { containerdSocket, PAUSE_IMAGE } from './node.ts'
+import { FLUX_CORE, OPERATORS_FOLDER } from './operators-folder.ts'
 import { CACHE, moduleFolder, run } from './tools.ts'
 
-const CLUSTER = fileURLToPath(new URL('..', import.meta.url))
+const FOLDERS = fileURLToPath(new URL('../applications', import.meta.url))
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** The images that the Dockerfile builds, one for each target. */
@@ -19,9 +20,11 @@ export const IMAGES = {
 
 export type Target = keyof typeof IMAGES
 
-/** The images of applications that tests observe. Each has a folder in test/cluster. */
+/** The images of applications that tests observe. Each has a folder in applications. */
 export const APPLICATIONS = {
   lammps: 'localhost/lammps:test',
+  flux: 'localhost/flux:test',
+  mpi: 'localhost/mpi:test',
   'user-1234': 'localhost/user-1234:test',
   'user-65532': 'localhost/user-65532:test',
 } as const
@@ -66,14 +69,26 @@ async function standIns(): Promise<readonly string[]> {
   })
 }
 
+/** The arguments of the image of Flux, which is built from the folder of the operators. */
+const FLUX = [
+  ...['--build-context', `operators=${OPERATORS_FOLDER}`],
+  ...['--build-arg', `FLUX_CORE=${FLUX_CORE}`],
+]
+
+/** The applications whose images are based on the image of LAMMPS. */
+const WITH_LAMMPS: readonly Application[] = ['flux', 'mpi']
+
 /**
- * Builds the image of an application on the same local base images. Unchanged layers are reused.
+ * Builds the image of an application on the same local base images, after the image of LAMMPS if it
+ * is based on that. Unchanged layers are reused.
  */
 export async function buildApplication(name: Application, say: (line: string) => void) {
+  if (WITH_LAMMPS.includes(name)) await buildApplication('lammps', say)
   say(`building the image ${name}`)
   await buildah(
     ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
-    ...['--tag', APPLICATIONS[name], join(CLUSTER, name)],
+    ...(name === 'flux' ? FLUX : []),
+    ...['--tag', APPLICATIONS[name], join(FOLDERS, name)],
   )
 }
 

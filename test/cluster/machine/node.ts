@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { flags } from './control-plane.ts'
+import { DNS_ADDRESS, flags } from './control-plane.ts'
 import { type Daemon, start } from './daemon.ts'
 import { run } from './tools.ts'
 
@@ -91,6 +91,8 @@ export async function startKubelet({ folder, programs, ports }: Node): Promise<D
     containerRuntimeEndpoint: `unix://${containerdSocket(folder)}`,
     cgroupDriver: 'cgroupfs',
     ...((await isCgroupV1()) && { failCgroupV1: false }),
+    clusterDNS: [DNS_ADDRESS],
+    clusterDomain: 'cluster.local',
     failSwapOn: false,
     makeIPTablesUtilChains: false,
     enforceNodeAllocatable: [],

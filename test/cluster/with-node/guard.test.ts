@@ -3,16 +3,8 @@ import t, { type Test } from 'tap'
 import { sampleOf } from '../../server.ts'
 import type { Api } from '../api.ts'
 import { kubectl } from '../machine/kubectl.ts'
-import { startCertManager } from '../release/cert-manager.ts'
-import {
-  CHART,
-  helm,
-  metricsOf,
-  OWN_IMAGES,
-  type Release,
-  type Replica,
-  replicasOf,
-} from '../release/helm.ts'
+import { metricsOf, type Release, type Replica, replicasOf } from '../release/helm.ts'
+import { installChart } from '../release/installed-chart.ts'
 import { killContainer, scale, settled } from '../release/replicas.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
@@ -56,13 +48,7 @@ const apply = ({ cluster }: Release, namespace: string, object: object) =>
 
 async function install(t: Test): Promise<{ release: Release; api: Api }> {
   const { cluster, api } = await runningCluster(t)
-  await startCertManager(t, cluster)
-  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-  await createNamespace(t, api, NAME, { labels })
-  const release = { cluster, name: NAME }
-  t.teardown(() => helm(release, 'uninstall'))
-  await helm(release, 'install', [CHART, ...OWN_IMAGES, '--set', OFTEN])
-  return { release, api }
+  return { release: await installChart(t, cluster, api, NAME, ['--set', OFTEN]), api }
 }
 
 /** Returns the replicas that count pods, with the number of missed pods that each reports. */

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
   type Parsed,
@@ -8,8 +6,7 @@ import {
   summaryOf,
   timepointsIn,
 } from '../../observers/prerequisites.ts'
-import { run } from '../../src/cli/command.ts'
-import { dataOf } from '../../src/report/data-of.ts'
+import { collect } from '../collected.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -155,27 +152,12 @@ function cpuOf(rows: readonly Row[]): number {
   )
 }
 
-/** Collects the logs of a Job, and makes the report. */
-async function collected(t: Test, { kubeconfig }: Cluster, name: string) {
-  const folder = t.testdir({})
-  const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
-  const from = ['-n', SPACE, '--kubeconfig', kubeconfig]
-  const { code, err } = await run(['collect', `job/${name}`, ...from, '--to', rows])
-  t.equal(code, 0, err)
-  t.equal((await run(['report', rows, '--to', page])).code, 0)
-  const lines = readFileSync(rows, 'utf8').trimEnd().split('\n')
-  return {
-    rows: lines.map((line) => JSON.parse(line)),
-    page: dataOf(readFileSync(page, 'utf8')),
-  }
-}
-
 /**
  * Checks that the four ranks of LAMMPS, each identified by its pod's rank and its process id, are
  * in the output of collect and in the report.
  */
 async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): Promise<void> {
-  const { rows, page } = await collected(t, cluster, name)
+  const { rows, page } = await collect(t, cluster, SPACE, `job/${name}`)
   const ofLammps = rows.filter(({ kind, program }) => kind === 'process' && program === 'lmp')
   const ranks = new Set(ofLammps.map(({ rank, pid }) => `${rank} ${pid}`))
   t.equal(ranks.size, 4, `collected are ${[...ranks]}`)

@@ -2,18 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { sampleOf } from '../../server.ts'
 import type { Api } from '../api.ts'
-import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
-import { issued, renew, startCertManager } from '../release/cert-manager.ts'
-import {
-  CHART,
-  helm,
-  metricsOf,
-  OWN_IMAGES,
-  type Release,
-  type Replica,
-  replicasOf,
-} from '../release/helm.ts'
+import { issued, renew } from '../release/cert-manager.ts'
+import { CHART, helm, metricsOf, type Release, type Replica, replicasOf } from '../release/helm.ts'
+import { installChart } from '../release/installed-chart.ts'
 import { killContainer, scale, settled } from '../release/replicas.ts'
 import { startLoad, type Tally } from '../release/steady-load.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -33,16 +25,6 @@ const PLACES = [
 
 /** Milliseconds in which an earlier change has taken effect on all connections. */
 const AFTERMATH_MS = 3000
-
-async function install(t: Test, cluster: Cluster, api: Api): Promise<Release> {
-  await startCertManager(t, cluster)
-  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-  await createNamespace(t, api, NAME, { labels })
-  const release = { cluster, name: NAME }
-  t.teardown(() => helm(release, 'uninstall'))
-  await helm(release, 'install', [CHART, ...OWN_IMAGES])
-  return release
-}
 
 const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
   kubectl(cluster, ['rollout', verb, `deployment/${name}`, '-n', name])
@@ -100,7 +82,7 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
 
 t.test('what happens to a webhook in its life', async (t) => {
   const { cluster, api } = await runningCluster(t)
-  const release = await install(t, cluster, api)
+  const release = await installChart(t, cluster, api, NAME)
   await createNamespace(t, api, 'steady-asking')
   await createNamespace(t, api, 'steady-armed', { annotations: ASKS })
 

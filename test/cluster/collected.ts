@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { PageData } from '../../src/report/data.ts'
+import { run } from '../src/cli/command.ts'
+import { dataOf } from '../src/report/data-of.ts'
+import type { Cluster } from './machine/cluster.ts'
+
+/** The output of `ridealong collect` and of `ridealong report`. */
+export interface Collected {
+  /** The lines of the output of `collect`. */
+  // biome-ignore lint/suspicious/noExplicitAny: the columns depend on the metric.
+  readonly rows: readonly any[]
+  /** The data in the page of `report`. */
+  readonly page: PageData
+}
+
+/** Collects the logs of a workload, KIND/NAME, and makes a report, with the command line. */
+export async function collect(
+  t: Test,
+  { kubeconfig }: Cluster,
+  namespace: string,
+  workload: string,
+): Promise<Collected> {
+  const folder = t.testdir({})
+  const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
+  const from = ['-n', namespace, '--kubeconfig', kubeconfig]
+  const { code, err } = await run(['collect', workload, ...from, '--to', rows])
+  t.equal(code, 0, err)
+  t.equal((await run(['report', rows, '--to', page])).code, 0)
+  const lines = readFileSync(rows, 'utf8').trimEnd().split('\n')
+  return {
+    rows: lines.map((line) => JSON.parse(line)),
+    page: dataOf(readFileSync(page, 'utf8')),
+  }
+}

@@ -1,0 +1,91 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { makeAuthority } from '../../../certs/make.ts'
+import type { Api } from '../api.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { fileOfOperator, OPERATORS_FOLDER, type Operator } from '../machine/operators-folder.ts'
+import { run } from '../machine/tools.ts'
+import { startDns } from './dns.ts'
+import { createProgramNamespace, type Program, startInCluster } from './in-cluster.ts'
+
+const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
+const NAMESPACE = 'operators'
+
+/** The flags that close the ports of metrics and health, which these tests do not use. */
+const NO_PORTS = ['--metrics-bind-address', '0', '--health-probe-bind-address', '0']
+
+/** The CustomResourceDefinition of each controller, a file in test/cluster/crds. */
+const DEFINITIONS: Readonly<Record<Operator, string>> = {
+  'flux-operator': 'flux-framework.org_miniclusters.yaml',
+  jobset: 'jobset.x-k8s.io_jobsets.yaml',
+  'metrics-operator': 'flux-framework.org_metricsets.yaml',
+  'mpi-operator': 'kubeflow.org_mpijobs.yaml',
+}
+
+/**
+ * Runs controllers of other projects in the cluster until the test ends. Also installs their
+ * CustomResourceDefinitions, and a DNS with which the pods that they create find each other.
+ */
+export async function startOperators(
+  t: Test,
+  cluster: Cluster,
+  api: Api,
+  names: readonly Operator[],
+): Promise<void> {
+  const definitions = names.flatMap((name) => ['-f', join(CRDS, DEFINITIONS[name])])
+  await kubectl(cluster, ['apply', '--server-side', ...definitions])
+  t.teardown(() => kubectl(cluster, ['delete', '--ignore-not-found', ...definitions]))
+  const established = ['wait', '--for=condition=Established', '--timeout=60s', ...definitions]
+  await kubectl(cluster, established)
+  await createProgramNamespace(t, api, NAMESPACE)
+  await startDns(cluster, NAMESPACE)
+  const folder = join(cluster.folder, 'operators')
+  await mkdir(folder, { recursive: true })
+  for (const name of names) {
+    await unpack(name, folder)
+    await startInCluster(cluster, NAMESPACE, { name, folder, ...(await HOW[name]()) })
+  }
+}
+
+/** Decompresses a program to a new file, because a pod of an earlier test may run the old one. */
+async function unpack(name: Operator, folder: string): Promise<void> {
+  const script =
+    'xz --decompress --stdout "$1" > "$2.new" && chmod 755 "$2.new" && mv "$2.new" "$2"'
+  const paths = [join(OPERATORS_FOLDER, fileOfOperator(name)), join(folder, name)]
+  await run('sh', ['-c', script, 'unpack', ...paths])
+}
+
+type How = Pick<Program, 'words' | 'files'>
+
+/** The arguments and the files of each controller. */
+const HOW: Readonly<Record<Operator, () => How | Promise<How>>> = {
+  'flux-operator': () => ({ words: NO_PORTS }),
+  'metrics-operator': () => ({ words: NO_PORTS }),
+  'mpi-operator': () => ({ words: ['-lock-namespace', NAMESPACE] }),
+  jobset: async () => ({
+    words: ['--config', '/etc/jobset/config.json'],
+    files: await jobSetFiles(),
+  }),
+}
+
+/**
+ * Returns the configuration of JobSet. Its webhooks are not registered, but its server for them
+ * needs a certificate to start.
+ */
+async function jobSetFiles(): Promise<Readonly<Record<string, string>>> {
+  const { issue } = await makeAuthority()
+  const { cert, key } = await issue({ names: ['localhost'] })
+  const config = {
+    apiVersion: 'config.jobset.x-k8s.io/v1alpha1',
+    kind: 'Configuration',
+    health: { healthProbeBindAddress: '0' },
+    metrics: { bindAddress: '0' },
+    webhook: { port: 9443, certDir: '/etc/jobset' },
+    leaderElection: { leaderElect: false },
+    internalCertManagement: { enable: false },
+  }
+  return { 'config.json': JSON.stringify(config), 'tls.crt': cert, 'tls.key': key }
+}

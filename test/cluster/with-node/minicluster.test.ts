@@ -1,0 +1,187 @@
+import t, { type Test } from 'tap'
+import { collect } from '../collected.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { APPLICATIONS } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { startOperators } from '../operators/start.ts'
+import { installChart } from '../release/installed-chart.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+
+// A complete MiniCluster: the Flux Operator creates two pods, their Flux brokers form an instance,
+// and LAMMPS runs with one rank in each pod. The image runs as root, and the pods set no user.
+
+const NAME = 'ridealong-minicluster'
+const SPACE = 'minicluster'
+const HERE = ['-n', SPACE]
+
+/** The largest relative difference between what was written and what the observer counted. */
+const TOLERANCE = 0.03
+
+/** Returns a certificate, made by Flux, with which the brokers authenticate each other. */
+async function makeCurveCertificate(cluster: Cluster): Promise<string> {
+  const command = ['sh', '-c', 'flux keygen --name=lammps /tmp/curve.cert && cat /tmp/curve.cert']
+  const spec = {
+    restartPolicy: 'Never',
+    containers: [{ name: 'keygen', image: APPLICATIONS.flux, command }],
+  }
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'keygen' }, spec }
+  await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(pod))
+  const done = ['wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/keygen', ...HERE]
+  await kubectl(cluster, [...done, '--timeout=120s'])
+  return kubectl(cluster, ['logs', 'keygen', ...HERE])
+}
+
+function miniCluster(curveCert: string): object {
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat',
+    'ridealong.dev/target-command': 'lmp',
+    'perf-sysstat.ridealong.dev/rate': '1',
+  }
+  const flux = {
+    curveCert,
+    connectTimeout: '5s',
+    // Both pods run on one machine: Flux would bind both ranks to its first core.
+    optionFlags: '-o cpu-affinity=off',
+    container: { disable: true, image: APPLICATIONS.flux },
+  }
+  const container = {
+    image: APPLICATIONS.flux,
+    command: 'lmp -in /in.lj -log none',
+    commands: { post: 'wc -c /tmp/dump.lj' },
+    environment: { OMPI_MCA_mpi_yield_when_idle: '1', OMP_NUM_THREADS: '1' },
+  }
+  return {
+    apiVersion: 'flux-framework.org/v1alpha2',
+    kind: 'MiniCluster',
+    metadata: { name: 'lammps' },
+    spec: { size: 2, tasks: 2, flux, pod: { annotations }, containers: [container] },
+  }
+}
+
+/** Creates the MiniCluster and waits until it has completed. */
+async function runMiniCluster(cluster: Cluster): Promise<void> {
+  const object = JSON.stringify(miniCluster(await makeCurveCertificate(cluster)))
+  await kubectl(cluster, ['apply', ...HERE, '-f', '-'], object)
+  const job = ['job/lammps', ...HERE]
+  await kubectl(cluster, ['wait', '--for=create', ...job, '--timeout=60s'])
+  await kubectl(cluster, ['wait', '--for=condition=Complete', ...job, '--timeout=480s'])
+}
+
+interface Pod {
+  readonly rank: string
+  readonly name: string
+  // biome-ignore lint/suspicious/noExplicitAny: a Pod as the apiserver serves it.
+  readonly object: any
+  /** The output of the container of the application. */
+  readonly output: string
+}
+
+async function podsOf(cluster: Cluster): Promise<readonly Pod[]> {
+  const words = ['get', 'pods', ...HERE, '-l', 'job-name=lammps', '-o', 'json']
+  const { items } = JSON.parse(await kubectl(cluster, words))
+  // biome-ignore lint/suspicious/noExplicitAny: a Pod as the apiserver serves it.
+  const pods = items.map(async (object: any) => {
+    const { name, labels } = object.metadata
+    const output = await kubectl(cluster, ['logs', name, ...HERE, '-c', 'lammps'])
+    const rank = labels['batch.kubernetes.io/job-completion-index']
+    return { rank, name, object, output }
+  })
+  return (await Promise.all<Pod>(pods)).sort((a, b) => a.rank.localeCompare(b.rank))
+}
+
+function wasObserved(t: Test, { object, output }: Pod): void {
+  const { metadata, spec, status } = object
+  t.equal(status.phase, 'Succeeded')
+  t.equal(spec.securityContext?.runAsUser, undefined, 'the pod sets no user')
+  t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
+    outcome: 'injected',
+    metrics: ['perf-sysstat'],
+    shareProcessNamespace: 'false',
+    counters: 'all',
+  })
+  const names = spec.initContainers.map(({ name }: { readonly name: string }) => name)
+  t.strictSame(names, ['flux-view', 'perf-sysstat'], 'the observer starts after the view')
+  for (const { name, restartCount } of [
+    ...status.initContainerStatuses,
+    ...status.containerStatuses,
+  ]) {
+    t.equal(restartCount, 0, `${name} was never restarted`)
+  }
+  t.notMatch(output, /Return value for follower worker/, 'its broker joined at once')
+}
+
+/** Returns the size of the file that LAMMPS wrote, which `wc -c` printed at the end of rank 0. */
+function bytesOfDump([first]: readonly Pod[]): number {
+  return Number(/(\d+) \/tmp\/dump\.lj/.exec(first?.output ?? '')?.[1])
+}
+
+const isOfLammps = ({ program }: { readonly program?: string }) => program === 'lmp'
+
+t.test('LAMMPS in a MiniCluster of the Flux Operator', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await installChart(t, cluster, api, NAME)
+  await startOperators(t, cluster, api, ['flux-operator'])
+  await createNamespace(t, api, SPACE)
+  await runMiniCluster(cluster)
+  const pods = await podsOf(cluster)
+  const { rows, page } = await collect(t, cluster, SPACE, 'minicluster/lammps')
+  const logs = rows.filter(({ kind }) => kind === 'log')
+  const processes = rows.filter(({ kind }) => kind === 'process')
+
+  await t.test('both pods were injected, and LAMMPS ran on both', (t) => {
+    t.strictSame(
+      pods.map(({ rank }) => rank),
+      ['0', '1'],
+    )
+    for (const pod of pods) wasObserved(t, pod)
+    t.match(pods[0]?.output, /Loop time of .* on 2 procs/)
+    t.end()
+  })
+
+  await t.test('each rank has rows for its lmp, and for nothing else', (t) => {
+    const seen = new Set(processes.map(({ rank, program }) => `${rank} ${program}`))
+    t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
+    t.equal(new Set(processes.map(({ rank, pid }) => `${rank} ${pid}`)).size, 2)
+    for (const rank of ['0', '1']) {
+      const own = processes.filter((row) => row.rank === rank)
+      t.equal(new Set(own.map(({ timepoint }) => timepoint)).size, own.length, 'one at a time')
+      t.ok(own.length > 5, `rank ${rank} has ${own.length} rows`)
+      t.ok(own.some(({ percent_cpu }) => percent_cpu > 0))
+    }
+    t.end()
+  })
+
+  await t.test('no counter of I/O is null', (t) => {
+    for (const row of processes) {
+      const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
+      const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
+      t.ok(isRead, `rank ${rank}, timepoint ${timepoint}`)
+    }
+    for (const { metadata } of logs) t.equal(metadata.counters, 'all')
+    t.end()
+  })
+
+  await t.test('the bytes written are those of the file that LAMMPS wrote', (t) => {
+    const bytes = bytesOfDump(pods)
+    t.ok(bytes > 10_000_000, `the file has ${bytes} bytes`)
+    const { summary } = logs.find(({ rank }) => rank === '0')
+    const { bytes_written: written } = summary.find(isOfLammps)
+    t.ok(Math.abs(written - bytes) <= bytes * TOLERANCE, `${written} were written of ${bytes}`)
+    t.end()
+  })
+
+  await t.test('collect and report show both ranks', (t) => {
+    t.strictSame(
+      logs.map(({ rank, notices, cuts }) => ({ rank, notices, cuts })),
+      ['0', '1'].map((rank) => ({ rank, notices: [], cuts: [] })),
+    )
+    t.strictSame(page.ranks, ['0', '1'])
+    t.strictSame(page.programs, ['lmp'])
+    t.strictSame(page.notices, [])
+    t.strictSame(
+      page.rows.map(({ rank, program }) => `${rank} ${program}`),
+      ['0 lmp', '1 lmp'],
+    )
+    t.end()
+  })
+})
