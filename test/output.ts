@@ -1,13 +1,15 @@
+import { formatText } from '../src/cli/shared/table.ts'
 import type { Output } from '../src/lib/output-format.ts'
 
-/** Returns the lines that a verb prints for users. */
-export function linesOf(output: Output): readonly string[] {
-  if ('lines' in output) return output.lines
-  throw new Error('these are no lines')
+/** The lines for people, as they are printed in a terminal of a width; by default, not wrapped. */
+export function linesOf(output: Output, width?: number): readonly string[] {
+  if ('text' in output) return formatText(output.text, width)
+  if (!('lines' in output)) throw new Error('the output is no text')
+  return output.lines
 }
 
-/** Returns the document that a verb prints for programs. */
+/** The document for programs. */
 export function documentOf(output: Output): string {
-  if ('document' in output) return output.document
-  throw new Error('this is no document')
+  if (!('document' in output)) throw new Error('the output is no document')
+  return output.document
 }

@@ -100,7 +100,7 @@ function buildMetric({ metadata: { name }, spec }: MetricDocument): Metric {
  *
  * @param written the text of the annotation
  * @returns the value in canonical form, as the observer's environment contains it, or a description
- * of the valid values ("a whole number from 1 to 3600")
+ * of the valid values ("an integer from 1 to 3600")
  */
 export function readOption(
   option: Option,
@@ -118,12 +118,12 @@ function allowedBy(option: Option): { accepts(value: string): boolean; sentence:
       return {
         accepts: (value) =>
           /^\d{1,15}$/.test(value) && +value >= option.minimum && +value <= option.maximum,
-        sentence: `a whole number from ${option.minimum} to ${option.maximum}`,
+        sentence: `an integer from ${option.minimum} to ${option.maximum}`,
       }
     case 'boolean':
       return {
         accepts: (value) => value === 'true' || value === 'false',
-        sentence: 'true or false',
+        sentence: 'one of true, false',
       }
     case 'string':
       return {

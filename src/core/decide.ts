@@ -172,8 +172,8 @@ function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Po
   const names = lastingContainers(pod).map(({ name }) => name)
   const known = names.slice(0, MOST_NAMED).map(quote).join(', ')
   const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : ''
-  const wanted = `${KEYS.targetContainer} names ${quote(targetContainer)}`
-  const message = `${wanted}; the pod has ${known}${others}`
+  const wanted = `annotation ${KEYS.targetContainer}: ${quote(targetContainer)}`
+  const message = `${wanted} is not a container or sidecar of the pod, which has ${known}${others}`
   return refuse(onError, 'unknown-target-container', message)
 }
 
@@ -183,7 +183,8 @@ function hasContainer(pod: Pod, wanted: string): boolean {
 }
 
 function nameTaken({ onError }: MetricRequest, { metric }: RequestedMetric): Left | Denied {
-  const message = `the pod has a container named ${metric.name} that Ridealong did not add; rename it`
+  const found = `container ${metric.name} of the pod has the name of a requested metric`
+  const message = `${found}; rename the container`
   return refuse(onError, 'name-taken', message)
 }
 
@@ -220,7 +221,7 @@ function decideInjection(
   const { mode, onError, targetCommand } = request
   const counters = predictFor(ride, observers, target)
   const status = formatStatus(ride, observers, counters)
-  if (!isShort(status)) return refuse(onError, 'invalid-option', `${KEYS.inject} names too much`)
+  if (!isShort(status)) return tooManyMetrics(request)
   const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
   const annotations = isNamed
     ? { [STATUS_KEY]: status }
@@ -237,6 +238,11 @@ function decideInjection(
     annotations,
     stripped: findStripped(pod, present),
   }
+}
+
+function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
+  const message = `annotation ${KEYS.inject}: too many metrics, their status exceeds 512 bytes`
+  return refuse(onError, 'invalid-option', message)
 }
 
 function predictFor(

@@ -115,5 +115,5 @@ function endsWith(after: unknown, before: unknown, added: readonly Fields[]): bo
 }
 
 function must(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`the patch does not make the planned ${what}`)
+  if (!holds) throw new Error(`the patch does not produce the planned ${what}`)
 }

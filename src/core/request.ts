@@ -151,7 +151,8 @@ function readTerms(
 function unknownMetric(names: readonly string[], catalog: Catalog): Wrong {
   const unknown = names.find((name) => !catalog.metrics.has(name)) ?? ''
   const known = [...catalog.metrics.keys()].join(', ')
-  const message = `${KEYS.inject} names ${quote(unknown)}; known metrics are ${known}`
+  const found = `annotation ${KEYS.inject}: ${quote(unknown)} is not a metric of the catalog`
+  const message = `${found}; known metrics are ${known}`
   return { reason: 'unknown-metric', message }
 }
 
@@ -168,7 +169,7 @@ function readWord<Word extends string>(
   const written = annotations.get(key)?.trim() ?? words[0]
   const word = words.find((known) => known === written)
   return word === undefined
-    ? invalid(`${key} is ${quote(written)}; it can be ${words.join(' or ')}`)
+    ? invalid(`annotation ${key}: ${quote(written)} is not one of ${words.join(', ')}`)
     : { word }
 }
 
@@ -179,9 +180,15 @@ function readWord<Word extends string>(
 function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
   for (const key of annotations.keys()) {
     const known = KNOWN_KEYS.has(key) ? undefined : keysBeside(key, metrics)
-    if (known !== undefined) return invalid(`${quote(key)} is none of ${known.join(', ')}`)
+    if (known !== undefined) return unknownKey(key, known)
   }
   return undefined
+}
+
+function unknownKey(key: string, known: readonly string[]): Wrong {
+  const keys = known.join(', ')
+  const valid = keys === '' ? 'the metric has no options' : `known keys are ${keys}`
+  return invalid(`annotation ${quote(key)} is unknown; ${valid}`)
 }
 
 /**
@@ -198,7 +205,7 @@ function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] 
 function problemOfCommand(annotations: Annotations): Wrong | undefined {
   const pattern = annotations.get(KEYS.targetCommand)
   const problem = pattern === undefined ? undefined : problemOfTargetCommand(pattern)
-  return problem === undefined ? undefined : invalid(`${KEYS.targetCommand} is wrong: ${problem}`)
+  return problem === undefined ? undefined : invalid(`annotation ${KEYS.targetCommand}: ${problem}`)
 }
 
 function readOptions(metric: Metric, annotations: Annotations): RequestedMetric | Wrong {
@@ -208,7 +215,7 @@ function readOptions(metric: Metric, annotations: Annotations): RequestedMetric 
     const written = annotations.get(key) ?? String(option.default)
     const read = readOption(option, written)
     if ('expected' in read)
-      return invalid(`${key} is ${quote(written)}; it must be ${read.expected}`)
+      return invalid(`annotation ${key}: ${quote(written)} is not ${read.expected}`)
     options.push(plain(option.variable, read.value))
   }
   return { metric, options }

@@ -15,7 +15,8 @@ const MOST = 255
 
 const ESCAPE = String.raw`\\[\\^$.[\]|()*+?{}]`
 const INTERVAL = String.raw`\{\d{1,3}(?:,\d{0,3})?\}`
-const CLASS = `\\[:(?:${'alpha digit alnum upper lower space blank punct print graph cntrl xdigit'.replaceAll(' ', '|')}):\\]`
+const CLASSES = 'alpha|digit|alnum|upper|lower|space|blank|punct|print|graph|cntrl|xdigit'
+const CLASS = `\\[:(?:${CLASSES}):\\]`
 /** Printable ASCII except `-`, `[`, `\` and `]`. */
 const IN_BRACKET = '[ -,.-Z^-~]'
 const ITEM = `(?:${CLASS}|${IN_BRACKET}-${IN_BRACKET}|${IN_BRACKET})`
@@ -24,14 +25,21 @@ const BRACKET = `\\[(?:\\^|(?!\\^))(?:[\\]-]${ITEM}*|${ITEM}+)-?\\]`
 const TOKEN = new RegExp(`${ESCAPE}|${INTERVAL}|${BRACKET}|[^]`, 'uy')
 const RANGE = new RegExp(`(${IN_BRACKET})-(${IN_BRACKET})`, 'g')
 
-const WRONG_ESCAPE = 'a \\ must stand before one of \\ ^ $ . [ ] | ( ) * + ? { }'
+const WRONG_ESCAPE = 'a \\ must precede one of \\ ^ $ . [ ] | ( ) * + ? { }'
 const WRONG_BRACKET =
-  'a bracket must be like [a-z_], [^0-9] or [[:alnum:].-], in ASCII and without \\ or an inner [; the character is written \\['
-const WRONG_INTERVAL = `an interval must be {n}, {n,} or {n,m} with numbers up to ${MOST}; the character is written \\{`
+  'a bracket expression must look like [a-z_], [^0-9] or [[:alnum:].-], with only ASCII' +
+  ' characters and without \\ or another [; write \\[ for the character'
+const WRONG_INTERVAL =
+  `an interval must be {n}, {n,} or {n,m} with numbers up to ${MOST};` +
+  ' write \\{ for the character'
 const NOTHING_TO_REPEAT =
-  'a quantifier must follow an ASCII character, a bracket or a group, and no other quantifier; put what it repeats in parentheses'
-const NO_ALTERNATIVE = 'an alternative or group is empty; write ( )? around what may be missing'
-const TOO_LARGE = `with its repetitions written out it has more than ${LARGEST} characters`
+  'a quantifier must follow an ASCII character, a bracket expression or a group, and no other' +
+  ' quantifier; put the repeated part in parentheses'
+const NO_ALTERNATIVE = 'an alternative or group is empty; write ( )? around an optional part'
+const TOO_LARGE = `with its repetitions written out, the pattern exceeds ${LARGEST} characters`
+const TOO_DEEP = `groups are nested more than ${DEEPEST} deep`
+const NOT_CLOSED = 'a ( has no matching ); write \\( for the character'
+const NOT_OPENED = 'a ) has no matching (; write \\) for the character'
 
 /** The state of a group during parsing. A size counts characters and brackets after expansion. */
 interface Group {
@@ -70,7 +78,7 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  */
 export function problemOfTargetCommand(pattern: string): string | undefined {
   if (!PRINTABLE.test(pattern))
-    return 'it must be 1 to 256 printable characters, as "lmp" or "^py.*"'
+    return 'the pattern must have 1 to 256 printable characters, such as "lmp" or "^py.*"'
   const outer: Group[] = []
   let group = EMPTY
   for (let at = 0; at < pattern.length; ) {
@@ -78,14 +86,14 @@ export function problemOfTargetCommand(pattern: string): string | undefined {
     const token = TOKEN.exec(pattern)?.[0] ?? pattern.charAt(at)
     const read = readToken(token, group, outer)
     if ('problem' in read) {
-      return `${read.problem}, at character ${[...pattern.slice(0, at)].length + 1}`
+      return `at character ${[...pattern.slice(0, at)].length + 1}, ${read.problem}`
     }
     group = read
     at += token.length
   }
-  if (outer.length > 0) return 'a ( has no ); the character is written \\('
+  if (outer.length > 0) return NOT_CLOSED
   const whole = endAlternative(group)
-  return 'problem' in whole ? `${whole.problem}, at its end` : undefined
+  return 'problem' in whole ? `at the end, ${whole.problem}` : undefined
 }
 
 /**
@@ -96,7 +104,7 @@ function readToken(token: string, group: Group, outer: Group[]): Group | Problem
   switch (token.charAt(0)) {
     case '(':
       outer.push(group)
-      return outer.length > DEEPEST ? { problem: `( is nested more than ${DEEPEST} deep` } : EMPTY
+      return outer.length > DEEPEST ? { problem: TOO_DEEP } : EMPTY
     case ')':
       return endGroup(group, outer.pop())
     case '|':
@@ -177,7 +185,7 @@ function endAlternative(group: Group): Group | Problem {
 }
 
 function endGroup(group: Group, outer: Group | undefined): Group | Problem {
-  if (outer === undefined) return { problem: 'a ) has no (; the character is written \\)' }
+  if (outer === undefined) return { problem: NOT_OPENED }
   const whole = endAlternative(group)
   return 'problem' in whole ? whole : addItem(outer, whole.before)
 }

@@ -16,9 +16,11 @@ import { type Installation, readCatalog, type TriedPod } from './installation.ts
 export const ARMS = 'a namespace that asks'
 export const INJECTS = 'a pod that asks'
 
-const UNANSWERED = 'it went on without an answer of the webhook'
+const UNANSWERED = 'in a dry run, the webhook did not answer'
 const REACH =
-  'what is wrong above, if anything; else the apiserver has no route to the Service: let it reach port 8443 of the nodes, and see apiserver_admission_webhook_fail_open_count'
+  'correct the failed checks above. If there are none, the apiserver cannot reach the Service:' +
+  ' allow it to connect to port 8443 of the nodes, and watch its metric' +
+  ' apiserver_admission_webhook_fail_open_count'
 
 /**
  * Checks the objects that dry runs returned. Under failurePolicy Ignore a request succeeds even if
@@ -37,19 +39,20 @@ export function answerChecks({
     tried(ARMS, triedNamespace, (namespace) => {
       const labels = fieldsOrNone(fieldsOrNone(namespace.metadata).labels)
       return labels[ARMED_LABEL] === 'true'
-        ? check(ARMS, 'ok', 'a dry run comes back armed')
+        ? check(ARMS, 'ok', 'in a dry run, the namespace was armed')
         : fault(ARMS, UNANSWERED, REACH)
     }),
     tried(INJECTS, triedPod.answer, (pod) =>
       unmet === undefined || cameOut(pod, undefined).outcome !== 'silent'
         ? podCheck(pod, triedPod, catalog)
-        : check(
-            INJECTS,
-            'look',
-            `not tried: the configuration excludes namespace ${triedPod.namespace} (${unmet}); name another with --namespace`,
-          ),
+        : untriedPod(triedPod.namespace, unmet),
     ),
   ]
+}
+
+function untriedPod(namespace: string, unmet: string): InstallationCheck {
+  const excluded = `the configuration excludes namespace ${namespace} (it requires ${unmet})`
+  return check(INJECTS, 'look', `not tried: ${excluded}; choose another one with --namespace`)
 }
 
 /**
@@ -91,23 +94,25 @@ function podCheck(
   catalog: Catalog | undefined,
 ): InstallationCheck {
   const out = cameOut(pod, catalog && comparable(catalog, true, pod))
-  const what = `a dry run in namespace ${namespace} comes back`
+  const what = `in a dry run in namespace ${namespace}, the pod`
   if (out.outcome === 'silent') return fault(INJECTS, UNANSWERED, REACH)
   if (out.outcome === 'left') {
-    return fault(INJECTS, `${what} left: ${out.reason}: ${out.message}`, findRemedy(out.reason))
+    const sentence = `${what} got no observers (${out.reason}): ${out.message}`
+    return fault(INJECTS, sentence, findRemedy(out.reason))
   }
   if (out.outcome === 'altered') {
-    const sentence = `${what} injected, and altered: ${out.problems.join('; ')}`
+    const sentence = `${what} was injected, then changed: ${out.problems.join('; ')}`
     return fault(INJECTS, sentence, findRemedy('altered'))
   }
   if (out.outcome === 'unverified') {
-    const sentence = `${what} with another container than the catalog's: ${out.differences.join('; ')}`
+    const sentence = `${what} got another container: ${out.differences.join('; ')}`
     return check(INJECTS, 'look', sentence)
   }
   const served = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
   if (catalog === undefined || served === catalog.revision) {
-    return check(INJECTS, 'ok', `${what} with ${metric}`)
+    return check(INJECTS, 'ok', `${what} got ${metric}`)
   }
-  const later = `of catalog ${String(served)}: servers take a new one within two minutes`
-  return check(INJECTS, 'look', `${what} with ${metric}, ${later}`)
+  const later = 'servers load a new catalog within two minutes'
+  const old = `${what} got ${metric} from catalog ${String(served)}`
+  return check(INJECTS, 'look', `${old}; ${later}`)
 }

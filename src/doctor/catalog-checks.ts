@@ -16,11 +16,11 @@ export function catalogChecks(release: Release): readonly InstallationCheck[] {
 
 function offerCheck(offer: Offer): InstallationCheck {
   if (offer.kind === 'none') {
-    return check('catalog', 'look', 'the Deployment mounts none: the built-in metrics')
+    const sentence = 'the Deployment mounts no catalog, so the built-in metrics are offered'
+    return check('catalog', 'look', sentence)
   }
   if (offer.kind === 'broken') {
-    const remedy =
-      'helm upgrade writes it anew; until then servers keep the last one that was whole'
+    const remedy = 'restore it with helm upgrade; until then, servers keep the last valid catalog'
     return fault('catalog', offer.problem, remedy)
   }
   const { revision, metrics } = offer.catalog
@@ -29,10 +29,11 @@ function offerCheck(offer: Offer): InstallationCheck {
 
 function guardCheck(binding: Fields | undefined): InstallationCheck {
   if (binding === undefined) {
-    return check('guard', 'look', 'absent: nobody counts pods that asked and got no answer')
+    const sentence = 'not installed: there is no warning about pods that the webhook did not review'
+    return check('guard', 'look', sentence)
   }
   const actions = listOrNone(fieldsOrNone(binding.spec).validationActions)
-  return check('guard', 'ok', `present: ${actions.join(', ')}`)
+  return check('guard', 'ok', `installed, with the actions ${actions.join(', ')}`)
 }
 
 function imageChecks(
@@ -41,7 +42,7 @@ function imageChecks(
 ): readonly InstallationCheck[] {
   if ('problem' in holders) return [check('images', 'unknown', holders.problem)]
   if (holders.value.length === 0) {
-    const sentence = 'nothing keeps them on nodes: a pod whose node cannot pull one waits for it'
+    const sentence = 'no image holder: a pod on a node that cannot pull an image does not start'
     return [check('images', 'look', sentence)]
   }
   const all = [...metrics.values()]
@@ -60,9 +61,11 @@ function imageCheck(
   const [best] = ours.toSorted((a, b) => b.ready - a.ready)
   if (best === undefined || !ours.some(({ isHeld }) => isHeld)) {
     const remedy =
-      'kubectl describe pods -l ridealong.dev/image says why no node can pull it or run it'
-    return fault('image', `no node is known to hold ${what}: pods that ask for it are left`, remedy)
+      'find out why no node can pull or run the image:' +
+      ' kubectl describe pods -A -l ridealong.dev/image'
+    const sentence = `no node is known to have ${what}: pods that request it get no observers`
+    return fault('image', sentence, remedy)
   }
-  const sentence = `${best.ready} of ${best.nodes} nodes hold ${what}`
+  const sentence = `${best.ready} of ${best.nodes} nodes have ${what}`
   return check('image', best.ready < best.nodes ? 'look' : 'ok', sentence)
 }

@@ -10,7 +10,7 @@ export type InstallationCheck = { readonly name: string; readonly sentence: stri
 )
 
 /** The remedy if a part of the chart is missing. */
-export const RESTORE = 'helm upgrade with the values of the release puts it back'
+export const RESTORE = 'restore it with helm upgrade and the values of the release'
 
 /** Builds a check that needs no remedy. */
 export function check(

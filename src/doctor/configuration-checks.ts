@@ -22,9 +22,10 @@ const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
 const DAYS_TO_RENEW = 7
 const DAY_MS = 86_400_000
 
-const MEND_CA =
-  'with cert-manager, see that its cainjector runs and that the issuer writes ca.crt; else set certificates.provided.caBundle to the CA of the certificate'
-const RENEW = 'see why it was not renewed: with cert-manager, kubectl describe certificate'
+const REPAIR_CA =
+  'with cert-manager, check that its cainjector is running and that the issuer writes ca.crt;' +
+  ' otherwise set certificates.provided.caBundle to the CA of the certificate'
+const RENEW = 'find out why it was not renewed (with cert-manager: kubectl describe certificate)'
 
 /**
  * Checks which server the apiserver calls, whether it trusts the server's certificate, and what
@@ -39,8 +40,9 @@ export function configurationChecks({
   if ('problem' in configuration) return [check(name, 'unknown', configuration.problem)]
   const found = configuration.value
   if (found === undefined) {
-    const sentence = `no MutatingWebhookConfiguration holds ${POD_WEBHOOK}: the cluster knows no Ridealong`
-    return [fault(name, sentence, 'install the chart (docs/install.md)')]
+    const missing = `no MutatingWebhookConfiguration has ${POD_WEBHOOK}`
+    const remedy = 'install the chart (docs/install.md)'
+    return [fault(name, `${missing}: Ridealong is not installed`, remedy)]
   }
   const webhook = webhookIn(found, POD_WEBHOOK) ?? {}
   return [
@@ -54,7 +56,7 @@ function presence(name: string, configuration: Fields, called: Called): Installa
   const missing = WEBHOOKS.filter((word) => webhookIn(configuration, word) === undefined)
   const metadata = fieldsOrNone(configuration.metadata)
   const own = asText(metadata.name) ?? ''
-  if (missing.length > 0) return fault(name, `${own} holds no ${missing.join(', ')}`, RESTORE)
+  if (missing.length > 0) return fault(name, `${own} has no ${missing.join(', ')}`, RESTORE)
   return check(
     name,
     'ok',
@@ -63,13 +65,14 @@ function presence(name: string, configuration: Fields, called: Called): Installa
 }
 
 function describeCallee({ service, url }: Called): string {
-  return service === undefined ? (url ?? 'nobody') : `Service ${service.namespace}/${service.name}`
+  if (service === undefined) return url ?? 'no address'
+  return `Service ${service.namespace}/${service.name}`
 }
 
 function describeRelease(labels: Fields): string {
   const release = asText(labels['app.kubernetes.io/instance'])
   const version = asText(labels['app.kubernetes.io/version'])
-  return release === undefined ? '' : `, of release ${release}, version ${version ?? 'unknown'}`
+  return release === undefined ? '' : ` (release ${release}, version ${version ?? 'unknown'})`
 }
 
 function trustChecks(
@@ -82,18 +85,18 @@ function trustChecks(
   const authority =
     problem === undefined
       ? endCheck('CA', 'the CA in caBundle', bundle, now)
-      : fault('CA', problem, MEND_CA)
+      : fault('CA', problem, REPAIR_CA)
   if ('problem' in serving) return [authority, check('certificate', 'unknown', serving.problem)]
   const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
-  if (wrong !== undefined) return [authority, fault('certificate', wrong, MEND_CA)]
-  return [authority, endCheck('certificate', 'caBundle verifies it, and it', serving.value, now)]
+  if (wrong !== undefined) return [authority, fault('certificate', wrong, REPAIR_CA)]
+  return [authority, endCheck('certificate', 'caBundle verifies it; it', serving.value, now)]
 }
 
 function endCheck(name: string, what: string, pem: string, now: number): InstallationCheck {
   const end = expiry(pem)
-  const sentence = `${what} holds until ${new Date(end).toISOString()}`
+  const sentence = `${what} is valid until ${new Date(end).toISOString()}`
   return end - now < DAYS_TO_RENEW * DAY_MS
-    ? fault(name, `${sentence}, which is soon`, RENEW)
+    ? fault(name, `${sentence}, less than ${DAYS_TO_RENEW} days from now`, RENEW)
     : check(name, 'ok', sentence)
 }
 
@@ -102,12 +105,12 @@ function policyCheck(configuration: Fields): InstallationCheck {
   const strict = webhooks.filter(({ failurePolicy }) => failurePolicy !== 'Ignore')
   const names = strict.map(({ name }) => String(name)).join(', ')
   if (strict.length > 0) {
-    return fault('failurePolicy', `Fail: pods are refused while ${names} gives no answer`, RESTORE)
+    return fault('failurePolicy', `Fail: if ${names} does not answer, pods are refused`, RESTORE)
   }
   const longest = Math.max(...webhooks.map(({ timeoutSeconds }) => Number(timeoutSeconds)))
   return check(
     'failurePolicy',
     'ok',
-    `Ignore: what gets no answer within ${longest} s goes on as it came`,
+    `Ignore: objects are admitted unchanged if there is no answer within ${longest} s`,
   )
 }

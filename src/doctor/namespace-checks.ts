@@ -10,7 +10,8 @@ import type { Installation } from './installation.ts'
 
 const NAME = 'namespaces'
 const REMEDY =
-  'a running server mends it within minutes, unless arming.repair is false: then annotate the namespace again'
+  'wait a few minutes until a running server repairs the label; if arming.repair is false,' +
+  ' annotate the namespace again'
 /** The maximum number of names in a message. */
 const NAMED = 5
 
@@ -27,12 +28,12 @@ export function namespaceCheck({ namespaces, webhook }: Installation): Installat
   const unarmed = joinNames(asking.filter(({ isRight }) => !isRight))
   const stale = joinNames(states.filter(({ isRight, isAsking }) => !isRight && !isAsking))
   const problems = [
-    ...(unarmed === '' ? [] : [`${unarmed}: asks and is not armed`]),
-    ...(stale === '' ? [] : [`${stale}: armed and does not ask`]),
+    ...(unarmed === '' ? [] : [`not armed although they request observers: ${unarmed}`]),
+    ...(stale === '' ? [] : [`armed although they request no observers: ${stale}`]),
   ]
-  return problems.length > 0
-    ? fault(NAME, problems.join('; '), REMEDY)
-    : check(NAME, 'ok', `${asking.length} of ${states.length} ask, and these are armed`)
+  if (problems.length > 0) return fault(NAME, problems.join('; '), REMEDY)
+  const sentence = `${asking.length} of ${states.length} request observers, and these are armed`
+  return check(NAME, 'ok', sentence)
 }
 
 interface ArmingState {

@@ -14,21 +14,22 @@ export function serverChecks(
   return [
     judged('Service', service, (found) =>
       found === undefined
-        ? fault('Service', 'the one that the configuration names is not there', RESTORE)
+        ? fault('Service', 'the Service that the configuration names does not exist', RESTORE)
         : judged('Service', ready, (count) => endpointCheck(count ?? 0)),
     ),
     judged('Deployment', deployment, (found) =>
       found === undefined
-        ? fault('Deployment', "none has the Service's name", RESTORE)
+        ? fault('Deployment', "no Deployment has the Service's name", RESTORE)
         : replicaCheck(found),
     ),
   ]
 }
 
 function endpointCheck(count: number): InstallationCheck {
-  if (count > 0) return check('Service', 'ok', `${count} ready behind it`)
-  const remedy = "see why no replica is ready, and that the Service's selector is the chart's"
-  return fault('Service', 'nobody who is ready stands behind it', remedy)
+  if (count > 0) return check('Service', 'ok', `ready endpoints: ${count}`)
+  const remedy =
+    "find out why no replica is ready, and check that the Service's selector is the chart's"
+  return fault('Service', 'it has no ready endpoint', remedy)
 }
 
 /**
@@ -42,9 +43,12 @@ function replicaCheck({ metadata, spec, status }: Fields): InstallationCheck {
   const ready = asId(readyReplicas) ?? 0
   const isOld = (asId(observedGeneration) ?? 0) < (asId(generation) ?? 0)
   const updated = isOld ? 0 : (asId(updatedReplicas) ?? 0)
-  const sentence = `${ready} of ${wanted} replicas ready, ${updated} of them as the template is now`
-  const remedy = `kubectl -n ${asText(namespace)} get pods shows which are not, and /readyz on port 8080 of each says why; those in ContainerCreating wait for the Secret of the certificate`
+  const sentence = `${ready} of ${wanted} replicas are ready, ${updated} run the current template`
+  const remedy =
+    `find the other pods with kubectl -n ${asText(namespace)} get pods: /readyz on port 8080 of a` +
+    ' pod says why it is not ready, and a pod in ContainerCreating waits for the Secret of the' +
+    ' certificate'
   return ready < wanted || updated < wanted
     ? fault('Deployment', sentence, remedy)
-    : check('Deployment', 'ok', `${ready} of ${wanted} replicas ready`)
+    : check('Deployment', 'ok', `${ready} of ${wanted} replicas are ready`)
 }

@@ -4,50 +4,65 @@ import type { Reason } from '../core/reasons.ts'
 export const CAUSES = {
   'webhook-absent': 'install the chart (docs/install.md), then create the pod again',
   'webhook-ca':
-    "give the configuration the CA of the webhook's certificate: with cert-manager, see that its cainjector runs; then create the pod again",
+    "set caBundle to the CA of the webhook's certificate (with cert-manager: check that its" +
+    ' cainjector is running), then create the pod again',
   'not-armed':
-    'annotate the namespace again, or wait minutes until a running server sets the label; then create the pod again',
+    'annotate the namespace again, or wait a few minutes until a running server sets the label;' +
+    ' then create the pod again',
   'not-selected':
-    'the configuration is another than the chart installs: put it back with helm upgrade',
+    'the configuration is not the one that the chart installs: restore it with helm upgrade',
   'webhook-away':
-    'see that the webhook runs (helm test ridealong -n ridealong-system), then create the pod again',
-  'annotated-later': 'create the pod again: one that runs is not touched',
+    'check that the webhook is running (helm test ridealong -n ridealong-system), then create the' +
+    ' pod again',
+  'annotated-later': 'create the pod again: running pods are not changed',
   altered:
-    'find the other webhook or controller that changes the pod after Ridealong, and let it keep what it does not know',
+    'find the webhook or controller that changes the pod after Ridealong, and configure it to' +
+    ' keep the fields that it does not know',
 } as const
 
 export type Cause = keyof typeof CAUSES
 
 /** The remedy for each reason. A test checks that docs/troubleshooting.md uses the same words. */
 export const REMEDIES = {
-  'host-pid': 'take hostPID out of the template',
-  windows: 'nothing: Windows shares no process namespaces',
-  'operator-conflict': 'the message names the operator, and the mode that works where one does',
+  'host-pid': 'remove hostPID from the pod template',
+  windows: 'nothing: Windows cannot share a process namespace',
+  'operator-conflict':
+    'use the mode that the message names, if it names one; otherwise the pods of this operator' +
+    ' cannot be observed',
   'unknown-metric':
-    'ridealong metrics lists the names; an administrator adds others to the catalog',
-  'invalid-option': 'the message names the annotation and what it can hold',
-  'unknown-target-container': "the message lists the pod's containers",
-  'name-taken': "rename the container that has a metric's name",
+    'choose a metric that ridealong metrics lists; an administrator can add others to the catalog',
+  'invalid-option': 'correct the annotation that the message names',
+  'unknown-target-container': 'choose one of the containers that the message lists',
+  'name-taken': 'rename the container that has the name of a metric',
   'pod-security':
-    "the message says what the namespace's level refuses; most often the target runs as root in a namespace that enforces restricted",
+    'change what the message names; usually the target runs as root in a namespace that enforces' +
+    ' restricted',
   'limit-range':
-    "the message names the LimitRange and its rule; give room for the observer's limits",
-  quota: "the message names the ResourceQuota; raise it by the observer's limits for each pod",
+    'change the LimitRange that the message names so that it allows the limits of the observer',
+  quota:
+    'raise the ResourceQuota that the message names by the limits of the observers of each pod',
   'observer-unavailable':
-    'the message names the image: No node has the image. Pods that are created when one has it are observed',
-  privilege: 'an administrator labels the namespace ridealong.dev/privilege',
+    'find out why no node has the image (kubectl describe pods -A -l ridealong.dev/image), then' +
+    ' create the pod again',
+  privilege:
+    'ask an administrator to set the label ridealong.dev/privilege of the namespace to the' +
+    ' privilege that the message names',
   'not-asked':
-    'the annotation did not reach the pod: annotate.md says where each operator copies it from',
-  'opted-out': 'the pod says ridealong.dev/inject: "false"',
-  'not-create': 'the pod was there before; create it again',
-  'already-injected': 'the observers are there',
+    'annotate the pod template where its operator copies annotations from (docs/annotate.md), or' +
+    ' the namespace',
+  'opted-out': 'remove the annotation ridealong.dev/inject: "false" from the pod template',
+  'not-create': 'create the pod again: running pods are not changed',
+  'already-injected': 'nothing: the pod has its observers',
   'observer-differs':
-    'the message says what runs: the image of another version, an image that another webhook rewrote, or a container that is not an observer. Create the pod again from a template without observers, or name the rewritten image in the catalog',
-  'mirror-pod': 'nothing: a static pod is not created through the apiserver',
-  'excluded-namespace': 'ask the administrator: excludedNamespaces of the chart',
-  'invalid-pod': 'the apiserver refuses the pod too, and says why',
-  'too-large': "shorten the pod's annotations: with the status they would pass 256 KiB",
-  'internal-error': 'a defect: the log of the webhook has it; please report it',
+    'the message says what differs: the container comes from another version of Ridealong,' +
+    ' another webhook has rewritten its image, or it is not an observer. Create the pod again' +
+    ' from a template without observers, or use the rewritten image in the catalog',
+  'mirror-pod': 'nothing: the apiserver does not create static pods',
+  'excluded-namespace':
+    'ask an administrator to remove the namespace from excludedNamespaces of the chart',
+  'invalid-pod': 'correct the field that the message names; the apiserver refuses the pod too',
+  'too-large': "shorten the pod's annotations: with the status they would exceed 256 KiB",
+  'internal-error': 'please report this error; the log of the webhook has the details',
 } as const satisfies Record<Reason, string>
 
 /** Returns the remedy for a reason or a cause. */

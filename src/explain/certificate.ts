@@ -17,7 +17,7 @@ export function certificatesIn(pem: string): readonly X509Certificate[] | undefi
  */
 export function bundleProblem(caBundle: string, now: number): string | undefined {
   const authorities = certificatesIn(caBundle)
-  if (authorities === undefined || authorities.length === 0) return 'caBundle holds no certificate'
+  if (authorities === undefined || authorities.length === 0) return 'caBundle has no certificate'
   const problems = authorities.map((authority) => validityProblem(authority, now))
   return problems.includes(undefined) ? undefined : `the CA in caBundle ${problems[0]}`
 }
@@ -40,14 +40,14 @@ export function servingProblem(
 ): string | undefined {
   const authorities = certificatesIn(caBundle) ?? []
   const [leaf, ...others] = certificatesIn(serving) ?? []
-  if (leaf === undefined) return 'the server shows no certificate'
+  if (leaf === undefined) return 'the server presents no certificate'
   const validity = validityProblem(leaf, now)
   if (validity !== undefined) return `the server's certificate ${validity}`
   if (host !== undefined && leaf.checkHost(host) === undefined)
-    return `the server's certificate is not for ${host}`
+    return `the server's certificate is not valid for ${host}`
   return isIssued(leaf, others, authorities)
     ? undefined
-    : `caBundle does not verify the server's certificate, which ${commonName(leaf.issuer)} has issued`
+    : `caBundle does not verify the server's certificate, issued by ${commonName(leaf.issuer)}`
 }
 
 function isIssued(
@@ -85,7 +85,7 @@ function validityProblem(
 }
 
 function commonName(issuer: string): string {
-  return issuer.replaceAll('\n', ', ') || 'nobody named'
+  return issuer.replaceAll('\n', ', ') || 'an unnamed authority'
 }
 
 /**

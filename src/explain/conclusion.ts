@@ -1,4 +1,4 @@
-import type { Decision } from '../core/decision.ts'
+import type { Decision, Denied, Left } from '../core/decision.ts'
 import type { Reason } from '../core/reasons.ts'
 import type { PodReview } from '../core/review-pod.ts'
 import type { Cause } from './causes.ts'
@@ -46,23 +46,22 @@ export function conclude(known: ConclusionFacts): Conclusion {
   }
   if (out?.outcome === 'unverified') return unverified(out)
   if (out?.outcome === 'altered') {
-    return left(
-      'altered',
-      `The pod's status says injected, but its observers are not as they were added: ${out.problems.join('; ')}.`,
-    )
+    const problems = out.problems.join('; ')
+    return left('altered', `The pod was injected, but then its observers changed: ${problems}.`)
   }
-  if (out?.outcome === 'left') return left(out.reason, `The pod was left: ${out.message}.`)
+  if (out?.outcome === 'left') return left(out.reason, `${WITHOUT}: ${out.message}.`)
   return out === undefined ? foretold(known) : silent(known)
 }
+
+const WITHOUT = 'The pod was created without observers'
 
 function wasInjected({
   metrics,
   isCompared,
 }: Extract<InjectionOutcome, { outcome: 'injected' }>): string {
   const names = metrics.join(', ')
-  return isCompared
-    ? `The pod was injected with ${names}.`
-    : `The pod's status says that it was injected with ${names}, which was not compared with a catalog: ${NO_CATALOG}.`
+  if (isCompared) return `The pod was injected with ${names}.`
+  return `The pod's status says that it was injected with ${names}, not verified: ${NO_CATALOG}.`
 }
 
 function unverified({
@@ -70,7 +69,8 @@ function unverified({
   differences,
 }: Extract<InjectionOutcome, { outcome: 'unverified' }>): Conclusion {
   const names = metrics.join(', ')
-  const conclusion = `The pod's status says injected with ${names}, which is not verified: ${differences.join('; ')}.`
+  const claim = `The pod's status says that it was injected with ${names}, not verified`
+  const conclusion = `${claim}: ${differences.join('; ')}.`
   return { outcome: 'unverified', reason: 'observer-differs', conclusion }
 }
 
@@ -78,18 +78,21 @@ function left(reason: Reason | Cause, conclusion: string): Conclusion {
   return { outcome: 'left', reason, conclusion }
 }
 
+const UNANSWERED =
+  'The pod requests observers, but the webhook did not answer when the pod was created'
+
 /** Concludes for a pod that was created and has no status. */
 function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   const word = 'reason' in decision ? decision.reason : undefined
   if (word !== undefined && (REGARDLESS.has(word) || word === 'too-large')) {
-    return left(word, `The pod was left: ${'message' in decision ? decision.message : word}.`)
+    const message = 'message' in decision ? decision.message : word
+    return left(word, `${WITHOUT}: ${message}.`)
   }
   const obstacle = firstStop(asked)
-  const unanswered = 'The pod asked, and the webhook gave no answer when it was created'
-  if (obstacle === undefined) return left('webhook-away', `${unanswered}.`)
+  if (obstacle === undefined) return left('webhook-away', `${UNANSWERED}.`)
   if (obstacle.reason === 'annotated-later')
-    return left(obstacle.reason, `The pod was left: ${obstacle.sentence}.`)
-  return left(obstacle.reason, `${unanswered}: ${obstacle.sentence}.`)
+    return left(obstacle.reason, `${WITHOUT}: ${obstacle.sentence}.`)
+  return left(obstacle.reason, `${UNANSWERED}: ${obstacle.sentence}.`)
 }
 
 /** Concludes for a pod that has not been created yet. */
@@ -121,16 +124,16 @@ export function isCarrying({
 function carriedConclusion(known: ConclusionFacts): Conclusion | undefined {
   const { carried, answer } = known
   if ('reason' in answer.decision && answer.decision.reason === 'observer-differs') {
-    const conclusion = `The pod would be left as it is: ${answer.decision.message}.`
+    const conclusion = `The pod would not be changed: ${answer.decision.message}.`
     return { outcome: 'unverified', reason: 'observer-differs', conclusion }
   }
   if (carried === undefined || !isCarrying(known)) return undefined
   if (carried.outcome === 'unverified') return unverified(carried)
   if (carried.outcome === 'altered')
-    return left('altered', `The manifest's observers are altered: ${carried.problems.join('; ')}.`)
+    return left('altered', `The manifest's observers were changed: ${carried.problems.join('; ')}.`)
   if (carried.outcome !== 'injected') return undefined
   const names = carried.metrics.join(', ')
-  const conclusion = `The pod carries ${names} already, from its manifest, and the webhook adds nothing.`
+  const conclusion = `The pod already has ${names} from its manifest, and the webhook adds nothing.`
   return { outcome: 'injected', conclusion }
 }
 
@@ -138,17 +141,22 @@ function answered({ facts, answer: { decision }, asked }: ConclusionFacts): Conc
   const regardless = 'reason' in decision && REGARDLESS.has(decision.reason)
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {
-    return left(obstacle.reason, `The pod would be left: ${obstacle.sentence}.`)
+    return left(
+      obstacle.reason,
+      `The pod would be created without observers: ${obstacle.sentence}.`,
+    )
   }
   if (isThere(decision)) {
-    return { outcome: 'injected', conclusion: 'The pod carries its observers already.' }
+    return { outcome: 'injected', conclusion: 'The pod already has its observers.' }
   }
-  if ('reason' in decision) {
-    const word = decision.outcome === 'denied' ? 'refused' : 'left'
-    const conclusion = `The pod would be ${word}: ${decision.message}.`
-    return { outcome: word, reason: decision.reason, conclusion }
-  }
+  if ('reason' in decision) return refused(decision)
   return { outcome: 'injected', conclusion: injectedSentence(decision, facts) }
+}
+
+function refused({ outcome, reason, message }: Left | Denied): Conclusion {
+  return outcome === 'denied'
+    ? { outcome: 'refused', reason, conclusion: `The pod would be refused: ${message}.` }
+    : left(reason, `The pod would be created without observers: ${message}.`)
 }
 
 function isThere(decision: Decision): boolean {
@@ -158,7 +166,7 @@ function isThere(decision: Decision): boolean {
 
 function injectedSentence(decision: Decision, { webhook }: Facts): string {
   const names = 'observers' in decision ? decision.observers.map(({ metric }) => metric.name) : []
-  const where = webhook === undefined ? ' where the webhook is asked' : ''
+  const where = webhook === undefined ? ' if the webhook is called' : ''
   return `The pod would be injected with ${names.join(', ')}${where}.`
 }
 

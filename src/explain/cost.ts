@@ -31,12 +31,12 @@ function written(amounts: ResourceList, times: bigint): Record<string, string> {
 
 /** Describes a cost in words. */
 export function costSentence({ pods, requests, limits }: Cost): string {
-  const many = pods === undefined ? 'in each pod' : pods === 1 ? 'in 1 pod' : `over ${pods} pods`
+  const many = pods === undefined ? 'per pod' : pods === 1 ? 'for 1 pod' : `for ${pods} pods`
   const said = (amounts: Fields) =>
     Object.entries(amounts)
       .map(([name, amount]) => `${name} ${String(amount)}`)
       .join(', ')
   const isNone = Object.keys(limits).length + Object.keys(requests).length === 0
-  if (isNone) return `${many}: nothing of their own, they share what the pod has`
+  if (isNone) return `${many}: no requests or limits of their own; they share those of the pod`
   return `${many}: requests ${said(requests) || 'nothing'}; limits ${said(limits) || 'none'}`
 }

@@ -1,3 +1,4 @@
+import type { Decision } from '../core/decision.ts'
 import { KEYS } from '../core/keys.ts'
 import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { requestedAtCreation } from '../core/missed/requested-at-creation.ts'
@@ -117,14 +118,14 @@ function resolveRequest({ review, settings }: Facts) {
  */
 function webhookPart(facts: Facts, { decision }: PodReview): readonly Finding[] {
   const { webhook, review, namespace, created } = facts
-  if (webhook === undefined) return [find('cluster', 'unknown', 'none was asked')]
+  if (webhook === undefined) return [find('cluster', 'unknown', 'no cluster was queried')]
   const asksItself = !leavesItToNamespace(review)
   const labels = fieldsOrNone(fieldsOrNone(fieldsOrNone(review.object).metadata).labels)
   const caller = { asksItself, labels, namespace }
   const isAsking = !('reason' in decision && decision.reason === 'not-asked')
   const isLater = isAsking && created && isAskedLater(facts, created, asksItself)
   const whose = asksItself ? 'the pod' : 'the namespace'
-  const later = `${whose} was given ${KEYS.inject} only after the pod was created`
+  const later = `${whose} got the annotation ${KEYS.inject} only after the pod was created`
   return [
     ...(isLater ? [stop('annotated', 'annotated-later', later)] : []),
     ...webhookFindings(webhook, caller),
@@ -150,8 +151,13 @@ function nowFinding(
   if (out?.outcome !== 'left') return []
   const isSame = 'reason' in decision && decision.reason === out.reason
   if (isSame) return []
-  const word = 'reason' in decision ? `${decision.outcome}: ${decision.message}` : 'injected'
-  return [find('created again now', 'look', `it would be ${word}`)]
+  return [find('created again now', 'look', `the pod would be ${resultNow(decision)}`)]
+}
+
+function resultNow(decision: Decision): string {
+  if (!('reason' in decision)) return 'injected'
+  const result = decision.outcome === 'denied' ? 'refused' : 'created without observers'
+  return `${result}: ${decision.message}`
 }
 
 /** Reads the outcome of a created pod, or the observers in the manifest of a pod to be created. */

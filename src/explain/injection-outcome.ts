@@ -85,39 +85,40 @@ export function createdFindings(
 function statusFindings(out: InjectionOutcome): readonly Finding[] {
   switch (out.outcome) {
     case 'injected': {
-      const said = `injected ${out.metrics.join(', ')}; counters: ${out.counters}`
+      const said = `injected with ${out.metrics.join(', ')}; counters: ${out.counters}`
       return [find('status', 'ok', said), observersFinding(out.isCompared)]
     }
     case 'unverified':
       return [
-        find('status', 'look', `says injected ${out.metrics.join(', ')}`),
+        find('status', 'look', `injected with ${out.metrics.join(', ')}, which is not verified`),
         ...out.differences.map((sentence) => stop('observers', 'observer-differs', sentence)),
       ]
     case 'altered':
       return [
-        stop('status', 'altered', `says injected, and is altered: ${out.problems.join('; ')}`),
+        stop('status', 'altered', `injected, but changed afterwards: ${out.problems.join('; ')}`),
       ]
     case 'left':
-      return [stop('status', out.reason, `left: ${out.message}`)]
+      return [stop('status', out.reason, `created without observers: ${out.message}`)]
     case 'silent':
-      return [find('status', 'look', 'the pod carries none')]
+      return [find('status', 'look', 'the pod has none')]
   }
 }
 
 function observersFinding(isCompared: boolean): Finding {
   return isCompared
-    ? find('observers', 'ok', "their image and command are the catalog's")
-    : find('observers', 'unknown', `not compared with a catalog: ${NO_CATALOG}`)
+    ? find('observers', 'ok', "their images and commands match the catalog's")
+    : find('observers', 'unknown', `not verified: ${NO_CATALOG}`)
 }
 
 /** Explains why containers were not compared, and how to name a catalog. */
 export const NO_CATALOG =
-  "the cluster's own could not be read; --catalog and --observer-image name one"
+  "the cluster's catalog could not be read; --catalog and --observer-image specify one"
 
 function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] {
   const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
   if (then === undefined || then === revision) return []
-  const sentence = `the pod was made with catalog ${String(then)}, and is explained with ${revision}; --catalog and --observer-image name another`
+  const revisions = `the pod was created with catalog ${String(then)}, this is ${revision}`
+  const sentence = `${revisions}; --catalog and --observer-image specify another one`
   return [find('catalog', 'look', sentence)]
 }
 
@@ -131,9 +132,9 @@ function containerFindings(pod: Fields): readonly Finding[] {
     const isHeld = reason !== '' && !NORMAL.has(reason)
     const restarts = typeof restartCount === 'number' ? restartCount : 0
     const why = [reason, asText(waiting.message)].filter((text) => text !== undefined).join(': ')
-    if (isHeld) return [find(`container ${String(name)}`, 'look', `does not start: ${why}`)]
+    if (isHeld) return [find(`container ${String(name)}`, 'look', `cannot start: ${why}`)]
     return restarts > 0
-      ? [find(`container ${String(name)}`, 'look', `was started again ${restarts} times`)]
+      ? [find(`container ${String(name)}`, 'look', `restarted ${restarts} times`)]
       : []
   })
 }

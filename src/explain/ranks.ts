@@ -36,15 +36,15 @@ export function alike(
 function outcomeWord(out: InjectionOutcome): string {
   switch (out.outcome) {
     case 'injected':
-      return `injected ${out.metrics.join(', ')}, counters ${out.counters}`
+      return `injected with ${out.metrics.join(', ')}, counters ${out.counters}`
     case 'unverified':
       return `not verified: ${out.differences.join('; ')}`
     case 'altered':
-      return `altered: ${out.problems.join('; ')}`
+      return `changed afterwards: ${out.problems.join('; ')}`
     case 'left':
-      return `left: ${out.reason}`
+      return `no observers (${out.reason})`
     case 'silent':
-      return 'without a status'
+      return 'no status'
   }
 }
 

@@ -33,13 +33,13 @@ export function ruleFindings(
   return RULES.map((rule, index) => {
     if (stopped !== undefined && index === last) return stopFinding(rule.name, stopped, isCarrying)
     const isReached = last < 0 || index < last
-    return isReached ? passed(rule, request, knowsImages) : find(rule.name, 'open', 'not reached')
+    return isReached ? passed(rule, request, knowsImages) : find(rule.name, 'open', 'not checked')
   })
 }
 
 function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
   if (rule.name === IMAGE_RULE && !knowsImages) {
-    return find(rule.name, 'unknown', 'which nodes hold it, the webhook knows')
+    return find(rule.name, 'unknown', 'only the webhook knows which nodes have the image')
   }
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
@@ -56,18 +56,18 @@ function defect({ reason, message }: Stopped): Finding {
 
 /** Describes a request in words. */
 function described(request: Request): string {
-  if (request.kind !== 'asked') return 'holds'
+  if (request.kind !== 'asked') return 'valid'
   const { metrics, mode, targetContainer, targetCommand, onError } = request
   const asked = metrics.map(({ metric, options }) => {
     const values = options.map(({ name, value }) => `${optionName(name)}=${value}`)
     return values.length === 0 ? metric.name : `${metric.name} (${values.join(', ')})`
   })
-  const target = targetContainer ?? 'the default one'
-  const command = targetCommand === undefined ? [] : [`command ${targetCommand}`]
+  const target = targetContainer ?? 'chosen by default'
+  const command = targetCommand === undefined ? [] : [`target command ${targetCommand}`]
   return [
     asked.join(', '),
     `mode ${mode}`,
-    `container ${target}`,
+    `target container ${target}`,
     ...command,
     `on error ${onError}`,
   ].join('; ')

@@ -38,12 +38,12 @@ export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly F
   const configuration = asked.value
   const webhook = configuration && webhookIn(configuration, name)
   if (webhook === undefined) {
-    const sentence = `no MutatingWebhookConfiguration holds ${name}: the cluster knows no Ridealong`
+    const sentence = `no MutatingWebhookConfiguration has ${name}: Ridealong is not installed`
     return [stop(title, 'webhook-absent', sentence)]
   }
   const called = String(fieldsOrNone(configuration?.metadata).name)
   return [
-    find(title, 'ok', `${called} holds ${name}`),
+    find(title, 'ok', `${called} has ${name}`),
     ...completeness(configuration ?? {}),
     ...trustFindings(facts, webhook),
     policyFinding(webhook),
@@ -54,7 +54,7 @@ export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly F
 
 function completeness(configuration: Fields): readonly Finding[] {
   if (webhookIn(configuration, NAMESPACE_WEBHOOK) !== undefined) return []
-  const sentence = `${NAMESPACE_WEBHOOK} is missing: only the repair pass arms namespaces`
+  const sentence = `${NAMESPACE_WEBHOOK} is missing, so namespaces are armed only every few minutes`
   return [find('webhook for namespaces', 'look', sentence)]
 }
 
@@ -63,7 +63,8 @@ function trustFindings({ now, serving }: WebhookFacts, webhook: Fields): readonl
   const problem = bundleProblem(bundle, now)
   if (problem !== undefined) return [stop('CA', 'webhook-ca', problem)]
   if ('problem' in serving) {
-    return [find('CA', 'unknown', `caBundle holds; no certificate to verify: ${serving.problem}`)]
+    const sentence = `caBundle is valid; the server's certificate is not known: ${serving.problem}`
+    return [find('CA', 'unknown', sentence)]
   }
   const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
   return wrong === undefined
@@ -72,9 +73,10 @@ function trustFindings({ now, serving }: WebhookFacts, webhook: Fields): readonl
 }
 
 function policyFinding({ failurePolicy }: Fields): Finding {
+  const missing = 'if the webhook does not answer, pods are'
   return failurePolicy === 'Ignore'
-    ? find('failurePolicy', 'ok', 'Ignore: a pod that gets no answer runs as it came')
-    : find('failurePolicy', 'look', 'Fail: pods are refused while the webhook is away')
+    ? find('failurePolicy', 'ok', `Ignore: ${missing} created without observers`)
+    : find('failurePolicy', 'look', `Fail: ${missing} refused`)
 }
 
 function readyFinding({ ready }: WebhookFacts): readonly Finding[] {
@@ -82,7 +84,7 @@ function readyFinding({ ready }: WebhookFacts): readonly Finding[] {
   if (ready.value === undefined) return []
   return ready.value > 0
     ? [find('replicas', 'ok', `${ready.value} ready`)]
-    : [stop('replicas', 'webhook-away', 'none is ready: the apiserver gets no answer')]
+    : [stop('replicas', 'webhook-away', 'no replica is ready, so the apiserver gets no answer')]
 }
 
 function matchFindings(webhook: Fields, caller: Caller): readonly Finding[] {
@@ -100,26 +102,26 @@ function namespaceFinding({ namespaceSelector }: Fields, { namespace }: Caller):
   const unmet = unmetIn(namespaceSelector, fieldsOrNone(metadata.labels))
   if (unmet === undefined) return find(title, 'ok', 'selects the namespace')
   if (unmet.key === ARMED_LABEL) {
-    const sentence = `the namespace is not armed: it has no label ${unmet.text}`
+    const sentence = `the namespace is not armed: it does not have the label ${unmet.text}`
     return stop('armed', 'not-armed', sentence)
   }
   const isName = unmet.key === 'kubernetes.io/metadata.name'
   const reason = isName ? 'excluded-namespace' : 'not-selected'
-  return stop(title, reason, `does not select the namespace: ${unmet.text}`)
+  return stop(title, reason, `does not select the namespace: it requires ${unmet.text}`)
 }
 
 function objectFinding({ objectSelector }: Fields, { labels }: Caller): Finding {
   const unmet = unmetIn(objectSelector, labels)
   return unmet === undefined
     ? find('objectSelector', 'ok', 'selects the pod')
-    : stop('objectSelector', 'not-selected', `does not select the pod: ${unmet.text}`)
+    : stop('objectSelector', 'not-selected', `does not select the pod: it requires ${unmet.text}`)
 }
 
 function conditionFinding(webhook: Fields, { asksItself }: Caller): Finding {
   const { holds, names } = readMatchConditions(webhook, asksItself)
   if (holds === undefined)
-    return find('matchConditions', 'unknown', `${names}: not the chart's expressions`)
+    return find('matchConditions', 'unknown', `${names}: an expression is not the chart's`)
   return holds
-    ? find('matchConditions', 'ok', names === '' ? 'none' : `${names} holds`)
-    : stop('matchConditions', 'not-selected', `${names} does not hold`)
+    ? find('matchConditions', 'ok', names === '' ? 'there are none' : `true: ${names}`)
+    : stop('matchConditions', 'not-selected', `not all are true: ${names}`)
 }

@@ -30,8 +30,8 @@ export const HOSTILE_LINE = HOSTILE.replaceAll('\n', '')
 export const HARMFUL =
   /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 
-/** The control sequences of Ridealong itself: colours of a diff, and a redrawn progress bar. */
-export const OURS = new RegExp(`${'\u001b'}\\[(?:3[129]m|2K|1G)`, 'g')
+/** Colours and bold text, and a bar of progress that is drawn again. */
+export const OURS = new RegExp(`${'\u001b'}\\[(?:(?:1|22|3[1239]|90)m|2K|1G)`, 'g')
 
 /** A foreign text at the beginning of a line. */
 export const FORGED = /^FORGED/m

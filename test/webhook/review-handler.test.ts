@@ -79,7 +79,7 @@ t.test('names that every object has are no metrics', async (t) => {
       await post(running, PODS, reviewOf(podOf({ [KEYS.inject]: name, [KEYS.onError]: 'deny' }))),
     )
     t.equal(verdict.allowed, false, name)
-    t.match(verdict.status?.message, `names "${name}"; known metrics are`)
+    t.match(verdict.status?.message, `"${name}" is not a metric of the catalog; known metrics are`)
   }
 })
 
@@ -109,7 +109,8 @@ t.test('who prefers no pod to one without observers is told what is known', asyn
   t.equal(verdict.status?.code, 403)
   t.equal(
     verdict.status?.message,
-    `ridealong: ${KEYS.inject} names "none-such"; known metrics are io-sysstat, perf-sysstat`,
+    `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
+      'known metrics are io-sysstat, perf-sysstat',
   )
   t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
 })
@@ -211,13 +212,13 @@ t.test('a defect of ours never refuses a namespace, and is counted', async (t) =
 const armed = { op: 'add', path: '/metadata/labels', value: { 'ridealong.dev/armed': 'true' } }
 
 t.test(
-  'a namespace that asks is labelled, and its author told that running pods are not touched',
+  'a namespace that asks is labelled, and its author told that running pods are not changed',
   async (t) => {
     const before = await reviews({ outcome: 'armed' })
     const space = namespaceOf('lab', { [KEYS.inject]: 'perf-sysstat' })
     const answer = await post(running, SPACES, reviewOf(space, { name: 'lab', namespace: 'lab' }))
     t.strictSame(operationsOf(answer), [armed])
-    t.match(verdictOf(answer).warnings, [/^ridealong: .*already run are not touched/])
+    t.match(verdictOf(answer).warnings, [/^ridealong: .*running pods are not changed/])
     t.equal(await reviews({ outcome: 'armed' }), before + 1)
   },
 )
@@ -238,15 +239,15 @@ t.test('who annotates a namespace wrongly is warned there and then', async (t) =
   const wrong: readonly (readonly [Json, RegExp])[] = [
     [
       { [KEYS.inject]: 'none-such' },
-      /^ridealong: unknown-metric: .*"none-such"; known metrics are io-sysstat, perf-sysstat/,
+      /^ridealong: unknown-metric: .*"none-such" is .*; known metrics are io-sysstat, perf-sysstat/,
     ],
     [
       { [KEYS.inject]: 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '0' },
-      /^ridealong: invalid-option: .*rate is "0"; it must be a whole number from 1 to 3600/,
+      /^ridealong: invalid-option: .*rate: "0" is not an integer from 1 to 3600/,
     ],
     [
       { [KEYS.inject]: 'perf-sysstat', [KEYS.mode]: 'magic' },
-      /^ridealong: invalid-option: .*mode is "magic"; it can be native or container/,
+      /^ridealong: invalid-option: .*mode: "magic" is not one of native, container/,
     ],
   ]
   for (const [annotations, warning] of wrong) {
@@ -266,7 +267,7 @@ t.test('an excluded namespace is not labelled, and its author told so', async (t
   const space = namespaceOf('kube-system', { [KEYS.inject]: 'perf-sysstat' })
   const answer = await post(running, SPACES, reviewOf(space, { name: 'kube-system' }))
   t.strictSame(operationsOf(answer), [])
-  t.match(verdictOf(answer).warnings, [/^ridealong: .*excludes this namespace/])
+  t.match(verdictOf(answer).warnings, [/^ridealong: .*has excluded this namespace/])
 })
 
 t.test('a metric above the privilege of a namespace is left out, and said', async (t) => {

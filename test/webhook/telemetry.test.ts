@@ -64,9 +64,9 @@ t.test('one line is logged per decision: names and words', async (t) => {
       [...about, 'denied', 'unknown-metric'],
       /known metrics are /,
     ],
-    [reviewOf(podOf({})), [...about, 'left', 'not-asked'], /asks for a metric/],
+    [reviewOf(podOf({})), [...about, 'left', 'not-asked'], /its namespace requests a metric/],
     [reviewOf(ASKING, { operation: 'UPDATE' }), [...about, 'left', 'not-create'], /"seconds":0/],
-    [reviewOf(null), [...about.slice(0, 2), 'left', 'invalid-pod'], /no metadata or no spec/],
+    [reviewOf(null), [...about.slice(0, 2), 'left', 'invalid-pod'], /must have metadata/],
   ]
   for (const [review, words, text] of said) {
     const start = app.lines.length

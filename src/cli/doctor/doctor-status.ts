@@ -25,7 +25,7 @@ export async function askServer(address: string): Promise<readonly InstallationC
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     const remedy =
-      'check that a replica is ready, and that NetworkPolicies allow this machine to reach it'
+      'check that a replica is ready and that no NetworkPolicy blocks connections from here'
     return [fault('the webhook answers', errorMessage(cause), remedy)]
   }
 }

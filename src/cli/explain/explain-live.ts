@@ -28,8 +28,8 @@ export async function aboutLive(
   }
   const kinds = await readKinds(reader)
   const kind = kindNamed(kinds, word)
-  const folder = `${kind.root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}`
-  const object = await reader.get(`${folder}/${encodeURIComponent(name)}`)
+  const list = `${kind.root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}`
+  const object = await reader.get(`${list}/${encodeURIComponent(name)}`)
   const subject = `${kind.kind.toLowerCase()}/${name}`
   if (object === undefined) throw new UsageError(`there is no ${subject} in namespace ${namespace}`)
   if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
@@ -44,7 +44,7 @@ function aboutPods(
 ): readonly About[] {
   const groups = alike(pods, catalogFor)
   const said = groups.map(({ which, word }) => `${which}: ${word}`).join('; ')
-  const differences = groups.length > 1 ? `the pods have different outcomes: ${said}` : undefined
+  const differences = groups.length > 1 ? `the pods differ: ${said}` : undefined
   return groups.map(({ pods, which }) => {
     const about = aboutPod(pods[0], `${subject}, ${which}`)
     return { ...about, pods: pods.length, differences }

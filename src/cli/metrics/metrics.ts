@@ -1,8 +1,7 @@
-import { Help } from 'commander'
 import { loadCatalog } from '../../catalog/load.ts'
-import type { Metric } from '../../core/catalog.ts'
-import { printable, printableJson } from '../../core/text/printable.ts'
-import type { Output } from '../../lib/output-format.ts'
+import type { Metric, Option } from '../../core/catalog.ts'
+import { printableJson } from '../../core/text/printable.ts'
+import type { Output, TextBlock, TextCell } from '../../lib/output-format.ts'
 import { cleanYaml } from '../../manifest/print.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import type { SettingOptions } from '../shared/settings.ts'
@@ -23,12 +22,12 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
   const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
   if (chosen.length === 0) {
     const known = all.map((metric) => metric.name).join(', ')
-    throw new UsageError(`the catalog has no metric ${name}; its metrics are ${known}`)
+    throw new UsageError(`the catalog has no metric ${name}; known metrics are ${known}`)
   }
   if (output === 'json') return { document: `${printableJson(chosen.map(toPlain), 2)}\n` }
   if (output === 'yaml')
     return { document: chosen.map((metric) => `---\n${cleanYaml(toPlain(metric))}`).join('') }
-  return { lines: name === undefined ? formatTable(chosen) : chosen.flatMap(formatMetric) }
+  return { text: name === undefined ? [formatList(chosen)] : chosen.flatMap(formatMetric) }
 }
 
 /** Converts a metric to a document of a catalog. */
@@ -44,25 +43,9 @@ function toPlain({ name, description, privilege, options, container }: Metric) {
   }
 }
 
-/** The width in columns to which the text is wrapped. */
-const WIDTH = 80
-
-/** Formats one row for each metric; a long description continues in its column. */
-function formatTable(metrics: readonly Metric[]): readonly string[] {
-  const width = Math.max('METRIC'.length, ...metrics.map(({ name }) => name.length))
-  const head = (name: string, privilege: string) =>
-    `${name.padEnd(width)}  ${privilege.padEnd(10)}  `
-  const rows = metrics.flatMap(({ name, privilege, description }) => {
-    const [first = '', ...more] = wrap(description, head('', ''))
-    return [head(name, privilege) + first.trimStart(), ...more]
-  })
-  return [`${head('METRIC', 'PRIVILEGE')}DESCRIPTION`, ...rows]
-}
-
-/** Breaks a text, which may come from a user's catalog, into lines that begin with an indent. */
-function wrap(text: string, indent: string): readonly string[] {
-  const lines = new Help().boxWrap(printable(text), WIDTH - indent.length).split('\n')
-  return lines.map((line) => indent + line)
+function formatList(metrics: readonly Metric[]): TextBlock {
+  const rows = metrics.map(({ name, privilege, description }) => [name, privilege, description])
+  return { indent: 0, rows: [headings('NAME', 'PRIVILEGE', 'DESCRIPTION'), ...rows] }
 }
 
 function formatMetric({
@@ -71,24 +54,35 @@ function formatMetric({
   privilege,
   container,
   options,
-}: Metric): readonly string[] {
-  const rows = [...options].flatMap(([key, option]) => {
-    const { type, description: meaning } = option
-    const values = `${type}, ${formatBounds(option)}default ${option.default}`
-    return [`  ${key}`, ...wrap(meaning, '      '), `      ${values}`]
+}: Metric): readonly TextBlock[] {
+  const facts = [
+    ['description', description],
+    ['privilege', privilege],
+    ['image', container.image],
+  ]
+  const head: readonly TextBlock[] = [
+    { text: name, tone: 'heading' },
+    { indent: 2, rows: facts },
+  ]
+  if (options.size === 0) return [...head, '', 'This metric has no options.']
+  const rows = [...options].map(([key, option]) => {
+    const values = `${option.type}${formatBounds(option)}`
+    return [key.slice(key.indexOf('/') + 1), values, String(option.default), option.description]
   })
-  const facts = [`  privilege ${privilege}`, `  image ${container.image}`]
   return [
-    name,
-    ...wrap(description, '  '),
-    ...facts,
+    ...head,
     '',
-    'Options, as annotations of a pod template or a Namespace:',
-    ...rows,
+    `Options, as annotations ${name}.ridealong.dev/OPTION of a pod template or a Namespace:`,
+    '',
+    { indent: 2, rows: [headings('OPTION', 'VALUES', 'DEFAULT', 'DESCRIPTION'), ...rows] },
   ]
 }
 
-function formatBounds(option: object): string {
-  if ('minimum' in option && 'maximum' in option) return `${option.minimum} to ${option.maximum}, `
-  return 'enum' in option && Array.isArray(option.enum) ? `${option.enum.join(' or ')}, ` : ''
+function headings(...names: readonly string[]): readonly TextCell[] {
+  return names.map((text) => ({ text, tone: 'heading' }))
+}
+
+function formatBounds(option: Option): string {
+  if (option.type === 'integer') return `, ${option.minimum} to ${option.maximum}`
+  return option.type === 'string' ? `: ${option.enum.join(', ')}` : ''
 }

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import type { OutputConfiguration } from 'commander'
 import { printable, printableBlock } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
+import { formatText } from './table.ts'
 
 // Every verb writes through this module. Most output quotes a cluster, a log or a file, and a
 // terminal must not interpret control characters from these. A test checks that no other module
@@ -54,6 +55,7 @@ export const outputOfCommander: OutputConfiguration = {
 function textOf(output: Output): string {
   if ('document' in output) return documentFor(process.stdout, output.document)
   if ('lines' in output) return output.lines.map((line) => `${printable(line)}\n`).join('')
+  if ('text' in output) return `${formatText(output.text, process.stdout.columns).join('\n')}\n`
   return output.diff
     .map((line) => `${coloured(printable(line, Number.POSITIVE_INFINITY))}\n`)
     .join('')

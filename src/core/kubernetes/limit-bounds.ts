@@ -3,26 +3,31 @@ import type { Resources } from './pod-resources.ts'
 import { writeQuantity } from './quantity.ts'
 
 /**
- * Returns the first violation of a LimitRange's bounds, in the wording of LimitRanger's own
- * message, or undefined if the resources are within the bounds.
+ * Returns the first violation of a LimitRange's bounds, worded like LimitRanger's own message, or
+ * undefined if the resources are within the bounds.
  *
  * The rules are kubernetes v1.36 plugin/pkg/admission/limitranger/admission.go, minConstraint,
  * maxConstraint and limitRequestRatioConstraint.
  *
  * @param resources the resources of a container or of a pod, according to `bounds.type`
+ * @param name the name of the container, or a noun for the pod
  */
-export function boundsProblem(bounds: Bounds, resources: Resources): string | undefined {
+export function boundsProblem(
+  bounds: Bounds,
+  resources: Resources,
+  name: string,
+): string | undefined {
   const rules = [
     ['minimum', bounds.min, minProblem],
     ['maximum', bounds.max, maxProblem],
     ['maximum limit/request ratio', bounds.maxLimitRequestRatio, ratioProblem],
   ] as const
   for (const [word, amounts, problemOf] of rules) {
-    for (const [name, bound] of amounts) {
-      const amount = { request: resources.requests.get(name), limit: resources.limits.get(name) }
+    for (const [key, bound] of amounts) {
+      const amount = { request: resources.requests.get(key), limit: resources.limits.get(key) }
       const problem = problemOf(bound, amount)
       if (problem === undefined) continue
-      return `${word} ${name} per ${bounds.type} is ${writeQuantity(bound)}, but ${problem}`
+      return `${word} ${key} per ${bounds.type} is ${writeQuantity(bound)}, but ${name} ${problem}`
     }
   }
   return undefined
@@ -35,30 +40,29 @@ interface ResourceAmounts {
 }
 
 function minProblem(min: bigint, { request, limit }: ResourceAmounts): string | undefined {
-  if (request === undefined) return 'there is no request'
-  if (request < min) return `the request is ${writeQuantity(request)}`
-  return limit !== undefined && limit < min ? `the limit is ${writeQuantity(limit)}` : undefined
+  if (request === undefined) return 'has no request'
+  if (request < min) return `requests ${writeQuantity(request)}`
+  const isBelow = limit !== undefined && limit < min
+  return isBelow ? `has a limit of ${writeQuantity(limit)}` : undefined
 }
 
 function maxProblem(max: bigint, { request, limit }: ResourceAmounts): string | undefined {
-  if (limit === undefined) return 'there is no limit'
-  if (limit > max) return `the limit is ${writeQuantity(limit)}`
-  return request !== undefined && request > max
-    ? `the request is ${writeQuantity(request)}`
-    : undefined
+  if (limit === undefined) return 'has no limit'
+  if (limit > max) return `has a limit of ${writeQuantity(limit)}`
+  return request !== undefined && request > max ? `requests ${writeQuantity(request)}` : undefined
 }
 
 function ratioProblem(
   most: bigint,
   { request = 0n, limit = 0n }: ResourceAmounts,
 ): string | undefined {
-  if (request === 0n) return 'the request is 0'
-  if (limit === 0n) return 'the limit is 0'
+  if (request === 0n) return 'requests 0'
+  if (limit === 0n) return 'has a limit of 0'
   // Kubernetes also rounds up to thousandths and divides in floating point. The rounding can change
   // the result.
   const ratio = Number(thousandths(limit)) / Number(thousandths(request))
   if (ratio * 1000 <= Number(thousandths(most))) return undefined
-  return `the limit is ${writeQuantity(limit)} and the request ${writeQuantity(request)}`
+  return `has a limit of ${writeQuantity(limit)} and requests ${writeQuantity(request)}`
 }
 
 /**

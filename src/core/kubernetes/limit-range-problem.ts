@@ -61,8 +61,8 @@ function refusal(
   for (const bound of bounds) {
     const judged = bound.type === 'Pod' ? [{ ...pod, name: 'the pod' }] : observers
     for (const resources of judged) {
-      const problem = boundsProblem(bound, resources)
-      if (problem !== undefined) return `${problem} of ${resources.name}`
+      const problem = boundsProblem(bound, resources, resources.name)
+      if (problem !== undefined) return problem
     }
   }
   return undefined
@@ -85,7 +85,8 @@ function scarceGift(
   const gifts = [...defaults.requests, ...defaults.limits]
   const gift = gifts.find(([name, amount]) => !SHARED.has(name) && amount > 0n)
   if (gift === undefined || observer === undefined) return undefined
-  return `each container gets ${writeQuantity(gift[1])} of ${gift[0]}, ${observer.name} too`
+  const [name, amount] = gift
+  return `its default of ${writeQuantity(amount)} ${name} would also apply to ${observer.name}`
 }
 
 /**
@@ -106,7 +107,8 @@ export function filledProblem(
   }
   const above = podLevel && firstAbove(sumContainers(load, 'requests'), podLevel.requests)
   if (above === undefined) return undefined
-  return `with what a LimitRange gives the observers, requests of ${above} pass the pod's`
+  const gift = 'with the requests that a LimitRange gives the observers'
+  return `${gift}, the containers request more ${above} than the pod`
 }
 
 function aboveLimits(
@@ -114,9 +116,9 @@ function aboveLimits(
   podLimits: ResourceList,
 ): string | undefined {
   const own = firstAbove(requests, limits)
-  if (own !== undefined) return `a request of ${own} above its limit`
+  if (own !== undefined) return `a request for ${own} above its limit`
   const above = isInit ? undefined : firstAbove(limits, podLimits)
-  return above && `a limit of ${above} above the pod's`
+  return above && `a limit for ${above} above the limit of the pod`
 }
 
 /** Returns the first resource whose amount in `amounts` is greater than in `most`. */

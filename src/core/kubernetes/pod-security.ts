@@ -26,9 +26,9 @@ export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns the property of an observer that a Pod Security level refuses, as a phrase, or undefined
- * if the level accepts the observer. An observer has no ports, probes or host paths, so only the
- * checks of its securityContext apply.
+ * Returns the property of an observer that a Pod Security level refuses, as a clause ("it is
+ * privileged"), or undefined if the level accepts the observer. An observer has no ports, probes
+ * or host paths, so only the checks of its securityContext apply.
  *
  * The rules are pod-security-admission v0.36, package policy.
  *
@@ -47,10 +47,14 @@ export function podSecurityProblem(
 function baselineProblem(context: Fields): string | undefined {
   const { privileged, addedCapabilities } = readSecurityContext(context)
   const forbidden = addedCapabilities.find((name) => !BASELINE_CAPABILITIES.has(name))
-  if (privileged) return 'privileged'
-  if (fieldsOrNone(context.seccompProfile).type === 'Unconfined') return 'seccomp Unconfined'
-  if (fieldsOrNone(context.appArmorProfile).type === 'Unconfined') return 'AppArmor Unconfined'
-  return forbidden === undefined ? undefined : `capability ${forbidden}`
+  if (privileged) return 'it is privileged'
+  if (isUnconfined(context.seccompProfile)) return 'its seccomp profile is Unconfined'
+  if (isUnconfined(context.appArmorProfile)) return 'its AppArmor profile is Unconfined'
+  return forbidden === undefined ? undefined : `it adds the capability ${forbidden}`
+}
+
+function isUnconfined(profile: unknown): boolean {
+  return fieldsOrNone(profile).type === 'Unconfined'
 }
 
 function restrictedProblem(context: Fields, pod: Pick<Pod, 'hostUsers'>): string | undefined {
@@ -58,10 +62,11 @@ function restrictedProblem(context: Fields, pod: Pick<Pod, 'hostUsers'>): string
     readSecurityContext(context)
   const forbidden = addedCapabilities.find((name) => name !== 'NET_BIND_SERVICE')
   // A pod in its own user namespace may run as root (check_runAsNonRoot.go, 1.35).
-  if (pod.hostUsers && (runAsNonRoot !== true || runAsUser === 0)) return 'running as root'
-  if (context.allowPrivilegeEscalation !== false) return 'allowPrivilegeEscalation'
-  if (!droppedCapabilities.includes('ALL')) return 'capabilities that are not dropped'
-  if (forbidden !== undefined) return `capability ${forbidden}`
+  if (pod.hostUsers && (runAsNonRoot !== true || runAsUser === 0)) return 'it may run as root'
+  if (context.allowPrivilegeEscalation !== false) return 'its allowPrivilegeEscalation is not false'
+  if (!droppedCapabilities.includes('ALL')) return 'it does not drop all capabilities'
+  if (forbidden !== undefined) return `it adds the capability ${forbidden}`
   const profile = fieldsOrNone(context.seccompProfile).type
-  return profile === 'RuntimeDefault' || profile === 'Localhost' ? undefined : 'no seccomp profile'
+  const isConfined = profile === 'RuntimeDefault' || profile === 'Localhost'
+  return isConfined ? undefined : 'it has no seccomp profile'
 }

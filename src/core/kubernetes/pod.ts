@@ -81,7 +81,7 @@ export function readPod(
   if ('problem' in parts) return parts
   const { metadata, spec, initContainers, containers } = parts
   const restartPolicy = asText(spec.restartPolicy) ?? 'Always'
-  if (restartPolicy.length > LONGEST_NAME) return { problem: 'spec.restartPolicy is too long' }
+  if (restartPolicy.length > LONGEST_NAME) return { problem: 'spec.restartPolicy is not valid' }
   return {
     size,
     name: asText(metadata.name || metadata.generateName) ?? '',
@@ -111,19 +111,19 @@ export function readPod(
 function readParts(object: unknown): Parts | { readonly problem: string } {
   const metadata = asFields(asFields(object)?.metadata)
   const spec = asFields(asFields(object)?.spec)
-  if (!metadata || !spec) return { problem: 'the pod has no metadata or no spec' }
+  if (!metadata || !spec) return { problem: 'the pod must have metadata and a spec' }
   const initContainers = readContainers(spec.initContainers)
-  if (!initContainers) return { problem: 'spec.initContainers is no list of containers' }
+  if (!initContainers) return { problem: `spec.initContainers must be a ${CONTAINERS}` }
   const [first, ...others] = readContainers(spec.containers) ?? []
-  if (!first) return { problem: 'spec.containers is no list of containers' }
+  if (!first) return { problem: `spec.containers must be a non-empty ${CONTAINERS}` }
   const problem = findProblem(metadata.annotations, spec.volumes)
   return problem ?? { metadata, spec, initContainers, containers: [first, ...others] }
 }
 
 function findProblem(annotations: unknown, volumes: unknown): { problem: string } | undefined {
   const isMap = asFields(annotations ?? {}) !== undefined
-  if (!isMap) return { problem: 'metadata.annotations is no map' }
-  return Array.isArray(volumes ?? []) ? undefined : { problem: 'spec.volumes is no list' }
+  if (!isMap) return { problem: 'metadata.annotations must be a map' }
+  return Array.isArray(volumes ?? []) ? undefined : { problem: 'spec.volumes must be a list' }
 }
 
 interface Parts extends Pick<Pod, 'initContainers' | 'containers'> {
@@ -144,6 +144,7 @@ const MOST_CONTAINERS = 2 ** 16
  * validateContainerCommon, ValidateDNS1123Label).
  */
 const LONGEST_NAME = 63
+const CONTAINERS = `list of containers with names of at most ${LONGEST_NAME} characters`
 
 function readContainers(value: unknown): Container[] | undefined {
   if (!Array.isArray(value ?? []) || listOrNone(value).length > MOST_CONTAINERS) return undefined

@@ -84,7 +84,7 @@ function unspecified(
   for (const [demand, kind, name] of DEMANDED) {
     const silent = containers.find((container) => hard.has(demand) && !container[kind].has(name))
     if (silent !== undefined) {
-      return `every container must say its ${kind}.${name}, and ${quote(silent.name)} does not`
+      return `every container must set ${kind}.${name}, and ${quote(silent.name)} does not`
     }
   }
   return undefined
@@ -95,8 +95,8 @@ function exceeded({ hard, used }: Quota, usage: ResourceList): string | undefine
     const most = hard.get(name)
     const taken = used.get(name) ?? 0n
     if (most === undefined || amount === 0n || taken + amount <= most) continue
-    const [asked, spent, bound] = [amount, taken, most].map(writeQuantity)
-    return `the pod would have ${name} of ${asked}; ${spent} of ${bound} is used`
+    const [needed, spent, bound] = [amount, taken, most].map(writeQuantity)
+    return `with its observers, the pod needs ${needed} of ${name}; ${spent} of ${bound} is used`
   }
   return undefined
 }

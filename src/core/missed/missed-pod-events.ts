@@ -55,11 +55,13 @@ const LONGEST_MESSAGE = 1024
  */
 const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) => string>> = {
   unanswered: (pods) =>
-    `asked for observers and got no answer from the webhook: ${pods}; create again what is to be observed`,
+    'created without the requested observers, because the webhook did not answer: ' +
+    `${pods}; create them again to observe them`,
   altered: (pods, first) =>
-    `an observer is missing, altered, or not the catalog's: ${pods}; ridealong explain pod/${first} says which`,
+    `an observer is missing, altered, or not the catalog's: ${pods}; ` +
+    `for details, run ridealong explain pod/${first}`,
   'observer-unavailable': (pods) =>
-    `left without observers, since no node was known to have an observer's image: ${pods}`,
+    `created without the requested observers, because no node was known to have an image: ${pods}`,
 }
 
 /** The maximum number of pod names in a message. */

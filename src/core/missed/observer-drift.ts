@@ -14,8 +14,8 @@ export function findDrift(spec: Fields, metrics: readonly string[]): readonly st
   const problems = metrics.flatMap((name) => {
     if (ordinary.includes(name) || lasting.includes(name)) return []
     return namesIn(init).includes(name)
-      ? [`${nameOf(name)} has lost its restartPolicy, so the pod waits for it for ever`]
-      : [`${nameOf(name)} is not there any more`]
+      ? [`${nameOf(name)} has lost its restartPolicy, so the pod waits for it forever`]
+      : [`${nameOf(name)} is missing`]
   })
   const isShared = spec.shareProcessNamespace === true
   return isShared ? problems : [...problems, 'shareProcessNamespace is not true']

@@ -75,7 +75,9 @@ function isSame(a: Annotations, b: Annotations): boolean {
 
 function listWarnings(request: Request, isExcluded: boolean): readonly string[] {
   if (request.kind === 'nothing') return []
-  if (isExcluded) return ['the administrator excludes this namespace: no observer will ride here']
+  if (isExcluded) {
+    return ['the administrator has excluded this namespace, so its pods get no observers']
+  }
   if (request.kind === 'wrong') return [`${request.reason}: ${request.message}`]
-  return ['from now on; pods that already run are not touched']
+  return ['pods that are created from now on get observers; running pods are not changed']
 }

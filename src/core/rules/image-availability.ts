@@ -19,6 +19,6 @@ export function checkImageAvailability(
   const missing = observers.find(({ metric }) => !held.has(metric.container.image))
   if (missing === undefined) return undefined
   const { name, container } = missing.metric
-  const message = `no node is known to hold ${container.image}, the image of ${name}`
+  const message = `no node is known to have ${container.image}, the image of ${name}`
   return refuse(onError, 'observer-unavailable', message)
 }

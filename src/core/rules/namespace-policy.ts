@@ -66,8 +66,9 @@ export function checkNamespacePolicy(
 
 function privilegeProblem(namespace: Namespace, { metric }: Observer): PolicyProblem | undefined {
   if (covers(namespace.privilege, metric.privilege)) return undefined
-  const granted = `${PRIVILEGE_LABEL} of namespace ${quote(namespace.name)} grants ${namespace.privilege}`
-  const message = `${metric.name} needs ${metric.privilege}; ${granted}`
+  const needed = `metric ${metric.name} needs the privilege ${metric.privilege}`
+  const granted = `namespace ${quote(namespace.name)} grants ${namespace.privilege}`
+  const message = `${needed}, but ${granted} (label ${PRIVILEGE_LABEL})`
   return { reason: 'privilege', message }
 }
 
@@ -79,9 +80,10 @@ function standardProblem(
   const level = namespace.enforce ?? podSecurityDefault
   const problem = podSecurityProblem(level, securityContext, pod)
   if (problem === undefined) return undefined
-  const source = namespace.enforce === undefined ? ' by the default of the cluster' : ''
-  const rule = `namespace ${quote(namespace.name)} enforces ${level}${source}`
-  return { reason: 'pod-security', message: `${rule}, which refuses ${metric.name}: ${problem}` }
+  const source = namespace.enforce === undefined ? " (the cluster's default)" : ''
+  const rule = `namespace ${quote(namespace.name)} enforces Pod Security ${level}${source}`
+  const message = `${rule}, which refuses the observer ${metric.name} because ${problem}`
+  return { reason: 'pod-security', message }
 }
 
 /**

@@ -30,14 +30,14 @@ export function differenceFrom(
   const name = asText(container.name) ?? ''
   const offered = catalog.metrics.get(name)?.container
   if (offered === undefined) {
-    const sentence = `container ${nameOf(name)} has the name of no metric of the catalog`
+    const sentence = `container ${nameOf(name)} does not have the name of a metric of the catalog`
     return { name, sentence, isImageOnly: false }
   }
   const command = commandDifference(container, offered) ?? placeDifference(container, list)
   const image = container.image === offered.image ? undefined : imageDifference(container, offered)
-  const sentence = [image, command].filter((part) => part !== undefined).join('; ')
+  const sentence = [image, command].filter((part) => part !== undefined).join(' and ')
   if (sentence === '') return undefined
-  return { name, sentence: `container ${name} ${sentence}`, isImageOnly: command === undefined }
+  return { name, sentence: `container ${name} has ${sentence}`, isImageOnly: command === undefined }
 }
 
 /**
@@ -57,7 +57,7 @@ export function hasCommandOfCatalog(catalog: Catalog, container: Fields): boolea
 
 function imageDifference({ image }: Fields, offered: ObserverContainer): string {
   const own = asText(image) === undefined ? 'no image' : `image ${quote(String(image))}`
-  return `runs ${own}, and the catalog's image is ${quote(offered.image)}`
+  return `${own} instead of the catalog's ${quote(offered.image)}`
 }
 
 function commandDifference(container: Fields, offered: ObserverContainer): string | undefined {
@@ -74,7 +74,11 @@ function wordsDifference(
   const own = listOrNone(container[key])
   const wanted = offered[key] ?? []
   const isSame = own.length === wanted.length && wanted.every((word, place) => own[place] === word)
-  return isSame ? undefined : `has ${key} ${inWords(own)}, and the catalog's is ${inWords(wanted)}`
+  if (isSame) return undefined
+  const found = own.length === 0 ? `no ${key}` : `${key} ${inWords(own)}`
+  return wanted.length === 0
+    ? `${found}, but the catalog's observer has none`
+    : `${found} instead of the catalog's ${inWords(wanted)}`
 }
 
 /** The maximum number of words of a command in a message. A command may have a million words. */
@@ -82,7 +86,7 @@ const MOST_WORDS = 16
 
 function inWords(words: readonly unknown[]): string {
   const text = words.slice(0, MOST_WORDS).map((word) => asText(word) ?? '?')
-  return words.length === 0 ? 'empty' : quote(text.join(' '))
+  return quote(text.join(' '))
 }
 
 /**
@@ -94,7 +98,7 @@ function placeDifference({ env }: Fields, list: ContainerList): string | undefin
   const isEnding = asObjects(env).some(
     ({ name, value }) => name === 'RIDEALONG_MODE' && value === 'container',
   )
-  return isEnding ? undefined : 'is an ordinary container without RIDEALONG_MODE=container'
+  return isEnding ? undefined : 'no RIDEALONG_MODE=container, which an ordinary container needs'
 }
 
 /** Returns the container with the given name in a pod's spec, and the list that contains it. */

@@ -19,7 +19,7 @@ const CONFLICTS: readonly Conflict[] = [
     operator: 'Argo Workflows',
     label: 'workflows.argoproj.io/workflow',
     modes: ['native', 'container'],
-    why: 'it signals process 1 of each container, which in a shared process namespace is the pod itself',
+    why: 'it signals process 1 of each container, which is then the pause process of the pod',
   },
   {
     // netperf-operator reads the log of a pod without naming a container, and panics if the request
@@ -28,7 +28,7 @@ const CONFLICTS: readonly Conflict[] = [
     label: 'app',
     value: 'netperf-operator',
     modes: ['container'],
-    why: 'it reads the log of the only container, and cannot when there are two',
+    why: 'it reads the log of the pod without naming a container, which fails if there are two',
   },
   {
     // volcano pkg/controllers/job/job_controller_handler.go: reads ContainerStatuses[0]; the list
@@ -36,7 +36,7 @@ const CONFLICTS: readonly Conflict[] = [
     operator: 'Volcano',
     label: 'volcano.sh/job-name',
     modes: ['container'],
-    why: 'it takes the exit code of the container whose name sorts first for the exit code of the task',
+    why: 'its exit code for a task is that of the container whose name sorts first',
   },
 ]
 
@@ -53,6 +53,6 @@ export function operatorConflict(pod: Pod, mode: Mode): string | undefined {
   )
   if (conflict === undefined) return undefined
   const { operator, why, modes } = conflict
-  const remedy = modes.includes('native') ? '' : '; ridealong.dev/mode: native works'
-  return `${operator} made this pod: ${why}${remedy}`
+  const remedy = modes.includes('native') ? '' : '; use ridealong.dev/mode: native'
+  return `${operator} created this pod: ${why}${remedy}`
 }

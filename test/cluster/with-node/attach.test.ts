@@ -119,7 +119,7 @@ t.test('a pod that runs is observed', async (t) => {
     })
     t.match(target, {
       code: 2,
-      err: /pod wrong: unknown-target-container: .* names "main"; the pod has "app"\n$/,
+      err: /pod wrong: unknown-target-container: .* "main" is not .* pod, which has "app"\n$/,
     })
     t.match(option, { code: 2, err: /invalid-option: .*rate is "0"/ })
     t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
@@ -138,7 +138,8 @@ t.test('a policy that forbids it says so', async (t) => {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
   const attach = attacher(cluster, 'explain-forbidden')
-  t.match(await attach('root'), { code: 2, err: /pod root: pod-security: .* enforces restricted/ })
+  const refused = /pod root: pod-security: .* enforces Pod Security restricted/
+  t.match(await attach('root'), { code: 2, err: refused })
 
   // This service account may read pods, but not add ephemeral containers.
   const create = ['-n', 'explain-forbidden', 'create']

@@ -53,7 +53,7 @@ t.test('without a webhook', async (t) => {
   const folder = t.testdir({ 'pod.json': JSON.stringify(pod('asks')) })
   const { code, said } = await explain('-f', `${folder}/pod.json`)
   t.equal(code, 1)
-  t.match(said, [{ reason: 'webhook-absent', conclusion: /would be left: no MutatingWebhook/ }])
+  t.match(said, [{ reason: 'webhook-absent', conclusion: /without observers: no MutatingWebhook/ }])
   const none = await explain('pod/nobody')
   t.match(none, {
     code: 2,
@@ -110,11 +110,11 @@ t.test('with a webhook', async (t) => {
     await until('the kubelet says so', async () => (await held()) !== undefined)
     t.match(await held(), {
       verdict: 'look',
-      sentence: /^does not start: (ErrImagePull|ImagePullBackOff)/,
+      sentence: /^cannot start: (ErrImagePull|ImagePullBackOff)/,
     })
   })
 
-  await t.test('ranks of one Job that came out differently', async (t) => {
+  await t.test('ranks of one Job with different outcomes', async (t) => {
     const spec = { restartPolicy: 'Never', ...POD }
     const template = { metadata: { annotations: ASKS }, spec }
     const indexed = { completions: 3, parallelism: 3, completionMode: 'Indexed', template }
@@ -147,10 +147,7 @@ t.test('with a webhook', async (t) => {
     const { code, said } = await explain('job/ranks')
     t.equal(code, 1)
     t.equal(said.length, 2)
-    t.match(said[0].findings[0], {
-      name: 'ranks',
-      sentence: /^the pods have different outcomes: rank/,
-    })
+    t.match(said[0].findings[0], { name: 'ranks', sentence: /^the pods differ: rank/ })
     t.same(said.map(({ outcome }: { outcome: string }) => outcome).sort(), ['injected', 'left'])
   })
 
@@ -204,7 +201,8 @@ t.test('with a webhook', async (t) => {
         {
           outcome: 'left',
           reason: 'webhook-away',
-          conclusion: 'The pod asked, and the webhook gave no answer when it was created.',
+          conclusion:
+            'The pod requests observers, but the webhook did not answer when the pod was created.',
         },
       ])
     },

@@ -68,9 +68,13 @@ const FORGER = {
   },
 }
 
+/** What explain concludes about a pod that the webhook did not answer for. */
+const NO_ANSWER =
+  /^The pod requests observers, but the webhook did not answer when the pod was created\.$/m
+
 /** The notice beside the log of that container. */
 const DIFFERS =
-  /container perf-sysstat runs image .*docker\.io\/library\/debian.* its log may not come from an observer/
+  /container perf-sysstat has image .*\/library\/debian.* its log may not come from an observer/
 
 interface Forgery {
   /** Builds the forged status from the revision of the catalog. */
@@ -97,36 +101,36 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
   'other-image': {
     status: (catalog) => injected(['perf-sysstat'], { catalog }),
     spec: { shareProcessNamespace: true, initContainers: [FORGER] },
-    decided: /^ridealong: observer-differs: container perf-sysstat runs image /,
-    guarded: /not an observer of the catalog: perf-sysstat runs docker\.io/,
+    decided: /^ridealong: observer-differs: container perf-sysstat has image /,
+    guarded: /a container differs from the observer of the catalog: perf-sysstat runs docker\.io/,
     explained:
-      /status says injected with perf-sysstat, which is not verified: container perf-sysstat runs/,
-    wouldBe: /^The pod would be left as it is: container perf-sysstat runs image/m,
+      /says that it was injected with perf-sysstat, not verified: container perf-sysstat has/,
+    wouldBe: /^The pod would not be changed: container perf-sysstat has image/m,
   },
   absent: {
     status: (catalog) => injected(['perf-sysstat', 'io-sysstat', HOSTILE], { catalog }),
     spec: { shareProcessNamespace: true },
-    guarded: /altered after it was added: perf-sysstat, io-sysstat, an invalid name$/,
+    guarded: /altered after Ridealong added it: perf-sysstat, io-sysstat, an invalid name$/,
     explained:
-      /^The pod's status says injected, but .*: perf-sysstat is not there any more; io-sysstat is not there any more; "\?\]0;PWNED/m,
+      /^The pod was injected, but .*: perf-sysstat is missing; io-sysstat is missing; "\?\]0;PWNED/m,
     wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
   },
   unavailable: {
     status: () => left,
     guarded: /^$/,
-    explained: /^The pod was left: call 555-0100 \\u001b\]0;PWNED\\u0007/m,
+    explained: /^The pod was created without observers: call 555-0100 \\u001b\]0;PWNED\\u0007/m,
     wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
   },
   long: {
     status: (catalog) => injected(['perf-sysstat'], { catalog, more: 'x'.repeat(250_000) }),
-    guarded: /altered after it was added: perf-sysstat$/,
-    explained: /^The pod asked, and the webhook gave no answer when it was created\.$/m,
+    guarded: /altered after Ridealong added it: perf-sysstat$/,
+    explained: NO_ANSWER,
     wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
   },
   'not-json': {
     status: () => `{"outcome":"injected","metrics":["${HOSTILE}`,
-    guarded: /altered after it was added: an invalid name$/,
-    explained: /^The pod asked, and the webhook gave no answer when it was created\.$/m,
+    guarded: /altered after Ridealong added it: an invalid name$/,
+    explained: NO_ANSWER,
     wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
   },
   owned: {
@@ -144,7 +148,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
       ],
     },
     guarded: /^$/,
-    explained: /^The pod was left: call 555-0100 \\u001b\]0;PWNED\\u0007/m,
+    explained: /^The pod was created without observers: call 555-0100 \\u001b\]0;PWNED\\u0007/m,
     wouldBe: /^The pod would be injected with perf-sysstat\.$/m,
   },
 }
@@ -279,7 +283,7 @@ t.test('a forged status on a running pod misleads no verb', async (t) => {
       t.equal(page.code, 0)
       t.match(page.out, /its log may not come from an observer/)
       const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
-      t.match(out, /^ok +a pod that asks +a dry run in namespace forged comes back with /m)
+      t.match(out, /^ok +a pod that asks +in a dry run in namespace forged, the pod got /m)
     },
   )
 

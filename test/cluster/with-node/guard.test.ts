@@ -131,7 +131,7 @@ t.test('pods that were missed are found later', async (t) => {
     t.same(await told(api), EVENTS, 'one Event on each owner')
     t.equal((await counting(release)).length, 1)
     const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
-    t.match(described, /Warning +NotObserved .*ridealong .*got no answer from the webhook: lammps-/)
+    t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)
   })
 
   await t.test('when that replica is killed, another counts the same', async (t) => {

@@ -90,7 +90,7 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
         t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
           outcome: 'left',
           reason: 'observer-unavailable',
-          message: `no node is known to hold ${IMAGE}, the image of perf-sysstat`,
+          message: `no node is known to have ${IMAGE}, the image of perf-sysstat`,
         })
         t.equal(spec.containers.length, 1, name)
         t.equal(spec.initContainers, undefined)
@@ -107,7 +107,7 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
       spec: podSpec(3),
     })
     t.equal(status, 403)
-    t.match(body.message, /no node is known to hold registry\.invalid/)
+    t.match(body.message, /no node is known to have registry\.invalid/)
   })
 
   await t.test('metric, doctor and Events say so', async (t) => {
@@ -116,7 +116,7 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
       await until(`describe says it of the Job ${name}`, async () => {
         const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
         const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
-        return line?.includes("since no node was known to have an observer's image") === true
+        return line?.includes('because no node was known to have an image') === true
       })
     }
     const reason = 'observer-unavailable'

@@ -48,8 +48,9 @@ const asks = (inject: string) => podOf({ 'ridealong.dev/inject': inject })
 const told = (status: string, spec: object = {}) =>
   podOf({ 'ridealong.dev/inject': 'perf-sysstat,io-sysstat', 'ridealong.dev/status': status }, spec)
 
-const UNANSWERED = 'asked for observers, and the webhook gave no answer'
-const ALTERED = 'an observer was taken away or altered after it was added:'
+const UNANSWERED =
+  'the pod requests observers, but the Ridealong webhook did not answer, so it has none'
+const ALTERED = 'an observer was removed or altered after Ridealong added it:'
 
 t.test('the guard says which pods asked and got nothing, or had it altered', async (t) => {
   const { cluster, api } = await runningCluster(t)
@@ -146,12 +147,12 @@ t.test('the webhook may change the label of a namespace, and nothing else of it'
   })
   t.equal(await label(null), 'done')
   t.equal(await label('true'), 'done')
-  t.match(await label('maybe'), 'to true alone')
-  const others = 'changes no label of a namespace but'
+  t.match(await label('maybe'), 'only to true')
+  const others = 'may change only the label'
   t.match(await patch({ labels: { a: null } }), others)
   t.match(await patch({ labels: { a: 'x' } }), others)
   t.match(await patch({ labels: { 'ridealong.dev/armed': 'true', g: 'h' } }), others)
-  const nothing = 'changes nothing of a namespace but'
+  const nothing = 'may change nothing of a namespace except'
   t.match(await patch({ annotations: { c: null } }), nothing)
   t.match(await patch({ annotations: { i: 'j' } }), nothing)
   t.match(await patch({ finalizers: ['example.com/k'] }), nothing)
@@ -184,34 +185,30 @@ t.test("the guard says which containers are not the catalog's observers", async 
   await until('the policy judges', async () => {
     return (await warnings(claiming(own({ image: 'other:1' })))).length > 0
   })
-  const NOT = 'not an observer of the catalog: perf-sysstat runs'
+  const NOT = 'a container differs from the observer of the catalog: perf-sysstat runs'
   const rows: readonly (readonly [string, object, readonly string[]])[] = [
     ['the observer', claiming(own()), []],
     ['with what others add', claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })), []],
-    [
-      'another image',
-      claiming(own({ image: 'evil:1' })),
-      [`${NOT} evil:1, and the catalog has ${image}`],
-    ],
+    ['another image', claiming(own({ image: 'evil:1' })), [`${NOT} evil:1 instead of ${image}`]],
     [
       'another command',
       claiming(own({ command: ['sh', '-c', 'x'] })),
-      [`${NOT} ${image} with another command than the catalog has`],
+      [`${NOT} ${image} with another command than that of the catalog`],
     ],
     [
       'no command',
       claiming(own({ command: undefined })),
-      [`${NOT} ${image} with another command than the catalog has`],
+      [`${NOT} ${image} with another command than that of the catalog`],
     ],
     [
       'args',
       claiming(own({ args: ['x'] })),
-      [`${NOT} ${image} with another command than the catalog has`],
+      [`${NOT} ${image} with another command than that of the catalog`],
     ],
     [
       'a name that is no metric',
       claiming({ name: 'setup', image: 'a' }),
-      ['not an observer of the catalog: setup runs a, and the catalog has no such metric'],
+      [`${NOT.replace('perf-sysstat', 'setup')} a, but the catalog has no metric of that name`],
     ],
     [
       'a pod that was left',

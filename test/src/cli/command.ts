@@ -35,16 +35,25 @@ export async function run(args: readonly string[], input = ''): Promise<Outcome>
   return { code, out, err }
 }
 
-/** Runs the command in a terminal until it ends; the terminal shows both streams. */
-export async function runInTerminal(args: readonly string[]): Promise<Omit<Outcome, 'err'>> {
+/**
+ * Runs the command to its end in a terminal of its own, which shows both streams.
+ *
+ * @param columns the width of the terminal
+ * @param more environment variables to set
+ */
+export async function runInTerminal(
+  args: readonly string[],
+  columns = 200,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Omit<Outcome, 'err'>> {
   const { FORCE_COLOR: _, NO_COLOR: __, ...env } = process.env
   const words = [process.execPath, MAIN, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,
   )
-  // Without output processing the terminal passes every byte unchanged.
-  const command = `stty -opost -echo rows 50 cols 200; exec ${words.join(' ')}`
+  // Without output processing every byte comes out as it was written.
+  const command = `stty -opost -echo rows 50 cols ${columns}; exec ${words.join(' ')}`
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
-    env: { ...env, TERM: 'xterm-256color' },
+    env: { ...env, TERM: 'xterm-256color', ...more },
   })
   const ended = once(child, 'close')
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])

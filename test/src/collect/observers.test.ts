@@ -107,13 +107,15 @@ t.test("a container that is not the catalog's is named as such", async (t) => {
   t.strictSame(noticesOf(changed({}), CATALOG), [[]])
   t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
     [
-      'container perf-sysstat runs image "evil:1", and the catalog\'s image is "ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
+      'container perf-sysstat has image "evil:1" instead of the catalog\'s "ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
     ],
   ])
-  t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [[/has command "sh", and the cat/]])
+  t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [
+    [/has command "sh" instead of the cat/],
+  ])
   const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
   t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
-    [/^container lammps has the name of no metric of the catalog/],
+    [/^container lammps does not have the name of a metric of the catalog/],
   ])
   t.strictSame(noticesOf(changed({}), undefined), [
     ['its container was not compared with a catalog'],

@@ -104,14 +104,14 @@ t.test('an option is read, or it is said what would be right', async (t) => {
     t.strictSame(readOption(option, written), { value }, `${option.type} "${written}"`)
   }
   const wrong: [Option, string, string][] = [
-    [integer, '11', 'a whole number from 0 to 10'],
-    [integer, '-0', 'a whole number from 0 to 10'],
-    [integer, '1 0', 'a whole number from 0 to 10'],
-    [integer, '1.0', 'a whole number from 0 to 10'],
-    [integer, '', 'a whole number from 0 to 10'],
-    [integer, 'NaN', 'a whole number from 0 to 10'],
-    [boolean, 'TRUE', 'true or false'],
-    [boolean, '', 'true or false'],
+    [integer, '11', 'an integer from 0 to 10'],
+    [integer, '-0', 'an integer from 0 to 10'],
+    [integer, '1 0', 'an integer from 0 to 10'],
+    [integer, '1.0', 'an integer from 0 to 10'],
+    [integer, '', 'an integer from 0 to 10'],
+    [integer, 'NaN', 'an integer from 0 to 10'],
+    [boolean, 'TRUE', 'one of true, false'],
+    [boolean, '', 'one of true, false'],
     [text, 'A', 'one of a, b c'],
     [text, 'b', 'one of a, b c'],
   ]
@@ -133,5 +133,5 @@ t.test('a number has one form in the environment, however it was written', async
   const option = { type: 'integer', minimum: 1, maximum: 9, default: 1, description: 'x' } as const
   t.strictSame(readOption(option, ' 005 '), { value: '5' })
   const tooLong = readOption(option, `${'0'.repeat(15)}5`)
-  t.strictSame(tooLong, { expected: 'a whole number from 1 to 9' })
+  t.strictSame(tooLong, { expected: 'an integer from 1 to 9' })
 })

@@ -194,7 +194,7 @@ t.test('a patch that does not make the plan is found out', async (t) => {
   const named = ['ridealong.dev/status', 'shareProcessNamespace', 'volumes']
   named.push('initContainers[0].restartPolicy', 'initContainers', 'containers')
   for (const [place, what] of named.entries()) {
-    const message = `the patch does not make the planned ${what}`
+    const message = `the patch does not produce the planned ${what}`
     t.throws(() => check(pod, right.toSpliced(place, 1), planned), { message }, `without ${what}`)
   }
   const wrong: [string, number, Operation][] = [

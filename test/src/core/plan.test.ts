@@ -342,7 +342,7 @@ t.test('a pod that is left gets its status and nothing else', async (t) => {
   t.strictSame(status, {
     outcome: 'left',
     reason: 'host-pid',
-    message: 'hostPID and shareProcessNamespace exclude each other',
+    message: 'hostPID cannot be combined with shareProcessNamespace, which observers need',
   })
   t.strictSame(pod.spec, before.spec)
   const again = ride(pod)

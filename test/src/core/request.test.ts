@@ -151,20 +151,20 @@ t.test('an option is typed and bounded', async (t) => {
     t.equal(variable(perfOf(outcome), name), value, `${option}: "${written}"`)
   }
   const wrong: [string, string, string][] = [
-    ['rate', '0', 'a whole number from 1 to 3600'],
-    ['rate', '3601', 'a whole number from 1 to 3600'],
-    ['rate', '-1', 'a whole number from 1 to 3600'],
-    ['rate', '+5', 'a whole number from 1 to 3600'],
-    ['rate', '1.5', 'a whole number from 1 to 3600'],
-    ['rate', '1e2', 'a whole number from 1 to 3600'],
-    ['rate', '0x10', 'a whole number from 1 to 3600'],
-    ['rate', '5s', 'a whole number from 1 to 3600'],
-    ['rate', '', 'a whole number from 1 to 3600'],
-    ['rate', '٣', 'a whole number from 1 to 3600'],
-    ['rate', '9'.repeat(400), 'a whole number from 1 to 3600'],
-    ['threads', 'yes', 'true or false'],
-    ['threads', 'True', 'true or false'],
-    ['threads', '1', 'true or false'],
+    ['rate', '0', 'an integer from 1 to 3600'],
+    ['rate', '3601', 'an integer from 1 to 3600'],
+    ['rate', '-1', 'an integer from 1 to 3600'],
+    ['rate', '+5', 'an integer from 1 to 3600'],
+    ['rate', '1.5', 'an integer from 1 to 3600'],
+    ['rate', '1e2', 'an integer from 1 to 3600'],
+    ['rate', '0x10', 'an integer from 1 to 3600'],
+    ['rate', '5s', 'an integer from 1 to 3600'],
+    ['rate', '', 'an integer from 1 to 3600'],
+    ['rate', '٣', 'an integer from 1 to 3600'],
+    ['rate', '9'.repeat(400), 'an integer from 1 to 3600'],
+    ['threads', 'yes', 'one of true, false'],
+    ['threads', 'True', 'one of true, false'],
+    ['threads', '1', 'one of true, false'],
     ['unit', 'kib', 'one of KiB, MiB'],
     ['unit', 'KiB,MiB', 'one of KiB, MiB'],
     ['unit', '', 'one of KiB, MiB'],
@@ -275,7 +275,7 @@ t.test('mode is native or container', async (t) => {
   for (const written of ['', 'Native', 'sidecar', 'native,container', 'constructor']) {
     const { word, message } = asking({ ...ASKING, 'ridealong.dev/mode': written })
     t.equal(word, 'invalid-option', `"${written}"`)
-    t.match(message, 'native or container')
+    t.match(message, 'one of native, container')
   }
 })
 

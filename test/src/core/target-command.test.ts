@@ -30,8 +30,8 @@ t.test('a wrong pattern is answered with what would be right', async (t) => {
   const wrong: readonly (readonly [string, string])[] = [
     ['', '1 to 256 printable characters'],
     ['x'.repeat(257), '1 to 256 printable characters'],
-    ['lmp(', String.raw`a ( has no ); the character is written \(`],
-    ['lmp)', String.raw`a ) has no (; the character is written \), at character 4`],
+    ['lmp(', String.raw`a ( has no matching ); write \( for the character`],
+    ['lmp)', String.raw`at character 4, a ) has no matching (; write \) for the character`],
     ['()', 'empty'],
     ['a|', 'empty'],
     ['(|a)', 'empty'],
@@ -41,28 +41,29 @@ t.test('a wrong pattern is answered with what would be right', async (t) => {
     ['a+?', 'no other quantifier'],
     [
       '🚀ö+',
-      'an ASCII character, a bracket or a group, and no other quantifier; put what it repeats in parentheses, at character 3',
+      'at character 3, a quantifier must follow an ASCII character, a bracket expression or a' +
+        ' group, and no other quantifier; put the repeated part in parentheses',
     ],
-    [String.raw`(a)\1`, 'a \\ must stand before one of'],
-    [String.raw`\d`, 'a \\ must stand before one of'],
-    ['a\\', 'a \\ must stand before one of'],
+    [String.raw`(a)\1`, 'a \\ must precede one of'],
+    [String.raw`\d`, 'a \\ must precede one of'],
+    ['a\\', 'a \\ must precede one of'],
     ['a{', 'an interval must be {n}, {n,} or {n,m}'],
     ['a{,3}', 'an interval must be'],
     ['a{2,1}', 'an interval must be'],
     ['a{256}', 'numbers up to 255'],
     ['a{1,256}', 'numbers up to 255'],
-    ['[a', 'a bracket must be like'],
-    ['[]', 'a bracket must be like'],
-    ['[^]', 'a bracket must be like'],
-    ['[z-a]', 'a bracket must be like'],
-    ['[a-c-e]', 'a bracket must be like'],
-    ['[[.a.]]', 'a bracket must be like'],
-    ['[[:word:]]', 'a bracket must be like'],
-    [String.raw`[\]]`, 'a bracket must be like'],
-    ['[ö]', 'a bracket must be like'],
-    ['[a&&b]', 'a bracket must be like'],
-    ['[a~~b]', 'a bracket must be like'],
-    [`${'('.repeat(33)}a${')'.repeat(33)}`, 'nested more than 32 deep, at character 33'],
+    ['[a', 'a bracket expression must look like'],
+    ['[]', 'a bracket expression must look like'],
+    ['[^]', 'a bracket expression must look like'],
+    ['[z-a]', 'a bracket expression must look like'],
+    ['[a-c-e]', 'a bracket expression must look like'],
+    ['[[.a.]]', 'a bracket expression must look like'],
+    ['[[:word:]]', 'a bracket expression must look like'],
+    [String.raw`[\]]`, 'a bracket expression must look like'],
+    ['[ö]', 'a bracket expression must look like'],
+    ['[a&&b]', 'a bracket expression must look like'],
+    ['[a~~b]', 'a bracket expression must look like'],
+    [`${'('.repeat(33)}a${')'.repeat(33)}`, 'at character 33, groups are nested more than 32 deep'],
   ]
   for (const [pattern, message] of wrong) {
     t.match(problemOfTargetCommand(pattern), message, pattern)
@@ -80,7 +81,7 @@ t.test('a pattern that grows when its repetitions are written out is wrong', asy
     `${'('.repeat(9)}a${'+)'.repeat(9)}`,
   ]
   for (const pattern of wrong) {
-    t.match(problemOfTargetCommand(pattern), 'more than 256 characters', pattern)
+    t.match(problemOfTargetCommand(pattern), 'exceeds 256 characters', pattern)
   }
 })
 

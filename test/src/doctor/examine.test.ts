@@ -114,15 +114,15 @@ t.test('where all is well, every check says what it has seen', async (t) => {
   const said = Object.fromEntries(checks.map(({ name, sentence }) => [name, sentence]))
   t.match(said, {
     'webhook configuration':
-      'ridealong calls Service ridealong-system/ridealong, of release ridealong, version 0.1.0',
-    certificate: /^caBundle verifies it, and it holds until 20/,
-    failurePolicy: 'Ignore: what gets no answer within 3 s goes on as it came',
-    Service: '2 ready behind it',
+      'ridealong calls Service ridealong-system/ridealong (release ridealong, version 0.1.0)',
+    certificate: /^caBundle verifies it; it is valid until 20/,
+    failurePolicy: 'Ignore: objects are admitted unchanged if there is no answer within 3 s',
+    Service: 'ready endpoints: 2',
     catalog: new RegExp(`^revision ${CATALOG.revision}: .*perf-sysstat`),
-    image: /^3 of 3 nodes hold registry\.example\/observer:1 \(.*perf-sysstat/,
-    guard: 'present: Warn, Audit',
-    namespaces: '1 of 2 ask, and these are armed',
-    'a pod that asks': 'a dry run in namespace default comes back with perf-sysstat',
+    image: /^3 of 3 nodes have registry\.example\/observer:1 \(.*perf-sysstat/,
+    guard: 'installed, with the actions Warn, Audit',
+    namespaces: '1 of 2 request observers, and these are armed',
+    'a pod that asks': 'in a dry run in namespace default, the pod got perf-sysstat',
   })
   t.equal(overallOutcome(checks), 'sound')
 })
@@ -135,7 +135,7 @@ const LEFT = {
       'ridealong.dev/status': JSON.stringify({
         outcome: 'left',
         reason: 'observer-unavailable',
-        message: `no node is known to hold ${IMAGE}`,
+        message: `no node is known to have ${IMAGE}`,
       }),
     },
   },
@@ -146,7 +146,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
   'no configuration': [
     withWebhook({ configuration: { value: undefined } }),
     'webhook configuration',
-    /^no MutatingWebhookConfiguration holds pods\.ridealong\.dev/,
+    /^no MutatingWebhookConfiguration has pods\.ridealong\.dev/,
     /^install the chart/,
   ],
   'a configuration that lost a webhook': [
@@ -159,13 +159,13 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       },
     }),
     'webhook configuration',
-    /^ridealong holds no namespaces\.ridealong\.dev$/,
-    /^helm upgrade/,
+    /^ridealong has no namespaces\.ridealong\.dev$/,
+    /^restore it with helm upgrade/,
   ],
   'no CA': [
     withWebhook({ configuration: { value: configured('') }, serving: { problem: 'not asked' } }),
     'CA',
-    /^caBundle holds no certificate$/,
+    /^caBundle has no certificate$/,
     /cainjector/,
   ],
   'a CA that has issued another certificate': [
@@ -177,7 +177,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
   'a certificate for another name': [
     withWebhook({ serving: { value: elsewhere.cert } }),
     'certificate',
-    /is not for ridealong\.ridealong-system\.svc/,
+    /is not valid for ridealong\.ridealong-system\.svc/,
     /issuer/,
   ],
   'a certificate that ends soon': [
@@ -185,8 +185,8 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       serving: { value: (await authority.issue({ names: [HOST], days: 6 })).cert },
     }),
     'certificate',
-    /holds until 20.*, which is soon$/,
-    /^see why it was not renewed/,
+    /is valid until 20.*, less than 7 days from now$/,
+    /^find out why it was not renewed/,
   ],
   'webhooks that refuse': [
     withWebhook({
@@ -195,37 +195,37 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       },
     }),
     'failurePolicy',
-    /^Fail: pods are refused while pods\.ridealong\.dev, armed\.ridealong\.dev/,
-    /^helm upgrade/,
+    /^Fail: if pods\.ridealong\.dev, armed\.ridealong\.dev.* pods are refused$/,
+    /^restore it with helm upgrade/,
   ],
   'no Service': [
     withRelease({ service: { value: undefined } }),
     'Service',
-    /is not there$/,
-    /^helm upgrade/,
+    /names does not exist$/,
+    /^restore it with helm upgrade/,
   ],
   'nobody behind the Service': [
     withWebhook({ ready: { value: 0 } }),
     'Service',
-    /^nobody who is ready/,
+    /^it has no ready endpoint$/,
     /selector/,
   ],
   'no Deployment': [
     withRelease({ deployment: { value: undefined } }),
     'Deployment',
-    /^none has the Service's name$/,
-    /^helm upgrade/,
+    /^no Deployment has the Service's name$/,
+    /^restore it with helm upgrade/,
   ],
   'a replica that is not ready': [
     withRelease({ deployment: { value: deployment({ ...ready, readyReplicas: 1 }) } }),
     'Deployment',
-    /^1 of 2 replicas ready/,
-    /^kubectl -n ridealong-system get pods/,
+    /^1 of 2 replicas are ready/,
+    /kubectl -n ridealong-system get pods/,
   ],
   'replicas of an older template': [
     withRelease({ deployment: { value: deployment({ ...ready, observedGeneration: 1 }) } }),
     'Deployment',
-    /^2 of 2 replicas ready, 0 of them as the template is now$/,
+    /^2 of 2 replicas are ready, 0 run the current template$/,
     /get pods/,
   ],
   'a catalog that does not hold': [
@@ -234,12 +234,12 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     }),
     'catalog',
     /^a\.yaml: metric a: spec is wrong$/,
-    /servers keep the last one/,
+    /servers keep the last valid catalog/,
   ],
   'an image that no node holds': [
     withRelease({ holders: { value: [{ images: [IMAGE], isHeld: false, ready: 0, nodes: 3 }] } }),
     'image',
-    /^no node is known to hold registry\.example\/observer:1 \(/,
+    /^no node is known to have registry\.example\/observer:1 \(/,
     /ridealong\.dev\/image/,
   ],
   'an image that another DaemonSet holds': [
@@ -247,37 +247,37 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       holders: { value: [{ images: ['other:1'], isHeld: true, ready: 3, nodes: 3 }] },
     }),
     'image',
-    /^no node is known to hold/,
+    /^no node is known to have/,
     /ridealong\.dev\/image/,
   ],
   'a namespace that asks and is not armed': [
     { ...WELL, namespaces: { value: [namespace('hpc', ASKS)] } },
     'namespaces',
-    /^hpc: asks and is not armed$/,
+    /^not armed although they request observers: hpc$/,
     /annotate the namespace again$/,
   ],
   'many namespaces that are armed and do not ask': [
     { ...WELL, namespaces: { value: [...'abcdefg'].map((name) => namespace(name, {}, ARMED)) } },
     'namespaces',
-    /^a, b, c, d, e, 2 more: armed and does not ask$/,
-    /within minutes/,
+    /^armed although they request no observers: a, b, c, d, e, 2 more$/,
+    /a few minutes/,
   ],
   'a namespace that is excluded and armed all the same': [
     { ...WELL, namespaces: { value: [namespace('apart', ASKS, ARMED)] } },
     'namespaces',
-    /^apart: armed and does not ask$/,
-    /within minutes/,
+    /^armed although they request no observers: apart$/,
+    /a few minutes/,
   ],
   'an apiserver that reaches nobody, for namespaces': [
     { ...WELL, triedNamespace: { value: namespace('x', ASKS) } },
     'a namespace that asks',
-    /^it went on without an answer/,
+    /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
   'an apiserver that reaches nobody, for pods': [
     withPod({ value: askingPod('perf-sysstat') }),
     'a pod that asks',
-    /^it went on without an answer/,
+    /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
   'a webhook that must answer and does not': [
@@ -289,16 +289,16 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
   'a pod that is left': [
     withPod({ value: LEFT }),
     'a pod that asks',
-    /comes back left: observer-unavailable: no node is known/,
-    /No node has the image/,
+    /the pod got no observers \(observer-unavailable\): no node is known/,
+    /why no node has the image/,
   ],
   'a pod that another webhook alters': [
     withPod({
       value: { ...INJECTED, spec: { ...(INJECTED.spec as Json), shareProcessNamespace: false } },
     }),
     'a pod that asks',
-    /comes back injected, and altered: shareProcessNamespace is not true$/,
-    /^find the other webhook/,
+    /the pod was injected, then changed: shareProcessNamespace is not true$/,
+    /^find the webhook/,
   ],
 }
 
@@ -405,8 +405,8 @@ t.test(
       name: 'a pod that asks',
       verdict: 'look',
       sentence:
-        "a dry run in namespace default comes back with another container than the catalog's: " +
-        `container perf-sysstat runs image "mirror.example/o:1", and the catalog's image is "${IMAGE}"`,
+        'in a dry run in namespace default, the pod got another container: ' +
+        `container perf-sysstat has image "mirror.example/o:1" instead of the catalog's "${IMAGE}"`,
     })
     t.equal(overallOutcome(checks), 'sound')
   },
@@ -448,36 +448,47 @@ t.test('the metric that is asked for needs no privilege', async (t) => {
   t.equal(metricToAsk({ ...CATALOG, metrics }), [...metrics.keys()][0])
 })
 
-t.test('a check is a line, with its remedy below where it does not hold', async (t) => {
-  const lines = linesOf(shown(examine(withWebhook({ ready: { value: 0 } })), 'text'))
+t.test('a check is a line, with its remedy below where it failed', async (t) => {
+  const output = shown(examine(withWebhook({ ready: { value: 0 } })), 'text')
+  const lines = linesOf(output)
   const at = lines.findIndex((line) => line.startsWith('no '))
-  t.equal(lines[at], 'no       Service                nobody who is ready stands behind it')
-  t.match(lines[at + 1], /^ {32}What to do: see why no replica is ready, .*\.$/)
+  t.equal(lines[at], 'no       Service                it has no ready endpoint')
+  t.match(lines[at + 1], /^ {32}What to do: find out why no replica is ready, .*\.$/)
   t.equal(lines.length, 12 + 2)
-  t.equal(lines.at(-1), '1 of 12 checks do not hold.')
-  t.equal(linesOf(shown(examine(WELL), 'text')).at(-1), 'Pods that ask get observers.')
+  t.equal(lines.at(-1), '1 of 12 checks failed.')
+  t.equal(linesOf(shown(examine(WELL), 'text')).at(-1), 'Pods that request observers get them.')
   const unread = { ...WELL, namespaces: forbidden }
-  t.match(linesOf(shown(examine(unread), 'text')).at(-1), /observers; 1 could not be made\.$/)
+  t.match(linesOf(shown(examine(unread), 'text')).at(-1), /get them; 1 could not be made\.$/)
+})
+
+t.test('in a terminal of 80 columns, sentences are wrapped in their column', async (t) => {
+  const output = shown(examine(withWebhook({ ready: { value: 0 } })), 'text')
+  const lines = linesOf(output, 80)
+  for (const line of lines) t.ok(line.length <= 80, line)
+  const [first = -1] = lines.flatMap((line, at) => (line.startsWith('no ') ? [at] : []))
+  t.strictSame(lines.slice(first, first + 4), [
+    'no       Service                it has no ready endpoint',
+    '                                What to do: find out why no replica is ready,',
+    "                                and check that the Service's selector is the",
+    "                                chart's.",
+  ])
 })
 
 t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
   const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8')
-  const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)```$/ms) ?? []
-  // Times, the name of a CA, and the length of a shortened line differ.
+  const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)\.\.\.\n```$/ms) ?? []
+  for (const line of sample.split('\n')) t.ok(line.length <= 80, line)
+  // Times and the name of an authority differ, and with their lengths the ends of lines.
   const general = (text: string) =>
     text
+      .replaceAll(/\s+/g, ' ')
       .replaceAll(/20\d\d-\S+Z/g, 'TIME')
-      .replaceAll(/CN=.*(?= has issued)/g, 'CN')
-      .replaceAll(/ *\.\.\.$/gm, '')
+      .replaceAll(/CN=.*?(?= What to do)/g, 'CN')
   const { cert: foreign } = await other.issue({ names: [HOST], days: 90 })
   const checks = examine(withWebhook({ serving: { value: foreign } }))
-  const lines = linesOf(shown(checks, 'text')).map(general)
-  for (const line of general(sample).trimEnd().split('\n')) {
-    t.ok(
-      lines.some((one) => one.startsWith(line)),
-      line,
-    )
-  }
+  const printed = general(linesOf(shown(checks, 'text'), 80).join('\n'))
+  t.not(general(sample), '')
+  t.equal(printed.slice(0, general(sample).length), general(sample))
 })
 
 t.test('a program reads the same', async (t) => {

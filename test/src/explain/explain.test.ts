@@ -43,33 +43,39 @@ function foreign(pod: PodObject): Json {
 
 /** A pod for every reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
-  'not-asked': { pod: podOf(), sentence: /left: neither the pod nor its namespace asks/ },
+  'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace requests/ },
   'opted-out': {
     pod: podOf({ 'ridealong.dev/inject': 'false' }),
-    sentence: /left: the pod says ridealong\.dev\/inject: "false"/,
+    sentence: /observers: the pod has the annotation ridealong\.dev\/inject: "false"/,
   },
   'not-create': {
     pod: askingPod(),
     where: { review: { operation: 'UPDATE' } },
-    sentence: /left: only the creation of a pod/,
+    sentence: /observers: observers can only be added when a pod is created/,
   },
-  'already-injected': { pod: ride(askingPod()).pod, sentence: /carries its observers already/ },
+  'already-injected': { pod: ride(askingPod()).pod, sentence: /already has its observers/ },
   'observer-differs': {
     pod: foreign(ride(askingPod()).pod),
-    sentence: /would be left as it is: container perf-sysstat runs image "foreign:1", and the cat/,
+    sentence: /would not be changed: container perf-sysstat has image "foreign:1" instead of/,
   },
   'mirror-pod': {
     pod: askingPod({}, { 'kubernetes.io/config.mirror': 'x' }),
-    sentence: /left: the pod mirrors a static pod/,
+    sentence: /observers: the pod is the mirror of a static pod/,
   },
   'excluded-namespace': {
     pod: askingPod(),
     where: { excluded: ['hpc'] },
-    sentence: /left: the administrator excludes this namespace/,
+    sentence: /observers: the administrator has excluded this namespace/,
   },
-  'invalid-pod': { pod: { metadata: {} }, sentence: /left: the pod has no metadata or no spec/ },
-  'host-pid': { pod: askingPod({ hostPID: true }), sentence: /left: hostPID and share/ },
-  windows: { pod: askingPod({ os: { name: 'windows' } }), sentence: /left: Windows has no/ },
+  'invalid-pod': { pod: { metadata: {} }, sentence: /the pod must have metadata and a spec/ },
+  'host-pid': {
+    pod: askingPod({ hostPID: true }),
+    sentence: /observers: hostPID cannot be combined/,
+  },
+  windows: {
+    pod: askingPod({ os: { name: 'windows' } }),
+    sentence: /observers: Windows pods cannot/,
+  },
   'operator-conflict': {
     pod: {
       ...podOf(),
@@ -78,56 +84,56 @@ const CASES: Readonly<Record<Reason, Case>> = {
         labels: { 'workflows.argoproj.io/workflow': 'a' },
       },
     },
-    sentence: /left: Argo Workflows made this pod/,
+    sentence: /observers: Argo Workflows created this pod/,
   },
   'unknown-metric': {
     pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
-    sentence: /left: ridealong\.dev\/inject names "perf-stat"; known metrics are io-sysstat, /,
+    sentence: /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are io-/,
   },
   'invalid-option': {
     pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
-    sentence: /left: perf-sysstat\.ridealong\.dev\/rate is "0"; it must be a whole number/,
+    sentence: /observers: annotation perf-sysstat\.ridealong\.dev\/rate: "0" is not an integer/,
   },
   'unknown-target-container': {
     pod: askingPod({}, { 'ridealong.dev/target-container': 'main' }),
-    sentence: /left: .* names "main"; the pod has "app"/,
+    sentence: /observers: .*: "main" is not .* pod, which has "app"/,
   },
   'name-taken': {
     pod: askingPod(SCRATCH),
-    sentence: /left: the pod has a container named perf-sys/,
+    sentence: /observers: container perf-sysstat of the pod has/,
   },
   'pod-security': {
     pod: askingPod(),
     where: { labels: ENFORCED },
-    sentence: /left: namespace "hpc" enforces restricted, which refuses perf-sysstat/,
+    sentence: /: namespace "hpc" enforces .* restricted, which refuses the observer perf-sysstat/,
   },
   'limit-range': {
     pod: askingPod(),
     where: { rules: { limitRanges: [limitRange(SMALL)] } },
-    sentence: /left: LimitRange "small": /,
+    sentence: /observers: LimitRange "small": /,
   },
   quota: {
     pod: askingPod(),
     where: { rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
-    sentence: /left: ResourceQuota "compute".*/,
+    sentence: /observers: ResourceQuota "compute".*/,
   },
   'observer-unavailable': {
     pod: askingPod(),
     where: { heldImages: [] },
-    sentence: /left: no node is known to hold registry\.example\/observer:1/,
+    sentence: /observers: no node is known to have registry\.example\/observer:1/,
   },
   privilege: {
     pod: podOf({ 'ridealong.dev/inject': 'trace-stat' }),
-    sentence: /left: trace-stat needs privileged; .* grants restricted/,
+    sentence: /: metric trace-stat needs the privilege privileged, but .* grants restricted/,
   },
   'too-large': {
     pod: askingPod({}, HEAVY),
-    sentence: /left: the annotations would pass the 256 KiB/,
+    sentence: /observers: with the status, the annotations would exceed the 256 KiB/,
   },
   'internal-error': {
     pod: askingPod(),
     where: { catalog: BROKEN },
-    sentence: /left: a defect of Ridealong/,
+    sentence: /observers: internal error in Ridealong/,
   },
 }
 
@@ -202,7 +208,7 @@ t.test('what rides is said with its cost over all pods', async (t) => {
   const pod = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
   const { outcome, conclusion, cost, findings } = explained(pod, { pods: 64 })
   t.equal(outcome, 'injected')
-  t.match(conclusion, /^The pod would be injected with perf-sysstat, io-sysstat where the webhook/)
+  t.match(conclusion, /^The pod would be injected with perf-sysstat, io-sysstat if the webhook/)
   t.strictSame(cost, {
     pods: 64,
     requests: { cpu: '0', memory: '0' },
@@ -210,7 +216,7 @@ t.test('what rides is said with its cost over all pods', async (t) => {
   })
   t.match(
     findings.find(({ name }) => name === 'request')?.sentence,
-    /^perf-sysstat \(rate=10, .*io-sysstat \(rate=10\); mode native; container the default one; on error admit$/,
+    /^perf-sysstat \(rate=10, .*\); mode native; target .* by default; on error admit$/,
   )
 })
 
@@ -248,7 +254,7 @@ t.test('a manifest that brings its observers along is not said to be left', asyn
   t.equal(reason, undefined)
   t.equal(
     conclusion,
-    'The pod carries perf-sysstat already, from its manifest, and the webhook adds nothing.',
+    'The pod already has perf-sysstat from its manifest, and the webhook adds nothing.',
   )
   t.match(cost, { pods: 1, limits: { cpu: '100m', memory: '32Mi' } })
   t.strictSame(
@@ -257,7 +263,7 @@ t.test('a manifest that brings its observers along is not said to be left', asyn
   )
   t.match(
     findings.find(({ name }) => name === 'asks'),
-    { verdict: 'look', sentence: /neither the pod nor its namespace asks/ },
+    { verdict: 'look', sentence: /neither the pod nor its namespace requests/ },
   )
   const absent = { webhook: { configuration: { value: undefined } } }
   t.equal(explained(pod, absent).outcome, 'injected', 'whether a webhook is there or not')
@@ -271,12 +277,12 @@ t.test('a manifest whose observers are not as inject made them', async (t) => {
   t.match(explained(carrying(foreign(pod) as unknown as PodObject)), {
     outcome: 'unverified',
     reason: 'observer-differs',
-    conclusion: /^The pod's status says injected with perf-sysstat, which is not verified: cont/,
+    conclusion: /^The pod's status says that it was injected with perf-sysstat, not verified: cont/,
   })
   const spec = { ...pod.spec, shareProcessNamespace: undefined }
   t.match(explained(carrying({ ...pod, spec } as unknown as PodObject)), {
     outcome: 'left',
     reason: 'altered',
-    conclusion: /^The manifest's observers are altered: shareProcessNamespace is not true/,
+    conclusion: /^The manifest's observers were changed: shareProcessNamespace is not true/,
   })
 })

@@ -31,9 +31,9 @@ t.test('ranks that came out differently are told apart', async (t) => {
   ]
   const groups = alike(pods, () => CATALOG).map(({ which, word }) => `${which}: ${word}`)
   t.strictSame(groups, [
-    'ranks 0-2, 5, 10: injected perf-sysstat, counters all',
-    'rank 3: left: quota',
-    'rank 4: without a status',
+    'ranks 0-2, 5, 10: injected with perf-sysstat, counters all',
+    'rank 3: no observers (quota)',
+    'rank 4: no status',
   ])
 })
 
@@ -51,7 +51,7 @@ t.test("a rank whose container is not the catalog's is not hidden among the othe
   const groups = alike([ranked(0), forged, ranked(2)], () => CATALOG)
   t.match(
     groups.map(({ which, word }) => `${which}: ${word}`),
-    [/^ranks 0, 2: injected/, /^rank 1: not verified: container perf-sysstat runs image "evil:1"/],
+    [/^ranks 0, 2: injected/, /^rank 1: not verified: container perf-sysstat has image "evil:1"/],
   )
 })
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { CASES, run } from '../command.ts'
+import { CASES, run, runInTerminal } from '../command.ts'
 
 const FOLDER = fileURLToPath(new URL('../../../workloads', import.meta.url))
 const NAMESPACES = ['--namespaces', `${CASES}/namespaces.yaml`]
@@ -35,9 +35,22 @@ t.test('text ends in one sentence and what to do', async (t) => {
   t.equal(code, 1)
   t.match(
     out,
-    /\nThe pod would be left: Windows has no .*\.\nWhat to do: nothing: Windows shares .*\.\n$/,
+    /\nThe pod would be created without observers: Windows .*\.\nWhat to do: nothing: Windows .*\.\n$/,
   )
-  t.match(out, /^ {2}no {7}system +Windows has no process namespace to share$/m)
+  t.match(out, /^ {2}no {7}system +Windows pods cannot share .* observers need$/m)
+})
+
+t.test('colours appear in a terminal only, and not with NO_COLOR', async (t) => {
+  const args = ['explain', '--offline', '-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES]
+  const ansi = '\u001b'
+  const coloured = (await runInTerminal(args, 80)).out
+  t.match(coloured, `  ${ansi}[32mok     ${ansi}[39m  operation`)
+  t.match(coloured, `  ${ansi}[31mno     ${ansi}[39m  system`)
+  const plain = (await runInTerminal(args, 80, { NO_COLOR: '1' })).out
+  t.notMatch(plain, ansi)
+  t.match(plain, /\n {2}no {7}system +Windows pods cannot share .*\n {20,}\S/)
+  for (const line of plain.split('\n')) t.ok(line.length <= 80, line)
+  t.notMatch((await run(args)).out, ansi)
 })
 
 t.test('templates of manifests are explained, one after the other', async (t) => {

@@ -25,7 +25,7 @@ t.test('what is left alone says why, with file, document and line', async (t) =>
   t.equal(lines.length, 4)
   t.equal(
     lines[0],
-    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID and shareProcessNamespace exclude each other`,
+    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID cannot be combined with shareProcessNamespace, which observers need`,
   )
   const flux = await run(['inject', '-f', `${FOLDER}/operators.yaml`])
   t.match(
@@ -161,7 +161,7 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
   ],
   'a wrong option': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, perf-sysstat.ridealong.dev/rate: "0"}'),
-    /document 1, line 1: Pod a: invalid-option: .*whole number from 1 to 3600/,
+    /document 1, line 1: Pod a: invalid-option: .*an integer from 1 to 3600/,
   ],
   'a pod that its author would rather not have': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, ridealong.dev/on-error: deny}').replace(

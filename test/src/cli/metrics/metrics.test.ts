@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { run } from '../command.ts'
+import { run, runInTerminal } from '../command.ts'
 
 const OURS = `apiVersion: ridealong.dev/v1alpha1
 kind: Metric
@@ -16,27 +16,25 @@ spec:
     resources: {limits: {cpu: 10m, memory: 16Mi}}
 `
 
-t.test('the catalog is a table of 80 columns with a row for each metric', async (t) => {
+t.test('the catalog is a line for each metric', async (t) => {
   const { code, out } = await run(['metrics'])
   t.equal(code, 0)
-  const [head = '', ...rows] = out.trimEnd().split('\n')
-  t.match(head, /^METRIC {8}PRIVILEGE {3}DESCRIPTION$/)
-  const at = head.indexOf('DESCRIPTION')
-  const starts = rows.filter((row) => !row.startsWith(' ')).map((row) => row.slice(0, at))
-  t.strictSame(starts, ['io-sysstat    restricted  ', 'perf-sysstat  restricted  '])
-  const words = rows.map((row) => row.slice(at)).join(' ')
-  t.match(words, /^throughput, .* \(iostat\) CPU, memory, .* \(pidstat\)$/)
-  for (const row of rows) t.ok(row.length <= 80, row)
+  const [heading, ...rows] = out.trimEnd().split('\n')
+  t.equal(heading, 'NAME          PRIVILEGE   DESCRIPTION')
+  t.match(rows, [/^io-sysstat {4}restricted {2}\S/, /^perf-sysstat {2}restricted {2}\S/])
+  t.equal(rows.length, 2)
 })
 
 t.test('a metric is shown with its options, as they are annotated', async (t) => {
   const { code, out } = await run(['metrics', 'perf-sysstat'])
   t.equal(code, 0)
   t.match(out, /^perf-sysstat\n/)
-  t.match(out, /\n +privilege restricted\n/)
-  t.match(out, /\n +image \S+\n/)
-  t.match(out, /\n +perf-sysstat\.ridealong\.dev\/rate\n +\S.*\n +integer, 1 to 3600, default 10\n/)
-  t.match(out, /\n +perf-sysstat\.ridealong\.dev\/threads\n +\S.*\n +boolean, default false\n/)
+  t.match(out, /\n {2}privilege {4}restricted\n/)
+  t.match(out, /\n {2}image {8}\S+\n/)
+  t.match(out, /^Options, as annotations perf-sysstat\.ridealong\.dev\/OPTION of /m)
+  t.match(out, /^ {2}OPTION +VALUES +DEFAULT +DESCRIPTION$/m)
+  t.match(out, /^ {2}rate +integer, 1 to 3600 +10 +seconds between samples$/m)
+  t.match(out, /^ {2}threads +boolean +false +\S/m)
   t.notMatch(out, 'io-sysstat')
   t.match(out, /\n$/, 'the line ends')
 })
@@ -47,7 +45,7 @@ t.test('the catalog of a folder is shown with it', async (t) => {
   t.match(all.out, /\nours +baseline +a metric of ours\n/)
   const { code, out } = await run(['metrics', 'ours', '--catalog', folder])
   t.equal(code, 0)
-  t.match(out, /\n +ours\.ridealong\.dev\/depth\n.*\n +string, shallow or deep, default deep\n/)
+  t.match(out, /\n {2}depth +string: shallow, deep +deep +how far it looks\n/)
 })
 
 t.test('YAML and JSON say the same, of one metric or of all', async (t) => {
@@ -74,17 +72,14 @@ t.test('YAML and JSON say the same, of one metric or of all', async (t) => {
 t.test('the image of observers can be another', async (t) => {
   const image = 'example.com/mirror/observer:2'
   const { out } = await run(['metrics', 'perf-sysstat', '--observer-image', image])
-  t.match(out, `image ${image}\n`)
+  t.match(out, `image        ${image}\n`)
 })
 
 t.test('who names no metric is told which there are', async (t) => {
   const { code, out, err } = await run(['metrics', 'perf'])
   t.equal(code, 2)
   t.equal(out, '')
-  t.equal(
-    err,
-    'ridealong: the catalog has no metric perf; its metrics are io-sysstat, perf-sysstat\n',
-  )
+  t.match(err, /^ridealong: the catalog has no metric perf; known metrics are io-sysstat, .*\n$/)
 })
 
 t.test('a document that does not hold is named', async (t) => {
@@ -97,4 +92,12 @@ t.test('a document that does not hold is named', async (t) => {
   const none = await run(['metrics', '--catalog', join(folder, 'none')])
   t.equal(none.code, 2)
   t.match(none.err, /^ridealong: .*none/)
+})
+
+t.test('a metric fits into a terminal of 80 columns', async (t) => {
+  for (const args of [['metrics'], ['metrics', 'perf-sysstat']]) {
+    const { out } = await runInTerminal(args, 80, { NO_COLOR: '1' })
+    for (const line of out.split('\n')) t.ok(line.length <= 80, line)
+    t.match(out, /\n {20,}\S/, 'descriptions are wrapped')
+  }
 })

@@ -142,7 +142,7 @@ t.test(
     t.match(await answer('--pod-security-default', 'restricted'), {
       outcome: 'left',
       reason: 'pod-security',
-      message: /enforces restricted by the default of the cluster/,
+      message: /enforces Pod Security restricted \(the cluster's default\)/,
     })
     const { code, err } = await run(['review', '-', '--pod-security-default', 'strict'], review)
     t.equal(code, 2)

@@ -56,7 +56,7 @@ t.test('goldens are written when asked for, and hold then', async (t) => {
   t.strictSame(JSON.parse(read(folder, 'silent')), {
     outcome: 'left',
     reason: 'not-asked',
-    message: 'neither the pod nor its namespace asks for a metric',
+    message: 'neither the pod nor its namespace requests a metric',
     patch: [],
   })
   t.equal((await run(['test', folder])).code, 0)

@@ -16,29 +16,30 @@ const problemOf = (bounds: Json, requests: Json, limits: Json) => {
   return boundsProblem(
     { type: 'Container', ...none, ...Object.fromEntries(read) },
     { requests: readResourceList(requests), limits: readResourceList(limits) },
+    'app',
   )
 }
 
 const ROWS: readonly (readonly [Json, string | undefined, string | undefined, string])[] = [
   [{ min: '100m' }, '100m', undefined, ''],
-  [{ min: '100m' }, '99m', undefined, 'the request is 99m'],
-  [{ min: '100m' }, undefined, '1', 'there is no request'],
-  [{ min: '100m' }, '100m', '99m', 'the limit is 99m'],
+  [{ min: '100m' }, '99m', undefined, 'app requests 99m'],
+  [{ min: '100m' }, undefined, '1', 'app has no request'],
+  [{ min: '100m' }, '100m', '99m', 'app has a limit of 99m'],
   [{ max: '100m' }, undefined, '100m', ''],
-  [{ max: '100m' }, '10m', '101m', 'the limit is 101m'],
-  [{ max: '100m' }, '10m', undefined, 'there is no limit'],
-  [{ max: '100m' }, '101m', '100m', 'the request is 101m'],
+  [{ max: '100m' }, '10m', '101m', 'app has a limit of 101m'],
+  [{ max: '100m' }, '10m', undefined, 'app has no limit'],
+  [{ max: '100m' }, '101m', '100m', 'app requests 101m'],
   [{ maxLimitRequestRatio: '2' }, '100m', '200m', ''],
-  [{ maxLimitRequestRatio: '2' }, '100m', '201m', 'the limit is 201m and the request 100m'],
-  [{ maxLimitRequestRatio: '2' }, '0', '200m', 'the request is 0'],
-  [{ maxLimitRequestRatio: '2' }, undefined, '200m', 'the request is 0'],
-  [{ maxLimitRequestRatio: '2' }, '100m', undefined, 'the limit is 0'],
+  [{ maxLimitRequestRatio: '2' }, '100m', '201m', 'app has a limit of 201m and requests 100m'],
+  [{ maxLimitRequestRatio: '2' }, '0', '200m', 'app requests 0'],
+  [{ maxLimitRequestRatio: '2' }, undefined, '200m', 'app requests 0'],
+  [{ maxLimitRequestRatio: '2' }, '100m', undefined, 'app has a limit of 0'],
   [{ maxLimitRequestRatio: '1500m' }, '100m', '150m', ''],
-  [{ maxLimitRequestRatio: '1500m' }, '100m', '151m', 'the limit is 151m and the request 100m'],
+  [{ maxLimitRequestRatio: '1500m' }, '100m', '151m', 'app has a limit of 151m and requests 100m'],
   [{ maxLimitRequestRatio: '2' }, '10P', '20P', ''],
-  [{ maxLimitRequestRatio: '2' }, '10P', '21P', 'the request 10000000000000000'],
-  // In floating point, which Kubernetes uses, 403 / 200 * 1000 is slightly more than 2015.
-  [{ maxLimitRequestRatio: '2015m' }, '200m', '403m', 'the limit is 403m and the request 200m'],
+  [{ maxLimitRequestRatio: '2' }, '10P', '21P', 'and requests 10000000000000000'],
+  // In floating point, as Kubernetes reckons, 403 / 200 * 1000 is a little more than 2015.
+  [{ maxLimitRequestRatio: '2015m' }, '200m', '403m', 'app has a limit of 403m and requests 200m'],
 ]
 
 for (const [bounds, request, limit, problem] of ROWS) {

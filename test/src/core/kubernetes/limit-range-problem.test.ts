@@ -22,41 +22,37 @@ t.test('a LimitRange that only sets defaults is in nobody’s way', async (t) =>
 
 /** An item, the problem of a pod that is not Guaranteed, and the problem of one that is. */
 const ROWS: readonly (readonly [Json, string, string])[] = [
-  [
-    { min: { cpu: '1m' } },
-    'minimum cpu per Container is 1m, but the request is 0 of perf-sysstat',
-    '',
-  ],
+  [{ min: { cpu: '1m' } }, 'minimum cpu per Container is 1m, but perf-sysstat requests 0', ''],
   [
     { min: { cpu: '150m' } },
-    'minimum cpu per Container is 150m, but the request is 0 of perf-sysstat',
-    'minimum cpu per Container is 150m, but the request is 100m of perf-sysstat',
+    'minimum cpu per Container is 150m, but perf-sysstat requests 0',
+    'minimum cpu per Container is 150m, but perf-sysstat requests 100m',
   ],
   [{ min: { cpu: '0', memory: '0' } }, '', ''],
   [
     { max: { memory: '16Mi' } },
-    'maximum memory per Container is 16Mi, but the limit is 32Mi of perf-sysstat',
-    'maximum memory per Container is 16Mi, but the limit is 32Mi of perf-sysstat',
+    'maximum memory per Container is 16Mi, but perf-sysstat has a limit of 32Mi',
+    'maximum memory per Container is 16Mi, but perf-sysstat has a limit of 32Mi',
   ],
   [{ max: { cpu: '100m', memory: '32Mi' } }, '', ''],
   [
     { maxLimitRequestRatio: { cpu: '1' } },
-    'maximum limit/request ratio cpu per Container is 1, but the request is 0 of perf-sysstat',
+    'maximum limit/request ratio cpu per Container is 1, but perf-sysstat requests 0',
     '',
   ],
   [
     { type: 'Pod', max: { cpu: '1' } },
     '',
-    'maximum cpu per Pod is 1, but the limit is 1100m of the pod',
+    'maximum cpu per Pod is 1, but the pod has a limit of 1100m',
   ],
   [
     { type: 'Pod', min: { memory: '1Gi' } },
-    'minimum memory per Pod is 1Gi, but the request is 0 of the pod',
+    'minimum memory per Pod is 1Gi, but the pod requests 0',
     '',
   ],
   [
     { type: 'Pod', maxLimitRequestRatio: { memory: '1' } },
-    'maximum limit/request ratio memory per Pod is 1, but the request is 0 of the pod',
+    'maximum limit/request ratio memory per Pod is 1, but the pod requests 0',
     '',
   ],
   [{ type: 'PersistentVolumeClaim', min: { cpu: '9' } }, '', ''],
@@ -78,7 +74,7 @@ for (const [item, burstable, guaranteed] of ROWS) {
 t.test('a pod whose limit is none has the observer’s, and that may be too small', async (t) => {
   const pod = askingPod(app({ requests: { cpu: '1' } }))
   const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)
-  t.match(message, 'minimum cpu per Pod is 200m, but the limit is 100m of the pod')
+  t.match(message, 'minimum cpu per Pod is 200m, but the pod has a limit of 100m')
 })
 
 t.test('several observers, and every item of every LimitRange, count', async (t) => {
@@ -93,7 +89,7 @@ t.test('what a LimitRange gives to every container goes to the observer too', as
   const given = (name: string) => under([{ default: { [name]: '1' } }])
   t.match(given('nvidia.com/gpu'), {
     word: 'limit-range',
-    message: 'LimitRange "small": each container gets 1 of nvidia.com/gpu, perf-sysstat too',
+    message: 'LimitRange "small": its default of 1 nvidia.com/gpu would also apply to perf-sysstat',
   })
   t.equal(given('hugepages-2Mi').word, 'limit-range')
   t.equal(given('ephemeral-storage').word, 'injected')
@@ -110,14 +106,14 @@ t.test('in a pod with resources of its own, defaults must fit beside the contain
   t.equal(under([{ defaultRequest: { cpu: '500m' } }], pod('500m')).word, 'injected')
   t.match(under([{ defaultRequest: { cpu: '500m' } }], pod('600m')), {
     word: 'limit-range',
-    message: /^with what a LimitRange gives the observers, requests of cpu pass the pod's$/,
+    message: /^with the requests that .* observers, the containers request more cpu than the pod$/,
   })
   const container = { 'ridealong.dev/mode': 'container' }
   const wide = { default: { cpu: '2' }, defaultRequest: { cpu: '0' } }
   t.equal(under([wide], pod('0')).word, 'injected', 'an init container’s limit is not looked at')
   t.match(under([wide], pod('0', container)), {
     word: 'limit-range',
-    message: "a LimitRange gives perf-sysstat a limit of cpu above the pod's",
+    message: 'a LimitRange gives perf-sysstat a limit for cpu above the limit of the pod',
   })
 })
 
@@ -126,7 +122,7 @@ t.test('two LimitRanges can give what no container may have', async (t) => {
   const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
   t.match(under([request, limit]), {
     word: 'limit-range',
-    message: 'a LimitRange gives perf-sysstat a request of ephemeral-storage above its limit',
+    message: 'a LimitRange gives perf-sysstat a request for ephemeral-storage above its limit',
   })
   t.equal(under([limit, request]).word, 'injected', 'the first one counts')
 })

@@ -27,7 +27,8 @@ t.test('a Guaranteed pod asks for its observer’s share', async (t) => {
   t.match(left('2901m'), {
     word: 'quota',
     message:
-      'ResourceQuota "compute": the pod would have requests.cpu of 1100m; 2901m of 4 is used',
+      'ResourceQuota "compute": with its observers, the pod needs 1100m of requests.cpu;' +
+      ' 2901m of 4 is used',
   })
 })
 
@@ -65,12 +66,11 @@ t.test('limits make a BestEffort pod a Burstable one, with other quotas', async 
   const none = { pods: '0' }
   t.match(under([scoped('NotBestEffort', none)]), {
     word: 'quota',
-    message: 'ResourceQuota "compute": the pod would have pods of 1; 0 of 0 is used',
+    message: 'ResourceQuota "compute": with its observers, the pod needs 1 of pods; 0 of 0 is used',
   })
   t.match(under([scoped('NotBestEffort', { 'requests.cpu': '4' })]), {
     word: 'quota',
-    message:
-      'ResourceQuota "compute": every container must say its requests.cpu, and "app" does not',
+    message: 'ResourceQuota "compute": every container must set requests.cpu, and "app" does not',
   })
   t.equal(under([scoped('NotBestEffort', { pods: '1' })]).word, 'injected', 'with room for it')
   t.equal(under([scoped('BestEffort', none)]).word, 'injected', 'it counts here no longer')

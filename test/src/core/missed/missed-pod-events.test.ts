@@ -20,7 +20,7 @@ t.test('two thousand pods of one Job are one notice', async (t) => {
   const [notice, ...others] = groupMissedPods(pods)
   t.strictSame(others, [])
   t.match(notice, { reason: 'unanswered', namespace: 'hpc', regarding: JOB, count: 2000 })
-  t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create again/)
+  t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create them again/)
 })
 
 t.test('other owners, other reasons and other namespaces have notices of their own', async (t) => {
@@ -37,7 +37,7 @@ t.test('other owners, other reasons and other namespaces have notices of their o
   )
   t.match(
     notices[1]?.message,
-    /altered, or not the catalog.s: c; ridealong explain pod\/c says which$/,
+    /altered, or not the catalog.s: c; for details, run ridealong explain pod\/c$/,
   )
 })
 
@@ -57,7 +57,7 @@ t.test('its Event is on the owner, and counts the pods', async (t) => {
     involvedObject: { ...JOB, namespace: 'hpc' },
     type: 'Warning',
     reason: 'ObserverUnavailable',
-    message: "left without observers, since no node was known to have an observer's image: a, b",
+    message: /^created without the requested .*, because no node was known to have an image: a, b$/,
     count: 2,
     source: { component: 'ridealong' },
   })

@@ -120,7 +120,7 @@ t.test('a pod whose observer differs from the present catalog was altered', asyn
 })
 
 t.test('a pod that was left for want of the image says so', async (t) => {
-  const message = 'no node is known to hold observer:1, the image of perf-sysstat'
+  const message = 'no node is known to have observer:1, the image of perf-sysstat'
   const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
   t.equal(reasonOf(pod(said)), 'observer-unavailable')
 })

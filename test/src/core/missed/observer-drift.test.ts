@@ -17,8 +17,8 @@ t.test('each thing that is gone is named', async (t) => {
     'shareProcessNamespace is not true',
   ])
   t.strictSame(findDrift({}, [...NAMES, 'io-sysstat']), [
-    'perf-sysstat is not there any more',
-    'io-sysstat is not there any more',
+    'perf-sysstat is missing',
+    'io-sysstat is missing',
     'shareProcessNamespace is not true',
   ])
 })

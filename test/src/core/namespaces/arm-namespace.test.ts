@@ -94,7 +94,7 @@ t.test('a request that is wrong arms too: the pods are to be told', async (t) =>
 t.test('an excluded namespace is never armed, and its annotator is told', async (t) => {
   const asked = write(namespaceOf(ASKING), {}, ['hpc'])
   t.equal(asked.outcome, 'unchanged')
-  t.match(asked.warnings, [/the administrator excludes this namespace/])
+  t.match(asked.warnings, [/the administrator has excluded this namespace/])
   const labelled = write(namespaceOf(ASKING, ARMED), {}, ['hpc'])
   t.equal(labelled.outcome, 'disarmed')
   t.strictSame(labelled.after.metadata.labels, {})
@@ -104,14 +104,14 @@ t.test('an excluded namespace is never armed, and its annotator is told', async 
 
 t.test('the person who annotates is told what is wrong, there and then', async (t) => {
   const rows: [RegExp, Json][] = [
-    [/from now on; pods that already run are not touched/, ASKING],
+    [/from now on get observers; running pods are not changed/, ASKING],
     [
       /unknown-metric: .*"nobody".*known metrics are io-sysstat, perf-/,
       { 'ridealong.dev/inject': 'nobody' },
     ],
     [/invalid-option: .*rate.*1 to 3600/, { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '0' }],
     [/invalid-option: .*ridealong.dev\/mod"/, { ...ASKING, 'ridealong.dev/mod': 'x' }],
-    [/invalid-option: .*admit or deny/, { ...ASKING, 'ridealong.dev/on-error': 'x' }],
+    [/invalid-option: .*one of admit, deny/, { ...ASKING, 'ridealong.dev/on-error': 'x' }],
   ]
   for (const [warning, annotations] of rows) {
     for (const operation of ['CREATE', 'UPDATE']) {

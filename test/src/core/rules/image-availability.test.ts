@@ -25,7 +25,7 @@ t.test('a metric rides where a node is known to hold its image, or nobody watche
 
 t.test('the message names the metric and its image, whole', async (t) => {
   const { message, status } = ride(askingPod(), { heldImages: [] })
-  t.equal(message, `no node is known to hold ${OBSERVER}, the image of perf-sysstat`)
+  t.equal(message, `no node is known to have ${OBSERVER}, the image of perf-sysstat`)
   t.strictSame(status, { outcome: 'left', reason: 'observer-unavailable', message })
 })
 

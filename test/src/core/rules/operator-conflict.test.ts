@@ -12,8 +12,8 @@ t.test('Argo Workflows breaks in either mode', async (t) => {
   for (const mode of [NATIVE, CONTAINER]) {
     const { word, message, observers } = asking(labels, mode)
     t.equal(word, 'operator-conflict')
-    t.match(message, /^Argo Workflows made this pod: .*process 1/)
-    t.notMatch(message, 'native works', 'there is no way out')
+    t.match(message, /^Argo Workflows created this pod: .*process 1/)
+    t.notMatch(message, 'mode: native', 'there is no way out')
     t.strictSame(observers, {})
   }
 })
@@ -29,7 +29,7 @@ t.test('netperf-operator and Volcano break only beside an ordinary container', a
     const { word, message } = asking(labels, CONTAINER)
     t.equal(word, 'operator-conflict', operator)
     t.match(message, operator, 'the operator is named')
-    t.match(message, 'ridealong.dev/mode: native works', 'and so is the way out')
+    t.match(message, 'use ridealong.dev/mode: native', 'and so is the way out')
   }
 })
 

@@ -109,7 +109,7 @@ t.test('pods that were missed are counted, and their owners have one Event each'
   putPod(standIn, 'armed', { annotations: {}, of: owner('ReplicaSet', 'web') })
   putPod(standIn, 'alone')
   putPod(standIn, 'quiet', { annotations: {}, namespace: 'quiet' })
-  const message = 'no node is known to hold observer:1, the image of perf-sysstat'
+  const message = 'no node is known to have observer:1, the image of perf-sysstat'
   const left = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
   putPod(standIn, 'left', { annotations: left, of: owner('Job', 'unheld') })
   const injected = { ...ASKING, [STATUS_KEY]: '{"outcome":"injected","metrics":["perf-sysstat"]}' }

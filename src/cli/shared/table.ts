@@ -1,0 +1,76 @@
+import { styleText } from 'node:util'
+import { Help } from 'commander'
+import { printable } from '../../core/text/printable.ts'
+import type { TextBlock, TextCell, TextTable, Tone } from '../../lib/output-format.ts'
+
+const STYLES = {
+  heading: 'bold',
+  good: 'green',
+  bad: 'red',
+  doubtful: 'yellow',
+  minor: 'gray',
+} as const satisfies Record<Tone, unknown>
+
+/** The number of blanks between two columns. */
+const GAP = 2
+
+/**
+ * The number of blanks before the further lines of a paragraph. A message can quote a pod or a log,
+ * whose author must not be able to begin a line.
+ */
+const HANGING = 2
+
+/** Commander wraps the help of the verbs, so tables are wrapped in the same way. */
+const help = Object.assign(new Help(), { minWidthToWrap: 24 })
+
+/**
+ * Formats paragraphs and tables as printable lines. Only the last column of a table is wrapped, and
+ * only between words. Colours appear on a terminal only: styleText checks standard output and
+ * NO_COLOR.
+ *
+ * @param width the width of the terminal in characters; if omitted, no line is wrapped
+ */
+export function formatText(
+  blocks: readonly TextBlock[],
+  width = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  return blocks.flatMap((block) =>
+    typeof block === 'object' && 'rows' in block
+      ? formatTable(block, width)
+      : indentOthers(wrapCell(block, width - HANGING), HANGING),
+  )
+}
+
+function formatTable({ rows, indent }: TextTable, width: number): readonly string[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length - 1))
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(0, ...rows.map((row) => textOf(row[column]).length)),
+  )
+  const start = widths.reduce((sum, one) => sum + one + GAP, indent)
+  return rows.flatMap((row) => {
+    const before = widths.map((one, column) => {
+      const missing = one + GAP - textOf(row[column]).length
+      return `${coloured(textOf(row[column]), row[column])}${' '.repeat(missing)}`
+    })
+    const [first = '', ...others] = indentOthers(wrapCell(row[columns], width - start), start)
+    return [`${' '.repeat(indent)}${before.join('')}${first}`.trimEnd(), ...others]
+  })
+}
+
+function indentOthers([first = '', ...others]: readonly string[], blanks: number): string[] {
+  return [first, ...others.map((line) => `${' '.repeat(blanks)}${line}`)]
+}
+
+function wrapCell(cell: TextCell | undefined, width: number): readonly string[] {
+  const lines = help.boxWrap(textOf(cell), width).split('\n')
+  return lines.map((line) => coloured(line, cell))
+}
+
+function textOf(cell: TextCell = ''): string {
+  return printable(typeof cell === 'string' ? cell : cell.text)
+}
+
+/** Colours a text as its cell. */
+function coloured(text: string, cell: TextCell = ''): string {
+  return typeof cell === 'string' || text === '' ? text : styleText(STYLES[cell.tone], text)
+}

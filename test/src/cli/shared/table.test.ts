@@ -1,0 +1,55 @@
+import t from 'tap'
+import { formatText } from '../../../../src/cli/shared/table.ts'
+
+const WORDS = 'one two three four five six seven eight nine ten'
+
+t.test('columns are aligned, and the last one is wrapped below itself', async (t) => {
+  const rows = [
+    ['ok', 'a name', 'short'],
+    ['unknown', 'b', WORDS],
+    ['', '', WORDS],
+  ]
+  t.strictSame(formatText([{ indent: 2, rows }], 44), [
+    '  ok       a name  short',
+    '  unknown  b       one two three four five',
+    '                   six seven eight nine ten',
+    '                   one two three four five',
+    '                   six seven eight nine ten',
+  ])
+  t.strictSame(formatText([{ indent: 0, rows }]), [
+    'ok       a name  short',
+    `unknown  b       ${WORDS}`,
+    `                 ${WORDS}`,
+  ])
+})
+
+t.test('no line of a paragraph but the first begins at the margin', async (t) => {
+  t.strictSame(formatText([WORDS, '', { text: WORDS, tone: 'heading' }], 32), [
+    'one two three four five six',
+    '  seven eight nine ten',
+    '',
+    'one two three four five six',
+    '  seven eight nine ten',
+  ])
+})
+
+t.test('words stay whole, and a terminal that is too narrow wraps nothing', async (t) => {
+  const long = `see ${'x'.repeat(50)} there`
+  t.strictSame(formatText([long], 40), ['see', `  ${'x'.repeat(50)}`, '  there'])
+  const rows = [['name', WORDS]]
+  t.strictSame(formatText([{ indent: 0, rows }], 29), [`name  ${WORDS}`])
+})
+
+t.test('control characters and line feeds are escaped in every cell', async (t) => {
+  const rows = [['\u001b[2J', 'a\nb']]
+  t.strictSame(formatText([{ indent: 0, rows }, 'c\rd']), ['\\u001b[2J  a\\nb', 'c\\rd'])
+})
+
+t.test('rows without a last cell have no blanks at their end', async (t) => {
+  const rows = [
+    ['a', ''],
+    ['bcd', 'e'],
+  ]
+  t.strictSame(formatText([{ indent: 0, rows }]), ['a', 'bcd  e'])
+  t.strictSame(formatText([{ indent: 0, rows: [] }]), [])
+})
