@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findCrowdedFolders, findStrayTests } from './folders.ts'
+import { findLongLines } from './long-lines.ts'
 import { type Problem, renderProblem, type SourceFile } from './problem.ts'
 import { findSharedTypeNames } from './type-names.ts'
 
@@ -28,6 +29,7 @@ const modules = paths.filter((path) => /^(src|webhook|certs)\/.*\.ts$/.test(path
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
   ...findStrayTests(paths),
+  ...readFiles(paths).flatMap(findLongLines),
   ...findSharedTypeNames(readFiles(modules)),
 ]
 for (const problem of problems) process.stderr.write(`${renderProblem(problem)}\n`)
