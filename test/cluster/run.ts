@@ -159,7 +159,9 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   return isWhole && ends.every((hasPassed) => hasPassed)
 }
 
-/** Skips the tests that need the folder of the operators if it is incomplete; a failure if CI=true. */
+/**
+ * Skips the tests that need the folder of the operators if it is incomplete; a failure if CI=true.
+ */
 function withoutOperators(names: readonly string[]) {
   const concerned = names.filter((name) => WITH_OPERATORS.includes(name))
   const problem = concerned.length === 0 ? undefined : problemOfOperatorsFolder()

@@ -17,8 +17,8 @@ export interface Completion {
  * an option or an argument says what its value is: `<file>` and `<path>` are files, `<dir>` is a
  * folder, `<metric>` is the name of a metric, and `[command]` is a verb.
  *
- * The library that Commander's maintainer names, @bomb.sh/tab (0.0.22), is not used: it completes no
- * names of files, and its script for bash evaluates the typed line.
+ * The library that Commander's maintainer names, @bomb.sh/tab (0.0.22), is not used: it completes
+ * no names of files, and its script for bash evaluates the typed line.
  *
  * @param words the words after the name of the program; the last is the word at the cursor, which
  * may be empty

@@ -107,7 +107,8 @@ t.test("a container that is not the catalog's is named as such", async (t) => {
   t.strictSame(noticesOf(changed({}), CATALOG), [[]])
   t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
     [
-      'container perf-sysstat has image "evil:1" instead of the catalog\'s "ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
+      'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
+        '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
     ],
   ])
   t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [

@@ -577,7 +577,8 @@ t.test('what is no observer of the catalog is called what it is', async (t) => {
     ride(askingPod({ ...SHARED, initContainers: [observer(more)] }, INJECTED)).message
   t.equal(
     said({ image: 'evil.example/x:1' }),
-    'container perf-sysstat has image "evil.example/x:1" instead of the catalog\'s "registry.example/observer:1"',
+    'container perf-sysstat has image "evil.example/x:1" instead of the catalog\'s ' +
+      '"registry.example/observer:1"',
   )
   t.equal(
     said({ command: ['sh', '-c', 'echo \u001b[2J'] }),

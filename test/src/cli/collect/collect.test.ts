@@ -315,7 +315,8 @@ t.test(
     ])
     t.equal(code, 0, 'it is taken all the same')
     const sentence =
-      'container perf-sysstat has image "evil:1" instead of the catalog\'s "ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer'
+      'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
+      '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer'
     t.match(err, `ridealong: hpc/lammps-1-abcde/perf-sysstat: ${sentence}\n`)
     const logs = parsed(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'log')
     t.strictSame(

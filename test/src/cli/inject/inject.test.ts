@@ -25,7 +25,8 @@ t.test('what is left alone says why, with file, document and line', async (t) =>
   t.equal(lines.length, 4)
   t.equal(
     lines[0],
-    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID cannot be combined with shareProcessNamespace, which observers need`,
+    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID ` +
+      'cannot be combined with shareProcessNamespace, which observers need',
   )
   const flux = await run(['inject', '-f', `${FOLDER}/operators.yaml`])
   t.match(
