@@ -5,20 +5,25 @@ import type { Test } from 'tap'
 /** A TCP relay between a program and a server, which a test can interrupt. */
 export interface Relay {
   readonly port: number
-  /** Breaks every connection and refuses new ones, until `mend` is called. */
-  cut(): Promise<void>
+  /** Breaks every connection, and new ones at once, until `mend` is called. Keeps the port. */
+  cut(): void
   /**
    * Accepts data and forwards none, until `mend` is called. Connections that were stuck stay stuck.
    */
   hang(): void
-  mend(): Promise<void>
+  mend(): void
 }
 
 /** Starts a relay to a port on loopback. */
 export async function startRelay(t: Test, target: number): Promise<Relay> {
   const sockets = new Set<Socket>()
   let isHanging = false
+  let isCut = false
   const server = createServer((near) => {
+    if (isCut) {
+      near.destroy()
+      return
+    }
     const far = connect(target, '127.0.0.1')
     for (const [socket, other] of [
       [near, far],
@@ -34,18 +39,16 @@ export async function startRelay(t: Test, target: number): Promise<Relay> {
       else socket.pipe(other)
     }
   })
-  const listen = async (port: number) => {
-    await once(server.listen(port, '127.0.0.1'), 'listening')
-  }
-  await listen(0)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const cut = async () => {
-    if (!server.listening) return
-    server.close()
+  const cut = () => {
+    isCut = true
     for (const socket of sockets) socket.destroy()
-    await once(server, 'close')
   }
-  t.teardown(cut)
+  t.teardown(() => {
+    cut()
+    server.close()
+  })
   return {
     port,
     cut,
@@ -53,9 +56,9 @@ export async function startRelay(t: Test, target: number): Promise<Relay> {
       isHanging = true
       for (const socket of sockets) socket.unpipe().pause()
     },
-    async mend() {
+    mend() {
       isHanging = false
-      if (!server.listening) await listen(port)
+      isCut = false
     },
   }
 }

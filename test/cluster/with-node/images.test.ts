@@ -120,8 +120,10 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
       })
     }
     const reason = 'observer-unavailable'
-    const text = await webhook.metrics()
-    t.equal(sampleOf(text, 'ridealong_unobserved_pods', { reason }), 4, 'two pods of each')
+    // A scan that saw only some of the pods has told of both Jobs, too.
+    await until('two pods of each are counted', async () => {
+      return sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason }) === 4
+    })
     const said = await diagnosis(cluster, webhook)
     t.match(said, /^no +the webhook's images /)
     t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat)`)

@@ -118,7 +118,13 @@ t.test("the pods of Kubeflow's training operator are observed, and its job succe
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   await startOperator(t, cluster)
-  await kubectl(cluster, ['apply', '-n', 'training', '-f', '-'], JSON.stringify(JOB))
+  // A kind is served a moment after its definition is established.
+  await until('the job is created', () =>
+    kubectl(cluster, ['apply', '-n', 'training', '-f', '-'], JSON.stringify(JOB)).then(
+      () => true,
+      () => false,
+    ),
+  )
   const done = ['wait', '--for=condition=Succeeded', `pytorchjob/${NAME}`, '-n', 'training']
   await kubectl(cluster, [...done, '--timeout=300s'])
   const { items } = JSON.parse(

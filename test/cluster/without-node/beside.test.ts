@@ -93,11 +93,13 @@ const strip: Mutate = (pod) =>
 
 /** Does the same only at the first call for each pod. */
 function stripOnce(): Mutate {
-  let calls = 0
+  const stripped = new Set<string>()
   return (pod) => {
+    const { name } = pod.metadata
     const operations = strip(pod)
-    if (operations.length > 0) calls += 1
-    return calls === 1 ? operations : []
+    if (operations.length === 0 || stripped.has(name)) return []
+    stripped.add(name)
+    return operations
   }
 }
 

@@ -1,4 +1,4 @@
-import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { ARMED_LABEL, KEYS } from '../../../src/core/keys.ts'
@@ -35,13 +35,15 @@ async function create(t: Test, annotations: object, labels: object = {}): Promis
   return name
 }
 
-/** Replaces the annotations, as `kubectl annotate` does. */
+const AS_MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
+
+/**
+ * Sets or removes the annotation with a patch, as `kubectl annotate` does. It succeeds also while a
+ * replica changes the label of the namespace.
+ */
 async function annotate(name: string, inject: string | undefined): Promise<void> {
-  const object = await client().readNamespace({ name })
-  const { [KEYS.inject]: _, ...others } = object.metadata?.annotations ?? {}
-  const annotations = inject === undefined ? others : { ...others, [KEYS.inject]: inject }
-  const body = { ...object, metadata: { ...object.metadata, annotations } }
-  await client().replaceNamespace({ name, body })
+  const body = { metadata: { annotations: { [KEYS.inject]: inject ?? null } } }
+  await client().patchNamespace({ name, body }, AS_MERGE_PATCH)
 }
 
 async function isArmed(name: string): Promise<boolean> {
@@ -137,12 +139,12 @@ t.test('a cut network is survived: caches serve, and learn what was missed', opt
   const name = await create(t, ASKING)
   const other = await create(t, {})
   const { relay, cluster, isPatched, isKnownToAsk } = await startReplica(t)
-  await relay.cut()
+  relay.cut()
   await until('it is said', () => cluster.checks().every(({ problem }) => problem !== undefined))
   t.equal(await isPatched(name), true)
   await annotate(name, undefined)
   await annotate(other, 'perf-sysstat')
-  await relay.mend()
+  relay.mend()
   await until('both are known', () => !isKnownToAsk(name) && isKnownToAsk(other))
   await until('all is well', () => cluster.checks().every(({ problem }) => problem === undefined))
 })
@@ -153,7 +155,7 @@ t.test('a connection that hangs is noticed, and another one made', options, asyn
   await annotate(name, 'perf-sysstat')
   await until('it is watched', () => isKnownToAsk(name))
   relay.hang()
-  await relay.mend()
+  relay.mend()
   await annotate(name, undefined)
   await until('the change is known', () => !isKnownToAsk(name))
   t.ok(lines.some((line) => line.includes('a watch received nothing for 3 s')))

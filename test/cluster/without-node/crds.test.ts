@@ -4,6 +4,7 @@ import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
 
 // The manifests of the tests are valid for the definitions of their operators.
 
@@ -24,10 +25,15 @@ function isBuiltIn(apiVersion: string): boolean {
   return apiVersion.split('/')[0]?.endsWith('.k8s.io') === true && !apiVersion.includes('x-k8s.io')
 }
 
+/** Whether kubectl says that the apiserver does not serve a kind. */
+function isUnserved(said: string): boolean {
+  return /no matches for kind|could not find the requested resource/.test(said)
+}
+
 t.test("every custom resource is accepted by its operator's own definition", async (t) => {
   const { cluster, api } = await runningCluster(t)
   await kubectl(cluster, ['apply', '--server-side', '-f', CRDS])
-  await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=60s'])
+  await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=300s'])
   await createNamespace(t, api, 'custom')
   const resources = customResources()
   t.ok(resources.length >= 5, `there are ${resources.length}`)
@@ -35,7 +41,10 @@ t.test("every custom resource is accepted by its operator's own definition", asy
     const { kind, metadata } = resource
     const inCustom = { ...resource, metadata: { ...metadata, namespace: 'custom' } }
     const words = ['create', '--dry-run=server', '--validate=strict', '-f', '-']
-    const said = await kubectl(cluster, words, JSON.stringify(inCustom)).catch(String)
+    const create = () => kubectl(cluster, words, JSON.stringify(inCustom)).catch(String)
+    // A kind is served a moment after its definition is established.
+    await until(`${kind} is served`, async () => !isUnserved(await create()))
+    const said = await create()
     t.match(said, /created \(server dry run\)/, `${kind} ${metadata.name}`)
   }
   await kubectl(cluster, ['delete', '-f', CRDS, '--wait=false'])

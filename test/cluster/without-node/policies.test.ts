@@ -182,10 +182,11 @@ t.test("the guard says which containers are not the catalog's observers", async 
     t.equal(answer.status, 201, 'and lets them run')
     return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
   }
-  await until('the policy judges', async () => {
-    return (await warnings(claiming(own({ image: 'other:1' })))).length > 0
-  })
   const NOT = 'a container differs from the observer of the catalog: perf-sysstat runs'
+  await until('this policy judges, and no policy of another test', async () => {
+    const found = await warnings(claiming(own({ image: 'other:1' })))
+    return found.join() === `${NOT} other:1 instead of ${image}`
+  })
   const rows: readonly (readonly [string, object, readonly string[]])[] = [
     ['the observer', claiming(own()), []],
     ['with what others add', claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })), []],

@@ -91,7 +91,7 @@ t.test('pods of real controllers are recorded, redacted, and answered', async (t
   const limits = [{ type: 'Container', default: { memory: '1Gi' } }]
   const limitRange = { metadata: { name: 'defaults' }, spec: { limits } }
   t.equal((await api.post(`${path}/limitranges`, limitRange)).status, 201)
-  const recorder = await start(t, place, '--count', '4', '--timeout', '120')
+  const recorder = await start(t, place, '--count', '4', '--timeout', '600')
   await recorder.ready
   t.ok(await isConfigured(api, namespace), 'the apiserver is told to call')
   for (const object of [JOB, DEPLOYMENT]) await apply(cluster, namespace, object)
@@ -129,16 +129,26 @@ t.test('a quota is written down as it was before the pod', async (t) => {
   const place = await prepare(t, 'record-quota')
   const { api, namespace, folder } = place
   const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`
-  const quota = { metadata: { name: 'pods' }, spec: { hard: { pods: '5' } } }
+  const quota = { metadata: { name: 'pods' }, spec: { hard: { pods: '100' } } }
   t.equal((await api.post(quotas, quota)).status, 201)
   const used = async () => (await api.get(`${quotas}/pods`)).body.status?.used?.pods
-  await until('the quota is counted', async () => (await used()) === '0')
-  const recorder = await start(t, place, '--count', '1', '--timeout', '60')
-  await recorder.ready
-  const created = await api.post(`/api/v1/namespaces/${namespace}/pods`, named('counted'))
-  t.equal(created.status, 201)
-  t.equal(await recorder.ended, 0, recorder.text())
-  t.match(readFileSync(join(folder, 'namespaces.yaml'), 'utf8'), /used:\n\s+pods: "0"/)
+  let pods = 0
+  const record = async () => {
+    await until(`${pods} pods are counted`, async () => (await used()) === `${pods}`)
+    const own = join(folder, `${pods}`)
+    const words = ['--count', '1', '--timeout', '600']
+    const recorder = await start(t, { ...place, folder: own }, ...words)
+    await recorder.ready
+    const created = await api.post(`/api/v1/namespaces/${namespace}/pods`, named(`pod-${pods}`))
+    t.equal(created.status, 201)
+    t.equal(await recorder.ended, 0, recorder.text())
+    const text = readFileSync(join(own, 'namespaces.yaml'), 'utf8')
+    const [, written] = /used:\n\s+pods: "(\d+)"/.exec(text) ?? []
+    pods += 1
+    return Number(written) === pods - 1
+  }
+  // A pod waits for 200 ms at most until its namespace is read: on a busy machine that may be late.
+  await until('a quota is written down as it was before its pod', record)
 })
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

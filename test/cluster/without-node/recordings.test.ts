@@ -181,32 +181,43 @@ function wantedIn(setting: string, recording: string, qos = '', plain = ''): str
   return rule.classes?.includes(qos) === false ? 'injected' : rule.reason
 }
 
-const QUOTA = '/api/v1/namespaces/in-quota/resourcequotas'
-
-/** Makes the apiserver count the resources of a pod, and sets the quota to exactly that. */
-async function fillExactly(api: Api, pod: Pod, resources: readonly string[]): Promise<boolean> {
+/**
+ * Makes the apiserver count the resources of a pod, and sets the only quota of a namespace to
+ * exactly that. Waits until the apiserver's quota check, which learns of a quota from its own
+ * watch, accepts the pod.
+ */
+async function fillExactly(
+  api: Api,
+  namespace: string,
+  pod: Pod,
+  resources: readonly string[],
+): Promise<void> {
+  const at = `/api/v1/namespaces/${namespace}`
   const hard = Object.fromEntries(resources.map((resource) => [resource, '1000G']))
   const metadata = { name: 'exact' }
   const object = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
-  await api.post(QUOTA, object)
-  const quota = async () => (await api.get(`${QUOTA}/exact`)).body
+  await api.post(`${at}/resourcequotas`, object)
+  const exact = `${at}/resourcequotas/exact`
+  const quota = async () => (await api.get(exact)).body
   await until('the quota is counted', async () => (await quota()).status?.used !== undefined)
   const { name, generateName, labels } = pod.metadata
   const spec = { ...pod.spec, nodeSelector: { nowhere: 'true' } }
   // Without its annotations the pod requests no observers.
   const waiting = { ...pod, metadata: { name, generateName, labels }, spec }
-  const created = await api.post('/api/v1/namespaces/in-quota/pods', waiting)
-  if (created.status !== 201) return false
+  let created = ''
+  await until('the pod is accepted without the webhook', async () => {
+    const { status, body } = await api.post(`${at}/pods`, waiting)
+    created = status === 201 ? body.metadata.name : ''
+    return created !== ''
+  })
   const { used } = (await quota()).status
-  const path = `/api/v1/namespaces/in-quota/pods/${created.body.metadata.name}`
-  await api.delete(`${path}?gracePeriodSeconds=0`)
-  await api.merge(`${QUOTA}/exact`, { spec: { hard: used } })
+  await api.delete(`${at}/pods/${created}?gracePeriodSeconds=0`)
+  await api.merge(exact, { spec: { hard: used } })
   await until('the quota is as small as the pod', async () => {
     const { status } = await quota()
     const isFree = Object.values(status.used).every((amount) => amount === '0')
     return isFree && resources.every((resource) => status.hard[resource] === used[resource])
   })
-  return true
 }
 
 /** Returns the pods with the requests and limits that a quota requires. */
@@ -215,22 +226,22 @@ const COUNTED = ['pod-guaranteed', 'mpijob-launcher', 'deployment-namespace-anno
 t.test('a pod that fills its quota exactly runs on, with observers or without', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const pods = await recordedPods()
-  await createNamespace(t, api, 'in-quota')
   const webhook = await startWebhook(cluster)
   t.teardown(() => webhook.remove())
   for (const kind of ['requests', 'limits']) {
     for (const recording of COUNTED) {
       const pod = pods.get(recording)
-      const isFull = await fillExactly(api, pod, [`${kind}.cpu`, `${kind}.memory`])
-      t.ok(isFull, `${recording} is accepted without the webhook`)
-      // The webhook and the apiserver's quota check each get the new quota from their own watch.
+      // In a namespace of its own, no earlier quota can be mistaken for this one.
+      const namespace = `in-quota-${kind}-${recording}`
+      await createNamespace(t, api, namespace)
+      await fillExactly(api, namespace, pod, [`${kind}.cpu`, `${kind}.memory`])
+      // The webhook and the apiserver's quota check each get the quota from their own watch.
       await until(`the webhook leaves ${recording} for the quota on ${kind}`, async () => {
-        return (await tryIn(api, 'in-quota', pod)).outcome === 'quota'
+        return (await tryIn(api, namespace, pod)).outcome === 'quota'
       })
-      const { isAccepted, outcome, message } = await tryIn(api, 'in-quota', pod)
+      const { isAccepted, outcome, message } = await tryIn(api, namespace, pod)
       t.ok(isAccepted, `${recording} is accepted with it, under a quota on ${kind} ${message}`)
       t.equal(outcome, 'quota', `${recording} is left: its observers would exceed the quota`)
-      await api.delete(`${QUOTA}/exact`)
     }
   }
 })

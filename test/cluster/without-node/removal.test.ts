@@ -4,6 +4,7 @@ import { buildStatusApp, type ReadinessCheck } from '../../../webhook/status-app
 import { run } from '../../src/cli/command.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
 // Tests of the hooks that Helm runs before it removes the chart, and of its test, on an apiserver
@@ -34,6 +35,10 @@ t.test('disarm takes away what would outlive an installation, and nothing else',
   const { cluster, api } = await runningCluster(t)
   const disarm = (...words: readonly string[]) =>
     run(['disarm', '--kubeconfig', cluster.kubeconfig, ...words])
+  await until('no namespace of another test is armed', async () => {
+    const { body } = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev/armed')
+    return body.items.length === 0
+  })
   await createNamespace(t, api, 'armed-1', { labels: { ...ARMED, kept: 'yes' } })
   await createNamespace(t, api, 'armed-2', { labels: ARMED })
   const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
@@ -80,10 +85,16 @@ t.test('disarm takes a Certificate before its Secret, which would be issued agai
   await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(CERTIFICATES))
   t.teardown(() => kubectl(cluster, ['delete', 'crd', CERTIFICATES.metadata.name]))
   const established = ['wait', '--for=condition=Established', `crd/${CERTIFICATES.metadata.name}`]
-  await kubectl(cluster, established)
+  await kubectl(cluster, [...established, '--timeout=300s'])
   const metadata = { name: 'tls', namespace: 'certified' }
   const certificate = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata }
-  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(certificate))
+  // A kind is served a moment after its definition is established.
+  await until('the Certificate is created', () =>
+    kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(certificate)).then(
+      () => true,
+      () => false,
+    ),
+  )
   const { code, out } = await run([
     ...['disarm', '--kubeconfig', cluster.kubeconfig],
     ...['--namespace', 'certified', '--certificate', 'tls'],
@@ -142,8 +153,8 @@ t.test('doctor says that the apiserver gets no answer, and what the webhook says
   )
   t.match(out, /\nno {7}a namespace that asks +in a dry run, the webhook did not answer\n/)
   t.match(out, /\nno {7}a pod that asks +in a dry run, the webhook did not answer\n/)
-  await app.close()
-  const unreachable = await doctor('--status-url', url)
+  // A port of the system that no program listens on, and that fetch does not reject.
+  const unreachable = await doctor('--status-url', 'http://127.0.0.1:2')
   t.equal(unreachable.code, 1)
   t.match(unreachable.out, /^no {7}the webhook answers +connect ECONNREFUSED/)
 })
