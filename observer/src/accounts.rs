@@ -1,18 +1,18 @@
-//! The sums of the summary, by container and program, of every process that was seen, also of those
-//! of which no timepoint is printed.
+//! The sums of the summary, by container and program. They include every process that a scan found,
+//! even if no timepoint has a row of it.
 
 use std::collections::BTreeMap;
 
-use crate::places::Place;
+use crate::containers::ContainerId;
 use crate::process::{Measured, Process};
 
-/// The programs that have sums of their own. Those that come later, of a pod that makes up ever new
-/// names, are summed together.
-const MOST_PROGRAMS: usize = 2048;
-/// What the others are called together.
+/// The number of programs that have sums of their own. Later ones are summed together, since a pod
+/// can use new names without end.
+const MAX_PROGRAMS: usize = 2048;
+/// The name under which later programs are summed.
 const OTHERS: &str = "(other programs)";
 
-/// The part of a process's counters that is in the sums already, in the counters' units.
+/// The part of a process's counters that the sums already include, in the units of the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     sum: Option<usize>,
@@ -23,7 +23,8 @@ pub struct Account {
     switches: u64,
 }
 
-/// What children that have ended were seen to use: ticks, and bytes at the storage layer.
+/// The use of ended children that the sums already include, or will: ticks, and bytes at the
+/// storage layer. It is subtracted from the kernel's counters of children; the rest is unaccounted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
     cpu: u64,
@@ -31,11 +32,11 @@ pub struct Credit {
     written: u64,
 }
 
-/// What the processes of a program have used in a container.
+/// The use of all processes of a program in a container.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     /// The container.
-    pub place: Place,
+    pub container: ContainerId,
     /// The program.
     pub program: String,
     /// How many processes ran it.
@@ -50,17 +51,17 @@ pub struct Sum {
     pub written: u64,
     /// Context switches.
     pub switches: u64,
-    /// Whether some bytes are not known.
+    /// Whether some bytes are unknown.
     pub is_hidden: bool,
-    /// Whether some context switches are not known.
-    pub is_crowded: bool,
-    /// What children used that no row shows.
+    /// Whether some context switches are unknown.
+    pub has_too_many_threads: bool,
+    /// The use of children that no row shows.
     pub unaccounted: Unaccounted,
-    /// How many of its processes hide their bytes now.
+    /// The number of its processes whose bytes cannot be read now.
     hiding: u64,
 }
 
-/// What children used that a process waited for, and that no row shows.
+/// The use of children that a process waited for and that no row shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unaccounted {
     /// Ticks of processor time.
@@ -75,27 +76,27 @@ pub struct Unaccounted {
 #[derive(Default)]
 pub struct Sums {
     list: Vec<Sum>,
-    known: BTreeMap<(Place, String), usize>,
+    known: BTreeMap<(ContainerId, String), usize>,
 }
 
 impl Sums {
-    /// The sums, in the order in which their programs were seen first.
+    /// The sums, in the order in which the scans found their programs.
     #[must_use]
     pub fn list(&self) -> &[Sum] {
         &self.list
     }
 
-    /// Adds what a process used since the last time to its program's sum: before it executes
-    /// another, and at its end.
+    /// Adds the use of a process since the previous call to the sum of its program. Called before
+    /// the process executes another program, and at its end.
     pub fn account(&mut self, process: &mut Process) {
-        // What it did as a program that is observed was accounted when it became another.
+        // Its use as an observed program was added when it executed another one.
         if !process.is_observed {
             return;
         }
-        let (Some(place), Some(program)) = (process.place, &process.program) else {
+        let (Some(container), Some(program)) = (process.container, &process.program) else {
             return;
         };
-        let at = self.find(place, program);
+        let at = self.find(container, program);
         let Some(measured) = &mut process.measured else {
             return;
         };
@@ -105,7 +106,7 @@ impl Sums {
     }
 
     /// Closes the account of a process that has ended, or of any process at the end of the log.
-    pub fn settle(&mut self, process: &mut Process) {
+    pub fn close(&mut self, process: &mut Process) {
         self.account(process);
         let Some(measured) = &process.measured else {
             return;
@@ -113,41 +114,41 @@ impl Sums {
         let Some(sum) = measured.account.sum.and_then(|at| self.list.get_mut(at)) else {
             return;
         };
-        // Children that the process never waited for are in no counter of its.
+        // The counters of a process include only the children that it waited for.
         let credit = process.credit.unwrap_or_default();
         let rest = &mut sum.unaccounted;
-        rest.cpu += measured.now.children_cpu().saturating_sub(credit.cpu);
+        rest.cpu += measured.now.stat.children_cpu().saturating_sub(credit.cpu);
         if let Some(own) = measured.now.io {
             rest.read += measured
-                .whole
+                .io_with_children
                 .read
                 .saturating_sub(own.read)
                 .saturating_sub(credit.read);
             rest.written += measured
-                .whole
+                .io_with_children
                 .written
                 .saturating_sub(own.written)
                 .saturating_sub(credit.written);
         }
     }
 
-    fn find(&mut self, place: Place, program: &str) -> usize {
-        let is_full = self.list.len() >= MOST_PROGRAMS;
-        let key = (place, program.to_owned());
+    fn find(&mut self, container: ContainerId, program: &str) -> usize {
+        let is_log_full = self.list.len() >= MAX_PROGRAMS;
+        let key = (container, program.to_owned());
         if let Some(at) = self.known.get(&key) {
             return *at;
         }
-        let key = if is_full {
-            (place, OTHERS.to_owned())
+        let key = if is_log_full {
+            (container, OTHERS.to_owned())
         } else {
             key
         };
         *self
             .known
             .entry(key)
-            .or_insert_with_key(|(place, program)| {
+            .or_insert_with_key(|(container, program)| {
                 self.list.push(Sum {
-                    place: *place,
+                    container: *container,
                     program: program.clone(),
                     ..Sum::default()
                 });
@@ -156,8 +157,8 @@ impl Sums {
     }
 }
 
-/// Gives a process's account to the program that it runs now. Of what was hidden of one program it
-/// is not known what the next one did.
+/// Moves a process's account to the program that it runs now. If the bytes of its previous program
+/// are hidden, it is unknown which part of the kernel's total is the new program's.
 fn begin(account: &mut Account, at: usize, sum: &mut Sum) {
     if account.sum == Some(at) {
         return;
@@ -176,7 +177,7 @@ fn add(measured: &mut Measured, sum: &mut Sum) {
         _ => {}
     }
     account.is_hidden = measured.is_hidden;
-    add_growth(&mut sum.cpu, &mut account.cpu, now.cpu());
+    add_growth(&mut sum.cpu, &mut account.cpu, now.stat.cpu());
     if let Some(io) = now.io {
         add_growth(&mut sum.read, &mut account.read, io.read);
         add_growth(&mut sum.written, &mut account.written, io.written);
@@ -185,7 +186,7 @@ fn add(measured: &mut Measured, sum: &mut Sum) {
         let count = switches.voluntary.saturating_add(switches.involuntary);
         add_growth(&mut sum.switches, &mut account.switches, count);
     }
-    sum.is_crowded |= measured.is_crowded;
+    sum.has_too_many_threads |= measured.has_too_many_threads;
     sum.peak = sum.peak.max(measured.peak);
 }
 
@@ -195,7 +196,7 @@ fn add_growth(sum: &mut u64, before: &mut u64, now: u64) {
 }
 
 impl Sum {
-    /// Whether its bytes cannot be said.
+    /// Whether its number of bytes is unknown.
     #[must_use]
     pub fn hides_bytes(&self) -> bool {
         self.is_hidden || self.hiding > 0
@@ -209,29 +210,32 @@ impl Sum {
         self.written += other.written;
         self.switches += other.switches;
         self.is_hidden |= other.hides_bytes();
-        self.is_crowded |= other.is_crowded;
+        self.has_too_many_threads |= other.has_too_many_threads;
         self.unaccounted.cpu += other.unaccounted.cpu;
         self.unaccounted.read += other.unaccounted.read;
         self.unaccounted.written += other.unaccounted.written;
     }
 }
 
-/// What a process that has ended adds to the credit of the process that waited for it, whose
-/// counters of children include all of it now.
+/// The credit that a process that has ended gives to the process that waited for it, whose counters
+/// of children now include all of this use.
 #[must_use]
-pub fn credit_of(process: &Process) -> Credit {
+pub fn credit_from(process: &Process) -> Credit {
     let own = process.credit.unwrap_or_default();
     let Some(measured) = &process.measured else {
         return own;
     };
     let now = &measured.now;
     let io = now.io.unwrap_or_default();
-    // What it was credited itself may be more than its counters have, which were not read when it
-    // was not observed, or could not be.
+    // Its own credit may exceed its counters, which are out of date if they could not be read, or
+    // if it was not observed any more.
     Credit {
-        cpu: now.cpu().saturating_add(own.cpu.max(now.children_cpu())),
-        read: (io.read + own.read).max(measured.whole.read),
-        written: (io.written + own.written).max(measured.whole.written),
+        cpu: now
+            .stat
+            .cpu()
+            .saturating_add(own.cpu.max(now.stat.children_cpu())),
+        read: (io.read + own.read).max(measured.io_with_children.read),
+        written: (io.written + own.written).max(measured.io_with_children.written),
     }
 }
 
@@ -249,10 +253,14 @@ mod tests {
     use super::*;
     use crate::counters::Counters;
     use crate::proc::io::Io;
+    use crate::proc::stat::StatCounters;
 
     fn process(program: &str, cpu: u64, io: Option<Io>) -> Process {
         let now = Counters {
-            utime: cpu,
+            stat: StatCounters {
+                utime: cpu,
+                ..StatCounters::default()
+            },
             io,
             ..Counters::default()
         };
@@ -263,7 +271,7 @@ mod tests {
         };
         Process {
             program: Some(program.to_owned()),
-            place: Some(0),
+            container: Some(0),
             is_observed: true,
             measured: Some(Box::new(measured)),
             ..Process::default()
@@ -277,7 +285,7 @@ mod tests {
         sums.account(&mut one);
         sums.account(&mut one);
         one.program = Some("lmp".to_owned());
-        one.measured.as_mut().unwrap().now.utime = 12;
+        one.measured.as_mut().unwrap().now.stat.utime = 12;
         sums.account(&mut one);
         let found: Vec<_> = sums
             .list()
@@ -324,11 +332,11 @@ mod tests {
         for number in 0..3000 {
             sums.account(&mut process(&number.to_string(), 1, None));
         }
-        assert_eq!(sums.list().len(), MOST_PROGRAMS + 1);
-        let others = &sums.list()[MOST_PROGRAMS];
+        assert_eq!(sums.list().len(), MAX_PROGRAMS + 1);
+        let others = &sums.list()[MAX_PROGRAMS];
         assert_eq!(
             (others.program.as_str(), others.cpu),
-            (OTHERS, 3000 - MOST_PROGRAMS as u64)
+            (OTHERS, 3000 - MAX_PROGRAMS as u64)
         );
     }
 }

@@ -1,19 +1,19 @@
-//! How much of the log is left.
+//! The size limit of the log.
 //!
-//! A kubelet rotates what it writes at 10 MiB, and `kubectl logs` serves only the newest file. So
-//! the kubelet's file is what counts: each line, or each 16 KiB of one, after a time stamp, the
-//! stream's name and a tag (containerd pkg/cri/io/logger.go).
+//! A kubelet rotates a log file at 10 MiB, and `kubectl logs` serves only the newest file. So the
+//! budget counts the bytes of that file: it has each line, or each 16 KiB of one, after a time
+//! stamp, the stream's name and a tag (containerd pkg/cri/io/logger.go).
 
 use crate::number::float;
 
 const MEBIBYTE: f64 = 1_048_576.0;
 /// Bytes that a kubelet writes before each line.
 const PREFIX: usize = 48;
-/// A line that is longer is written in pieces of so many bytes.
+/// The container runtime splits longer lines into pieces of this many bytes.
 const PIECE: usize = 16_384;
 /// Bytes for the closing marker and the summary.
 const RESERVE: f64 = 32_768.0;
-/// Bytes that are left of it after the last line of the summary.
+/// Bytes of the reserve that stay free after the last line of the summary.
 const LAST: f64 = 1024.0;
 
 /// The bytes that a log may take, and those that it has taken.
@@ -56,11 +56,10 @@ impl Budget {
         self.used < self.total - LAST
     }
 
-    /// By how much the interval is stretched: not in the first half of the budget, then doubled
-    /// with each further sixteenth of it, so that eight doublings lie between the middle of the log
-    /// and its end.
+    /// The factor by which the interval is longer than configured: 1 in the first half of the
+    /// budget, then doubled with each further sixteenth, eight times until the end of the log.
     #[must_use]
-    pub fn stretch(&self) -> f64 {
+    pub fn interval_factor(&self) -> f64 {
         let part = self.used / self.total;
         if part < 0.5 {
             1.0
@@ -87,10 +86,10 @@ mod tests {
 
     #[test]
     fn the_interval_doubles_with_each_sixteenth_of_the_second_half() {
-        assert!((used(0.49).stretch() - 1.0).abs() < f64::EPSILON);
-        assert!((used(0.5).stretch() - 2.0).abs() < f64::EPSILON);
-        assert!((used(0.5 + 1.0 / 16.0).stretch() - 4.0).abs() < f64::EPSILON);
-        assert!((used(0.99).stretch() - 256.0).abs() < f64::EPSILON);
+        assert!((used(0.49).interval_factor() - 1.0).abs() < f64::EPSILON);
+        assert!((used(0.5).interval_factor() - 2.0).abs() < f64::EPSILON);
+        assert!((used(0.5 + 1.0 / 16.0).interval_factor() - 4.0).abs() < f64::EPSILON);
+        assert!((used(0.99).interval_factor() - 256.0).abs() < f64::EPSILON);
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! The command line: which of its names the program has, and what it says of itself.
+//! The command line: the name under which the program runs, its arguments, and its help.
 
 use crate::settings::Metric;
 
-/// What the program is asked to do.
+/// A task of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// To collect a metric. The sentence says what is wrong with the arguments, if anything.
+    /// Collect a metric. The sentence describes an error in the arguments.
     Observe(Metric, Option<String>),
-    /// To wait.
+    /// Wait for a signal.
     Hold,
-    /// To say its version.
+    /// Print the version.
     Version,
-    /// To say how it is used.
+    /// Print the help.
     Help,
 }
 
-/// What `--help` says.
+/// The text of `--help`.
 pub const HELP: &str = "\
-Observes the processes of a pod from a container in it, and writes what they use to standard output, in the
-Metrics Operator's format. Reads /proc; changes nothing.
+Observes the processes of a pod from a container in it, and writes their resource use to standard
+output, in the Metrics Operator's format. Reads /proc; changes nothing.
 
 Usage: perf-sysstat | io-sysstat | hold
        ridealong-observer perf-sysstat | io-sysstat | hold | --version | --help
@@ -27,12 +27,13 @@ Usage: perf-sysstat | io-sysstat | hold
   io-sysstat    throughput, latency and utilization of the block devices of the node
   hold          waits for SIGTERM
 
-The environment says what to observe:
+The settings are variables of the environment:
   RIDEALONG_TARGET_CONTAINER    the container to observe; it must be set
-  RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression on the names of programs: the processes
-                                of the whole pod that match
-  RIDEALONG_MODE                native (the default): ends on SIGTERM only; container: ends with the target
-  RIDEALONG_RESTART_POLICY      the pod's; where it is Always, mode container ends on SIGTERM only
+  RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression on the names of programs:
+                                observes the processes of the whole pod that match
+  RIDEALONG_MODE                native (the default): ends only on SIGTERM;
+                                container: ends with the target
+  RIDEALONG_RESTART_POLICY      that of the pod; if Always, mode container ends only on SIGTERM
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  timepoints to take; 0 means until the end (0)
@@ -40,20 +41,21 @@ The environment says what to observe:
   RIDEALONG_OPTION_MAX_LOG      MiB that the log may take (8)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true for a row for each thread
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
-                                are copied to the log's metadata
+                                are copied to the metadata of the log
 
 Examples:
   RIDEALONG_TARGET_CONTAINER=app perf-sysstat
-  RIDEALONG_TARGET_CONTAINER=app RIDEALONG_TARGET_COMMAND='^lmp$' RIDEALONG_OPTION_RATE=1 perf-sysstat
+  RIDEALONG_TARGET_CONTAINER=app RIDEALONG_TARGET_COMMAND='^lmp$' RIDEALONG_OPTION_RATE=1 \\
+    perf-sysstat
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
 
-Exit code 0; 2 where the command line is wrong.
+Exit code 0; 2 if the command line is invalid.
 ";
 
-/// What the words of a command line ask for, the program's own name first.
+/// Parses a command line, of which the first argument is the program's own name.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence that describes the error.
 pub fn parse(words: &[String]) -> Result<Command, String> {
     let own = words
         .first()
@@ -81,7 +83,8 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
     }
 }
 
-/// An observer that has arguments says so in its log, and stays: what ends is started again.
+/// An observer with arguments reports them in its log and keeps running, since the kubelet restarts
+/// a native sidecar that exits.
 fn misused(command: &Command, extra: &str) -> Result<Command, String> {
     let problem = format!("unknown argument {extra}; the environment says what to observe");
     match command {
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_have_a_sentence() {
         assert_eq!(
             parsed("x"),
             Err("no command; it must be perf-sysstat, io-sysstat or hold".to_owned())

@@ -1,5 +1,5 @@
-//! The time: seconds since boot for intervals, since a jump of the wall clock does not change them,
-//! and the time of day for people.
+//! The time: seconds since boot for intervals, which no jump of the wall clock changes, and the
+//! wall clock for people.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 
 const DAY: u64 = 86_400;
 
-/// Seconds since the node started, in which processes' start times are counted, too.
+/// Seconds since the node booted, the clock of the start times of processes.
 #[must_use]
 pub fn since_boot() -> f64 {
     seconds_of(ClockId::CLOCK_BOOTTIME)
@@ -24,44 +24,61 @@ fn seconds_of(clock: ClockId) -> f64 {
     clock_gettime(clock).map_or(0.0, |time| std::time::Duration::from(time).as_secs_f64())
 }
 
-/// Seconds since 1970 by the wall clock, UTC.
-#[must_use]
-pub fn wall() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs())
+/// A moment of the wall clock, which may jump. It can only be written for people: without
+/// arithmetic and comparison, no interval can depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct WallTime {
+    /// Seconds since 1970, UTC.
+    seconds: u64,
 }
 
-/// The time of day as pidstat prints it and jc reads it: 9:05:07 is 90507.
-#[must_use]
-pub fn time_of_day(wall: u64) -> u64 {
-    let second = wall % DAY;
-    second / 3600 * 10_000 + second / 60 % 60 * 100 + second % 60
+impl WallTime {
+    /// The current time; 1970 if the clock is set to an earlier year.
+    #[must_use]
+    pub fn now() -> Self {
+        Self::from(SystemTime::now())
+    }
+
+    /// The time of day as pidstat prints it and jc reads it: 9:05:07 is 90507.
+    #[must_use]
+    pub fn time_of_day(self) -> u64 {
+        let second = self.seconds % DAY;
+        second / 3600 * 10_000 + second / 60 % 60 * 100 + second % 60
+    }
+
+    /// The time as `2026-11-22T09:05:07Z`.
+    #[must_use]
+    pub fn timestamp(self) -> String {
+        let (year, month, day) = date(self.seconds);
+        let second = self.seconds % DAY;
+        let (hour, minute) = (second / 3600, second / 60 % 60);
+        format!(
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z",
+            second % 60
+        )
+    }
+
+    /// The date as iostat prints it in the C locale: `11/22/26`.
+    #[must_use]
+    pub fn short_date(self) -> String {
+        let (year, month, day) = date(self.seconds);
+        format!("{month:02}/{day:02}/{:02}", year % 100)
+    }
 }
 
-/// A time as `2026-11-22T09:05:07Z`.
-#[must_use]
-pub fn timestamp(wall: u64) -> String {
-    let (year, month, day) = date(wall);
-    let second = wall % DAY;
-    let (hour, minute) = (second / 3600, second / 60 % 60);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z",
-        second % 60
-    )
-}
-
-/// A date as iostat prints it in the C locale: `11/22/26`.
-#[must_use]
-pub fn short_date(wall: u64) -> String {
-    let (year, month, day) = date(wall);
-    format!("{month:02}/{day:02}/{:02}", year % 100)
+impl From<SystemTime> for WallTime {
+    fn from(time: SystemTime) -> Self {
+        let since_1970 = time.duration_since(UNIX_EPOCH);
+        Self {
+            seconds: since_1970.map_or(0, |time| time.as_secs()),
+        }
+    }
 }
 
 /// Year, month and day, by Howard Hinnant's `civil_from_days`
 /// (<https://howardhinnant.github.io/date_algorithms.html>).
-fn date(wall: u64) -> (u64, u64, u64) {
-    let days = wall / DAY + 719_468;
+fn date(seconds: u64) -> (u64, u64, u64) {
+    let days = seconds / DAY + 719_468;
     let era = days / 146_097;
     let day_of_era = days % 146_097;
     let year_of_era =
@@ -81,18 +98,33 @@ fn date(wall: u64) -> (u64, u64, u64) {
 mod tests {
     use super::*;
 
+    fn wall(seconds: u64) -> WallTime {
+        WallTime { seconds }
+    }
+
     #[test]
     fn dates_are_those_of_the_calendar() {
-        for (wall, expected) in [
+        for (seconds, expected) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),
             (951_868_799, "2000-02-29T23:59:59Z"),
             (1_795_338_307, "2026-11-22T09:05:07Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(timestamp(wall), expected);
+            assert_eq!(wall(seconds).timestamp(), expected);
         }
-        assert_eq!(short_date(1_795_338_307), "11/22/26");
-        assert_eq!(time_of_day(1_795_338_307), 90_507);
+        assert_eq!(wall(1_795_338_307).short_date(), "11/22/26");
+        assert_eq!(wall(1_795_338_307).time_of_day(), 90_507);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_to_any_time_has_a_date() {
+        let hour = std::time::Duration::from_secs(3600);
+        let before = WallTime::from(UNIX_EPOCH - hour);
+        assert_eq!(before.timestamp(), "1970-01-01T00:00:00Z");
+        // The largest time that Linux takes (include/linux/time64.h, `KTIME_SEC_MAX`).
+        let last = wall(9_223_372_036);
+        assert_eq!(last.timestamp(), "2262-04-11T23:47:16Z");
+        assert_eq!(last.time_of_day(), 234_716);
     }
 }

@@ -1,48 +1,48 @@
-//! When and how an observer ends.
+//! The conditions under which an observer ends by itself.
 
-use crate::look::Processes;
 use crate::number::float;
+use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// An ordinary container starts after the ones before it in the pod. What is not there after so
-/// many seconds has ended before it was seen, or never started; to wait on would keep a Job from
-/// completing.
-const PATIENCE: f64 = 30.0;
-/// Seconds until the second look: a listing of processes is no snapshot, and one may pass on its
-/// work while it is made.
-const SECOND_LOOK: f64 = 0.2;
+/// Containers of a pod start in order, the observer's after the target. A target without processes
+/// for this many seconds has ended before the first scan or never started; waiting longer would
+/// keep a Job from completing.
+const START_TIMEOUT: f64 = 30.0;
+/// Seconds until the second scan: a listing of processes is no snapshot, and a process may start
+/// another one and end while the kernel lists them.
+const SECOND_SCAN_DELAY: f64 = 0.2;
 
-/// What of an observer's run decides about its end.
+/// The progress of an observer's run, as far as it decides about the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// When it began, in seconds since boot.
     pub began: f64,
     /// Whether the log's header is written.
-    pub is_open: bool,
+    pub has_header: bool,
     /// Timepoints that were taken.
     pub timepoints: u64,
-    /// Whether a process of the target was seen.
+    /// Whether a scan found a process of the target.
     pub has_started: bool,
 }
 
 impl Progress {
-    /// Nothing is taken yet.
+    /// The progress at the beginning, in seconds since boot.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self {
             began,
-            is_open: false,
+            has_header: false,
             timepoints: 0,
             has_started: false,
         }
     }
 
-    /// Why to end now, in words, after a look; `None` to go on.
+    /// After a scan, the reason to end now; `None` to go on.
     pub fn reason_to_end(
         &mut self,
         settings: &Settings,
-        processes: &mut Processes,
+        processes: &mut ProcessTable,
         session: &mut Session,
         now: f64,
     ) -> Option<String> {
@@ -60,24 +60,24 @@ impl Progress {
         let is_alive = processes.live_targets > 0;
         self.has_started |= is_alive;
         let waited = now - self.began;
-        if *timeout > 0.0 && !self.is_open && waited >= *timeout {
+        if *timeout > 0.0 && !self.has_header && waited >= *timeout {
             return Some(format!(
                 "no sign of {} within {timeout} seconds",
-                settings.wanted()
+                settings.target_description()
             ));
         }
-        if !settings.ends_itself || is_alive {
+        if !settings.exits_by_itself || is_alive {
             return None;
         }
         if self.has_started {
-            let is_gone = session.pause(SECOND_LOOK)
-                && processes.look(session)
+            let is_gone = session.pause(SECOND_SCAN_DELAY)
+                && processes.scan(session)
                 && processes.live_targets == 0;
             return is_gone.then(|| format!("the processes of container {target} are gone"));
         }
-        (waited >= PATIENCE).then(|| {
+        (waited >= START_TIMEOUT).then(|| {
             let why = "it ended before it was seen, or did not start";
-            format!("no process of container {target} within {PATIENCE} seconds: {why}")
+            format!("no process of container {target} within {START_TIMEOUT} seconds: {why}")
         })
     }
 }

@@ -1,17 +1,17 @@
-//! hold: waits, so that a node keeps the image that it is in.
+//! hold: waits, so that a node keeps the image of the observers.
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::session::ending_signals;
+use crate::session::termination_signals;
 
-/// Waits for SIGTERM or SIGINT. As process 1 of a container it hears them, too, since it waits for
-/// them by name.
+/// Waits for SIGTERM or SIGINT. The kernel discards the default action of signals for process 1 of
+/// a container, but delivers signals that it waits for.
 ///
 /// # Errors
-/// Where the kernel refuses to block signals.
+/// If the kernel refuses to block signals.
 pub fn hold() -> Result<Signal, Errno> {
-    let signals = ending_signals();
+    let signals = termination_signals();
     signals.thread_block()?;
     loop {
         match signals.wait() {

@@ -1,16 +1,15 @@
 //! Reading as another user: the kernel compares the reader's filesystem user and group with those
 //! of the process that is read (kernel/ptrace.c, `__ptrace_may_access`), and root that has the
-//! capabilities SETUID and SETGID may take them for a moment.
+//! capabilities SETUID and SETGID can assume them for the time of a read.
 
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 
-use crate::proc::status::Status;
-use crate::proc::words::{lines, words};
+use crate::proc::status::{Status, effective_capabilities};
 
 const CAP_SETGID: u32 = 6;
 const CAP_SETUID: u32 = 7;
 
-/// A user and a group, as one process is.
+/// The user and the group of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     user: u32,
@@ -18,8 +17,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Who a process is, if it is one user and one group: while it changes between two, none of
-    /// them may read it.
+    /// The identity of a process; `None` if its real, effective and saved ids differ, since then no
+    /// user except root with all its capabilities may read it.
     #[must_use]
     pub fn of(status: &Status) -> Option<Self> {
         let [user, users @ ..] = status.uids;
@@ -29,60 +28,53 @@ impl Identity {
     }
 }
 
-/// Who the observer is, and whether it may read as somebody else.
+/// The observer's own identity, and whether it can assume others.
 #[derive(Clone, Copy, Debug)]
-pub struct Own {
+pub struct ObserverIdentity {
     identity: Identity,
     may_change: bool,
 }
 
-impl Own {
+impl ObserverIdentity {
     /// From the observer's own status.
     #[must_use]
     pub fn from_status(text: &[u8], status: &Status) -> Self {
+        let needed = (1 << CAP_SETGID) | (1 << CAP_SETUID);
         let identity = Identity {
             user: status.uids[3],
             group: status.gids[3],
         };
         Self {
             identity,
-            may_change: has_capabilities(text, (1 << CAP_SETGID) | (1 << CAP_SETUID)),
+            may_change: effective_capabilities(text)
+                .is_some_and(|effective| effective & needed == needed),
         }
     }
 
     /// Whether taking this identity could let the observer read more than it can now.
     #[must_use]
-    pub fn may_become(&self, other: Identity) -> bool {
+    pub fn can_assume(&self, other: Identity) -> bool {
         self.may_change && other != self.identity
     }
 
-    /// Takes another identity until what is returned is dropped.
-    pub fn become_for_now(&self, other: Identity) -> Guard {
+    /// Assumes another identity until the returned guard is dropped.
+    pub fn assume(&self, other: Identity) -> AssumedIdentity {
         setfsgid(Gid::from_raw(other.group));
         setfsuid(Uid::from_raw(other.user));
-        Guard(self.identity)
+        AssumedIdentity(self.identity)
     }
 }
 
-/// While it lives, files are read as another user. It brings the observer's own identity back.
+/// A guard: while it exists, files are read as another user. Dropping it restores the observer's
+/// own identity.
 #[must_use]
-pub struct Guard(Identity);
+pub struct AssumedIdentity(Identity);
 
-impl Drop for Guard {
+impl Drop for AssumedIdentity {
     fn drop(&mut self) {
         setfsuid(Uid::from_raw(self.0.user));
         setfsgid(Gid::from_raw(self.0.group));
     }
-}
-
-/// Whether all of these capabilities are effective, from the text of a status.
-fn has_capabilities(text: &[u8], wanted: u64) -> bool {
-    let effective = lines(text)
-        .find_map(|line| line.strip_prefix(b"CapEff:"))
-        .and_then(|rest| words(rest).next())
-        .and_then(|word| std::str::from_utf8(word).ok())
-        .and_then(|word| u64::from_str_radix(word, 16).ok());
-    effective.is_some_and(|effective| effective & wanted == wanted)
 }
 
 #[cfg(test)]
@@ -98,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_between_two_users_is_nobody() {
+    fn a_process_between_two_users_has_no_identity() {
         let expected = Identity {
             user: 1234,
             group: 5678,
@@ -116,18 +108,22 @@ mod tests {
     }
 
     #[test]
-    fn only_who_may_change_its_user_and_group_does() {
+    fn only_root_with_both_capabilities_assumes_an_identity() {
         let root = status([0; 4], [0; 4]);
         let other = Identity {
             user: 1234,
             group: 5678,
         };
         // A container's default capabilities, and none.
-        let own = Own::from_status(b"CapEff:\t00000000a80425fb\n", &root);
-        assert!(own.may_become(other));
-        assert!(!own.may_become(own.identity));
-        assert!(!Own::from_status(b"CapEff:\t0000000000000000\n", &root).may_become(other));
-        assert!(!Own::from_status(b"CapEff:\t0000000000000040\n", &root).may_become(other));
-        assert!(!Own::from_status(b"", &root).may_become(other));
+        let own = ObserverIdentity::from_status(b"CapEff:\t00000000a80425fb\n", &root);
+        assert!(own.can_assume(other));
+        assert!(!own.can_assume(own.identity));
+        assert!(
+            !ObserverIdentity::from_status(b"CapEff:\t0000000000000000\n", &root).can_assume(other)
+        );
+        assert!(
+            !ObserverIdentity::from_status(b"CapEff:\t0000000000000040\n", &root).can_assume(other)
+        );
+        assert!(!ObserverIdentity::from_status(b"", &root).can_assume(other));
     }
 }

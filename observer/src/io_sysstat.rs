@@ -1,24 +1,24 @@
-//! io-sysstat: what the node's block devices do, as long as the application runs. Between the
-//! opening and the closing marker the parser bears nothing but whole documents.
+//! io-sysstat: the use of the node's block devices while the application runs. Between the opening
+//! and the closing marker the parser accepts only whole documents.
 
 use nix::sys::utsname::uname;
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::clock;
+use crate::clock::{self, WallTime};
 use crate::ending::Progress;
 use crate::iostat::{Devices, Host, devices, document, whole_devices};
 use crate::json::{clean, push_member, push_string};
-use crate::look::Processes;
 use crate::metadata;
 use crate::number::push;
 use crate::observer::{finish, prepare};
+use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 
 const DESCRIPTION: &str = "throughput, latency and utilization of the block devices of the node";
-/// Seconds between two looks at the target, where the observer ends with it.
-const LOOKS: f64 = 1.0;
-/// Seconds that are waited for at once when the log is full.
+/// Seconds between two scans for the target, if the observer ends with it.
+const SCAN_INTERVAL: f64 = 1.0;
+/// Seconds of each wait while the log is full.
 const WHEN_FULL: f64 = 5.0;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
@@ -26,7 +26,7 @@ const SECTOR: u64 = 512;
 /// Observes until the end.
 pub fn run(mut settings: Settings, session: &mut Session) {
     let prepared = prepare(&mut settings);
-    open_sections(&settings, session);
+    write_header(&settings, session);
     match prepared {
         Ok(processes) => {
             let mut run = Run::new(&settings, processes, session);
@@ -38,7 +38,7 @@ pub fn run(mut settings: Settings, session: &mut Session) {
     }
 }
 
-fn open_sections(settings: &Settings, session: &mut Session) {
+fn write_header(settings: &Settings, session: &mut Session) {
     metadata::write(
         &mut session.log,
         settings,
@@ -51,7 +51,7 @@ fn open_sections(settings: &Settings, session: &mut Session) {
 
 struct Run<'a> {
     settings: &'a Settings,
-    processes: Processes,
+    processes: ProcessTable,
     session: &'a mut Session,
     progress: Progress,
     host: Host,
@@ -62,9 +62,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Settings, processes: Processes, session: &'a mut Session) -> Self {
+    fn new(settings: &'a Settings, processes: ProcessTable, session: &'a mut Session) -> Self {
         let mut progress = Progress::new(processes.now);
-        progress.is_open = true;
+        progress.has_header = true;
         Self {
             settings,
             processes,
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
                     None => continue,
                 }
             }
-            let seconds = (self.settings.rate * self.session.log.budget().stretch())
+            let seconds = (self.settings.rate * self.session.log.budget().interval_factor())
                 .floor()
                 .max(1.0);
             if let Some(reason) = self.wait(seconds) {
@@ -105,15 +105,15 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
-            // A document that is not taken belongs to the next one's interval.
+            // If the reader does not take a document, the next one covers its interval, too.
             if self.print(ended - began, &before, &now) {
                 (before, began) = (now, ended);
             }
         }
     }
 
-    /// Waits, and watches for the end of the target where the observer ends with it. The reason,
-    /// when it is time to end.
+    /// Waits, and watches for the end of the target if the observer ends with it. Returns the
+    /// reason if it is time to end.
     fn wait(&mut self, seconds: f64) -> Option<String> {
         let until = clock::since_boot() + seconds;
         loop {
@@ -121,12 +121,12 @@ impl<'a> Run<'a> {
             if left <= 0.0 {
                 return None;
             }
-            if !self.session.pause(left.min(LOOKS)) {
-                return Some("told to end".to_owned());
+            if !self.session.pause(left.min(SCAN_INTERVAL)) {
+                return Some("stopped by a signal".to_owned());
             }
-            if self.settings.ends_itself {
-                if !self.processes.look(self.session) {
-                    return Some("told to end".to_owned());
+            if self.settings.exits_by_itself {
+                if !self.processes.scan(self.session) {
+                    return Some("stopped by a signal".to_owned());
                 }
                 if let Some(reason) = self.reason_to_end() {
                     return Some(reason);
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
         if self.session.log.is_waiting() {
             return false;
         }
-        let date = clock::short_date(clock::wall());
+        let date = WallTime::now().short_date();
         let text = document(
             &self.host,
             &date,

@@ -1,4 +1,4 @@
-//! What the node's block devices did over an interval, as a document of `iostat -dxmy -o JSON`
+//! The use of the node's block devices over an interval, as a document of `iostat -dxmy -o JSON`
 //! (sysstat 12.6, iostat.c).
 
 use std::fs::read_dir;
@@ -48,8 +48,8 @@ pub fn whole_devices() -> Option<Vec<String>> {
     )
 }
 
-/// A document over an interval of some seconds. Devices that never did anything are left out, and
-/// so are partitions.
+/// Builds a document over an interval of some seconds, without partitions and without devices that
+/// never completed a request.
 #[must_use]
 pub fn document(
     host: &Host,
@@ -91,7 +91,7 @@ fn push_rows(
     };
     let mut busy: Vec<_> = now
         .iter()
-        .filter(|(name, device)| device.has_worked() && is_whole(name))
+        .filter(|(name, device)| device.has_completed_requests() && is_whole(name))
         .collect();
     busy.sort_by(|(one, _), (other, _)| one.cmp(other));
     for (at, (name, device)) in busy.into_iter().enumerate() {
@@ -103,7 +103,7 @@ fn push_rows(
             .find(|(known, _)| known == name)
             .map(|(_, device)| *device);
         let known = known
-            .filter(|known| !device.is_other_than(known))
+            .filter(|known| !device.has_replaced(known))
             .unwrap_or_default();
         push_row(out, name, seconds, &known, device);
     }
@@ -152,13 +152,14 @@ fn push_row(out: &mut Vec<u8>, name: &str, seconds: f64, before: &Device, now: &
 }
 
 impl Device {
-    /// Whether it ever did anything.
-    fn has_worked(&self) -> bool {
+    /// Whether it ever completed a request.
+    fn has_completed_requests(&self) -> bool {
         self.completed() > 0
     }
 
-    /// Whether another device has its name now: it was taken out, and its counters began anew.
-    fn is_other_than(&self, before: &Self) -> bool {
+    /// Whether this is another device than before under the same name: the earlier one was removed,
+    /// and the counters started at zero.
+    fn has_replaced(&self, before: &Self) -> bool {
         let is_less =
             |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;
         self.completed() < before.completed()
@@ -193,7 +194,7 @@ impl Growth {
         }
     }
 
-    /// The part of an amount that falls on each request; 0 where there was none.
+    /// The average of an amount for each request; 0 without requests.
     fn each(&self, amount: f64) -> f64 {
         if self.completed > 0.0 {
             amount / self.completed
@@ -215,7 +216,7 @@ impl Growth {
 
 /// The growth of a counter of milliseconds, which the kernel writes as 32 bits.
 fn milliseconds(before: u64, now: u64) -> f64 {
-    // The low half is all that there is.
+    // The kernel's value is the low half.
     #[allow(clippy::cast_possible_truncation)]
     let growth = (now as u32).wrapping_sub(before as u32);
     f64::from(growth)

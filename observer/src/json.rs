@@ -1,9 +1,9 @@
-//! JSON on one line, of text that is not trusted.
+//! JSON on one line, from text that is not trusted.
 
 use crate::number;
 
 /// The words that the Metrics Operator's parser looks for anywhere in a line.
-pub const MARKS: [&str; 10] = [
+pub const KEYWORDS: [&str; 10] = [
     "METRICS OPERATOR",
     "METADATA",
     "PIDSTAT COMMAND",
@@ -16,8 +16,8 @@ pub const MARKS: [&str; 10] = [
     "SWITCHING",
 ];
 
-/// Makes text of bytes: characters that steer a terminal, or the order in which text is shown,
-/// become question marks, and so do all bytes beyond ASCII where the whole is not UTF-8.
+/// Makes text of bytes. Characters that control a terminal or the direction of text become question
+/// marks; if the bytes are not UTF-8, all bytes beyond ASCII do.
 #[must_use]
 pub fn clean(bytes: &[u8]) -> String {
     let visible = |character| {
@@ -51,20 +51,20 @@ fn is_control(character: char) -> bool {
 
 /// Where the first of the parser's words begins, and how long it is.
 #[must_use]
-pub fn find_mark(text: &str) -> Option<(usize, usize)> {
-    MARKS
+pub fn find_keyword(text: &str) -> Option<(usize, usize)> {
+    KEYWORDS
         .iter()
         .filter_map(|mark| text.find(mark).map(|at| (at, mark.len())))
         .min()
 }
 
-/// Appends a JSON string, quotes included. A parser's word in it is written with an escape, which
-/// JSON undoes and a search in the line does not see.
+/// Appends a JSON string with its quotes. The first letter of a parser's word is written as an
+/// escape: JSON decodes it, and a search in the line does not find the word.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text;
-    // Two of the words may share a letter, so the search goes on behind the first letter.
-    while let Some((at, _)) = find_mark(rest) {
+    // Two of the words may overlap, so the search continues after the first letter.
+    while let Some((at, _)) = find_keyword(rest) {
         push_escaped(out, &rest[..at]);
         out.extend_from_slice(format!("\\u{:04x}", u32::from(rest.as_bytes()[at])).as_bytes());
         rest = &rest[at + 1..];
@@ -83,7 +83,7 @@ fn push_escaped(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Appends a member of an object with the comma before it; nothing where there is no value.
+/// Appends a member of an object after a comma; nothing if the value is empty.
 pub fn push_member(out: &mut Vec<u8>, key: &str, value: &str) {
     if value.is_empty() {
         return;
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn a_parsers_word_is_escaped_and_read_back_unchanged() {
         assert_eq!(quoted("POLICY"), "\"\\u0050OLICY\"");
-        assert_eq!(find_mark(&quoted("STATISTICSWITCHING")), None);
+        assert_eq!(find_keyword(&quoted("STATISTICSWITCHING")), None);
         let text = "METRICS OPERATOR COLLECTION END, say \"no\" a\\b caf\u{e9}";
-        assert_eq!(find_mark(&quoted(text)), None);
+        assert_eq!(find_keyword(&quoted(text)), None);
         assert_eq!(serde_json::from_str::<String>(&quoted(text)).unwrap(), text);
     }
 

@@ -1,14 +1,15 @@
-//! The observers that Ridealong adds to pods. They read `/proc` and write what the application's
-//! processes use, in the Metrics Operator's format; docs/observers.md says what each number is.
+//! The observers that Ridealong adds to pods. They read `/proc` and write the resource use of the
+//! application's processes in the Metrics Operator's format; docs/observers.md defines each number.
 //!
-//! The program is one thread that looks at all processes, writes, and waits. The sampling loop is
-//! `perf_sysstat` → `look` → `measure` → `rows` → `log`.
+//! The program is one thread that scans all processes, writes, and waits. The sampling loop is
+//! `perf_sysstat` → `process_table` → `measure` → `rows` → `log`.
 
 pub mod accounts;
 pub mod budget;
 pub mod capacity;
 pub mod cli;
 pub mod clock;
+pub mod containers;
 pub mod counters;
 pub mod ending;
 pub mod hold;
@@ -17,7 +18,6 @@ pub mod io_sysstat;
 pub mod iostat;
 pub mod json;
 pub mod log;
-pub mod look;
 pub mod machine;
 pub mod measure;
 pub mod metadata;
@@ -25,9 +25,9 @@ pub mod number;
 pub mod observer;
 pub mod omissions;
 pub mod perf_sysstat;
-pub mod places;
 pub mod proc;
 pub mod process;
+pub mod process_table;
 pub mod program;
 pub mod rows;
 pub mod session;

@@ -1,8 +1,7 @@
 //! The log: whole lines within a budget, to a reader that may be slow or absent.
 //!
-//! Nothing that happens to the log is fatal. What the reader does not take yet waits here; when it
-//! takes nothing more for good, the observer says so on the other stream, once, and goes on without
-//! a log.
+//! No failure of the log is fatal. Lines wait here until the reader takes them; once they cannot be
+//! written at all, the observer reports that on standard error and continues without a log.
 
 use std::io::stderr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +12,7 @@ use nix::sys::stat::{SFlag, fstat};
 use nix::unistd::write;
 
 use crate::budget::Budget;
-use crate::json::{clean, find_mark};
+use crate::json::{clean, find_keyword};
 
 /// A pipe that is ready for writing takes so many bytes without waiting (pipe(7), `PIPE_BUF`).
 const PIECE: usize = 4096;
@@ -52,7 +51,7 @@ impl Log {
         }
     }
 
-    /// What was used of the budget.
+    /// The budget, with the bytes that were used.
     #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
@@ -76,11 +75,11 @@ impl Log {
         self.end_line();
     }
 
-    /// A sentence to people. It stands between lines that a parser looks for, and has none of its
-    /// words.
-    pub fn say(&mut self, sentence: &str) {
+    /// Writes a sentence for people. It stands between lines that are parsed, so the words of the
+    /// parser are replaced in it.
+    pub fn note(&mut self, sentence: &str) {
         let mut sentence = clean(sentence.as_bytes());
-        while let Some((at, length)) = find_mark(&sentence) {
+        while let Some((at, length)) = find_keyword(&sentence) {
             sentence.replace_range(at..at + length, "...");
         }
         self.write_line(&format!("ridealong: {sentence}"));
@@ -98,13 +97,13 @@ impl Log {
         self.written < self.text.len()
     }
 
-    /// What to wait for so that more can be written.
+    /// The descriptor to poll until more can be written.
     #[must_use]
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.out.as_fd()
     }
 
-    /// Writes what the reader takes without waiting for it.
+    /// Writes as much as the reader takes without waiting.
     pub fn flush(&mut self) {
         while self.is_waiting() && self.is_ready() {
             let end = if self.may_wait {
@@ -154,7 +153,7 @@ pub fn warn(sentence: &str) {
     let stream = stderr();
     let mut ready = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0) {
-        // Where this fails, no stream is left to say so.
+        // If this fails, no stream is left to report it.
         let _ = write(
             stream.as_fd(),
             format!("ridealong: {sentence}\n").as_bytes(),
@@ -215,7 +214,7 @@ mod tests {
     fn a_sentence_has_no_word_of_the_parsers() {
         let (reader, writer) = pipe().unwrap();
         let mut log = Log::new(writer, Budget::new(8.0));
-        log.say("no POLICY in METRICS OPERATOR\nhere");
+        log.note("no POLICY in METRICS OPERATOR\nhere");
         log.flush();
         assert_eq!(read_some(&reader), "ridealong: no ... in ...?here\n");
     }

@@ -1,4 +1,4 @@
-//! What the node and its kernel are, as far as numbers depend on it.
+//! Properties of the node and its kernel on which the numbers depend.
 
 use nix::unistd::{SysconfVar, sysconf};
 
@@ -6,24 +6,23 @@ use crate::number::float;
 use crate::proc::files::Files;
 use crate::proc::meminfo;
 
-/// What was found out once, at the start.
+/// The properties, detected once at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     /// Clock ticks in a second.
     pub ticks: f64,
     /// Memory of the node in KiB.
     pub memory: u64,
-    /// Whether the size of a folder `fd` says how many files are open (Linux 6.2 and later).
+    /// Whether the size of a directory `fd` is the number of open files (Linux 6.2 and later).
     pub has_size_of_fd: bool,
-    /// Whether the kernel counts how long tasks wait for block I/O. It does not unless it is asked
-    /// to (`kernel.task_delayacct`), and its counter is zero then. Kernels before 5.14 have no such
-    /// question and count.
+    /// Whether the kernel counts how long tasks wait for block I/O. Since Linux 5.14 it does so
+    /// only with `kernel.task_delayacct=1`, and otherwise shows 0. Earlier kernels always count.
     pub has_delays: bool,
 }
 
 impl Machine {
-    /// Finds it out. `None` where `/proc` cannot be read.
-    pub fn find(files: &mut Files) -> Option<Self> {
+    /// Detects the properties. `None` if `/proc` cannot be read.
+    pub fn detect(files: &mut Files) -> Option<Self> {
         let memory = meminfo::parse_total(files.read_whole("meminfo").ok()?)?;
         let delays = files
             .read_whole("sys/kernel/task_delayacct")

@@ -35,12 +35,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Collects a metric, and ends with 0 whatever happens: a failure of an observer must not become
-/// one of its pod.
+/// Collects a metric. The exit code is always 0: a failure of an observer must not become a failure
+/// of its pod.
 fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
     let mut settings = Settings::read(metric, |name| env::var_os(name).map(OsStringExt::into_vec));
     settings.problem = problem.or(settings.problem);
-    end_softly(!settings.ends_itself);
+    end_softly(!settings.exits_by_itself);
     match Session::begin(Budget::new(settings.max_log)) {
         Ok(mut session) => match metric {
             Metric::Perf => perf_sysstat::run(settings, &mut session),
@@ -51,14 +51,15 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes a defect of the observer end its log and nothing else. Without the closing marker the
-/// parser takes nothing of what was collected before. `stays`: what ends is started again.
+/// Makes a defect of the observer end only its log. The closing marker is written because the
+/// parser ignores a log without it. `stays`: then wait for a signal, since the kubelet restarts a
+/// native sidecar that exits.
 fn end_softly(stays: bool) {
     std::panic::set_hook(Box::new(move |defect| {
         warn(&format!(
             "the observer failed, and nothing more is collected: {defect}"
         ));
-        // Where this fails, no stream is left to say so.
+        // If this fails, no stream is left to report it.
         let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
         if stays {
             let _ = hold();

@@ -1,11 +1,11 @@
-//! Measures one process: reads its files, and keeps its counters.
+//! Measures one process: reads its files, and updates its counters.
 
 use std::mem::take;
 
 use nix::errno::Errno;
 
-use crate::counters::{Base, Counters, Switches};
-use crate::identity::{Guard, Identity, Own};
+use crate::counters::{Base, Switches};
+use crate::identity::{AssumedIdentity, Identity, ObserverIdentity};
 use crate::machine::Machine;
 use crate::proc::files::{Files, Task};
 use crate::proc::io::Io;
@@ -16,20 +16,20 @@ use crate::process::{Access, Measured, Process};
 use crate::session::Session;
 use crate::tasks::{Schedule, Transfer, add_switches, add_transfers};
 
-/// After so many threads it is looked whether the observer is told to end.
-const THREADS_AT_ONCE: usize = 64;
+/// The number of threads between two polls for a signal.
+const THREADS_BETWEEN_POLLS: usize = 64;
 
 /// Reads processes.
 pub struct Meter {
-    /// The folder `/proc`.
+    /// The directory `/proc`.
     pub files: Files,
-    /// What the node is.
+    /// The properties of the node.
     pub machine: Machine,
-    /// Who the observer is.
-    pub own: Own,
-    /// How many more threads may be read in this look.
+    /// The observer's own identity.
+    pub own: ObserverIdentity,
+    /// The number of threads that may still be read in this scan.
     pub threads_left: usize,
-    /// How many threads this look leaves out.
+    /// The number of threads that this scan leaves out.
     pub threads_left_out: u64,
     tids: Vec<i32>,
 }
@@ -37,7 +37,7 @@ pub struct Meter {
 impl Meter {
     /// A meter that reads as the observer itself, or as others where it may.
     #[must_use]
-    pub fn new(files: Files, machine: Machine, own: Own) -> Self {
+    pub fn new(files: Files, machine: Machine, own: ObserverIdentity) -> Self {
         Self {
             files,
             machine,
@@ -48,14 +48,15 @@ impl Meter {
         }
     }
 
-    /// Takes the counters of a stat. A process that started since the last look counts from its
-    /// start; one that was there before, from now. `last_look` is `None` at the first.
+    /// Updates the counters of a process from its stat, and returns whether it is new. A process
+    /// that started since the last scan counts from its start, an older one from now. `last_scan`
+    /// is `None` in the first scan.
     pub fn take_stat(
         &self,
         process: &mut Process,
         stat: &Stat<'_>,
         now: f64,
-        last_look: Option<f64>,
+        last_scan: Option<f64>,
     ) -> bool {
         let is_new = process.measured.is_none();
         let measured = process.measured.get_or_insert_default();
@@ -63,17 +64,16 @@ impl Meter {
             process.credit.get_or_insert_default();
             measured.now.switches = Some(Switches::default());
             let started = crate::number::float(stat.start) / self.machine.ticks;
-            if last_look.is_some_and(|last| started >= last - 0.02) {
+            if last_scan.is_some_and(|last| started >= last - 0.02) {
                 measured.base = Some(Base::at_start(started, now));
             }
         }
-        measured.now.take_stat(stat, self.machine.has_delays);
-        measured.state.take_stat(stat);
+        measured.now.stat = stat.counters;
+        measured.state.stat = stat.gauges;
         is_new
     }
 
-    /// Measures a process of which the stat is taken. False when it is gone, or the observer is
-    /// told to end.
+    /// Measures a process after its stat. False if it is gone, or if a signal stops the observer.
     pub fn measure(&mut self, process: &mut Process, now: f64, session: &mut Session) -> bool {
         let (pid, is_zombie) = (process.pid, process.is_zombie);
         let Some(measured) = &mut process.measured else {
@@ -98,25 +98,25 @@ impl Meter {
             true
         });
         self.tids = tids;
-        is_measured && !session.is_told()
+        is_measured && !session.is_stopping()
     }
 
-    /// The ids of a process's threads: its own where it has one. None of them where there are more
-    /// than may be read.
+    /// Lists the ids of a process's threads. If it has only one thread, or more than may be read,
+    /// the list has only its own id.
     fn list_threads(&mut self, pid: i32, measured: &mut Measured, tids: &mut Vec<i32>) {
         tids.clear();
-        let count = measured.state.threads;
-        if count <= 1 || measured.is_crowded {
+        let count = measured.state.stat.threads;
+        if count <= 1 || measured.has_too_many_threads {
             tids.push(pid);
             return;
         }
         if usize::try_from(count).is_ok_and(|count| count <= self.threads_left) {
-            // Gone meanwhile: its own files say so, too.
+            // If it has ended by now, reading its own files fails, too.
             let _ = self.files.list_threads(pid, self.threads_left, tids);
             self.threads_left -= tids.len();
         } else {
             self.threads_left_out += count;
-            measured.is_crowded = true;
+            measured.has_too_many_threads = true;
             measured.now.switches = None;
             measured.schedules = None;
         }
@@ -125,7 +125,7 @@ impl Meter {
         }
     }
 
-    /// Context switches and waiting, with the status of the first thread.
+    /// Sums context switches and waiting. `status` is that of the first thread.
     fn sum_switches(
         &mut self,
         pid: i32,
@@ -134,7 +134,7 @@ impl Meter {
         tids: &[i32],
         session: &mut Session,
     ) {
-        if measured.is_crowded {
+        if measured.has_too_many_threads {
             return;
         }
         let first = Switches {
@@ -148,7 +148,7 @@ impl Meter {
             return;
         }
         let mut sum = measured.now.switches.unwrap_or_default();
-        // One that had one thread until now: that has all that was counted.
+        // If it had one thread until now, that thread has the whole sum.
         let last = measured.schedules.get_or_insert_with(|| {
             vec![Schedule {
                 tid: pid,
@@ -157,7 +157,7 @@ impl Meter {
         });
         let mut now = Vec::with_capacity(tids.len());
         for (at, tid) in tids.iter().enumerate() {
-            if at % THREADS_AT_ONCE == THREADS_AT_ONCE - 1 && !session.pause(0.0) {
+            if at % THREADS_BETWEEN_POLLS == THREADS_BETWEEN_POLLS - 1 && !session.pause(0.0) {
                 return;
             }
             let found = if tids.len() == 1 {
@@ -176,7 +176,7 @@ impl Meter {
         measured.now.switches = Some(sum);
     }
 
-    /// A thread's context switches, without its waiting; `None` when it is gone.
+    /// The context switches of a thread, without its waiting; `None` if it is gone.
     pub fn switches(&mut self, task: Task) -> Option<Switches> {
         let status = self
             .files
@@ -190,7 +190,7 @@ impl Meter {
         })
     }
 
-    /// How long a thread waited on run queues, in nanoseconds.
+    /// The time of a thread on run queues, in nanoseconds.
     pub fn wait(&mut self, task: Task) -> Option<u64> {
         schedstat::parse_wait(self.files.read(task, "schedstat").ok()?)
     }
@@ -198,27 +198,28 @@ impl Meter {
     /// The bytes of a process or thread.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM` where they are hidden.
+    /// `EACCES` or `EPERM` if they are hidden.
     pub fn io(&mut self, task: Task) -> Result<Io, Errno> {
         io::parse(self.files.read(task, "io")?).ok_or(Errno::ESRCH)
     }
 
     /// The bytes that a process itself read and wrote at the storage layer. The kernel adds those
     /// of each child that a process waits for to its own (kernel/exit.c, `wait_task_zombie`):
-    /// /proc/PID/io blames a launcher for all that it launched, while a thread's own file has no
-    /// children in it.
+    /// /proc/PID/io of a launcher includes all that it launched, while the file of a thread
+    /// includes no children.
     fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
-        let (found, _guard) = self.with_access(&mut measured.reading, measured.identity, |meter| {
-            meter.io(Task::Process(pid))
-        });
+        let (found, _guard) =
+            self.with_access(&mut measured.io_access, measured.identity, |meter| {
+                meter.io(Task::Process(pid))
+            });
         match found {
             Ok(whole) => {
                 measured.is_hidden = false;
-                measured.missed = 0;
-                // It may have waited for its first child after its stat was read.
-                let has_waited =
-                    measured.now.has_waited() || (whole != measured.whole && self.has_waited(pid));
-                measured.whole = whole;
+                measured.denied_reads = 0;
+                // It may have waited for its first child since its stat was read.
+                let has_waited = measured.now.stat.has_waited()
+                    || (whole != measured.io_with_children && self.has_waited(pid));
+                measured.io_with_children = whole;
                 if has_waited {
                     self.sum_own_io(pid, measured, tids);
                 } else {
@@ -226,7 +227,7 @@ impl Meter {
                 }
             }
             Err(error) if is_denial(error) && !measured.is_hidden && !is_zombie => {
-                self.miss_io(pid, measured);
+                self.count_failed_read(pid, measured);
             }
             Err(_) => {}
         }
@@ -234,21 +235,20 @@ impl Meter {
 
     fn has_waited(&mut self, pid: i32) -> bool {
         let text = self.files.read(Task::Process(pid), "stat");
-        let mut counters = Counters::default();
-        // Once a process has ended, its bytes stay as they were read before.
-        text.ok().and_then(stat::parse).is_none_or(|stat| {
-            counters.take_stat(&stat, false);
-            counters.has_waited()
-        })
+        // After a process has ended, its last known bytes are kept.
+        text.ok()
+            .and_then(stat::parse)
+            .is_none_or(|stat| stat.counters.has_waited())
     }
 
-    /// The io of a process without memory is root's. When it ends, what was read before stays;
-    /// where only its first thread has ended, it is there at the next look, too. Its status is read
-    /// anew, since it may have ended after that was read.
-    fn miss_io(&mut self, pid: i32, measured: &mut Measured) {
-        measured.missed += 1;
+    /// Handles a denied read of io. The io of a process without memory belongs to root: if the
+    /// process is ending, its last known bytes are kept; if only its first thread has ended, the
+    /// next scan finds it again. The status is read again because the process may have ended after
+    /// it was read.
+    fn count_failed_read(&mut self, pid: i32, measured: &mut Measured) {
+        measured.denied_reads += 1;
         let has_memory = |text: &[u8]| status::has_memory(text);
-        if measured.missed > 1
+        if measured.denied_reads > 1
             || self
                 .files
                 .read(Task::Process(pid), "status")
@@ -261,8 +261,8 @@ impl Meter {
     }
 
     fn sum_own_io(&mut self, pid: i32, measured: &mut Measured, tids: &[i32]) {
-        if measured.is_crowded {
-            // The children's bytes cannot be told from its own.
+        if measured.has_too_many_threads {
+            // Its own bytes and those of its children cannot be separated.
             measured.is_hidden = true;
             measured.now.io = None;
             return;
@@ -280,8 +280,8 @@ impl Meter {
             measured.now.io = Some(sum);
             return;
         }
-        // The first time: the threads that live have all, but for what threads that are gone were
-        // seen to do.
+        // The first time, the sum of the living threads lacks the threads that have ended, whose
+        // bytes were read before.
         let mut sum = Io::default();
         let mut last = Vec::new();
         add_transfers(&mut sum, &mut last, now);
@@ -293,60 +293,62 @@ impl Meter {
         });
     }
 
-    /// How many files a process has open; `None` where its folder may not be listed. Listing a
-    /// thousand names takes long, so where the folder's size says it, it is only found out whether
-    /// it may be listed.
+    /// The number of open files of a process; `None` if the directory may not be listed. Listing a
+    /// thousand names is slow, so if the size of the directory is the number, the directory is only
+    /// checked for permission.
     fn count_files(&mut self, pid: i32, measured: &mut Measured) -> Option<u64> {
-        if measured.listing == Access::Unknown {
-            let (_, _guard) = self.with_access(&mut measured.listing, measured.identity, |meter| {
-                if meter.files.may_list_files(pid) {
-                    Ok(())
-                } else {
-                    Err(Errno::EACCES)
-                }
-            });
+        if measured.fd_access == Access::Unknown {
+            let (_, _guard) =
+                self.with_access(&mut measured.fd_access, measured.identity, |meter| {
+                    if meter.files.may_list_files(pid) {
+                        Ok(())
+                    } else {
+                        Err(Errno::EACCES)
+                    }
+                });
         }
-        if measured.listing == Access::Denied {
+        if measured.fd_access == Access::Denied {
             return None;
         }
         if self.machine.has_size_of_fd {
             return self.files.size_of_fd(pid).ok();
         }
-        let (count, _guard) = self.with_access(&mut measured.listing, measured.identity, |meter| {
-            meter.files.count_open_files(pid)
-        });
+        let (count, _guard) =
+            self.with_access(&mut measured.fd_access, measured.identity, |meter| {
+                meter.files.count_open_files(pid)
+            });
         count.ok()
     }
 
-    /// Reads something as the observer itself, or, where that is denied, as the process's own user
-    /// and group. Which of them it was is remembered in `access`; while the guard lives, more can
-    /// be read in the same way.
+    /// Reads as the observer itself or, if that is denied, as the process's own user and group, and
+    /// stores in `access` which of them succeeded. While the returned guard exists, more can be
+    /// read in the same way.
     fn with_access<T>(
         &mut self,
         access: &mut Access,
         identity: Option<Identity>,
         mut read: impl FnMut(&mut Self) -> Result<T, Errno>,
-    ) -> (Result<T, Errno>, Option<Guard>) {
-        let other = identity.filter(|identity| self.own.may_become(*identity));
-        if *access != Access::AsIt {
+    ) -> (Result<T, Errno>, Option<AssumedIdentity>) {
+        let other = identity.filter(|identity| self.own.can_assume(*identity));
+        if *access != Access::Assumed {
             let found = read(self);
             let is_denied = matches!(&found, Err(error) if is_denial(*error));
             if !is_denied || other.is_none() {
                 *access = if is_denied {
                     Access::Denied
                 } else {
-                    Access::Plain
+                    Access::Direct
                 };
                 return (found, None);
             }
         }
-        let guard = other.map(|identity| self.own.become_for_now(identity));
+        let guard = other.map(|identity| self.own.assume(identity));
         let found = read(self);
         let is_denied = matches!(&found, Err(error) if is_denial(*error));
         *access = if is_denied {
             Access::Denied
         } else {
-            Access::AsIt
+            Access::Assumed
         };
         (found, guard)
     }
@@ -356,7 +358,7 @@ fn is_denial(error: Errno) -> bool {
     matches!(error, Errno::EACCES | Errno::EPERM)
 }
 
-/// Takes a status. A zombie has no memory any more, and its peak stays what it was.
+/// Updates a process from its status. A zombie has no memory any more and keeps its peak.
 fn take_status(measured: &mut Measured, status: &Status) {
     measured.state.uid = status.uids[0];
     measured.state.memory = status.memory;

@@ -1,12 +1,12 @@
 //! The header of a log, in the Metrics Operator's keys (pkg/metadata/metadata.go) and the
 //! observer's own.
 
-use crate::clock;
+use crate::clock::WallTime;
 use crate::json::{push_member, push_string};
 use crate::log::Log;
 use crate::settings::{Metric, Settings};
 
-/// Writes the header. `own` are members of this metric only: a key, and its value.
+/// Writes the header. `own` are the members of this metric only: keys with their values.
 pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str, &str)]) {
     let line = log.line();
     line.extend_from_slice(b"METADATA START {\"pods\":1,\"metricName\":\"");
@@ -16,10 +16,10 @@ pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str
     line.extend_from_slice(b",\"metricOptions\":{");
     line.extend_from_slice(options(settings).as_bytes());
     line.push(b'}');
-    for (key, value) in &settings.facts {
+    for (key, value) in &settings.pod_metadata {
         push_member(line, key, value);
     }
-    push_member(line, "started", &clock::timestamp(clock::wall()));
+    push_member(line, "started", &WallTime::now().timestamp());
     for (key, value) in own {
         push_member(line, key, value);
     }

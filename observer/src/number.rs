@@ -1,5 +1,5 @@
-//! Numbers as the log's rows have them. Most of a timepoint is numbers, and `core::fmt` takes five
-//! times as long for one with two decimals.
+//! Numbers as the rows of the log show them. A timepoint consists mostly of numbers, and
+//! `core::fmt` takes five times as long for one with two decimals.
 
 /// Appends a whole number.
 pub fn push(out: &mut Vec<u8>, number: u64) {
@@ -19,10 +19,10 @@ pub fn push(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a number with two decimals, as C's `%.2f` does but for ties. What is below zero or no
-/// number is 0.00, and what is beyond 10^17 is that.
+/// Appends a number with two decimals, as C's `%.2f` does except for ties. Negative numbers and NaN
+/// become 0.00, and larger numbers than 10^17 become 10^17.
 pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
-    // A cast takes what is not a number, or does not fit, to the nearest that does.
+    // A cast of NaN is 0, and a number that does not fit becomes the nearest that does.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let hundredths = ((number * 100.0).round() as u64).min(10_u64.pow(19));
     push(out, hundredths / 100);
@@ -30,8 +30,7 @@ pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(&[b'.', b'0' + rest / 10, b'0' + rest % 10]);
 }
 
-/// A count as a floating-point number. Beyond 2^53 the last digits are lost, of which no rate shows
-/// anything.
+/// A count as a floating-point number. Beyond 2^53 the last digits are lost, which no rate shows.
 #[must_use]
 #[allow(clippy::cast_precision_loss)]
 pub fn float(count: u64) -> f64 {
@@ -50,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_share_is_zero() {
+    fn numbers_that_are_no_share_are_zero() {
         for number in [f64::NAN, -0.0, -1.0, f64::NEG_INFINITY, 0.004] {
             assert_eq!(decimal(number), "0.00");
         }

@@ -1,82 +1,87 @@
-//! What is left out, and says so: each time when it is twice as much as was said before.
+//! Counts omissions, and reports each kind again when it has doubled.
 
 use crate::log::Log;
-use crate::look::Processes;
+use crate::process_table::ProcessTable;
 
-/// What was left out, at most, of one look or timepoint.
+/// The largest omissions of one scan or timepoint.
 #[derive(Debug, Default)]
 pub struct Omissions {
-    processes: Worst,
-    threads: Worst,
-    rows: Worst,
+    processes: Maximum,
+    threads: Maximum,
+    rows: Maximum,
     timepoints: u64,
+    has_reported_names: bool,
 }
 
 #[derive(Debug, Default)]
-struct Worst {
+struct Maximum {
     count: u64,
-    said: u64,
+    reported: u64,
 }
 
-impl Worst {
-    /// Whether it is time to say that so many are left out.
-    fn is_news(&mut self, count: u64) -> bool {
+impl Maximum {
+    /// Updates the maximum, and returns whether to report this count.
+    fn is_due(&mut self, count: u64) -> bool {
         self.count = self.count.max(count);
-        let is_news = count > 0 && count >= 2 * self.said;
-        if is_news {
-            self.said = count;
+        let is_due = count > 0 && count >= 2 * self.reported;
+        if is_due {
+            self.reported = count;
         }
-        is_news
+        is_due
     }
 }
 
 impl Omissions {
-    /// How many processes were left out, at most.
+    /// The largest number of processes that a scan left out.
     #[must_use]
     pub fn processes(&self) -> u64 {
         self.processes.count
     }
 
-    /// Says what a look left out.
-    pub fn say_of_look(&mut self, processes: &Processes, log: &mut Log) {
+    /// Reports the omissions of a scan.
+    pub fn report_scan(&mut self, processes: &ProcessTable, log: &mut Log) {
         let capacity = processes.capacity();
         let left_out = processes.left_out as u64;
-        if self.processes.is_news(left_out) {
+        if self.processes.is_due(left_out) {
             let known = capacity.processes;
-            log.say(&format!(
+            log.note(&format!(
                 "{left_out} processes are left out: there is memory for {known}"
             ));
         }
+        if processes.cuts_names && !self.has_reported_names {
+            self.has_reported_names = true;
+            log.note("long names of programs are cut: there is not enough memory");
+        }
         let threads = processes.meter.threads_left_out;
-        if self.threads.is_news(threads) {
+        if self.threads.is_due(threads) {
             let known = capacity.threads;
             let unknown = "the context switches of their processes are not known";
-            log.say(&format!(
+            log.note(&format!(
                 "{threads} threads are left out, and {unknown}: {known} are read at once"
             ));
         }
         log.flush();
     }
 
-    /// Says how many processes have no rows in a timepoint, for want of memory.
-    pub fn leave_out_rows(&mut self, count: usize, log: &mut Log) {
-        if self.rows.is_news(count as u64) {
-            log.say(&format!(
+    /// Reports the processes that have no rows in a timepoint because of the memory limit.
+    pub fn report_missing_rows(&mut self, count: usize, log: &mut Log) {
+        if self.rows.is_due(count as u64) {
+            log.note(&format!(
                 "{count} processes have no rows: there is not enough memory"
             ));
         }
     }
 
-    /// A timepoint was not taken, since the log's reader did not take the one before.
-    pub fn skip_timepoint(&mut self) {
+    /// Counts a timepoint that was not taken because the reader did not take the previous one.
+    pub fn count_missed_timepoint(&mut self) {
         self.timepoints += 1;
     }
 
-    /// Says how many timepoints the reader of the log missed, when it reads again.
-    pub fn say_of_reader(&mut self, log: &mut Log) {
+    /// Reports the timepoints that the reader of the log missed, once it reads again.
+    pub fn report_missed_timepoints(&mut self, log: &mut Log) {
         if self.timepoints > 0 {
             let count = std::mem::take(&mut self.timepoints);
-            log.say(&format!(
+            log.note(&format!(
                 "the log was not read for a time; {count} timepoints are left out"
             ));
         }

@@ -1,36 +1,36 @@
-//! perf-sysstat: what the application's processes use, over true intervals.
+//! perf-sysstat: the resource use of the application's processes over true intervals.
 
-use crate::clock;
+use crate::clock::{self, WallTime};
 use crate::ending::Progress;
 use crate::json::push_string;
-use crate::look::Processes;
 use crate::metadata;
 use crate::number::float;
 use crate::observer::{UNREADABLE, finish, prepare};
 use crate::omissions::Omissions;
 use crate::proc::mountinfo;
 use crate::process::Key;
-use crate::rows::{SECTIONS, Timepoint};
+use crate::process_table::ProcessTable;
+use crate::rows::{SECTIONS, Timepoint, estimate_bytes};
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::totals;
 
 const DESCRIPTION: &str =
     "CPU, memory, I/O, faults and context switches of the application's processes";
-/// Bytes of a process's rows in a timepoint, before the first was written.
-const USUAL_ROWS: f64 = 2400.0;
-/// Seconds between looks, at most, so that little is lost of processes that end.
-const LOOKS: f64 = 5.0;
-/// After a look that took some processor time it waits for so many times that long, however many
-/// processes there are.
-const REST: f64 = 3.0;
+/// The estimate for the bytes of a process's rows in the first timepoint.
+const INITIAL_ROW_BYTES: f64 = 2400.0;
+/// Seconds between scans, at most, so that the last moment of a process that ends is short.
+const MAX_SCAN_INTERVAL: f64 = 5.0;
+/// After a scan the observer is idle for this multiple of the scan's processor time, so that it
+/// uses at most a quarter of a core, however many processes there are.
+const IDLE_FACTOR: f64 = 3.0;
 
 /// Observes until the end.
 pub fn run(mut settings: Settings, session: &mut Session) {
     match prepare(&mut settings) {
         Ok(processes) => Run::new(&settings, processes, session).run(),
         Err(problem) => {
-            open_sections(&settings, session, "unknown");
+            write_header(&settings, session, "unknown");
             finish(
                 &settings,
                 session,
@@ -43,29 +43,29 @@ pub fn run(mut settings: Settings, session: &mut Session) {
 
 struct Run<'a> {
     settings: &'a Settings,
-    processes: Processes,
+    processes: ProcessTable,
     session: &'a mut Session,
     progress: Progress,
     omissions: Omissions,
-    /// No interval is shorter: a clock tick in a short time is a large share of it.
-    shortest: f64,
-    /// When the next timepoint is due.
+    /// The shortest interval: in a shorter one a single clock tick would be a large share.
+    min_interval: f64,
+    /// When the next timepoint is due, in seconds since boot.
     due: f64,
-    /// Bytes of a process's rows in the last timepoint.
+    /// Average bytes of a process's rows in the last timepoint.
     row_bytes: f64,
-    is_full: bool,
+    is_log_full: bool,
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Settings, processes: Processes, session: &'a mut Session) -> Self {
+    fn new(settings: &'a Settings, processes: ProcessTable, session: &'a mut Session) -> Self {
         let rate = settings.rate;
         Self {
             progress: Progress::new(processes.now),
             omissions: Omissions::default(),
-            shortest: if rate < 0.2 { rate / 2.0 } else { 0.1 },
+            min_interval: if rate < 0.2 { rate / 2.0 } else { 0.1 },
             due: 0.0,
-            row_bytes: USUAL_ROWS,
-            is_full: false,
+            row_bytes: INITIAL_ROW_BYTES,
+            is_log_full: false,
             settings,
             processes,
             session,
@@ -73,10 +73,10 @@ impl<'a> Run<'a> {
     }
 
     fn run(mut self) {
-        self.greet();
+        self.log_notices();
         let reason = self.observe();
-        if !self.progress.is_open {
-            open_sections(self.settings, self.session, "unknown");
+        if !self.progress.has_header {
+            write_header(self.settings, self.session, "unknown");
         }
         let pod = self.settings.pod();
         let lines = totals::lines(
@@ -88,11 +88,11 @@ impl<'a> Run<'a> {
         finish(self.settings, self.session, &reason, &lines);
     }
 
-    fn greet(&mut self) {
+    fn log_notices(&mut self) {
         let log = &mut self.session.log;
-        if !self.processes.places.has_names {
+        if !self.processes.containers.has_names {
             let observed = "the processes of all but this one are observed";
-            log.say(&format!(
+            log.note(&format!(
                 "no mount of the kubelet's names the containers: {observed}"
             ));
         }
@@ -104,35 +104,38 @@ impl<'a> Run<'a> {
             .unwrap_or_default();
         if let Some(value) = mountinfo::hidepid(mounts) {
             let value = crate::json::clean(value);
-            log.say(&format!(
+            log.note(&format!(
                 "/proc is mounted with hidepid={value}: processes of other users may not be seen"
             ));
         }
-        log.say(&format!("waiting for {}", self.settings.wanted()));
+        log.note(&format!(
+            "waiting for {}",
+            self.settings.target_description()
+        ));
         log.flush();
     }
 
-    /// Looks at the processes until there is a reason to end, which it returns.
+    /// Scans the processes until there is a reason to end, and returns the reason.
     fn observe(&mut self) -> String {
         let rate = self.settings.rate;
         loop {
             let cpu = clock::own_cpu();
-            if !self.processes.look(self.session) {
+            if !self.processes.scan(self.session) {
                 break;
             }
-            let has_rows = !self.processes.shown.is_empty();
-            if has_rows && !self.progress.is_open {
-                self.open();
+            let has_rows = !self.processes.observed.is_empty();
+            if has_rows && !self.progress.has_header {
+                self.start_log();
             }
             if has_rows
-                && self.progress.is_open
-                && self.processes.now >= self.due - self.shortest / 2.0
+                && self.progress.has_header
+                && self.processes.now >= self.due - self.min_interval / 2.0
             {
                 self.take_timepoint();
-                self.due = self.processes.now + rate * self.session.log.budget().stretch();
+                self.due = self.processes.now + rate * self.session.log.budget().interval_factor();
             }
             self.omissions
-                .say_of_look(&self.processes, &mut self.session.log);
+                .report_scan(&self.processes, &mut self.session.log);
             let now = self.processes.now;
             if let Some(reason) =
                 self.progress
@@ -142,26 +145,26 @@ impl<'a> Run<'a> {
             }
             let ended = clock::since_boot();
             let next = self
-                .next_look()
-                .max(ended + REST * (clock::own_cpu() - cpu));
-            // What the look took is part of the interval.
+                .next_scan()
+                .max(ended + IDLE_FACTOR * (clock::own_cpu() - cpu));
+            // The duration of the scan is part of the interval.
             if !self.session.pause(next - ended) {
                 break;
             }
         }
-        if self.session.is_told() {
-            "told to end".to_owned()
+        if self.session.is_stopping() {
+            "stopped by a signal".to_owned()
         } else {
             UNREADABLE.to_owned()
         }
     }
 
-    fn next_look(&self) -> f64 {
+    fn next_scan(&self) -> f64 {
         let (now, rate) = (self.processes.now, self.settings.rate);
-        if !self.progress.is_open {
+        if !self.progress.has_header {
             return now + rate.min(1.0);
         }
-        let next = now + rate / (rate / LOOKS).ceil();
+        let next = now + rate / (rate / MAX_SCAN_INTERVAL).ceil();
         if self.due > now {
             next.min(self.due)
         } else {
@@ -169,9 +172,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The header, once there is a process: only then it is known which counters can be read.
-    fn open(&mut self) {
-        let shown = &self.processes.shown;
+    /// Writes the header when the first process is observed, since it says which counters can be
+    /// read.
+    fn start_log(&mut self) {
+        let shown = &self.processes.observed;
         let is_hidden = |key: &&Key| {
             let measured = self
                 .processes
@@ -186,47 +190,48 @@ impl<'a> Run<'a> {
             _ if hidden == shown.len() => "no-io",
             _ => "some-io",
         };
-        open_sections(self.settings, self.session, counters);
-        self.progress.is_open = true;
+        write_header(self.settings, self.session, counters);
+        self.progress.has_header = true;
         self.due = self.processes.now + self.settings.rate;
     }
 
     fn take_timepoint(&mut self) {
         self.session.log.flush();
         if self.session.log.is_waiting() {
-            // The next one has a longer interval, which is as true.
-            self.omissions.skip_timepoint();
+            // The next timepoint covers this interval, too.
+            self.omissions.count_missed_timepoint();
             return;
         }
-        self.omissions.say_of_reader(&mut self.session.log);
+        self.omissions
+            .report_missed_timepoints(&mut self.session.log);
         if self
             .session
             .log
-            .has_room(self.row_bytes * float(self.processes.shown.len() as u64))
+            .has_room(self.row_bytes * float(self.processes.observed.len() as u64))
         {
             self.progress.timepoints += u64::from(self.print_timepoint());
-        } else if !self.is_full {
-            self.is_full = true;
+        } else if !self.is_log_full {
+            self.is_log_full = true;
             self.session
                 .log
-                .say("the log has no room for more timepoints; the summary goes on");
+                .note("the log has no room for more timepoints; the summary goes on");
             self.session.log.flush();
         }
     }
 
-    /// Prints the rows of this look's processes, and begins their next interval. False where none
-    /// of them has one.
+    /// Prints the rows of the processes of this scan, and begins their next interval. False if no
+    /// interval is long enough for a row.
     fn print_timepoint(&mut self) -> bool {
         let now = self.processes.now;
         let all = &self.processes.all;
         let is_due = |key: &Key| {
             let measured = all.get(key).and_then(|process| process.measured.as_ref());
             let base = measured.and_then(|measured| measured.base.as_ref());
-            base.is_some_and(|base| now - base.at >= self.shortest)
+            base.is_some_and(|base| now - base.at >= self.min_interval)
         };
         let mut keys: Vec<Key> = self
             .processes
-            .shown
+            .observed
             .iter()
             .copied()
             .filter(is_due)
@@ -234,12 +239,10 @@ impl<'a> Run<'a> {
         if keys.is_empty() {
             return false;
         }
-        let most = self.processes.capacity().rows;
-        self.omissions
-            .leave_out_rows(keys.len().saturating_sub(most), &mut self.session.log);
-        keys.truncate(most);
+        self.keep_within_memory(&mut keys);
         if self.settings.has_threads {
-            self.processes.read_thread_rows(&keys, self.shortest);
+            self.processes.read_thread_rows(&keys, self.min_interval);
+            self.keep_within_memory(&mut keys);
         }
         let before = self.session.log.budget().used();
         self.print_sections(&keys);
@@ -252,13 +255,28 @@ impl<'a> Run<'a> {
         true
     }
 
+    /// Leaves out the last processes if there is no memory for the text of their rows.
+    fn keep_within_memory(&mut self, keys: &mut Vec<Key>) {
+        let limit = self.processes.capacity().rows;
+        let mut bytes = 0;
+        let fits = |key: &&Key| {
+            bytes += self.processes.all.get(key).map_or(0, estimate_bytes);
+            bytes <= limit
+        };
+        let most = keys.iter().take_while(fits).count();
+        self.omissions
+            .report_missing_rows(keys.len() - most, &mut self.session.log);
+        keys.truncate(most);
+    }
+
     fn print_sections(&mut self, keys: &[Key]) {
         let machine = self.processes.meter.machine;
         let timepoint = Timepoint {
-            time: clock::time_of_day(clock::wall()),
+            time: WallTime::now().time_of_day(),
             now: self.processes.now,
             ticks: machine.ticks,
             memory: machine.memory,
+            has_delays: machine.has_delays,
             has_threads: self.settings.has_threads,
         };
         let log = &mut self.session.log;
@@ -273,11 +291,11 @@ impl<'a> Run<'a> {
     }
 }
 
-fn open_sections(settings: &Settings, session: &mut Session, counters: &str) {
+fn write_header(settings: &Settings, session: &mut Session, counters: &str) {
     let log = &mut session.log;
     metadata::write(log, settings, DESCRIPTION, &[("counters", counters)]);
     log.write_line("PIDSTAT COMMAND START");
-    push_string(log.line(), &settings.wanted());
+    push_string(log.line(), &settings.target_description());
     log.end_line();
     log.write_line("PIDSTAT COMMAND END");
     log.write_line("METRICS OPERATOR COLLECTION START");

@@ -1,16 +1,16 @@
-//! The state that is kept of each process between two looks.
+//! The state of each process that is kept between two scans.
 
 use crate::accounts::{Account, Credit};
+use crate::containers::ContainerId;
 use crate::counters::{Base, Counters};
 use crate::identity::Identity;
-use crate::places::Place;
 use crate::proc::io::Io;
-use crate::proc::stat::Stat;
+use crate::proc::stat::StatGauges;
 use crate::proc::status::Memory;
 use crate::tasks::{Schedule, Transfer};
 use crate::thread_rows::ThreadRow;
 
-/// A number of ours for each process, since the kernel uses an id again for one that started later.
+/// The observer's own number of a process, because the kernel reuses process ids.
 pub type Key = u64;
 
 /// A process of the pod.
@@ -20,111 +20,104 @@ pub struct Process {
     pub pid: i32,
     /// When it started, in ticks since boot.
     pub start: u64,
-    /// The number of the look that saw it last.
+    /// The number of the last scan that found it.
     pub seen: u64,
-    /// Its parent, where that is known.
+    /// Its parent, if known.
     pub parent: Option<Key>,
     /// The kernel's name of it.
     pub comm: Box<[u8]>,
-    /// Where its stack begins; another one after it executed a program.
+    /// The address of its stack, which changes when it executes a program.
     pub stack: u64,
-    /// Its minor page faults at the last look.
+    /// Its minor page faults at the last scan.
     pub faults: u64,
     /// The container that it is in.
-    pub place: Option<Place>,
+    pub container: Option<ContainerId>,
     /// The name of its program; `None` before its command line was read.
     pub program: Option<String>,
-    /// Whether the name of its program matches, where one is asked for.
+    /// Whether the name of its program matches target-command; true without target-command.
     pub is_matching: bool,
     /// Whether it has rows.
     pub is_observed: bool,
     /// Whether it has ended, and its parent has not waited for it.
     pub is_zombie: bool,
-    /// The last words of its rows: its command, as JSON.
+    /// Its command in its rows, as JSON.
     pub command: Box<[u8]>,
-    /// The last words of its rows behind the command.
+    /// The end of its rows, after the command.
     pub tail: Box<[u8]>,
-    /// What its children that have ended were seen to use. `None` where none of them was observed,
-    /// and it never was.
+    /// The use of its ended children that the sums include. `None` if neither they nor the process
+    /// itself were ever observed.
     pub credit: Option<Credit>,
-    /// Its counters, when it was observed at some time.
+    /// Its counters, if it was ever observed.
     pub measured: Option<Box<Measured>>,
 }
 
-/// What is known of a process that is observed, or was.
+impl Process {
+    /// The bytes of the names that are kept of the process.
+    #[must_use]
+    pub fn name_bytes(&self) -> usize {
+        let program = self.program.as_ref().map_or(0, String::len);
+        program + self.comm.len() + self.command.len() + self.tail.len()
+    }
+}
+
+/// The measurements of a process that is observed, or was.
 #[derive(Default)]
 pub struct Measured {
-    /// The counters at the last look.
+    /// The counters at the last scan.
     pub now: Counters,
-    /// Those of the beginning of its interval.
+    /// The counters at the beginning of its interval.
     pub base: Option<Base>,
-    /// Bytes at the storage layer, its children's that it waited for included.
-    pub whole: Io,
+    /// Bytes at the storage layer, including those of children that it waited for.
+    pub io_with_children: Io,
     /// Its current state: values that do not grow.
     pub state: State,
     /// The largest resident size of its program, in KiB.
     pub peak: u64,
     /// Whether its io may not be read.
     pub is_hidden: bool,
-    /// How many looks in a row did not get its io, though it is there.
-    pub missed: u32,
-    /// How its folder of open files is listed.
-    pub listing: Access,
-    /// How its io is read.
-    pub reading: Access,
-    /// Who it is.
+    /// The number of consecutive scans in which reading its io was denied.
+    pub denied_reads: u32,
+    /// How its directory of open files can be listed.
+    pub fd_access: Access,
+    /// How its io can be read.
+    pub io_access: Access,
+    /// Its user and group.
     pub identity: Option<Identity>,
-    /// The part of its counters that is in the sums already.
+    /// The part of its counters that the sums already include.
     pub account: Account,
-    /// Each thread's switches at the last look, once there were several.
+    /// The switches of each thread at the last scan, once it had several.
     pub schedules: Option<Vec<Schedule>>,
-    /// Each thread's own bytes at the last look, once it waited for a child.
+    /// The bytes of each thread at the last scan, once it waited for a child.
     pub transfers: Option<Vec<Transfer>>,
     /// The threads that have rows.
     pub thread_rows: Vec<ThreadRow>,
-    /// Whether it had more threads at some time than could be read.
-    pub is_crowded: bool,
+    /// Whether it ever had more threads than could be read.
+    pub has_too_many_threads: bool,
 }
 
-/// How something of a process is read that only its own user may read.
+/// How a file of a process can be read that the kernel shows only to its own user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Not tried since it began its program.
+    /// Not tried since the process executed its program.
     #[default]
     Unknown,
     /// As the observer itself.
-    Plain,
-    /// As the process's user and group.
-    AsIt,
+    Direct,
+    /// After assuming the user and group of the process.
+    Assumed,
     /// Not at all.
     Denied,
 }
 
-/// The values of a process or thread that are not counters, at the last look.
+/// The values of a process or thread that are not counters, at the last scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct State {
     /// The user id.
     pub uid: u32,
-    /// How many threads there are.
-    pub threads: u64,
-    /// The processor that it ran on last.
-    pub processor: u64,
-    /// The real-time priority.
-    pub rt_priority: u64,
-    /// The scheduling policy.
-    pub policy: u64,
-    /// How many files are open; `None` where that is hidden.
+    /// The gauges of its stat.
+    pub stat: StatGauges,
+    /// The number of open files; `None` if it is hidden.
     pub open_files: Option<u64>,
     /// Memory; a zombie has none.
     pub memory: Option<Memory>,
-}
-
-impl State {
-    /// Takes what a stat says.
-    pub fn take_stat(&mut self, stat: &Stat<'_>) {
-        self.threads = stat.threads;
-        self.processor = stat.processor;
-        self.rt_priority = stat.rt_priority;
-        self.policy = stat.policy;
-    }
 }

@@ -1,11 +1,11 @@
 //! A program's name: the base name of argv[0], or of the script where argv[0] is an interpreter.
 
-/// A longer name is cut: no file's name has more bytes (limits.h, `NAME_MAX`), and a process may
-/// call itself anything.
-const LONGEST: usize = 255;
+/// Longer names are cut. File names have at most this many bytes (limits.h, `NAME_MAX`), but a
+/// process can set its argv[0] to any text.
+const MAX_NAME: usize = 255;
 
-/// The name of a process's program, from the words of its command line; the kernel's name for it
-/// where they are gone, as those of a zombie are.
+/// The name of a process's program, from its command line; the kernel's name of the process if the
+/// command line is empty, as that of a zombie is.
 ///
 /// ```
 /// use ridealong_observer::program::name;
@@ -25,7 +25,7 @@ pub fn name<'a>(argv: &[&'a [u8]], comm: &'a [u8]) -> &'a [u8] {
         _ if is_interpreter(name) => script(name, &argv[1..]),
         _ => name,
     };
-    &name[..name.len().min(LONGEST)]
+    &name[..name.len().min(MAX_NAME)]
 }
 
 /// Whether a program runs scripts.
@@ -48,8 +48,7 @@ pub fn is_interpreter(name: &[u8]) -> bool {
             .any(|stem| name.strip_prefix(*stem).is_some_and(is_version))
 }
 
-/// The script that an interpreter runs, also a module of Python's; the interpreter where there is
-/// none.
+/// The script that an interpreter runs, or the module of Python; the interpreter if there is none.
 fn script<'a>(interpreter: &'a [u8], words: &[&'a [u8]]) -> &'a [u8] {
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
@@ -121,7 +120,7 @@ fn takes_value(interpreter: &[u8], option: &[u8]) -> bool {
         )
 }
 
-/// What stands behind the last slash of a path, but for slashes at its end.
+/// The part of a path after the last slash, without slashes at its end.
 fn base_name(path: &[u8]) -> &[u8] {
     let end = path
         .iter()
@@ -189,7 +188,7 @@ mod tests {
         #[test]
         fn any_command_line_has_a_name(words: Vec<Vec<u8>>, comm: [u8; 8]) {
             let argv: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-            prop_assert!(name(&argv, &comm).len() <= LONGEST);
+            prop_assert!(name(&argv, &comm).len() <= MAX_NAME);
         }
     }
 }

@@ -1,27 +1,31 @@
-//! Rows of perf-sysstat: the keys and types that jc 1.26 gives pidstat's output, and `container`
-//! and `program` besides.
+//! Rows of perf-sysstat: the keys and types that jc 1.26 gives pidstat's output, and in addition
+//! `container` and `program`.
 
 use crate::counters::Counters;
 use crate::json::push_or_null;
 use crate::number::{float, push, push_decimal};
+use crate::proc::stat::StatCounters;
 use crate::process::{Process, State};
+use crate::thread_rows::ThreadRow;
 
 /// The scheduling policies by the kernel's numbers, as pidstat names them.
 const POLICIES: [&str; 8] = [
     "NORMAL", "FIFO", "RR", "BATCH", "ISO", "IDLE", "DEADLN", "EXT",
 ];
 
-/// What all rows of a timepoint have in common.
+/// The values that all rows of a timepoint share.
 #[derive(Clone, Copy, Debug)]
 pub struct Timepoint {
     /// The time of day, as HHMMSS.
     pub time: u64,
-    /// When the look was made, in seconds since boot.
+    /// When the scan began, in seconds since boot.
     pub now: f64,
     /// Clock ticks in a second.
     pub ticks: f64,
     /// Memory of the node in KiB.
     pub memory: u64,
+    /// Whether the kernel counts how long tasks wait for block I/O.
+    pub has_delays: bool,
     /// Whether rows have the columns that tell processes and threads apart.
     pub has_threads: bool,
 }
@@ -42,11 +46,11 @@ pub struct Row<'a> {
     pub seconds: f64,
     /// Its command, as JSON.
     pub command: &'a [u8],
-    /// The last words of its rows behind the command.
+    /// The end of its rows, after the command.
     pub tail: &'a [u8],
 }
 
-/// A section: its header, what its rows say, and whether threads have rows in it.
+/// A section: its header, the columns of its rows, and whether threads have rows in it.
 pub struct Section {
     /// The Metrics Operator's header.
     pub header: &'static str,
@@ -114,6 +118,25 @@ pub const SECTIONS: [Section; 11] = [
         has_threads: true,
     },
 ];
+
+/// About as many bytes has a row without its command, container and program.
+const ROW_BYTES: usize = 112;
+
+/// Estimates the bytes of the rows of a process and its threads in a timepoint.
+#[must_use]
+pub fn estimate_bytes(process: &Process) -> usize {
+    let row = |command: &[u8]| ROW_BYTES + command.len() + process.tail.len();
+    let of_threads = SECTIONS
+        .iter()
+        .filter(|section| section.has_threads)
+        .count();
+    let threads = process
+        .measured
+        .iter()
+        .flat_map(|measured| &measured.thread_rows);
+    let of_thread = |thread: &ThreadRow| of_threads * row(&thread.command);
+    SECTIONS.len() * row(&process.command) + threads.map(of_thread).sum::<usize>()
+}
 
 impl Section {
     /// Appends the rows of some processes as one JSON array.
@@ -212,7 +235,7 @@ fn push_key(out: &mut Vec<u8>, key: &str) {
     out.extend_from_slice(key.as_bytes());
 }
 
-/// A share of an interval, a rate, or another number with two decimals; null where it is not known.
+/// Appends a share of an interval, a rate, or another number with two decimals; null if unknown.
 fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
     push_key(out, key);
     match number {
@@ -221,8 +244,7 @@ fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
     }
 }
 
-/// A whole number in quotation marks, as jc has some of pidstat's columns; null where it is not
-/// known.
+/// Appends an integer in quotation marks, as jc gives some of pidstat's columns; null if unknown.
 fn push_quoted(out: &mut Vec<u8>, key: &str, number: Option<u64>) {
     push_key(out, key);
     match number {
@@ -240,20 +262,18 @@ fn growth(now: u64, before: u64) -> f64 {
 }
 
 fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (row.now, row.before);
-    // As many ticks as are a hundredth of a core.
+    let (now, before) = (&row.now.stat, &row.before.stat);
+    // The ticks of one percent of a core.
     let unit = timepoint.ticks * row.seconds / 100.0;
     let usr = growth(now.utime, before.utime);
     let system = growth(now.stime, before.stime);
     let guest = growth(now.guest, before.guest);
-    let waits = now
-        .switches
-        .and_then(|now| now.wait)
-        .zip(before.switches.and_then(|before| before.wait));
+    let wait = |counters: &Counters| counters.switches.and_then(|switches| switches.wait);
+    let waits = wait(row.now).zip(wait(row.before));
     push_known(out, "\"percent_usr\":", Some((usr - guest) / unit));
     push_known(out, ",\"percent_system\":", Some(system / unit));
     push_known(out, ",\"percent_guest\":", Some(guest / unit));
-    // From nanoseconds to hundredths.
+    // From nanoseconds to percent.
     push_known(
         out,
         ",\"percent_wait\":",
@@ -261,12 +281,12 @@ fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     );
     push_known(out, ",\"percent_cpu\":", Some((usr + system) / unit));
     push_key(out, ",\"cpu\":");
-    push(out, row.state.processor);
+    push(out, row.state.stat.processor);
 }
 
-/// Of the process and all its children that it has waited for.
+/// Includes the children that the process has waited for.
 fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (row.now, row.before);
+    let (now, before) = (&row.now.stat, &row.before.stat);
     let milliseconds = 1000.0 / timepoint.ticks;
     let guest = growth(now.guest, before.guest) + growth(now.cguest, before.cguest);
     let usr = growth(now.utime, before.utime) + growth(now.cutime, before.cutime) - guest;
@@ -283,7 +303,7 @@ fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     }
 }
 
-fn push_io(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+fn push_io(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     let unit = 1024.0 * row.seconds;
     let both = row.now.io.zip(row.before.io);
     let rate = |of: fn(&crate::proc::io::Io) -> u64| {
@@ -292,17 +312,14 @@ fn push_io(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
     push_known(out, "\"kb_rd_s\":", rate(|io| io.read));
     push_known(out, ",\"kb_wr_s\":", rate(|io| io.written));
     push_known(out, ",\"kb_ccwr_s\":", rate(|io| io.cancelled));
-    let delays = row.now.delay.zip(row.before.delay);
-    push_quoted(
-        out,
-        ",\"iodelay\":",
-        delays.map(|(now, before)| now.saturating_sub(before)),
-    );
+    let (now, before) = (row.now.stat.blkio_delay, row.before.stat.blkio_delay);
+    let delay = timepoint.has_delays.then(|| now.saturating_sub(before));
+    push_quoted(out, ",\"iodelay\":", delay);
 }
 
 fn push_policy(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    push_quoted(out, "\"prio\":", Some(row.state.rt_priority));
-    let policy = usize::try_from(row.state.policy)
+    push_quoted(out, "\"prio\":", Some(row.state.stat.rt_priority));
+    let policy = usize::try_from(row.state.stat.policy)
         .ok()
         .and_then(|at| POLICIES.get(at));
     push_key(out, ",\"policy\":\"");
@@ -311,7 +328,7 @@ fn push_policy(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
 }
 
 fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (row.now, row.before);
+    let (now, before) = (&row.now.stat, &row.before.stat);
     push_known(
         out,
         "\"minflt_s\":",
@@ -331,13 +348,14 @@ fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     push_known(out, ",\"percent_mem\":", share);
 }
 
-/// Of the process and all its children that it has waited for.
+/// Includes the children that the process has waited for.
 fn push_child_faults(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (row.now, row.before);
-    let minor = (now.minflt + now.cminflt).saturating_sub(before.minflt + before.cminflt);
-    let major = (now.majflt + now.cmajflt).saturating_sub(before.majflt + before.cmajflt);
-    push_quoted(out, "\"minflt_nr\":", Some(minor));
-    push_quoted(out, ",\"majflt_nr\":", Some(major));
+    let (now, before) = (&row.now.stat, &row.before.stat);
+    let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);
+    let major = |stat: &StatCounters| stat.majflt.saturating_add(stat.cmajflt);
+    let growth = |now: u64, before: u64| Some(now.saturating_sub(before));
+    push_quoted(out, "\"minflt_nr\":", growth(minor(now), minor(before)));
+    push_quoted(out, ",\"majflt_nr\":", growth(major(now), major(before)));
 }
 
 /// Only smaps says how much of the stack is in use, and reading it takes milliseconds.
@@ -348,7 +366,7 @@ fn push_stack(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
 }
 
 fn push_tables(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    push_quoted(out, "\"threads\":", Some(row.state.threads));
+    push_quoted(out, "\"threads\":", Some(row.state.stat.threads));
     push_quoted(out, ",\"fd_nr\":", row.state.open_files);
 }
 
@@ -366,6 +384,7 @@ mod tests {
     use super::*;
     use crate::counters::{Base, Switches};
     use crate::proc::io::Io;
+    use crate::proc::stat::StatGauges;
     use crate::proc::status::Memory;
     use crate::process::Measured;
     use serde_json::{Value, json};
@@ -375,16 +394,21 @@ mod tests {
         now: 102.0,
         ticks: 100.0,
         memory: 1000,
+        has_delays: false,
         has_threads: false,
     };
 
     fn process() -> Process {
         let now = Counters {
-            minflt: 20,
-            cminflt: 5,
-            utime: 150,
-            stime: 50,
-            cutime: 10,
+            stat: StatCounters {
+                minflt: 20,
+                cminflt: 5,
+                utime: 150,
+                stime: 50,
+                cutime: 10,
+                blkio_delay: 3,
+                ..StatCounters::default()
+            },
             switches: Some(Switches {
                 voluntary: 30,
                 involuntary: 10,
@@ -405,9 +429,12 @@ mod tests {
         });
         let state = State {
             uid: 1000,
-            threads: 1,
-            processor: 1,
-            policy: 3,
+            stat: StatGauges {
+                threads: 1,
+                processor: 1,
+                policy: 3,
+                ..StatGauges::default()
+            },
             open_files: Some(4),
             memory,
             ..State::default()
@@ -431,12 +458,16 @@ mod tests {
     }
 
     fn rows(header: &str, process: &Process) -> Value {
+        rows_at(&TIMEPOINT, header, process)
+    }
+
+    fn rows_at(timepoint: &Timepoint, header: &str, process: &Process) -> Value {
         let section = SECTIONS
             .iter()
             .find(|section| section.header == header)
             .unwrap();
         let mut out = Vec::new();
-        section.push_rows(&mut out, &TIMEPOINT, [process].into_iter());
+        section.push_rows(&mut out, timepoint, [process].into_iter());
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -485,7 +516,19 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_null() {
+    fn the_delay_of_block_io_is_null_unless_the_kernel_counts_it() {
+        let io = |has_delays| {
+            let timepoint = Timepoint {
+                has_delays,
+                ..TIMEPOINT
+            };
+            rows_at(&timepoint, "IO STATISTICS", &process())[0]["iodelay"].clone()
+        };
+        assert_eq!((io(false), io(true)), (Value::Null, json!("3")));
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_are_null() {
         let mut process = process();
         let measured = process.measured.as_mut().unwrap();
         measured.now.io = None;

@@ -1,4 +1,4 @@
-//! What an observer waits for: its next look, the reader of its log, and the signal to end.
+//! The waits of an observer: for its next scan, the reader of its log, and the signal to end.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -12,13 +12,13 @@ use crate::budget::Budget;
 use crate::clock;
 use crate::log::Log;
 
-/// Seconds that the end of a log waits for its reader when the observer was told to end.
-const LAST_WORDS: f64 = 0.5;
+/// Seconds that the end of a log waits for its reader when the observer was stopped by a signal.
+const DRAIN_AFTER_SIGNAL: f64 = 0.5;
 
 /// The signals that end an observer, and its log.
 pub struct Session {
     signals: SignalFd,
-    is_told: bool,
+    is_stopping: bool,
     /// The log.
     pub log: Log,
 }
@@ -27,9 +27,9 @@ impl Session {
     /// Takes over SIGTERM and SIGINT, and standard output.
     ///
     /// # Errors
-    /// Where the kernel has no descriptor left.
+    /// If the process or the system has no file descriptor left.
     pub fn begin(budget: Budget) -> Result<Self, Errno> {
-        let signals = ending_signals();
+        let signals = termination_signals();
         signals.thread_block()?;
         let signals =
             SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
@@ -39,48 +39,48 @@ impl Session {
             .map_err(|error| errno_of(&error))?;
         Ok(Self {
             signals,
-            is_told: false,
+            is_stopping: false,
             log: Log::new(out, budget),
         })
     }
 
-    /// Whether the observer was told to end.
+    /// Whether the observer was stopped by a signal.
     #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.is_told
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping
     }
 
-    /// Waits for some seconds, and writes what the log's reader takes meanwhile. False when it is
-    /// time to end. With 0 it only looks whether it is.
+    /// Waits for some seconds, and meanwhile writes the log. False if a signal to end has arrived.
+    /// With 0 seconds it only polls for the signal.
     pub fn pause(&mut self, seconds: f64) -> bool {
         let until = clock::since_boot() + seconds;
         loop {
             let left = (until - clock::since_boot()).max(0.0);
-            if self.is_told {
+            if self.is_stopping {
                 return false;
             }
             self.wait(Some(left));
-            if self.is_told || clock::since_boot() >= until {
-                return !self.is_told;
+            if self.is_stopping || clock::since_boot() >= until {
+                return !self.is_stopping;
             }
         }
     }
 
-    /// Waits until the observer is told to end.
-    pub fn wait_for_end(&mut self) {
-        while !self.is_told {
+    /// Waits until the observer is stopped by a signal.
+    pub fn wait_for_signal(&mut self) {
+        while !self.is_stopping {
             self.wait(None);
         }
     }
 
-    /// Writes the rest of the log: for a moment where the observer was told to end, else for so
-    /// many seconds, or until it is.
+    /// Writes the rest of the log: for a moment where the observer was stopped by a signal, else
+    /// for so many seconds, or until it is.
     pub fn drain(&mut self, seconds: f64) {
         let begun = clock::since_boot();
         self.log.flush();
         while self.log.is_waiting() {
-            let patience = if self.is_told {
-                LAST_WORDS.min(seconds)
+            let patience = if self.is_stopping {
+                DRAIN_AFTER_SIGNAL.min(seconds)
             } else {
                 seconds
             };
@@ -92,7 +92,7 @@ impl Session {
         }
     }
 
-    /// Waits for the signal, the log's reader, or the time to pass, whichever comes first.
+    /// Waits for the signal, the log's reader, or the timeout, whichever comes first.
     fn wait(&mut self, seconds: Option<f64>) {
         let timeout =
             seconds.map(|seconds| TimeSpec::from(std::time::Duration::from_secs_f64(seconds)));
@@ -100,12 +100,12 @@ impl Session {
         if self.log.is_waiting() {
             waiting.push(PollFd::new(self.log.as_fd(), PollFlags::POLLOUT));
         }
-        // After the signal only the log is waited for.
-        let from = usize::from(self.is_told);
+        // After the signal, only the log is polled.
+        let from = usize::from(self.is_stopping);
         let is_written = ppoll(&mut waiting[from..], timeout, None).is_ok();
         drop(waiting);
         if matches!(self.signals.read_signal(), Ok(Some(_))) {
-            self.is_told = true;
+            self.is_stopping = true;
         }
         if is_written {
             self.log.flush();
@@ -115,7 +115,7 @@ impl Session {
 
 /// SIGTERM, as a kubelet sends it, and SIGINT, as a terminal does.
 #[must_use]
-pub fn ending_signals() -> SigSet {
+pub fn termination_signals() -> SigSet {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
     signals.add(Signal::SIGINT);

@@ -1,5 +1,5 @@
-//! The settings: the environment that the webhook gives the observer. It is checked again, since
-//! anybody can write a container that runs this program.
+//! The settings: the environment that the webhook gives the observer. They are validated again,
+//! since any user can create a container that runs this program.
 
 use crate::json::clean;
 use crate::target_command::TargetCommand;
@@ -7,14 +7,14 @@ use crate::target_command::TargetCommand;
 /// A metric that this program collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// What the application's processes use.
+    /// The resource use of the application's processes.
     Perf,
-    /// What the node's block devices do.
+    /// The use of the node's block devices.
     Io,
 }
 
 impl Metric {
-    /// Its name, which is the container's and the program's, too.
+    /// Its name, which is also the name of the container and of the program.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -24,17 +24,16 @@ impl Metric {
     }
 }
 
-/// What was asked. Times are in seconds.
+/// The settings of an observer. Times are in seconds.
 #[derive(Debug)]
 pub struct Settings {
     /// The metric to collect.
     pub metric: Metric,
     /// The container to observe.
     pub target: String,
-    /// Matches the names of the programs to observe; every process of the target where it is
-    /// `None`.
+    /// Matches the names of the programs to observe; `None` to observe every process of the target.
     pub command: Option<TargetCommand>,
-    /// The expression as it was written; empty where there is none.
+    /// The expression as it was written; empty if there is none.
     pub pattern: String,
     /// The interval.
     pub rate: f64,
@@ -46,17 +45,17 @@ pub struct Settings {
     pub has_threads: bool,
     /// MiB that the log may take.
     pub max_log: f64,
-    /// Whether it ends by itself: where nothing would start it again.
-    pub ends_itself: bool,
+    /// Whether the observer ends with its target: in mode container, unless it would be restarted.
+    pub exits_by_itself: bool,
     /// The containers of the pod that are observers.
     pub observers: Vec<String>,
-    /// What the metadata say of the pod: a key, and what the environment has for it, if anything.
-    pub facts: Vec<(&'static str, String)>,
-    /// A sentence that says what is wrong with the settings.
+    /// The metadata of the pod: keys, each with the value from the environment or an empty one.
+    pub pod_metadata: Vec<(&'static str, String)>,
+    /// A sentence that describes an error in the settings.
     pub problem: Option<String>,
 }
 
-/// The name of the pod among the facts.
+/// The key of the pod's name in its metadata.
 pub const POD: &str = "pod";
 
 impl Settings {
@@ -69,7 +68,7 @@ impl Settings {
                 .unwrap_or_default()
         };
         let mut problem = None;
-        // Matched as it is written, and shown as text.
+        // The bytes are matched, and the text is shown.
         let command = variable("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
         let pattern = clean(&command);
         let command = match metric {
@@ -116,14 +115,14 @@ impl Settings {
             timeout,
             max_log,
             has_threads: text("RIDEALONG_OPTION_THREADS") == "true",
-            ends_itself: text("RIDEALONG_MODE") == "container"
+            exits_by_itself: text("RIDEALONG_MODE") == "container"
                 && matches!(restart.as_str(), "Never" | "OnFailure"),
             observers: text("RIDEALONG_OBSERVERS")
                 .split(' ')
                 .filter(|name| !name.is_empty())
                 .map(str::to_owned)
                 .collect(),
-            facts: vec![
+            pod_metadata: vec![
                 (POD, text("POD_NAME")),
                 ("namespace", text("POD_NAMESPACE")),
                 ("node", text("NODE_NAME")),
@@ -139,18 +138,18 @@ impl Settings {
         }
     }
 
-    /// The pod's name, where it is known.
+    /// The name of the pod; empty if it is unknown.
     #[must_use]
     pub fn pod(&self) -> &str {
-        self.facts
+        self.pod_metadata
             .iter()
             .find(|(key, _)| *key == POD)
             .map_or("", |(_, value)| value)
     }
 
-    /// What is observed, in words.
+    /// Describes what is observed, for messages.
     #[must_use]
-    pub fn wanted(&self) -> String {
+    pub fn target_description(&self) -> String {
         if self.metric == Metric::Perf && !self.pattern.is_empty() {
             format!("a program whose name matches {}", self.pattern)
         } else {
@@ -199,12 +198,12 @@ mod tests {
             ),
             (10.0, 0.0, 0.0, 8.0)
         );
-        assert!(!settings.has_threads && !settings.ends_itself);
-        assert_eq!(settings.wanted(), "a process of container app");
+        assert!(!settings.has_threads && !settings.exits_by_itself);
+        assert_eq!(settings.target_description(), "a process of container app");
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn each_error_has_its_sentence() {
         for (key, value, expected) in [
             (
                 "RIDEALONG_OPTION_RATE",
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_by_itself_where_nothing_starts_it_again() {
+    fn it_ends_by_itself_unless_it_would_be_restarted() {
         for (mode, policy, expected) in [
             ("container", "Never", true),
             ("container", "OnFailure", true),
@@ -261,7 +260,7 @@ mod tests {
                 ("RIDEALONG_RESTART_POLICY", policy),
             ];
             assert_eq!(
-                read(Metric::Io, &pairs).ends_itself,
+                read(Metric::Io, &pairs).exits_by_itself,
                 expected,
                 "{mode} {policy}"
             );

@@ -1,6 +1,6 @@
-//! What a run comes to: after the log's closing marker, and as the container's termination message,
-//! which outlives the log. One line of JSON each, the busiest program first, so that wherever a
-//! kubelet cuts it (12 KiB for all containers of a pod together) whole lines are left.
+//! The summary of a run, after the log's closing marker and as the container's termination message,
+//! which outlives the log. It has one line of JSON for the run and for each program, sorted by CPU
+//! time, so that whole lines are left where a kubelet cuts it (12 KiB for all containers of a pod).
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -12,8 +12,7 @@ use crate::log::Log;
 const MESSAGE: usize = 4096;
 const PATH: &str = "/dev/termination-log";
 
-/// Writes the summary into the log, as far as there is room, and leaves it as the termination
-/// message.
+/// Writes the summary into the log, as far as there is room, and as the termination message.
 pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     log.write_line("SUMMARY START");
     let mut message = Vec::with_capacity(MESSAGE);
@@ -31,7 +30,7 @@ pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     leave_message(&message);
 }
 
-/// The kubelet makes the file. Where it did not, no file is written.
+/// The kubelet creates the file. If it does not exist, no message is written.
 fn leave_message(message: &[u8]) {
     if let Ok(mut file) = OpenOptions::new().write(true).truncate(true).open(PATH) {
         let _ = file.write_all(message);

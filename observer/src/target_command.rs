@@ -2,12 +2,12 @@
 //!
 //! The grammar is that of `problemOfTargetCommand` in `src/core/target-command.ts`, which documents
 //! it: a subset of POSIX extended regular expressions (IEEE Std 1003.1, 9.4) that means the same in
-//! gawk, with `LC_ALL=C`, and here. `observer/tests/patterns.tsv` has expressions with what both
-//! say of them.
+//! gawk, with `LC_ALL=C`, and here. test/observers/target-command.test.ts compares both
+//! with generated expressions.
 //!
 //! Names are bytes, and each byte is one character, as it is in the C locale. The regex-lite crate
 //! matches text, so both an expression and a name are given to it with a character for each byte.
-//! An expression is written anew for it, since its own syntax has more than this grammar.
+//! An expression is translated for it, since its own syntax is larger than this grammar.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
@@ -15,16 +15,16 @@ use std::str::Chars;
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// How many characters an expression may have.
-const MOST_CHARACTERS: usize = 256;
-/// How many characters and brackets it may have when its repetitions are written out.
-const LARGEST: u32 = 256;
-/// How deep its parentheses may be nested.
-const DEEPEST: u32 = 32;
+/// The number of characters that an expression may have.
+const MAX_CHARACTERS: usize = 256;
+/// The number of characters and brackets that it may have when its repetitions are written out.
+const MAX_SIZE: u32 = 256;
+/// The depth to which its parentheses may be nested.
+const MAX_DEPTH: u32 = 32;
 /// The largest number in an interval (limits.h, `RE_DUP_MAX`).
-const MOST_REPETITIONS: u32 = 255;
+const MAX_REPETITIONS: u32 = 255;
 /// Bytes that the compiled expression may take: hundreds for each character of the largest.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The characters that a `\` may stand before.
 const ESCAPED: &str = "\\^$.[]|()*+?{}";
@@ -65,10 +65,10 @@ impl TargetCommand {
     /// Parses an expression.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that describes the error.
     pub fn parse(pattern: &[u8]) -> Result<Self, String> {
         let printable = std::str::from_utf8(pattern).ok().filter(|text| {
-            (1..=MOST_CHARACTERS).contains(&text.chars().count())
+            (1..=MAX_CHARACTERS).contains(&text.chars().count())
                 && !text.chars().any(char::is_control)
         });
         let text = printable.ok_or("it must be 1 to 256 printable characters")?;
@@ -82,8 +82,8 @@ impl TargetCommand {
         }
         let built = RegexBuilder::new(&parser.out)
             .dot_matches_new_line(true)
-            .size_limit(MOST_BYTES)
-            .nest_limit(4 * DEEPEST)
+            .size_limit(MAX_BYTES)
+            .nest_limit(4 * MAX_DEPTH)
             .build();
         Ok(Self(built.map_err(|error| error.to_string())?))
     }
@@ -96,8 +96,8 @@ impl TargetCommand {
     }
 }
 
-/// Reads an expression, and writes it for regex-lite. The functions return the size of what they
-/// read: its characters and brackets, repetitions written out.
+/// Parses an expression, and translates it for regex-lite. The functions return the size of the
+/// part that they parsed: its characters and brackets, with repetitions written out.
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     out: String,
@@ -126,7 +126,7 @@ impl Parser<'_> {
         Ok(size)
     }
 
-    /// An anchor, or a character, bracket or group with what repeats it.
+    /// Parses an anchor, or a character, bracket or group with its quantifier.
     fn item(&mut self, first: char, depth: u32) -> Result<u32, String> {
         let start = self.out.len();
         let size = match first {
@@ -165,8 +165,8 @@ impl Parser<'_> {
     }
 
     fn group(&mut self, depth: u32) -> Result<u32, String> {
-        if depth > DEEPEST {
-            return Err(format!("( is nested more than {DEEPEST} deep"));
+        if depth > MAX_DEPTH {
+            return Err(format!("( is nested more than {MAX_DEPTH} deep"));
         }
         self.out.push_str("(?:");
         let size = self.alternatives(depth)?;
@@ -191,7 +191,8 @@ impl Parser<'_> {
         Ok(1)
     }
 
-    /// What repeats an item; how often it is written out (glibc posix/regcomp.c, `parse_dup_op`).
+    /// Parses a quantifier, and returns how many copies of its item it stands for (glibc
+    /// posix/regcomp.c, `parse_dup_op`).
     fn quantifier(&mut self, mark: char) -> Result<u32, String> {
         if mark == '{' {
             return self.interval();
@@ -200,7 +201,7 @@ impl Parser<'_> {
         Ok(if mark == '+' { 2 } else { 1 })
     }
 
-    /// The n}, n,} or n,m} of an interval.
+    /// Parses the `n}`, `n,}` or `n,m}` of an interval.
     fn interval(&mut self) -> Result<u32, String> {
         let least = self.repetitions()?.ok_or(WRONG_INTERVAL)?;
         let is_range = self.rest.next_if_eq(&',').is_some();
@@ -220,7 +221,7 @@ impl Parser<'_> {
         Ok(most.map_or(least + 1, |most| most.max(1)))
     }
 
-    /// A number of at most three digits.
+    /// Parses a number of at most three digits.
     fn repetitions(&mut self) -> Result<Option<u32>, String> {
         let mut number = None;
         let mut digits = 0;
@@ -228,14 +229,14 @@ impl Parser<'_> {
             self.rest.next();
             number = Some(number.unwrap_or(0) * 10 + digit);
             digits += 1;
-            if digits > 3 || number > Some(MOST_REPETITIONS) {
+            if digits > 3 || number > Some(MAX_REPETITIONS) {
                 return Err(WRONG_INTERVAL.to_owned());
             }
         }
         Ok(number)
     }
 
-    /// A bracket, of which the opening one is read.
+    /// Parses a bracket after its `[`.
     fn bracket(&mut self) -> Result<u32, String> {
         self.out.push('[');
         if self.rest.next_if_eq(&'^').is_some() {
@@ -250,7 +251,7 @@ impl Parser<'_> {
             .rest
             .next_if(|next| is_in_bracket(*next) || *next == '[')
         {
-            // Other engines read these as operators.
+            // Other engines parse these as operators.
             if before == Some(next) && matches!(next, '&' | '~') {
                 return Err(WRONG_BRACKET.to_owned());
             }
@@ -270,7 +271,7 @@ impl Parser<'_> {
         Ok(1)
     }
 
-    /// A class, range or character of a bracket; its last character.
+    /// Parses a class, range or character of a bracket, and returns its last character.
     fn bracket_item(&mut self, first: char) -> Result<char, String> {
         if first == '[' {
             return self.class();
@@ -290,14 +291,14 @@ impl Parser<'_> {
         Ok(last)
     }
 
-    /// A class such as `[:digit:]`, of which the opening bracket is read; its last character.
+    /// Parses a class such as `[:digit:]` after its `[`, and returns its last character.
     fn class(&mut self) -> Result<char, String> {
         let text: String = self.rest.clone().collect();
         for (name, members) in CLASSES {
             let written = format!(":{name}:]");
             if text.starts_with(&written) {
                 self.out.push_str(members);
-                // All of it is ASCII.
+                // All of its characters are ASCII.
                 self.rest.by_ref().take(written.len()).for_each(drop);
                 return Ok(']');
             }
@@ -312,7 +313,7 @@ fn is_in_bracket(character: char) -> bool {
 }
 
 fn within_limit(size: u32) -> Result<u32, String> {
-    if size <= LARGEST {
+    if size <= MAX_SIZE {
         Ok(size)
     } else {
         Err(TOO_LARGE.to_owned())
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused() {
+    fn only_printable_text_of_bounded_size_is_accepted() {
         assert!(TargetCommand::parse(b"a\xff").is_err());
         assert!(TargetCommand::parse(b"a\n").is_err());
         assert!(TargetCommand::parse(b"").is_err());

@@ -1,11 +1,11 @@
-//! What the kernel shows by thread only: context switches, waiting for a processor, and own I/O. A
-//! process's sum is what each of its threads added since the last look; what a thread did after its
-//! last look is lost with it.
+//! Sums of counters that the kernel keeps only for each thread: context switches, waiting for a
+//! processor, and I/O without children. A process's sum grows by the growth of each thread since
+//! the last scan. The growth between the last scan and the end of a thread is lost.
 
 use crate::counters::Switches;
 use crate::proc::io::Io;
 
-/// A thread's switches at the last look.
+/// The switches of a thread at the last scan.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// The thread's id.
@@ -14,7 +14,7 @@ pub struct Schedule {
     pub switches: Switches,
 }
 
-/// A thread's own bytes at the last look.
+/// The bytes of a thread at the last scan.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     /// The thread's id.
@@ -23,8 +23,8 @@ pub struct Transfer {
     pub io: Io,
 }
 
-/// Adds to a sum by how much each thread's switches grew, and keeps them. `now` is sorted by thread
-/// afterwards.
+/// Adds the growth of each thread's switches to a sum, and replaces `last` by `now`, sorted by
+/// thread.
 pub fn add_switches(sum: &mut Switches, last: &mut Vec<Schedule>, mut now: Vec<Schedule>) {
     now.sort_unstable_by_key(|thread| thread.tid);
     for thread in &mut now {
@@ -38,14 +38,14 @@ pub fn add_switches(sum: &mut Switches, last: &mut Vec<Schedule>, mut now: Vec<S
                 let growth = wait.saturating_sub(before.wait.unwrap_or(0));
                 sum.wait = Some(sum.wait.unwrap_or(0) + growth);
             }
-            // A thread that ended while it was read did what it had done by the last look.
+            // A thread that ended while it was read keeps the value of the last scan.
             None => switches.wait = before.wait,
         }
     }
     *last = now;
 }
 
-/// Adds to a sum by how many bytes each thread's own grew, and keeps them.
+/// Adds the growth of each thread's bytes to a sum, and replaces `last` by `now`, sorted by thread.
 pub fn add_transfers(sum: &mut Io, last: &mut Vec<Transfer>, mut now: Vec<Transfer>) {
     now.sort_unstable_by_key(|thread| thread.tid);
     for thread in &now {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_keeps_what_threads_did_that_are_gone() {
+    fn a_sum_includes_threads_that_have_ended() {
         let mut sum = Switches::default();
         let mut last = Vec::new();
         add_switches(

@@ -1,5 +1,4 @@
-//! Threads that have rows of their own, after their process's, in the sections where threads have
-//! counters of their own.
+//! The rows of threads, after those of their process, in the sections where threads have counters.
 
 use crate::counters::{Base, Counters};
 use crate::json::{clean, push_string};
@@ -15,9 +14,9 @@ pub struct ThreadRow {
     pub tid: i32,
     /// Its name, as JSON.
     pub command: Box<[u8]>,
-    /// The counters at this look.
+    /// The counters at this scan.
     pub now: Counters,
-    /// Those of the beginning of its interval.
+    /// The counters at the beginning of its interval.
     pub base: Base,
     /// Its current state: values that do not grow.
     pub state: State,
@@ -27,8 +26,8 @@ pub struct ThreadRow {
 }
 
 impl Meter {
-    /// Reads the threads of a process that has rows now. Threads that have ended are removed.
-    pub fn read_thread_rows(&mut self, process: &mut Process, now: f64, shortest: f64) {
+    /// Reads the threads of a process that gets rows now, and removes those that have ended.
+    pub fn read_thread_rows(&mut self, process: &mut Process, now: f64, min_interval: f64) {
         let pid = process.pid;
         let Some(measured) = &mut process.measured else {
             return;
@@ -42,11 +41,17 @@ impl Meter {
             return;
         }
         self.threads_left -= tids.len();
-        self.threads_left_out += measured.state.threads.saturating_sub(tids.len() as u64);
+        self.threads_left_out += measured
+            .state
+            .stat
+            .threads
+            .saturating_sub(tids.len() as u64);
         let _guard = measured
             .identity
-            .filter(|identity| measured.reading == Access::AsIt && self.own.may_become(*identity))
-            .map(|identity| self.own.become_for_now(identity));
+            .filter(|identity| {
+                measured.io_access == Access::Assumed && self.own.can_assume(*identity)
+            })
+            .map(|identity| self.own.assume(identity));
         let began = measured.base.map_or(now, |base| base.at);
         let rows = &mut measured.thread_rows;
         for row in rows.iter_mut() {
@@ -66,21 +71,25 @@ impl Meter {
         }
         rows.retain(|row| row.is_alive);
         for row in rows {
-            row.is_shown = now - row.base.at >= shortest;
+            row.is_shown = now - row.base.at >= min_interval;
             row.state.memory = measured.state.memory;
             row.state.uid = measured.state.uid;
         }
     }
 
-    /// One thread. If it began within its process's interval it counts from its beginning, else
-    /// from now.
+    /// Reads one thread. It counts from its start if it started within the interval of its process,
+    /// otherwise from now.
     fn read_thread(&mut self, pid: i32, tid: i32, now: f64, began: f64) -> Option<ThreadRow> {
         let task = Task::Thread(pid, tid);
-        let mut counters = Counters::default();
-        let mut state = State::default();
         let stat = stat::parse(self.files.read(task, "stat").ok()?)?;
-        counters.take_stat(&stat, self.machine.has_delays);
-        state.take_stat(&stat);
+        let mut counters = Counters {
+            stat: stat.counters,
+            ..Counters::default()
+        };
+        let state = State {
+            stat: stat.gauges,
+            ..State::default()
+        };
         let started = float(stat.start) / self.machine.ticks;
         let mut command = Vec::new();
         push_string(&mut command, &format!("|__{}", clean(stat.comm)));

@@ -1,17 +1,28 @@
-//! The lines of perf-sysstat's summary: the whole, then each program of each container.
+//! The lines of perf-sysstat's summary: one for the run, then one for each program of each
+//! container.
 
 use crate::accounts::Sum;
 use crate::json::push_member;
-use crate::look::Processes;
 use crate::number::{float, push, push_decimal};
+use crate::process_table::ProcessTable;
 
 /// The lines, each one object of JSON.
 #[must_use]
-pub fn lines(processes: &mut Processes, pod: &str, timepoints: u64, left_out: u64) -> Vec<Vec<u8>> {
-    processes.settle_all();
-    let places = &processes.places;
+pub fn lines(
+    processes: &mut ProcessTable,
+    pod: &str,
+    timepoints: u64,
+    left_out: u64,
+) -> Vec<Vec<u8>> {
+    processes.close_accounts();
+    let containers = &processes.containers;
     let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
-    let name = |sum: &Sum| (places.name(sum.place).to_owned(), sum.program.clone());
+    let name = |sum: &Sum| {
+        (
+            containers.name(sum.container).to_owned(),
+            sum.program.clone(),
+        )
+    };
     sums.sort_by_cached_key(|sum| (std::cmp::Reverse(sum.cpu), name(sum)));
     let mut total = Sum::default();
     for sum in &sums {
@@ -27,8 +38,8 @@ pub fn lines(processes: &mut Processes, pod: &str, timepoints: u64, left_out: u6
     lines.extend(sums.into_iter().map(|sum| {
         let mut line = b"{\"program\":".to_vec();
         crate::json::push_string(&mut line, &sum.program);
-        if places.has_names {
-            push_member(&mut line, "container", places.name(sum.place));
+        if containers.has_names {
+            push_member(&mut line, "container", containers.name(sum.container));
         }
         push_count(&mut line, "processes", sum.processes);
         push_sums(&mut line, sum, ticks);
@@ -37,7 +48,7 @@ pub fn lines(processes: &mut Processes, pod: &str, timepoints: u64, left_out: u6
     lines
 }
 
-/// How much was observed.
+/// The counts of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     timepoints: u64,
@@ -45,7 +56,7 @@ struct Count {
     left_out: u64,
 }
 
-/// The only line of a run that could not begin.
+/// The only line if the run could not begin.
 #[must_use]
 pub fn nothing(pod: &str) -> Vec<Vec<u8>> {
     vec![whole(pod, Count::default(), &Sum::default(), 1.0)]
@@ -63,7 +74,7 @@ fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
     line
 }
 
-/// The sums of a program, or of all. What is not known is null.
+/// Appends the sums of a program, or of all. Unknown sums are null.
 fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     let bytes = |count| (!sum.hides_bytes()).then_some(count);
     push_count(line, "peak_rss_kib", sum.peak);
@@ -73,7 +84,7 @@ fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     push_known(
         line,
         "context_switches",
-        (!sum.is_crowded).then_some(sum.switches),
+        (!sum.has_too_many_threads).then_some(sum.switches),
     );
     push_seconds(
         line,

@@ -1,14 +1,15 @@
-//! Properties of the parsers: whatever the bytes are, none of them panics; and what the kernel
-//! would write is read as it was meant.
+//! Properties of the parsers: no input makes them panic, and text as the kernel writes it has the
+//! values that it was made of.
 
 use proptest::prelude::*;
+use ridealong_observer::capacity::parse_limit;
 use ridealong_observer::iostat;
-use ridealong_observer::json::{clean, find_mark, push_string};
+use ridealong_observer::json::{clean, find_keyword, push_string};
 use ridealong_observer::proc::diskstats::parse_line;
 use ridealong_observer::proc::{cmdline, io, meminfo, mountinfo, schedstat, stat, status, words};
 use ridealong_observer::program;
 
-/// Text of which files of /proc are made, more or less: labels, numbers, blanks, newlines, bytes.
+/// Text that resembles files of /proc: labels, numbers, blanks, newlines, other bytes.
 fn like_proc() -> impl Strategy<Value = Vec<u8>> {
     let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:)";
     let word = prop_oneof![
@@ -28,6 +29,7 @@ proptest! {
     #[test]
     fn no_parser_panics(text in like_proc()) {
         let _ = (stat::parse(&text), status::parse(&text), status::has_memory(&text));
+        let _ = (status::effective_capabilities(&text), parse_limit(&text));
         let _ = (io::parse(&text), schedstat::parse_wait(&text), meminfo::parse_total(&text));
         let _ = (mountinfo::container(&text), mountinfo::hidepid(&text), parse_line(&text));
         let _ = (program::name(&cmdline::parse(&text), b"comm"), iostat::devices(&text));
@@ -45,9 +47,12 @@ proptest! {
         // The first number is field 4 of proc(5).
         let field = |place: usize| fields[place - 4];
         prop_assert_eq!(u64::from(stat.ppid.unsigned_abs()), field(4));
-        prop_assert_eq!((stat.minflt, stat.utime, stat.threads), (field(10), field(14), field(20)));
-        prop_assert_eq!((stat.start, stat.stack, stat.processor), (field(22), field(28), field(39)));
-        prop_assert_eq!((stat.policy, stat.guest, stat.cguest), (field(41), field(43), field(44)));
+        let (counters, gauges) = (stat.counters, stat.gauges);
+        prop_assert_eq!((counters.minflt, counters.utime), (field(10), field(14)));
+        prop_assert_eq!((counters.guest, counters.cguest), (field(43), field(44)));
+        prop_assert_eq!((stat.start, stat.stack), (field(22), field(28)));
+        prop_assert_eq!((gauges.threads, gauges.processor), (field(20), field(39)));
+        prop_assert_eq!(gauges.policy, field(41));
     }
 
     #[test]
@@ -91,7 +96,7 @@ proptest! {
         let mut out = Vec::new();
         push_string(&mut out, &text);
         let written = std::str::from_utf8(&out).unwrap();
-        prop_assert_eq!(find_mark(written), None);
+        prop_assert_eq!(find_keyword(written), None);
         prop_assert!(!written.contains(|character: char| character.is_control()));
         prop_assert_eq!(serde_json::from_str::<String>(written).unwrap(), text);
     }

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::json::{clean, find_mark, push_string};
+use ridealong_observer::json::{clean, find_keyword, push_string};
 
 fuzz_target!(|data: &[u8]| {
     let mut out = Vec::new();
     push_string(&mut out, &clean(data));
     let text = std::str::from_utf8(&out).expect("JSON is UTF-8");
-    assert!(find_mark(text).is_none() && !text.contains('\n'));
+    assert!(find_keyword(text).is_none() && !text.contains('\n'));
 });

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::proc::status::{has_memory, parse};
+use ridealong_observer::proc::status::{effective_capabilities, has_memory, parse};
 
 fuzz_target!(|data: &[u8]| {
-    let _ = (parse(data), has_memory(data));
+    let _ = (parse(data), has_memory(data), effective_capabilities(data));
 });

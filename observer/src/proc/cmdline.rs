@@ -1,17 +1,17 @@
 //! `/proc/PID/cmdline`.
 
-/// Words of a command line that are looked at; no interpreter's own options take more.
-const MOST_WORDS: usize = 32;
+/// The number of words that are parsed; no interpreter has more options of its own before a script.
+const MAX_WORDS: usize = 32;
 
-/// The first words of a command line, each ended by a zero byte. None where it is empty, as that of
-/// a zombie is.
+/// The first words of a command line, each ended by a zero byte. The command line of a zombie is
+/// empty.
 #[must_use]
 pub fn parse(text: &[u8]) -> Vec<&[u8]> {
     if text.is_empty() {
         return Vec::new();
     }
     let text = text.strip_suffix(b"\0").unwrap_or(text);
-    text.split(|byte| *byte == 0).take(MOST_WORDS).collect()
+    text.split(|byte| *byte == 0).take(MAX_WORDS).collect()
 }
 
 #[cfg(test)]
@@ -26,6 +26,6 @@ mod tests {
             [b"renamed: by itself".as_slice()]
         );
         assert!(parse(b"").is_empty());
-        assert_eq!(parse(&b"x\0".repeat(100)).len(), MOST_WORDS);
+        assert_eq!(parse(&b"x\0".repeat(100)).len(), MAX_WORDS);
     }
 }

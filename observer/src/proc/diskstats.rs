@@ -6,13 +6,13 @@ use super::words::{number, words};
 /// The counters of requests of one kind. Flushes have neither merges nor sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// Requests that were completed.
+    /// Completed requests.
     pub completed: u64,
     /// Requests that were merged into others.
     pub merged: u64,
     /// Sectors of 512 bytes.
     pub sectors: u64,
-    /// Milliseconds that all of them took together.
+    /// Milliseconds that all of them took in total.
     pub milliseconds: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct Device {
     pub weighted: u64,
 }
 
-/// Parses one line: the device's name, and its counters. `None` where it has fewer fields than
+/// Parses one line into the device's name and its counters. `None` if it has fewer fields than
 /// Linux 2.6 writes.
 #[must_use]
 pub fn parse_line(line: &[u8]) -> Option<(&[u8], Device)> {

@@ -1,7 +1,7 @@
-//! Reading files of `/proc` into one buffer, and listing its folders.
+//! Reads files of `/proc` into one buffer, and lists its directories.
 //!
-//! This is the sampling loop's own reader: no allocation for a file, and one read for a file that
-//! the kernel makes at once.
+//! The sampling loop uses this reader instead of the crate procfs because it allocates nothing, and
+//! needs one read for a file that the kernel generates at once.
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -14,10 +14,10 @@ use nix::unistd::read;
 
 use super::words::number;
 
-/// No file of one process that is read at once is longer: a page, as the kernel allots it.
+/// Files that the kernel generates at once are at most a page long.
 const PAGE: usize = 4096;
-/// Of a file of many lines no more is read: 1 MiB, which are the mounts of thousands of volumes.
-const MOST_BYTES: usize = 1 << 20;
+/// The limit for files of many lines: 1 MiB is the mountinfo of thousands of volumes.
+const MAX_BYTES: usize = 1 << 20;
 
 /// A process, or one of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub enum Task {
     Thread(i32, i32),
 }
 
-/// The folder `/proc`.
+/// The directory `/proc`.
 pub struct Files {
-    folder: OwnedFd,
+    directory: OwnedFd,
     listing: Dir,
     path: Vec<u8>,
     buffer: Vec<u8>,
@@ -40,22 +40,22 @@ impl Files {
     /// Opens `/proc`.
     ///
     /// # Errors
-    /// Where it is no folder that may be read.
+    /// If it cannot be listed.
     pub fn open() -> Result<Self, Errno> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         Ok(Self {
-            folder: openat(AT_FDCWD, c"/proc", flags, Mode::empty())?,
+            directory: openat(AT_FDCWD, c"/proc", flags, Mode::empty())?,
             listing: Dir::open(c"/proc", flags, Mode::empty())?,
             path: Vec::with_capacity(64),
             buffer: vec![0; PAGE],
         })
     }
 
-    /// Reads a file of a process or thread that the kernel makes at once, such as its stat: one
-    /// read, of at most a page.
+    /// Reads a file of a process or thread that the kernel generates at once, such as its stat,
+    /// with one read of at most a page.
     ///
     /// # Errors
-    /// `ENOENT` or `ESRCH` when it is gone, `EACCES` or `EPERM` where it is hidden.
+    /// `ENOENT` or `ESRCH` if it is gone, `EACCES` or `EPERM` if it is hidden.
     pub fn read(&mut self, task: Task, name: &str) -> Result<&[u8], Errno> {
         self.set_path(task, name);
         let file = self.open_path()?;
@@ -63,10 +63,10 @@ impl Files {
         Ok(&self.buffer[..count])
     }
 
-    /// Reads a file of many lines to its end, with the path that it has below `/proc`.
+    /// Reads a file of many lines to its end. `path` is relative to `/proc`.
     ///
     /// # Errors
-    /// As of [`Files::read`].
+    /// As for [`Files::read`].
     pub fn read_whole(&mut self, path: &str) -> Result<&[u8], Errno> {
         self.path.clear();
         self.path.extend_from_slice(path.as_bytes());
@@ -78,73 +78,72 @@ impl Files {
             }
             let count = retry(|| read(&file, &mut self.buffer[length..]))?;
             length += count;
-            if count == 0 || length >= MOST_BYTES {
+            if count == 0 || length >= MAX_BYTES {
                 return Ok(&self.buffer[..length]);
             }
         }
     }
 
-    /// The ids of all processes, in the kernel's order, into `ids`.
+    /// Lists the ids of all processes into `ids`, in the kernel's order.
     pub fn list_processes(&mut self, ids: &mut Vec<i32>) {
         ids.clear();
         ids.extend(numbers(&mut self.listing));
     }
 
-    /// The ids of a process's threads, in the kernel's order, no more than `most` of them, into
-    /// `ids`.
+    /// Lists the ids of at most `most` threads of a process into `ids`, in the kernel's order.
     ///
     /// # Errors
-    /// When it is gone.
+    /// If the process is gone.
     pub fn list_threads(&mut self, pid: i32, most: usize, ids: &mut Vec<i32>) -> Result<(), Errno> {
         ids.clear();
-        let mut folder = self.open_folder(pid, "task")?;
-        ids.extend(numbers(&mut folder).take(most));
+        let mut directory = self.open_directory(pid, "task")?;
+        ids.extend(numbers(&mut directory).take(most));
         Ok(())
     }
 
-    /// How many files a process has open, by listing them.
+    /// Counts the open files of a process by listing them.
     ///
     /// # Errors
-    /// `EACCES` where they are hidden.
+    /// `EACCES` if they are hidden.
     pub fn count_open_files(&mut self, pid: i32) -> Result<u64, Errno> {
-        let mut folder = self.open_folder(pid, "fd")?;
-        Ok(numbers(&mut folder).fold(0, |count, _| count + 1))
+        let mut directory = self.open_directory(pid, "fd")?;
+        Ok(numbers(&mut directory).fold(0, |count, _| count + 1))
     }
 
-    /// The size of a process's folder `fd`: Linux 6.2 and later say there how many files are open,
-    /// to all users.
+    /// The size of a process's directory `fd`. From Linux 6.2 on it is the number of open files,
+    /// which every user may read.
     ///
     /// # Errors
-    /// When it is gone.
+    /// If the process is gone.
     pub fn size_of_fd(&mut self, pid: i32) -> Result<u64, Errno> {
         self.set_path(Task::Process(pid), "fd");
-        let facts = fstatat(&self.folder, self.path.as_slice(), AtFlags::empty())?;
+        let facts = fstatat(&self.directory, self.path.as_slice(), AtFlags::empty())?;
         Ok(u64::try_from(facts.st_size).unwrap_or(0))
     }
 
-    /// Whether this kernel says how many files are open as the size of a folder `fd`.
+    /// Whether the size of a directory `fd` is the number of open files on this kernel.
     #[must_use]
     pub fn has_size_of_fd(&self) -> bool {
-        fstatat(&self.folder, c"self/fd", AtFlags::empty()).is_ok_and(|facts| facts.st_size > 0)
+        fstatat(&self.directory, c"self/fd", AtFlags::empty()).is_ok_and(|facts| facts.st_size > 0)
     }
 
-    /// Whether a process's folder `fd` may be listed.
+    /// Whether a process's directory `fd` may be listed.
     pub fn may_list_files(&mut self, pid: i32) -> bool {
-        let Ok(mut folder) = self.open_folder(pid, "fd") else {
+        let Ok(mut directory) = self.open_directory(pid, "fd") else {
             return false;
         };
-        folder.iter().next().is_none_or(|entry| entry.is_ok())
+        directory.iter().next().is_none_or(|entry| entry.is_ok())
     }
 
-    fn open_folder(&mut self, pid: i32, name: &str) -> Result<Dir, Errno> {
+    fn open_directory(&mut self, pid: i32, name: &str) -> Result<Dir, Errno> {
         self.set_path(Task::Process(pid), name);
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        Dir::openat(&self.folder, self.path.as_slice(), flags, Mode::empty())
+        Dir::openat(&self.directory, self.path.as_slice(), flags, Mode::empty())
     }
 
     fn open_path(&self) -> Result<OwnedFd, Errno> {
         openat(
-            &self.folder,
+            &self.directory,
             self.path.as_slice(),
             OFlag::O_RDONLY | OFlag::O_CLOEXEC,
             Mode::empty(),
@@ -161,9 +160,9 @@ impl Files {
     }
 }
 
-/// The names in a folder that are numbers.
-fn numbers(folder: &mut Dir) -> impl Iterator<Item = i32> {
-    folder.iter().map_while(Result::ok).filter_map(|entry| {
+/// The names in a directory that are numbers.
+fn numbers(directory: &mut Dir) -> impl Iterator<Item = i32> {
+    directory.iter().map_while(Result::ok).filter_map(|entry| {
         number(entry.file_name().to_bytes()).and_then(|number| i32::try_from(number).ok())
     })
 }
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_an_error() {
+    fn a_process_that_is_gone_is_an_error() {
         let mut files = Files::open().unwrap();
         assert_eq!(
             files.read(Task::Process(i32::MAX), "stat"),

@@ -9,11 +9,11 @@ pub struct Io {
     pub read: u64,
     /// Bytes that were sent to storage, or will be.
     pub written: u64,
-    /// Bytes of `written` that were taken back, as when a file is truncated before it is stored.
+    /// Bytes of `written` that were cancelled, as when a file is truncated before it is stored.
     pub cancelled: u64,
 }
 
-/// Parses the text of an io. `None` where a line is missing.
+/// Parses the text of an io. `None` if a line is missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Io> {
     let find = |label: &[u8]| lines(text).find_map(|line| number_after(line, label));

@@ -1,7 +1,7 @@
-//! Files of `/proc`: where they are read, and a parser for each.
+//! Files of `/proc`: a reader, and a parser for each kind of file.
 //!
-//! Every parser takes the bytes of one file and returns `None`, or leaves out what is missing,
-//! where the text is not what the kernel writes. None of them panics, whatever the bytes are.
+//! Every parser takes the bytes of one file. If the kernel would not write such text, it returns
+//! `None` or skips the line. No parser panics on any input; each has a fuzz target.
 
 pub mod cmdline;
 pub mod diskstats;

@@ -2,30 +2,35 @@
 
 use super::words::{lines, words};
 
+/// The bytes of a container's name, at most: it is a DNS label (kubernetes
+/// pkg/apis/core/validation/validation.go, `validateContainerCommon`).
+const MAX_NAME: usize = 63;
+
 /// The name of the container, from the kubelet's mount at the path of its termination message:
 /// `/var/lib/kubelet/pods/UID/containers/NAME/ID` (kubernetes
-/// `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeMounts`). `None` where there is no such
+/// `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeMounts`). `None` if there is no such
 /// mount.
 #[must_use]
 pub fn container(text: &[u8]) -> Option<&[u8]> {
     words(text).find_map(container_in_path)
 }
 
-/// The NAME of `…/pods/UID/containers/NAME/ID`, where the path ends there.
+/// The NAME of a path `…/pods/UID/containers/NAME/ID`.
 fn container_in_path(path: &[u8]) -> Option<&[u8]> {
     let mut parts = path.rsplit(|byte| *byte == b'/');
     let id = parts.next()?;
     let name = parts.next()?;
-    let folder = parts.next()?;
+    let directory = parts.next()?;
     let uid = parts.next()?;
     let pods = parts.next()?;
-    // What stands before the first slash of a path is empty.
+    // Before the first slash of an absolute path there is nothing.
     let is_absolute = parts.next().is_some();
-    let is_mount = is_absolute && folder == b"containers" && pods == b"pods";
-    (is_mount && !id.is_empty() && !name.is_empty() && !uid.is_empty()).then_some(name)
+    let is_mount = is_absolute && directory == b"containers" && pods == b"pods";
+    let is_name = (1..=MAX_NAME).contains(&name.len());
+    (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some(name)
 }
 
-/// The value of the option `hidepid` with which `/proc` is mounted, where it hides processes
+/// The value of the option `hidepid` with which `/proc` is mounted, if it hides processes
 /// (proc(5)).
 #[must_use]
 pub fn hidepid(text: &[u8]) -> Option<&[u8]> {
@@ -49,6 +54,8 @@ mod tests {
         assert_eq!(container(b"22 27 0:21 / /proc rw - proc proc rw\n"), None);
         assert_eq!(container(b"1 2 3 /pods/u/containers/a/b/c /x rw\n"), None);
         assert_eq!(container(b"1 2 3 /pods//containers/a/b /x rw\n"), None);
+        let long = format!("1 2 3 /pods/u/containers/{}/b /x rw\n", "a".repeat(64));
+        assert_eq!(container(long.as_bytes()), None);
         assert_eq!(container(b"1 2 3 pods/u/containers/a/b /x rw\n"), None);
     }
 

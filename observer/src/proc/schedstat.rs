@@ -2,7 +2,7 @@
 
 use super::words::{number, words};
 
-/// Nanoseconds that a thread waited on a run queue; `None` where the kernel does not count them.
+/// Nanoseconds that a thread waited on a run queue; `None` if the kernel does not count them.
 #[must_use]
 pub fn parse_wait(text: &[u8]) -> Option<u64> {
     number(words(text).nth(1)?)

@@ -5,12 +5,25 @@ use super::words::number;
 /// The fields that are used, with the names of proc(5). Times are clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat<'a> {
-    /// The kernel's name of the process, which may hold blanks and parentheses.
+    /// The kernel's name of the process, which may contain blanks and parentheses.
     pub comm: &'a [u8],
     /// The letter of the state; `Z` is a zombie.
     pub state: u8,
-    /// The parent's id; 0 where the parent is outside of the process namespace.
+    /// The parent's id; 0 if the parent is outside of the process namespace.
     pub ppid: i32,
+    /// When the process started, in ticks since boot.
+    pub start: u64,
+    /// The address at which the stack begins; 0 if the kernel hides it.
+    pub stack: u64,
+    /// The fields that only grow.
+    pub counters: StatCounters,
+    /// The fields that rise and fall.
+    pub gauges: StatGauges,
+}
+
+/// The counters in a stat: use since the start of the process or thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatCounters {
     /// Minor page faults.
     pub minflt: u64,
     /// Minor page faults of the children that were waited for.
@@ -27,27 +40,48 @@ pub struct Stat<'a> {
     pub cutime: u64,
     /// Time in kernel mode of the children that were waited for.
     pub cstime: u64,
-    /// How many threads the process has.
-    pub threads: u64,
-    /// When the process started, in ticks since boot.
-    pub start: u64,
-    /// Where its stack begins; 0 where that is hidden.
-    pub stack: u64,
-    /// The processor that it ran on last.
-    pub processor: u64,
-    /// Its real-time priority.
-    pub rt_priority: u64,
-    /// Its scheduling policy.
-    pub policy: u64,
-    /// Time that it waited for block I/O.
+    /// Time waiting for block I/O; 0 unless the kernel counts it (`kernel.task_delayacct`).
     pub blkio_delay: u64,
-    /// Time as the virtual processor of a guest.
+    /// Time running a virtual processor of a guest.
     pub guest: u64,
-    /// The same of the children that were waited for.
+    /// Guest time of the children that were waited for.
     pub cguest: u64,
 }
 
-/// Parses the text of a stat. `None` where it is cut or is no stat.
+/// The gauges in a stat: the current state of the process or thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatGauges {
+    /// The number of threads of the process.
+    pub threads: u64,
+    /// The processor on which it ran last.
+    pub processor: u64,
+    /// The real-time priority.
+    pub rt_priority: u64,
+    /// The scheduling policy.
+    pub policy: u64,
+}
+
+impl StatCounters {
+    /// Ticks of processor time, without children.
+    #[must_use]
+    pub fn cpu(&self) -> u64 {
+        self.utime.saturating_add(self.stime)
+    }
+
+    /// Ticks of processor time of the children that were waited for.
+    #[must_use]
+    pub fn children_cpu(&self) -> u64 {
+        self.cutime.saturating_add(self.cstime)
+    }
+
+    /// Whether the process ever waited for a child: every program has page faults.
+    #[must_use]
+    pub fn has_waited(&self) -> bool {
+        self.cminflt > 0 || self.cmajflt > 0
+    }
+}
+
+/// Parses the text of a stat. `None` if it is cut or no stat.
 ///
 /// The name ends at the last closing parenthesis, since a process may call itself `) Z 0 (`.
 #[must_use]
@@ -77,29 +111,30 @@ pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
 
 /// Takes one field; its place is that of proc(5), from 1.
 fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
+    let (counters, gauges) = (&mut stat.counters, &mut stat.gauges);
     let target = match place {
         4 => {
-            // A process of the kernel's has the parent 0; no parent is negative.
+            // Processes of the kernel have the parent 0; no id is negative.
             stat.ppid = i32::try_from(number(field)?).ok()?;
             return Some(());
         }
-        10 => &mut stat.minflt,
-        11 => &mut stat.cminflt,
-        12 => &mut stat.majflt,
-        13 => &mut stat.cmajflt,
-        14 => &mut stat.utime,
-        15 => &mut stat.stime,
-        16 => &mut stat.cutime,
-        17 => &mut stat.cstime,
-        20 => &mut stat.threads,
+        10 => &mut counters.minflt,
+        11 => &mut counters.cminflt,
+        12 => &mut counters.majflt,
+        13 => &mut counters.cmajflt,
+        14 => &mut counters.utime,
+        15 => &mut counters.stime,
+        16 => &mut counters.cutime,
+        17 => &mut counters.cstime,
+        20 => &mut gauges.threads,
         22 => &mut stat.start,
         28 => &mut stat.stack,
-        39 => &mut stat.processor,
-        40 => &mut stat.rt_priority,
-        41 => &mut stat.policy,
-        42 => &mut stat.blkio_delay,
-        43 => &mut stat.guest,
-        44 => &mut stat.cguest,
+        39 => &mut gauges.processor,
+        40 => &mut gauges.rt_priority,
+        41 => &mut gauges.policy,
+        42 => &mut counters.blkio_delay,
+        43 => &mut counters.guest,
+        44 => &mut counters.cguest,
         _ => return Some(()),
     };
     // The children's times and the guests' are signed in the kernel's format.
@@ -123,24 +158,32 @@ mod tests {
         let stat = parse(CAT).unwrap();
         assert_eq!(stat.comm, b"cat");
         assert_eq!((stat.state, stat.ppid), (b'R', 9793));
-        assert_eq!(
-            (stat.minflt, stat.cminflt, stat.majflt, stat.cmajflt),
-            (103, 1, 2, 3)
-        );
-        assert_eq!(
-            (stat.utime, stat.stime, stat.cutime, stat.cstime),
-            (4, 5, 6, 7)
-        );
-        assert_eq!(
-            (stat.threads, stat.start, stat.stack),
-            (1, 96006, 140_732_421_906_320)
-        );
-        assert_eq!((stat.processor, stat.rt_priority, stat.policy), (1, 0, 0));
-        assert_eq!((stat.blkio_delay, stat.guest, stat.cguest), (8, 9, 10));
+        assert_eq!((stat.start, stat.stack), (96006, 140_732_421_906_320));
+        let counters = StatCounters {
+            minflt: 103,
+            cminflt: 1,
+            majflt: 2,
+            cmajflt: 3,
+            utime: 4,
+            stime: 5,
+            cutime: 6,
+            cstime: 7,
+            blkio_delay: 8,
+            guest: 9,
+            cguest: 10,
+        };
+        assert_eq!(stat.counters, counters);
+        let gauges = StatGauges {
+            threads: 1,
+            processor: 1,
+            rt_priority: 0,
+            policy: 0,
+        };
+        assert_eq!(stat.gauges, gauges);
     }
 
     #[test]
-    fn a_name_may_hold_parentheses_and_fields() {
+    fn a_name_may_contain_parentheses_and_fields() {
         let text = [b"7 () Z 0 (1 2 3) S", &CAT[b"9795 (cat) R".len()..]].concat();
         let stat = parse(&text).unwrap();
         assert_eq!(stat.comm, b") Z 0 (1 2 3");

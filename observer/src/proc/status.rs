@@ -22,7 +22,7 @@ pub struct Status {
     pub uids: [u32; 4],
     /// Real, effective, saved and filesystem group id.
     pub gids: [u32; 4],
-    /// The process's memory; `None` when it has none any more.
+    /// The memory of the process; `None` for a zombie.
     pub memory: Option<Memory>,
     /// Voluntary context switches of the thread.
     pub voluntary: u64,
@@ -30,8 +30,8 @@ pub struct Status {
     pub involuntary: u64,
 }
 
-/// Parses the text of a status. `None` where the lines of the context switches, which stand last,
-/// are missing.
+/// Parses the text of a status. `None` if the lines of the context switches, which come last, are
+/// missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Status> {
     let mut status = Status::default();
@@ -60,10 +60,18 @@ pub fn parse(text: &[u8]) -> Option<Status> {
     (switches == 2).then_some(status)
 }
 
-/// Whether a process has memory still: one that ended, or whose first thread did, has not.
+/// Whether a process still has memory. It has none once it or its first thread has ended.
 #[must_use]
 pub fn has_memory(text: &[u8]) -> bool {
     lines(text).any(|line| line.starts_with(b"VmRSS:"))
+}
+
+/// The mask of the effective capabilities of a process; `None` if the line is missing.
+#[must_use]
+pub fn effective_capabilities(text: &[u8]) -> Option<u64> {
+    let rest = lines(text).find_map(|line| line.strip_prefix(b"CapEff:"))?;
+    let mask = std::str::from_utf8(words(rest).next()?).ok()?;
+    u64::from_str_radix(mask, 16).ok()
 }
 
 fn take_memory(memory: &mut Memory, line: &[u8]) -> u32 {
@@ -73,7 +81,8 @@ fn take_memory(memory: &mut Memory, line: &[u8]) -> u32 {
         + take(&mut memory.stack, line, b"VmStk:")
 }
 
-/// Takes the number of a line that has this label; how many were taken, 0 or 1.
+/// Parses the number of a line with this label into `target`, and returns how many it parsed: 0 or
+/// 1.
 fn take(target: &mut u64, line: &[u8], label: &[u8]) -> u32 {
     match number_after(line, label) {
         Some(found) => {
@@ -132,6 +141,14 @@ mod tests {
     fn a_name_that_looks_like_a_line_is_a_name() {
         let text = [b"Name:\tVmRSS: 7 Uid: 9\n", &CAT[b"Name:\tcat\n".len()..]].concat();
         assert_eq!(parse(&text), parse(CAT));
+    }
+
+    #[test]
+    fn capabilities_are_a_hexadecimal_mask() {
+        let text = b"CapPrm:\t0000000000000001\nCapEff:\t00000000a80425fb\n";
+        assert_eq!(effective_capabilities(text), Some(0xa804_25fb));
+        assert_eq!(effective_capabilities(b"CapEff:\tx\n"), None);
+        assert_eq!(effective_capabilities(CAT), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Words and decimal numbers in the bytes of a file.
 
-/// The words of a text: what stands between blanks, tabs and newlines.
+/// The words of a text, which are separated by blanks, tabs and newlines.
 pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
         .filter(|word| !word.is_empty())
@@ -11,7 +11,8 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')
 }
 
-/// A decimal number; `None` where the word has anything but digits, or the number does not fit.
+/// Parses a decimal number. `None` if the word has other characters than digits, or if the number
+/// does not fit.
 ///
 /// ```
 /// use ridealong_observer::proc::words::number;
@@ -32,7 +33,7 @@ pub fn number(word: &[u8]) -> Option<u64> {
     })
 }
 
-/// The first number behind a label, such as the 132 of `VmStk:\t 132 kB`.
+/// The first number after a label, such as the 132 of `VmStk:\t 132 kB`.
 #[must_use]
 pub fn number_after(line: &[u8], label: &[u8]) -> Option<u64> {
     number(words(line.strip_prefix(label)?).next()?)

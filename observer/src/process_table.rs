@@ -1,13 +1,13 @@
-//! One look at all the processes of the pod: who is there, and which of them are observed.
+//! The processes of the pod, updated by scans: which exist, and which of them are observed.
 
 use std::collections::BTreeMap;
 
-use crate::accounts::{Sums, credit_of};
+use crate::accounts::{Sums, credit_from};
 use crate::capacity::Capacity;
 use crate::clock;
+use crate::containers::{ContainerId, Containers, program_name};
 use crate::json::{clean, push_string};
 use crate::measure::Meter;
-use crate::places::{Place, Places, program_name};
 use crate::proc::files::Task;
 use crate::proc::stat::{self, Stat};
 use crate::process::{Access, Key, Process};
@@ -16,106 +16,114 @@ use crate::session::Session;
 use crate::settings::{Metric, Settings};
 use crate::target_command::TargetCommand;
 
-/// After so many processes it is looked whether the observer is told to end.
-const PROCESSES_AT_ONCE: usize = 64;
+/// The bytes to which names are cut once the names of all processes take too much memory.
+const SHORT_NAME: usize = 16;
+/// The number of processes between two polls for a signal.
+const PROCESSES_BETWEEN_POLLS: usize = 64;
 
 /// The processes of the pod.
-pub struct Processes {
-    /// Reads them.
+pub struct ProcessTable {
+    /// Measures them.
     pub meter: Meter,
     /// Their containers.
-    pub places: Places,
-    /// What is known of each.
+    pub containers: Containers,
+    /// All of them, whether observed or not.
     pub all: BTreeMap<Key, Process>,
-    /// Those of this look that have rows.
-    pub shown: Vec<Key>,
-    /// How many processes of the target live.
+    /// The processes that this scan measured.
+    pub observed: Vec<Key>,
+    /// The number of living processes of the target.
     pub live_targets: usize,
-    /// How many processes were observed until now.
+    /// The number of processes that were ever observed.
     pub total: u64,
-    /// How many processes this look leaves out, for want of memory.
+    /// The number of processes that this scan leaves out because of the memory limit.
     pub left_out: usize,
-    /// When this look began, in seconds since boot.
+    /// Whether names are cut because of the memory limit.
+    pub cuts_names: bool,
+    /// When this scan began, in seconds since boot.
     pub now: f64,
-    /// What they have used.
+    /// Their use by program.
     pub sums: Sums,
     keys: BTreeMap<i32, Key>,
     last_key: Key,
-    look: u64,
-    last_look: Option<f64>,
+    /// The bytes of the names of all processes.
+    name_bytes: usize,
+    scan_number: u64,
+    last_scan: Option<f64>,
     ids: Vec<i32>,
     capacity: Capacity,
     metric: Metric,
     command: Option<TargetCommand>,
 }
 
-impl Processes {
-    /// No processes yet.
+impl ProcessTable {
+    /// A table without processes.
     #[must_use]
     pub fn new(
         meter: Meter,
-        places: Places,
+        containers: Containers,
         capacity: Capacity,
         settings: &Settings,
         command: Option<TargetCommand>,
     ) -> Self {
         Self {
             meter,
-            places,
+            containers,
             capacity,
             all: BTreeMap::new(),
-            shown: Vec::new(),
+            observed: Vec::new(),
             live_targets: 0,
             total: 0,
             left_out: 0,
+            cuts_names: false,
             now: clock::since_boot(),
             sums: Sums::default(),
             keys: BTreeMap::new(),
             last_key: 0,
-            look: 0,
-            last_look: None,
+            name_bytes: 0,
+            scan_number: 0,
+            last_scan: None,
             ids: Vec::new(),
             metric: settings.metric,
             command,
         }
     }
 
-    /// Looks at all processes. False when the observer is told to end, or no process is to be seen.
-    pub fn look(&mut self, session: &mut Session) -> bool {
+    /// Scans all processes. False if a signal stops the observer, or if `/proc` shows no process.
+    pub fn scan(&mut self, session: &mut Session) -> bool {
         self.now = clock::since_boot();
-        self.look += 1;
+        self.scan_number += 1;
         self.live_targets = 0;
         self.left_out = 0;
-        self.shown.clear();
+        self.observed.clear();
         self.meter.threads_left = self.capacity.threads;
         self.meter.threads_left_out = 0;
         let mut ids = std::mem::take(&mut self.ids);
         self.meter.files.list_processes(&mut ids);
         let mut is_whole = !ids.is_empty();
         for (at, pid) in ids.iter().enumerate() {
-            if at % PROCESSES_AT_ONCE == PROCESSES_AT_ONCE - 1 && !session.pause(0.0) {
+            if at % PROCESSES_BETWEEN_POLLS == PROCESSES_BETWEEN_POLLS - 1 && !session.pause(0.0) {
                 is_whole = false;
                 break;
             }
             self.visit(*pid, session);
-            // It was seen among the threads of a process.
-            if session.is_told() {
+            // The signal arrived while threads were read.
+            if session.is_stopping() {
                 break;
             }
         }
         self.ids = ids;
-        if is_whole && !session.is_told() {
+        if is_whole && !session.is_stopping() {
             self.remove_ended();
-            self.last_look = Some(self.now);
+            self.last_scan = Some(self.now);
         }
-        is_whole && !session.is_told()
+        is_whole && !session.is_stopping()
     }
 
     fn visit(&mut self, pid: i32, session: &mut Session) {
-        if pid == 1 && self.places.is_pod {
+        if pid == 1 && self.containers.is_pod {
             return;
         }
-        // The name in the text is borrowed from the reader, which reads more before it is taken.
+        // The text is copied because the reader's buffer is used again for the next file.
         let mut text = [0; 1024];
         let Ok(read) = self.meter.files.read(Task::Process(pid), "stat") else {
             return;
@@ -125,14 +133,14 @@ impl Processes {
         let Some(stat) = stat::parse(&text[..length]) else {
             return;
         };
-        // A container that is being made: the runtime's own process, before it becomes the
-        // application.
+        // The container runtime's own process in a container that is being created, before it
+        // executes the application.
         if stat.comm.starts_with(b"runc:[") {
             return;
         }
         let Some(key) = self.key_of(pid, stat.start) else {
             self.left_out += 1;
-            // It may be the target's.
+            // It may be a process of the target.
             self.live_targets += 1;
             return;
         };
@@ -143,8 +151,7 @@ impl Processes {
         self.all.insert(key, process);
     }
 
-    /// A process's key: a new one where another process had its id. `None` where there is no memory
-    /// for one more.
+    /// The key of a process: a new one if another process had its id. `None` if the table is full.
     fn key_of(&mut self, pid: i32, start: u64) -> Option<Key> {
         let known = self
             .keys
@@ -172,16 +179,18 @@ impl Processes {
     fn take(&mut self, process: &mut Process, stat: &Stat<'_>, session: &mut Session) {
         let parent = self.keys.get(&stat.ppid).copied();
         if is_replaced(process, stat) {
+            self.name_bytes -= process.name_bytes();
             self.identify(process, stat, parent);
+            self.name_bytes += process.name_bytes();
         }
-        process.faults = stat.minflt;
-        process.is_zombie |= stat.state == b'Z' && stat.threads < 2;
-        process.seen = self.look;
+        process.faults = stat.counters.minflt;
+        process.is_zombie |= stat.state == b'Z' && stat.gauges.threads < 2;
+        process.seen = self.scan_number;
         process.parent = parent;
         if !process.is_zombie
             && process
-                .place
-                .is_some_and(|place| self.places.is_target(place))
+                .container
+                .is_some_and(|container| self.containers.is_target(container))
         {
             self.live_targets += 1;
         }
@@ -190,71 +199,81 @@ impl Processes {
         }
         let is_new = self
             .meter
-            .take_stat(process, stat, self.now, self.last_look);
+            .take_stat(process, stat, self.now, self.last_scan);
         self.total += u64::from(is_new);
         if self.meter.measure(process, self.now, session) {
-            // Its key is the one that its id has now.
-            self.shown.extend(self.keys.get(&process.pid));
+            // This process has been given the key of its id.
+            self.observed.extend(self.keys.get(&process.pid));
         }
     }
 
-    /// What a process is: its container, which it has from its parent, and its program, which
-    /// changes when it executes another.
+    /// Determines the container of a process, which it inherits from its parent, and its program,
+    /// which changes when it executes another.
     fn identify(&mut self, process: &mut Process, stat: &Stat<'_>, parent: Option<Key>) {
         self.end_program(process);
         process.stack = stat.stack;
         process.comm = stat.comm.into();
         let inherited = parent
             .and_then(|parent| self.all.get(&parent))
-            .and_then(|parent| parent.place);
-        let is_first = process.place.is_none();
+            .and_then(|parent| parent.container);
+        let is_first = process.container.is_none();
         if is_first || stat.ppid == 0 {
-            let found = inherited.or_else(|| self.places.of(&mut self.meter.files, process.pid));
-            // The mounts of a process cannot be read any more when its first thread has ended.
-            process.place = found.or(process.place);
+            let found =
+                inherited.or_else(|| self.containers.of(&mut self.meter.files, process.pid));
+            // The mounts of a process cannot be read once its first thread has ended.
+            process.container = found.or(process.container);
         }
         if stat.state != b'Z' || process.program.is_none() {
             let name = program_name(&mut self.meter.files, process.pid, stat.comm);
-            process.program = Some(clean(&name));
+            process.program = Some(clean(self.cut_name(&name)));
             process.is_matching = self
                 .command
                 .as_ref()
                 .is_none_or(|command| command.matches(&name));
         }
         let program = process.program.as_deref().unwrap_or_default();
-        if let Some(place) = process.place {
-            self.places.mark_observer(place, program, stat.ppid);
+        if let Some(container) = process.container {
+            self.containers.mark_observer(container, program, stat.ppid);
         }
         let is_matching = process.is_matching;
         process.is_observed = process
-            .place
-            .is_some_and(|place| self.is_wanted(place, is_matching));
+            .container
+            .is_some_and(|container| self.should_observe(container, is_matching));
         if process.is_observed {
             self.write_tail(process);
         }
     }
 
-    /// Adds what a process used to the sums of its program before it becomes another one, with a
-    /// memory of its own, and maybe another user.
+    /// The part of a name that is kept: all of it while there is memory.
+    fn cut_name<'a>(&mut self, name: &'a [u8]) -> &'a [u8] {
+        if self.name_bytes < self.capacity.names || name.len() <= SHORT_NAME {
+            return name;
+        }
+        self.cuts_names = true;
+        &name[..SHORT_NAME]
+    }
+
+    /// Adds the use of a process to the sums of its program before it becomes another one, which
+    /// has new memory and possibly another user.
     fn end_program(&mut self, process: &mut Process) {
         self.sums.account(process);
         if let Some(measured) = &mut process.measured {
             measured.peak = 0;
-            measured.listing = Access::Unknown;
-            measured.reading = Access::Unknown;
+            measured.fd_access = Access::Unknown;
+            measured.io_access = Access::Unknown;
         }
     }
 
-    /// Whether the processes of this program, in this container, are observed. With a
-    /// target-command those of the whole pod that match; an observer never.
-    fn is_wanted(&self, place: Place, is_matching: bool) -> bool {
-        if self.metric != Metric::Perf || self.places.is_observer(place) {
+    /// Whether the processes of a program in this container are observed: with a target-command
+    /// those of the whole pod that match, and never those of an observer.
+    fn should_observe(&self, container: ContainerId, is_matching: bool) -> bool {
+        if self.metric != Metric::Perf || self.containers.is_observer(container) {
             return false;
         }
         if self.command.is_some() {
             is_matching
         } else {
-            self.places.is_target(place)
+            self.containers.is_target(container)
         }
     }
 
@@ -263,8 +282,8 @@ impl Processes {
         push_string(&mut command, &clean(&process.comm));
         process.command = command.into();
         let mut tail = b",\"container\":".to_vec();
-        match process.place.filter(|_| self.places.has_names) {
-            Some(place) => push_string(&mut tail, self.places.name(place)),
+        match process.container.filter(|_| self.containers.has_names) {
+            Some(container) => push_string(&mut tail, self.containers.name(container)),
             None => tail.extend_from_slice(b"null"),
         }
         tail.extend_from_slice(b",\"program\":");
@@ -273,14 +292,14 @@ impl Processes {
         process.tail = tail.into();
     }
 
-    /// Removes the processes that have ended, after what they used is credited to the processes
-    /// that waited for them.
+    /// Removes the processes that have ended, after their use is credited to the processes that
+    /// waited for them.
     fn remove_ended(&mut self) {
-        let look = self.look;
+        let scan = self.scan_number;
         let ended: Vec<Key> = self
             .all
             .iter()
-            .filter(|(_, process)| process.seen != look)
+            .filter(|(_, process)| process.seen != scan)
             .map(|(key, _)| *key)
             .collect();
         for key in &ended {
@@ -290,16 +309,17 @@ impl Processes {
             let Some(mut process) = self.all.remove(&key) else {
                 continue;
             };
-            self.sums.settle(&mut process);
+            self.sums.close(&mut process);
+            self.name_bytes -= process.name_bytes();
             if self.keys.get(&process.pid) == Some(&key) {
                 self.keys.remove(&process.pid);
             }
         }
     }
 
-    /// Credits what a process used to its parent, which has waited for it, so that the parent's
-    /// counters of children include it. If the parent has ended too, the nearest living ancestor
-    /// did.
+    /// Credits the use of a process to its parent, whose counters of children include it after the
+    /// parent has waited for it. If the parent has ended too, the nearest living ancestor gets the
+    /// credit.
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;
@@ -307,14 +327,14 @@ impl Processes {
         if process.credit.is_none() {
             return;
         }
-        let credit = credit_of(process);
+        let credit = credit_from(process);
         let mut parent = process.parent;
-        // No line of ancestors is longer, even if an id that was used again makes a circle of it.
+        // Bounded, since an id that was used again can make a cycle of ancestors.
         for _ in 0..self.all.len() {
             let Some(found) = parent.and_then(|key| self.all.get_mut(&key)) else {
                 return;
             };
-            if found.seen == self.look {
+            if found.seen == self.scan_number {
                 found.credit.get_or_insert_default().add(credit);
                 return;
             }
@@ -322,36 +342,37 @@ impl Processes {
         }
     }
 
-    /// Reads the threads of processes that have rows now.
-    pub fn read_thread_rows(&mut self, keys: &[Key], shortest: f64) {
+    /// Reads the threads of processes that get rows now.
+    pub fn read_thread_rows(&mut self, keys: &[Key], min_interval: f64) {
         self.meter.threads_left = self.capacity.threads;
         for key in keys {
             if let Some(process) = self.all.get_mut(key) {
-                self.meter.read_thread_rows(process, self.now, shortest);
+                self.meter.read_thread_rows(process, self.now, min_interval);
             }
         }
     }
 
-    /// How many processes and threads can be watched.
+    /// The number of processes and threads that can be watched.
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.capacity
     }
 
-    /// Adds to the sums what the processes that live have used until now.
-    pub fn settle_all(&mut self) {
+    /// Adds the use of the living processes to the sums, at the end of the log.
+    pub fn close_accounts(&mut self) {
         for process in self.all.values_mut() {
-            self.sums.settle(process);
+            self.sums.close(process);
         }
     }
 }
 
-/// Whether a process is new, or executed another program since the last look. Its stack is then
-/// elsewhere; where the kernel hides that, its kernel name says so, but for one script of an
-/// interpreter after another: no program begins without page faults.
+/// Whether a process is new, or executed another program since the last scan. Then the address of
+/// its stack has changed. If the kernel hides the address, the kernel's name of the process has
+/// changed, except if an interpreter executes itself with another script: then page faults show
+/// that the process may have executed a program.
 fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
     if process.seen == 0 || *process.comm != *stat.comm || process.stack != stat.stack {
         return true;
     }
-    stat.stack == 0 && process.faults != stat.minflt && is_interpreter(stat.comm)
+    stat.stack == 0 && process.faults != stat.counters.minflt && is_interpreter(stat.comm)
 }

@@ -1,0 +1,121 @@
+//! The containers of the pod: which one a process is in, and which of them are observers.
+
+use std::collections::BTreeSet;
+
+use crate::json::clean;
+use crate::proc::files::{Files, Task};
+use crate::proc::{cmdline, mountinfo, words};
+use crate::program;
+
+/// The built-in observers: the names of their containers, and of their programs.
+const OBSERVERS: [&str; 2] = ["perf-sysstat", "io-sysstat"];
+
+/// The number of a container. Numbers are given in the order in which scans find containers.
+pub type ContainerId = usize;
+
+/// The containers of the pod in which scans have found processes.
+pub struct Containers {
+    /// Whether the names of containers are known, from the kubelet's mounts. Otherwise containers
+    /// are distinguished by their cgroups.
+    pub has_names: bool,
+    /// Whether the process namespace is shared by the pod, so that process 1 is the pod's own.
+    pub is_pod: bool,
+    target: String,
+    names: Vec<String>,
+    observers: BTreeSet<String>,
+}
+
+impl Containers {
+    /// Detects how containers can be distinguished. `observers` are the names of the containers
+    /// that are not observed.
+    #[must_use]
+    pub fn detect(files: &mut Files, target: &str, observers: &[String]) -> Self {
+        let has_names = container(files, "self").is_some();
+        let mut containers = Self {
+            has_names,
+            // In the process namespace of one container process 1 is the application; in a shared
+            // one it is the pod's own.
+            is_pod: has_names && container(files, "1").is_none(),
+            target: target.to_owned(),
+            names: Vec::new(),
+            observers: OBSERVERS.map(str::to_owned).into(),
+        };
+        // Observers are recognized by their containers, whose names no process can change. Built-in
+        // observers that are not in the list may have been attached later.
+        containers.observers.extend(observers.iter().cloned());
+        containers.observers.remove(target);
+        containers
+            .observers
+            .extend(containers.name_of(files, "self"));
+        if !has_names {
+            containers.observers.extend(cgroup(files, "1"));
+        }
+        containers
+    }
+
+    /// The container of a process; `None` if its files cannot be read any more.
+    pub fn of(&mut self, files: &mut Files, pid: i32) -> Option<ContainerId> {
+        let name = self.name_of(files, &pid.to_string())?;
+        let known = self.names.iter().position(|known| *known == name);
+        Some(known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        }))
+    }
+
+    /// The name of a container.
+    #[must_use]
+    pub fn name(&self, container: ContainerId) -> &str {
+        self.names.get(container).map_or("", String::as_str)
+    }
+
+    /// Marks the container of an observer if names are missing: the first process of a container
+    /// has no parent in the pod.
+    pub fn mark_observer(&mut self, container: ContainerId, program: &str, parent: i32) {
+        let is_observer = !self.has_names && parent == 0 && OBSERVERS.contains(&program);
+        if let Some(name) = self.names.get(container).filter(|_| is_observer) {
+            self.observers.insert(name.clone());
+        }
+    }
+
+    /// Whether an observer runs there.
+    #[must_use]
+    pub fn is_observer(&self, container: ContainerId) -> bool {
+        self.observers.contains(self.name(container))
+    }
+
+    /// Whether the observer ends with this container: the target or, if names are missing, any
+    /// container except observers and the pod's own.
+    #[must_use]
+    pub fn is_target(&self, container: ContainerId) -> bool {
+        !self.is_observer(container) && (!self.has_names || self.name(container) == self.target)
+    }
+
+    fn name_of(&self, files: &mut Files, process: &str) -> Option<String> {
+        if self.has_names {
+            container(files, process)
+        } else {
+            cgroup(files, process)
+        }
+    }
+}
+
+fn container(files: &mut Files, process: &str) -> Option<String> {
+    let text = files.read_whole(&format!("{process}/mountinfo")).ok()?;
+    mountinfo::container(text).map(clean)
+}
+
+/// The cgroups of a process, which distinguish containers without their names.
+fn cgroup(files: &mut Files, process: &str) -> Option<String> {
+    let text = files.read_whole(&format!("{process}/cgroup")).ok()?;
+    let parts: Vec<String> = words::words(text).map(clean).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Reads the name of a process's program, in bytes.
+pub fn program_name(files: &mut Files, pid: i32, comm: &[u8]) -> Vec<u8> {
+    let text = files
+        .read(Task::Process(pid), "cmdline")
+        .unwrap_or_default();
+    program::name(&cmdline::parse(text), comm).to_vec()
+}

@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { observer, openFolder, type Pod, podOf, type Running, until } from '../pod.ts'
+import { observerTests, parse, type Row, summaryOf, timepointsIn } from '../prerequisites.ts'
+import { type MemoryGroup, memoryGroup, reasonToSkipGroups } from './memory-group.ts'
+import { peakResident, processorShare } from './processor-time.ts'
+
+// Pods with more processes and threads than any that is meant. The observer has a real memory
+// cgroup with the limit of the catalog.
+
+const options = { skip: observerTests().skip || reasonToSkipGroups(), timeout: 600_000 }
+const MEBIBYTE = 1 << 20
+const LIMIT = 32 * MEBIBYTE
+const PERF = observer('perf-sysstat')
+const ENV = {
+  RIDEALONG_TARGET_CONTAINER: 'app',
+  RIDEALONG_OPTION_RATE: '1',
+  RIDEALONG_OPTION_MAX_LOG: '256',
+}
+
+const folder = openFolder('ridealong-crowd-')
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const CROWD = join(folder, 'crowd')
+
+/** Starts a crowd, and returns how many processes or threads the machine allowed. */
+async function crowd(t: Test, { run }: Pod, words: readonly number[]): Promise<number> {
+  const source = new URL('crowd.c', import.meta.url).pathname
+  execFileSync('gcc', ['-O1', '-pthread', '-o', CROWD, source])
+  const app = await run('app', [CROWD, ...words.map(String)])
+  await until(app, /^ready \d+\n/)
+  const count = Number(/^ready (\d+)/.exec(app.log())?.[1])
+  t.comment(`${count} of ${words.reduce((product, number) => product * number)}`)
+  return count
+}
+
+/** Starts an observer within a memory limit that it can see. */
+function observe({ run }: Pod, group: MemoryGroup, env: NodeJS.ProcessEnv): Promise<Running> {
+  return run('perf-sysstat', ['sh', '-c', `${group.join}; ${group.show}; exec ${PERF}`], env)
+}
+
+/** Waits for more timepoints, and checks that the observer neither spins nor exceeds its memory. */
+async function watch(t: Test, watching: Running, group: MemoryGroup): Promise<void> {
+  const before = timepointsIn(watching.log())
+  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+  const share = await processorShare(watching.pid, 10)
+  t.comment(`${share} of a core, at most ${peakResident(watching.pid)} KiB resident`)
+  // A quarter is promised; a look that began before or ends after the ten seconds adds to it.
+  t.ok(share < 0.5, 'it does not spin')
+  t.equal(group.kills(), 0, 'the kernel killed nothing')
+  t.ok(group.peak() <= LIMIT, `${group.peak()} bytes`)
+}
+
+/** Ends an observer, and returns the rows of its last timepoint by section. */
+async function end(t: Test, watching: Running): Promise<Readonly<Record<string, readonly Row[]>>> {
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const { data } = parse('perf-sysstat', watching.log())
+  t.equal(data.length, timepointsIn(watching.log()))
+  t.match(watching.log().trimEnd(), /SUMMARY END$/)
+  return data.at(-1) ?? {}
+}
+
+t.test('5,000 processes: each has rows, within 16 MiB', options, async (t) => {
+  const pod = await podOf(t)
+  const count = await crowd(t, pod, [5000])
+  const group = memoryGroup(t, LIMIT)
+  const watching = await observe(pod, group, ENV)
+  await watch(t, watching, group)
+  t.ok(peakResident(watching.pid) <= 16 * 1024)
+  const last = await end(t, watching)
+  for (const [section, rows] of Object.entries(last)) {
+    t.equal(new Set(rows.map(({ pid }) => pid)).size, count, section)
+  }
+  t.match(summaryOf(watching.log())[0], { processes: count, processes_left_out: undefined })
+})
+
+t.test('15,000 processes: those without memory are counted', options, async (t) => {
+  const pod = await podOf(t)
+  const count = await crowd(t, pod, [15_000])
+  const group = memoryGroup(t, LIMIT)
+  const watching = await observe(pod, group, ENV)
+  await watch(t, watching, group)
+  const known = Number(/left out: there is memory for (\d+)/.exec(watching.log())?.[1])
+  t.ok(known > 8000)
+  t.ok(((await end(t, watching)).policy?.length ?? 0) > 5000)
+  const [whole] = summaryOf(watching.log())
+  t.equal(whole?.processes_left_out, count - known)
+})
+
+/** Starts programs whose names have 255 bytes, which JSON writes as two each. */
+const NAMED = `
+import os, sys, time
+for number in range(int(sys.argv[1])):
+    name = '%05d' % number + '"' * 250
+    if os.fork() == 0: os.execv('/bin/sleep', [name, '3600'])
+print('ready', flush=True)
+time.sleep(3600)`
+
+for (const hasRows of ['false', 'true']) {
+  t.test(`9,000 hostile names, threads=${hasRows}: they are cut`, options, async (t) => {
+    const pod = await podOf(t)
+    const app = await pod.run('app', ['python3', '-c', NAMED, '9000'])
+    await until(app, /ready/)
+    const group = memoryGroup(t, LIMIT)
+    const env = { ...ENV, RIDEALONG_OPTION_THREADS: hasRows }
+    const watching = await observe(pod, group, env)
+    await watch(t, watching, group)
+    const last = await end(t, watching)
+    t.match(watching.log(), /ridealong: long names of programs are cut: there is not enough memory/)
+    const rows = last.policy ?? []
+    t.ok(rows.length > 1000, `${rows.length} processes have rows`)
+    t.ok(rows.some(({ program }) => /^\d{5}"{250}$/.test(String(program))))
+  })
+}
+
+for (const [processes, threads, hasRows] of [
+  [1, 100_000, 'false'],
+  [20, 5000, 'false'],
+  [20, 5000, 'true'],
+] as const) {
+  const title = `${processes} processes with ${threads} threads each, threads=${hasRows}`
+  t.test(`${title}: what is not read is null, and said`, options, async (t) => {
+    const pod = await podOf(t)
+    const count = await crowd(t, pod, [processes, threads])
+    const group = memoryGroup(t, LIMIT)
+    const watching = await observe(pod, group, { ...ENV, RIDEALONG_OPTION_THREADS: hasRows })
+    await watch(t, watching, group)
+    const last = await end(t, watching)
+    t.match(watching.log(), /ridealong: \d+ threads are left out, .* \d+ are read at once/)
+    const tables = last.kernel_tables ?? []
+    t.equal(sum(tables.map((row) => Number(row.threads))), count)
+    t.ok((last.task_switching ?? []).some((row) => row.cswch_s === null))
+    t.ok((last.cpu_statistics_task ?? []).every((row) => typeof row.percent_cpu === 'number'))
+    t.equal(summaryOf(watching.log())[0]?.context_switches, null)
+  })
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
