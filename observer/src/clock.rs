@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_to_any_time_has_a_date() {
-        let hour = std::time::Duration::from_secs(3600);
+        let hour = std::time::Duration::from_hours(1);
         let before = WallTime::from(UNIX_EPOCH - hour);
         assert_eq!(before.timestamp(), "1970-01-01T00:00:00Z");
         // The largest time that Linux takes (include/linux/time64.h, `KTIME_SEC_MAX`).

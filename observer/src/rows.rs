@@ -119,7 +119,7 @@ pub const SECTIONS: [Section; 11] = [
     },
 ];
 
-/// About as many bytes has a row without its command, container and program.
+/// The estimated bytes of a row without its command, container and program.
 const ROW_BYTES: usize = 112;
 
 /// Estimates the bytes of the rows of a process and its threads in a timepoint.
@@ -419,7 +419,6 @@ mod tests {
                 written: 8192,
                 cancelled: 1024,
             }),
-            ..Counters::default()
         };
         let memory = Some(Memory {
             size: 500,
@@ -437,7 +436,6 @@ mod tests {
             },
             open_files: Some(4),
             memory,
-            ..State::default()
         };
         let base = Base::at_start(100.0, 100.0);
         let measured = Measured {
