@@ -19,7 +19,7 @@ check_crates() {
   PATH=$cache/bin:$PATH
   cargo deny --locked check licenses bans sources
   if timeout 120 cargo deny --locked fetch db; then
-    cargo deny --locked check --disable-fetch advisories
+    cargo deny --locked --offline check advisories
   else
     echo 'the RustSec advisory database cannot be fetched; vulnerabilities are not checked'
   fi

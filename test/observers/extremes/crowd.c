@@ -1,10 +1,11 @@
 // Starts many processes or threads, which wait until they are killed:
 //   crowd COUNT           COUNT processes, this one included
 //   crowd COUNT THREADS   COUNT processes with THREADS threads each
-// When all have started it writes "ready COUNT", with the number of processes or threads that the
+// The first process ends with exit code 7 on SIGUSR1. When all have started it writes "ready COUNT", with the number of processes or threads that the
 // machine allowed.
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,6 +15,8 @@ static void *wait_forever(void *unused) {
   for (;;) pause();
   return unused;
 }
+
+static void end(int unused) { _exit(7 + 0 * unused); }
 
 // All stacks are in one mapping, since a process has at most vm.max_map_count mappings.
 static long start_threads(long count) {
@@ -50,6 +53,7 @@ int main(int argc, char **argv) {
     if (child < 0) break;
     if (child == 0) be_child(threads, ends[1]);
   }
+  signal(SIGUSR1, end);
   long total = start_threads(threads);
   for (long at = 0; at < children; at++) {
     long started;

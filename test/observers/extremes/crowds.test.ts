@@ -1,9 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { observer, openFolder, type Pod, podOf, type Running, until } from '../pod.ts'
+import { observer, type Pod, podOf, type Running, until } from '../pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from '../prerequisites.ts'
+import { moreTimepoints, startCrowd } from './crowd.ts'
 import { type MemoryGroup, memoryGroup, reasonToSkipGroups } from './memory-group.ts'
 import { peakResident, processorShare } from './processor-time.ts'
 
@@ -16,23 +14,8 @@ const LIMIT = 32 * MEBIBYTE
 const PERF = observer('perf-sysstat')
 const ENV = {
   RIDEALONG_TARGET_CONTAINER: 'app',
-  RIDEALONG_OPTION_RATE: '1',
+  RIDEALONG_OPTION_RATE: '5',
   RIDEALONG_OPTION_MAX_LOG: '256',
-}
-
-const folder = openFolder('ridealong-crowd-')
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-const CROWD = join(folder, 'crowd')
-
-/** Starts a crowd, and returns how many processes or threads the machine allowed. */
-async function crowd(t: Test, { run }: Pod, words: readonly number[]): Promise<number> {
-  const source = new URL('crowd.c', import.meta.url).pathname
-  execFileSync('gcc', ['-O1', '-pthread', '-o', CROWD, source])
-  const app = await run('app', [CROWD, ...words.map(String)])
-  await until(app, /^ready \d+\n/)
-  const count = Number(/^ready (\d+)/.exec(app.log())?.[1])
-  t.comment(`${count} of ${words.reduce((product, number) => product * number)}`)
-  return count
 }
 
 /** Starts an observer within a memory limit that it can see. */
@@ -42,8 +25,7 @@ function observe({ run }: Pod, group: MemoryGroup, env: NodeJS.ProcessEnv): Prom
 
 /** Waits for more timepoints, and checks that the observer neither spins nor exceeds its memory. */
 async function watch(t: Test, watching: Running, group: MemoryGroup): Promise<void> {
-  const before = timepointsIn(watching.log())
-  await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+  await moreTimepoints(watching, 2)
   const share = await processorShare(watching.pid, 10)
   t.comment(`${share} of a core, at most ${peakResident(watching.pid)} KiB resident`)
   // A quarter is promised; a look that began before or ends after the ten seconds adds to it.
@@ -64,7 +46,7 @@ async function end(t: Test, watching: Running): Promise<Readonly<Record<string, 
 
 t.test('5,000 processes: each has rows, within 16 MiB', options, async (t) => {
   const pod = await podOf(t)
-  const count = await crowd(t, pod, [5000])
+  const { count } = await startCrowd(t, pod, 5000)
   const group = memoryGroup(t, LIMIT)
   const watching = await observe(pod, group, ENV)
   await watch(t, watching, group)
@@ -78,7 +60,7 @@ t.test('5,000 processes: each has rows, within 16 MiB', options, async (t) => {
 
 t.test('15,000 processes: those without memory are counted', options, async (t) => {
   const pod = await podOf(t)
-  const count = await crowd(t, pod, [15_000])
+  const { count } = await startCrowd(t, pod, 15_000)
   const group = memoryGroup(t, LIMIT)
   const watching = await observe(pod, group, ENV)
   await watch(t, watching, group)
@@ -123,7 +105,7 @@ for (const [processes, threads, hasRows] of [
   const title = `${processes} processes with ${threads} threads each, threads=${hasRows}`
   t.test(`${title}: what is not read is null, and said`, options, async (t) => {
     const pod = await podOf(t)
-    const count = await crowd(t, pod, [processes, threads])
+    const { count } = await startCrowd(t, pod, processes, threads)
     const group = memoryGroup(t, LIMIT)
     const watching = await observe(pod, group, { ...ENV, RIDEALONG_OPTION_THREADS: hasRows })
     await watch(t, watching, group)
