@@ -37,6 +37,9 @@ static long start_threads(long count) {
 
 // The child of a fork: its threads, and their number to the first process.
 static void be_child(long threads, int out) {
+  // Or the output of the first process would not end with it.
+  close(STDOUT_FILENO);
+  close(STDERR_FILENO);
   long started = start_threads(threads);
   if (write(out, &started, sizeof started) != sizeof started) _exit(1);
   wait_forever(NULL);
