@@ -121,7 +121,7 @@ t.test('a pod that runs is observed', async (t) => {
       code: 2,
       err: /pod wrong: unknown-target-container: .* "main" is not .* pod, which has "app"\n$/,
     })
-    t.match(option, { code: 2, err: /invalid-option: .*rate is "0"/ })
+    t.match(option, { code: 2, err: /invalid-option: .*rate: "0" is not an integer from 1 to / })
     t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
       code: 2,
       err: /^ridealong: ephemeral container perf-sysstat was added but has not started: ErrImagePull/,

@@ -94,7 +94,7 @@ t.test('with a webhook', async (t) => {
     await apply(cluster, 'explain', pod('host', ASKS, { hostPID: true }))
     const { code, said } = await explain('pod/host')
     t.equal(code, 1)
-    t.match(said, [{ reason: 'host-pid', remedy: 'take hostPID out of the template' }])
+    t.match(said, [{ reason: 'host-pid', remedy: 'remove hostPID from the pod template' }])
   })
 
   await t.test('an image that no node can pull', async (t) => {
