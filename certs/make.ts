@@ -96,7 +96,7 @@ function validity(days: number): { notBefore: Date; notAfter: Date } {
 
 /**
  * Writes ca.crt, tls.crt and tls.key into a folder: the same names as the keys of a Secret of type
- * kubernetes.io/tls.
+ * kubernetes.io/tls that cert-manager writes.
  */
 export async function writeKeyPair(
   folder: string,

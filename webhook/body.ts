@@ -104,7 +104,8 @@ const MANAGED_FIELDS = '"managedFields":['
  * it, and are not used here.
  *
  * The function needs three searches, and is exact for any JSON. A quote inside a string is escaped,
- * so the key is a key. No bracket opens before the first closing bracket, so that bracket ends the
+ * so this text is always a key. No bracket opens before the first closing bracket, so that bracket
+ * ends the
  * array. The closing bracket is not inside a string, because the quote of the following `},"spec":`
  * would end that string. The text is unchanged if the array contains brackets, or is not the last
  * field of the metadata, where the apiserver writes it.

@@ -19,7 +19,7 @@ export class NotKnownYet extends Error {
 export interface NamespaceSource {
   /**
    * @param mustAsk whether the pod was sent because its namespace requests metrics; if the known
-   * namespace does not, it may be out of date
+   * namespace does not request any, the known state may be out of date
    * @throws NotKnownYet, also as a rejection
    */
   find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>

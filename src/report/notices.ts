@@ -48,7 +48,7 @@ function unseenIn(groups: readonly Group[]): string | undefined {
   return `${missing}: they were used by processes that started and ended between two samples.`
 }
 
-/** Returns one notice per kind of truncation, which names all logs concerned. */
+/** Returns one notice per kind of truncation, with the names of the first logs concerned. */
 function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   const byCut = new Map<string, LogSource[]>()
   for (const source of sources) {

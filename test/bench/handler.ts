@@ -29,11 +29,11 @@ const ROUNDS = 3000
 
 /**
  * Prints the time of an answer without parsing, for a recorded pod made larger: the median of many
- * answers to one parsed body, in microseconds, and its ratio to the original pod. No answer uses
+ * answers to one parsed body, in microseconds, and its ratio to the first row. No answer uses
  * results of the one before. A body parsed for each answer would add the time of cold caches after
  * parsing.
  *
- * @param path a recorded AdmissionReview whose pod asks
+ * @param path a recorded AdmissionReview whose pod requests observers
  */
 export async function benchHandler(path: string, print: (line: string) => void): Promise<void> {
   const recorded = await readFile(path, 'utf8')
@@ -45,7 +45,7 @@ export async function benchHandler(path: string, print: (line: string) => void):
     const answer = () => {
       const start = performance.now()
       const { decision } = reviewPod(review, settings)
-      if (decision.outcome !== 'injected') throw new Error('the pod was not injected')
+      if (decision.outcome !== 'injected') throw new Error(`not injected: ${decision.outcome}`)
       return (performance.now() - start) * 1000
     }
     return median(Array.from({ length: ROUNDS }, answer))
@@ -73,8 +73,9 @@ export async function benchHandler(path: string, print: (line: string) => void):
 const WIDTHS = [10, 9, 7, 11]
 
 /**
- * Returns the recorded review with this number of containers like its first, and with this much
- * more in the pod.
+ * Returns the recorded review with copies of its first container, up to the number in `size`, and
+ * the other additions of `size`
+ * in the pod.
  */
 function enlarge(recorded: string, size: Size): string {
   const review = JSON.parse(recorded)

@@ -15,7 +15,8 @@ const TEST = fileURLToPath(new URL('..', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /**
- * Milliseconds until the recording ends: after the last pod, and, with a CronJob, for its first
+ * The recording ends QUIET_MS after the last pod. With a CronJob, it lasts at least CRON_MS, for
+ * the first
  * pod, which is created within a minute.
  */
 const QUIET_MS = 5_000
@@ -117,7 +118,8 @@ async function record(
 }
 
 /**
- * Returns the cluster of the tests if it runs. Otherwise it starts a cluster without a node for
+ * The kinds of clusters, in the order of preference: the cluster of the tests if it runs, else one
+ * without a node if it runs. If neither runs, the command starts a cluster without a node for
  * this recording.
  */
 const WITH_NODE: Kind = { minor: MINORS[0], hasNode: true }

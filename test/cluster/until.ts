@@ -1,7 +1,7 @@
 import { until as untilHolds } from '../until.ts'
 
 /**
- * Waits for a condition in a cluster. This takes longer than in a process, and is checked less
+ * Waits for a condition in a cluster, which takes longer than in a process. So it is checked less
  * often.
  */
 export function until(

@@ -35,7 +35,7 @@ t.test('the folder of the recorded reviews has no limit', async (t) => {
 
 const CODE = ['src/core/decide.ts', 'src/report/page/main.js', 'webhook/server.ts', 'certs/make.ts']
 
-t.test('a test that mirrors a module or a folder is in its place', async (t) => {
+t.test('a test with the path of a module or a folder is accepted', async (t) => {
   const tests = ['src/core/decide', 'src/report/page', 'webhook/server', 'certs/make']
   const paths = tests.map((name) => `test/${name}.test.ts`)
   t.strictSame(findStrayTests([...CODE, ...paths]), [])
@@ -46,12 +46,12 @@ for (const name of ['src/core/decides', 'src/decide', 'webhook/decide', 'certs/s
     t.strictSame(findStrayTests([...CODE, `test/${name}.test.ts`]), [
       {
         path: `test/${name}.test.ts`,
-        message: `there is no ${name}.ts; a test has the name of what it tests`,
+        message: `there is no ${name}.ts; name the test after its module`,
       },
     ])
   })
 }
 
-t.test('tests of more than one module are elsewhere, under any name', async (t) => {
+t.test('a test outside the mirrored folders may have any name', async (t) => {
   t.strictSame(findStrayTests([...CODE, 'test/properties/any.test.ts', 'test/cases.test.ts']), [])
 })

@@ -44,6 +44,6 @@ export function findStrayTests(paths: readonly string[]): readonly Problem[] {
     if (tested === undefined) return []
     const isNamesake = paths.some((one) => one === `${tested}.ts` || one.startsWith(`${tested}/`))
     if (isNamesake) return []
-    return [{ path, message: `there is no ${tested}.ts; a test has the name of what it tests` }]
+    return [{ path, message: `there is no ${tested}.ts; name the test after its module` }]
   })
 }

@@ -57,7 +57,7 @@ const catalog = await loadCatalog({ folder })
 const metrics = [...catalog.metrics.keys()]
 const excludedNamespaces = new Set(['kube-system'])
 
-/** A call, its answer as it is sent, and the patched pod. */
+/** The answer to a call, its patch, and the pod before and after the patch. */
 interface Answered {
   readonly answer: PodReview
   readonly operations: readonly Operation[]
@@ -119,7 +119,7 @@ function added({ pod, patched }: Answered): Record<'initContainers' | 'container
   return { initContainers: of('initContainers'), containers: of('containers') }
 }
 
-// The annotations that a patch may write, and the lists to which it may append.
+// The paths that a patch may add.
 const PLACES = [
   /^\/metadata\/annotations$/,
   /^\/metadata\/annotations\/ridealong\.dev~1status$/,
@@ -131,12 +131,12 @@ const PLACES = [
   /^\/spec\/containers\/-$/,
 ]
 
-/** Checks a rule on this many generated calls. A failure prints its seed and the smallest call. */
+/** Checks a rule on `numRuns` generated values. A failure prints its seed and the smallest call. */
 function always<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, rule: (value: T) => void): void {
   fc.assert(fc.property(arbitrary, rule), { numRuns })
 }
 
-t.test('whatever a pod is, it gets an answer of its own and no fault of ours', async () => {
+t.test('every pod gets an answer with its own uid and without an internal error', async () => {
   always(calls(), 9_000, (call) => {
     const before = JSON.stringify(call.body)
     const { answer: answered, operations } = answer(call)
@@ -146,11 +146,11 @@ t.test('whatever a pod is, it gets an answer of its own and no fault of ours', a
     assert.equal(allowed, answered.decision.outcome !== 'denied')
     assert.equal(patchType, patch && 'JSONPatch')
     assert.deepEqual(operations, JSON.parse(JSON.stringify(answered.operations)))
-    assert.equal(JSON.stringify(call.body), before, 'the pod that was received is edited')
+    assert.equal(JSON.stringify(call.body), before, 'the answer changed the received body')
   })
 })
 
-t.test('what a call came as spares looks and changes no answer', async () => {
+t.test('the scan of the text of a review does not change the answer', async () => {
   always(calls(), 9_000, (call) => {
     const review = readReview(call.body)
     if ('problem' in review) throw new Error(review.problem)
@@ -160,7 +160,7 @@ t.test('what a call came as spares looks and changes no answer', async () => {
   })
 })
 
-t.test('a pod is denied only where it, or its namespace, says on-error: deny', async () => {
+t.test('a pod is denied only if the pod or its namespace has on-error: deny', async () => {
   const outcomes = new Set<string>()
   always(calls(), 9_000, (call) => {
     const { answer: answered, operations } = answer(call)
@@ -173,7 +173,7 @@ t.test('a pod is denied only where it, or its namespace, says on-error: deny', a
   assert.deepEqual([...outcomes].sort(), ['denied', 'injected', 'left', 'restored'])
 })
 
-t.test('a patch only adds, in the places that it may', async () => {
+t.test('a patch only adds, and only at allowed paths', async () => {
   always(calls(), 9_000, (call) => {
     const { operations } = answer(call)
     for (const { op, path } of operations) {
@@ -186,7 +186,7 @@ t.test('a patch only adds, in the places that it may', async () => {
   })
 })
 
-t.test('everything that was in a pod is as it was, labels and unknown fields too', async () => {
+t.test('a patch keeps every field of a pod, even labels and unknown fields', async () => {
   always(calls(), 9_000, (call) => {
     const { pod, patched } = answer(call)
     const restored = metrics.filter((name) => claimed(pod).includes(name))
@@ -195,7 +195,7 @@ t.test('everything that was in a pod is as it was, labels and unknown fields too
   })
 })
 
-t.test('the process namespace is shared where observers are, and only there', async () => {
+t.test('only pods with observers get a shared process namespace', async () => {
   always(calls(), 9_000, (call) => {
     const { answer: answered, pod, patched } = answer(call)
     const isShared = ['injected', 'restored'].includes(answered.decision.outcome)
@@ -204,22 +204,17 @@ t.test('the process namespace is shared where observers are, and only there', as
   })
 })
 
-t.test(
-  'whom kubectl means by default is said for ordinary containers, where nobody has',
-  async () => {
-    always(calls(), 9_000, (call) => {
-      const { answer: answered, pod, patched } = answer(call)
-      const { decision } = answered
-      const isOrdinary = decision.outcome === 'injected' && decision.mode === 'container'
-      const [before, after] = [pod, patched].map(({ metadata }) =>
-        mapOf(mapOf(metadata).annotations),
-      )
-      const first = mapsOf(mapOf(pod.spec).containers)[0]?.name
-      const own = before?.[DEFAULT_CONTAINER]
-      assert.equal(after?.[DEFAULT_CONTAINER], isOrdinary && own === undefined ? first : own)
-    })
-  },
-)
+t.test('mode container sets the default container of kubectl, unless the pod has one', async () => {
+  always(calls(), 9_000, (call) => {
+    const { answer: answered, pod, patched } = answer(call)
+    const { decision } = answered
+    const isOrdinary = decision.outcome === 'injected' && decision.mode === 'container'
+    const [before, after] = [pod, patched].map(({ metadata }) => mapOf(mapOf(metadata).annotations))
+    const first = mapsOf(mapOf(pod.spec).containers)[0]?.name
+    const own = before?.[DEFAULT_CONTAINER]
+    assert.equal(after?.[DEFAULT_CONTAINER], isOrdinary && own === undefined ? first : own)
+  })
+})
 
 t.test('a second review of the patched pod adds nothing', async () => {
   always(calls(), 9_000, (call) => {
@@ -236,7 +231,7 @@ t.test('a second review of the patched pod adds nothing', async () => {
   })
 })
 
-t.test('observers are last in their list, each with a name that is only its own', async () => {
+t.test('observers are last in their list, and each has a unique name', async () => {
   always(calls(), 9_000, (call) => {
     const answered = answer(call)
     const { decision } = answered.answer
@@ -287,7 +282,7 @@ t.test('where every container meets Pod Security restricted, so does the observe
       tried += 1
     }
   })
-  assert.ok(tried > 900, `only ${tried} observers in restricted pods`)
+  assert.ok(tried > 900, `${tried} observers in restricted pods; the test needs more than 900`)
 })
 
 t.test('a Guaranteed pod stays Guaranteed', async () => {
@@ -298,10 +293,10 @@ t.test('a Guaranteed pod stays Guaranteed', async () => {
     assert.ok(isGuaranteed(patched))
     tried += 1
   })
-  assert.ok(tried > 900, `only ${tried} Guaranteed pods were injected`)
+  assert.ok(tried > 900, `${tried} Guaranteed pods with observers; the test needs more than 900`)
 })
 
-t.test('nonsense instead of a pod is allowed as it came, and what is added applies', async () => {
+t.test('an invalid pod causes no internal error, and a patch adds only observers', async () => {
   always(nonsense, 10_000, (call) => {
     const { answer: answered, operations, pod, patched } = answer(call)
     const { allowed } = answered.response.response
@@ -313,7 +308,7 @@ t.test('nonsense instead of a pod is allowed as it came, and what is added appli
   })
 })
 
-t.test('nonsense instead of an AdmissionReview or a Namespace is read or refused', async () => {
+t.test('an invalid AdmissionReview or Namespace gets an answer or a problem', async () => {
   always(fc.tuple(bodies, bodies), 3_000, ([body, namespace]) => {
     const review = readReview(body)
     const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
@@ -322,7 +317,7 @@ t.test('nonsense instead of an AdmissionReview or a Namespace is read or refused
   })
 })
 
-t.test('hostile reviews are answered in little time and space, and nothing is lost', async () => {
+t.test('answers to hostile reviews are fast and small, and keep all fields', async () => {
   let inRules = false
   always(attacks, 3_000, (call) => {
     inRules = !inRules

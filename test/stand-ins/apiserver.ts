@@ -42,7 +42,7 @@ interface Event {
 export interface Faults {
   /** Watches are accepted and receive no events, as on a half-open connection. */
   mute: boolean
-  /** Requests, by method and the end of their path, that never get an answer. */
+  /** Requests, by method and path, that never get an answer. */
   hang: RegExp | undefined
   /** Requests, by method and path, that are refused, with the status code. */
   refuse: readonly [RegExp, number] | undefined
@@ -84,7 +84,7 @@ export class StandIn {
   remove(resource: string, name: string, namespace?: string): void {
     const key = keyOf(resource, { metadata: { name, ...(namespace && { namespace }) } })
     const object = this.#objects.get(key)
-    if (object === undefined) throw new Error(`${key} is not there`)
+    if (object === undefined) throw new Error(`the simulated apiserver has no ${key}`)
     this.#objects.delete(key)
     this.#version += 1
     const metadata = { ...object.metadata, resourceVersion: `${this.#version}` }
@@ -112,7 +112,7 @@ export class StandIn {
     for (const response of this.#watches.keys()) response.destroy()
   }
 
-  /** Returns the open watches. */
+  /** The number of open watches. */
   get watches(): number {
     return this.#watches.size
   }
@@ -121,7 +121,7 @@ export class StandIn {
     return this.#version
   }
 
-  /** Returns the distinct requests that match. */
+  /** Returns the number of requests that match, including repeated ones. */
   count(pattern: RegExp): number {
     return this.calls.filter((call) => pattern.test(call)).length
   }
@@ -133,7 +133,7 @@ export class StandIn {
     this.authorizations.push(request.headers.authorization)
     const fault = this.#faultOf(`${method} ${pathname}`)
     if (fault === 'hang') return
-    if (fault) return send(response, fault, { message: 'as the test wants it' })
+    if (fault) return send(response, fault, { message: 'refused by the test' })
     // /api/v1, or /apis/GROUP/VERSION of all other groups.
     const [, first = '', name, inner, object] = pathname
       .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')

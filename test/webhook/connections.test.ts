@@ -21,10 +21,10 @@ import {
 } from '../server.ts'
 import { until } from '../until.ts'
 
-/** Limits that are short if a test waits for the end of a connection. */
+/** Short limits, for tests that wait until a connection is closed. */
 const IMPATIENT = { requestMs: 500, checkMs: 20 } as const
 
-/** No handshake of a test takes so long. Milliseconds. */
+/** A handshake timeout that no test reaches, in milliseconds. */
 const PATIENT = { handshakeMs: 100_000 } as const
 
 const PODS = '/mutate/pods'
@@ -47,7 +47,7 @@ async function openPlain(port: number): Promise<Socket> {
   return socket.on('error', () => {})
 }
 
-/** Resolves when the server closes a connection on which the client sent this and then nothing. */
+/** Sends a text and then nothing, and resolves when the server closes the connection. */
 async function cutOff(t: Test, socket: Socket, sent: string): Promise<unknown> {
   if (socket.destroyed) return
   t.teardown(() => socket.destroy())
@@ -75,7 +75,7 @@ for (const [what, sent] of SLOW) {
   })
 }
 
-t.test('a client that sends a body piece by piece is cut off all the same', async (t) => {
+t.test('a client that sends a body piece by piece is cut off too', async (t) => {
   const connections = { ...WEBHOOK_CONNECTIONS, ...IMPATIENT, ...PATIENT }
   const app = await startApp(t, { connections })
   const socket = await openSocket(app.port, app.ca)
@@ -85,7 +85,7 @@ t.test('a client that sends a body piece by piece is cut off all the same', asyn
 })
 
 t.test(
-  'a client without a handshake is cut off, also one that sends it piece by piece',
+  'a client that sends no handshake, or sends a handshake piece by piece, is cut off',
   async (t) => {
     const connections = { ...WEBHOOK_CONNECTIONS, ...IMPATIENT, handshakeMs: 500 }
     const app = await startApp(t, { connections })
@@ -109,15 +109,15 @@ t.test('a client that does not read its answers is cut off', async (t) => {
   const socket = await openPlain((app.server.address() as AddressInfo).port)
   t.teardown(() => socket.destroy())
   await accepted
-  // Their answers are too long for the buffers of the network.
+  // The responses are too large for the socket buffers.
   socket.pause().write('GET /megabyte HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100))
   const connections = () => {
     return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)))
   }
-  await until('the server has none left', async () => (await connections()) === 0)
+  await until('the server has no open connections', async () => (await connections()) === 0)
 })
 
-t.test('connections beyond the limit are closed and counted, and room comes back', async (t) => {
+t.test('connections beyond the limit are closed and counted until one is free', async (t) => {
   const app = await startApp(t, { connections: { ...WEBHOOK_CONNECTIONS, connections: 3 } })
   const sockets = await Promise.all([1, 2, 3].map(() => openSocket(app.port, app.ca)))
   t.teardown(() => {
@@ -142,7 +142,7 @@ t.test('idle connections take no more than half of the limit', async (t) => {
   t.equal(await connection(agents[0]), 'keep-alive')
   t.equal(await connection(agents[1]), 'keep-alive')
   t.equal(await connection(agents[2]), 'close', 'the third of four')
-  await until('it is ended', async () => (await connection(agents[0])) === 'keep-alive')
+  await until('one of them is closed', async () => (await connection(agents[0])) === 'keep-alive')
 })
 
 t.test('the status port has a limit of connections too', async (t) => {

@@ -34,7 +34,7 @@ import { until } from '../until.ts'
 const PODS = '/mutate/pods'
 const asking = JSON.stringify(reviewOf(ASKING))
 
-/** A drain that ends when no requests come, and never by its limit. */
+/** A drain that ends when no requests arrive, long before its limit. */
 const PATIENT = { quietMs: 100, limitMs: 600_000 }
 
 interface Readiness {
@@ -61,7 +61,7 @@ async function shown({ port, ca }: Running): Promise<X509Certificate> {
   return new X509Certificate(raw)
 }
 
-t.test('a server that serves is healthy and ready, and says what it looked at', async (t) => {
+t.test('a running server is healthy and ready, and lists its checks', async (t) => {
   const running = await startServer(t)
   const health = await running.status('/healthz')
   t.equal(health.status, 200)
@@ -74,7 +74,7 @@ t.test('a server that serves is healthy and ready, and says what it looked at', 
   t.equal((await running.status('/nothing')).status, 404)
 })
 
-t.test('the webhook is not to be had without TLS, nor the status with it', async (t) => {
+t.test('the webhook is served only with TLS, and the status only without TLS', async (t) => {
   const { port, ca, server } = await startServer(t)
   await t.rejects(call({ port, path: PODS, method: 'POST', headers: JSON_TYPE, body: asking }))
   const plain = await call({ port: server.statusPort, path: PODS, method: 'POST' })
@@ -109,7 +109,7 @@ t.test('the metrics have the names that dashboards know', async (t) => {
   }
 })
 
-t.test('the expiry that is shown is the end of the certificate', async (t) => {
+t.test('the expiry metric is the time when the certificate expires', async (t) => {
   for (const days of [1, 5]) {
     const running = await startServer(t, { days })
     const expiry = sampleOf(
@@ -120,7 +120,7 @@ t.test('the expiry that is shown is the end of the certificate', async (t) => {
   }
 })
 
-t.test('a renewed pair is served to new connections, and old ones go on', async (t) => {
+t.test('a renewed key pair is used for new connections, and old ones stay open', async (t) => {
   const running = await startServer(t)
   const agent = keepAliveAgent(t)
   await post(running, PODS, asking, agent)
@@ -134,24 +134,24 @@ t.test('a renewed pair is served to new connections, and old ones go on', async 
   t.not(before.fingerprint256, renewed.fingerprint256)
   const answer = await post(running, PODS, asking, agent)
   t.strictSame(addedNames(answer), ['perf-sysstat'])
-  t.equal(answer.reused, true, 'the connection of before')
+  t.equal(answer.reused, true, 'the same connection as before')
   t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'])
   const expiry = sampleOf(await running.metrics(), 'ridealong_certificate_expiry_timestamp_seconds')
   t.equal(expiry, Date.parse(renewed.validTo) / 1000)
   t.equal((await readiness(running)).checks.certificate, 'ok')
 })
 
-t.test('after a renewal nobody gets by with TLS 1.1', async (t) => {
+t.test('after a renewal TLS 1.1 is still refused', async (t) => {
   const running = await startServer(t)
   const pair = await running.authority.issue({ names: NAMES, days: 3 })
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
-  await until('it is noticed', () => running.lines.some((line) => line.includes('reloaded')))
+  await until('the reload is logged', () => running.lines.some((line) => line.includes('reloaded')))
   const { port, ca } = running
   const agent = keepAliveAgent(t, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL' })
   await t.rejects(post({ port, ca }, PODS, asking, agent))
 })
 
-t.test('a pair that does not hold leaves the last good one, and is told', async (t) => {
+t.test('an invalid key pair is reported, and the last valid pair stays in use', async (t) => {
   const running = await startServer(t)
   const good = await shown(running)
   const folder = join(running.folder, 'tls')
@@ -170,7 +170,7 @@ t.test('a pair that does not hold leaves the last good one, and is told', async 
   ]
   for (const [index, [files, trouble]] of bad.entries()) {
     mountFiles(folder, files)
-    await until('it is shown', async () => {
+    await until('the certificate problem is shown', async () => {
       return trouble.test((await readiness(running)).checks.certificate ?? '')
     })
     t.equal((await readiness(running)).status, 200, 'ready: calls are answered as before')
@@ -181,7 +181,7 @@ t.test('a pair that does not hold leaves the last good one, and is told', async 
   await until('the good pair is served', async () => {
     return (await shown(running)).fingerprint256 === new X509Certificate(one.cert).fingerprint256
   })
-  t.equal(await failures(running, 'certificate'), bad.length, 'counted once, not at each look')
+  t.equal(await failures(running, 'certificate'), bad.length, 'counted once, not at each check')
   const errors = running.lines.filter((line) => line.includes('"level":50'))
   t.equal(errors.length, bad.length)
   t.match(errors[0], /"what":"certificate"/)
@@ -195,16 +195,16 @@ t.test('no key ever reaches the log or the status', async (t) => {
     running.authority.issue({ names: NAMES }),
   ])
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': one.cert, 'tls.key': other.key })
-  await until('it is noticed', async () => (await failures(running, 'certificate')) === 1)
+  await until('failure 1 is counted', async () => (await failures(running, 'certificate')) === 1)
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': one.key, 'tls.key': one.key })
-  await until('it is noticed', async () => (await failures(running, 'certificate')) === 2)
+  await until('failure 2 is counted', async () => (await failures(running, 'certificate')) === 2)
   const said = running.lines.join('') + (await running.status('/readyz')).body
   const [, secret = 'none'] = one.key.split('\n')
   t.notMatch(said, secret)
   t.notMatch(said, 'PRIVATE KEY-----')
 })
 
-t.test('a server whose certificate has ended is not ready', async (t) => {
+t.test('a server whose certificate has expired is not ready', async (t) => {
   const running = await startServer(t, { days: -1 })
   const { status, word, checks } = await readiness(running)
   t.equal(status, 503)
@@ -213,7 +213,7 @@ t.test('a server whose certificate has ended is not ready', async (t) => {
   t.equal((await running.status('/healthz')).status, 200, 'a restart would not help')
   const { cert, key } = await running.authority.issue({ names: NAMES })
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': cert, 'tls.key': key })
-  await until('it is ready', async () => (await readiness(running)).status === 200)
+  await until('the server is ready', async () => (await readiness(running)).status === 200)
 })
 
 const metricDocument = (name: string, description = 'a metric of ours') => `
@@ -239,33 +239,33 @@ async function gets(running: Running, metric: string): Promise<readonly string[]
   return addedNames(await post(running, PODS, review))
 }
 
-t.test('a metric is offered as soon as its document is there', async (t) => {
+t.test('a metric is available as soon as its document is in the catalog folder', async (t) => {
   const running = await startServer(t, { catalog: {} })
   const revision = await revisionOf(running)
   t.strictSame(await gets(running, 'ours'), [])
   writeFileSync(join(running.folder, 'catalog', 'ours.yaml'), metricDocument('ours'))
-  await until('it is offered', async () => (await gets(running, 'ours')).includes('ours'))
+  await until('ours is available', async () => (await gets(running, 'ours')).includes('ours'))
   const metrics = await running.metrics()
   t.equal(metrics.split('\n').filter((line) => line.startsWith('ridealong_catalog_info')).length, 1)
   t.not(await revisionOf(running), revision)
-  t.strictSame(await gets(running, 'perf-sysstat'), ['perf-sysstat'], 'the built-in ones stay')
+  t.strictSame(await gets(running, 'perf-sysstat'), ['perf-sysstat'], 'the built-in metrics stay')
 })
 
-t.test('a catalog as a mounted ConfigMap is followed too', async (t) => {
+t.test('changes to a catalog that is a mounted ConfigMap are read too', async (t) => {
   const running = await startServer(t, { catalog: {} })
   const folder = join(running.folder, 'catalog')
   for (const name of ['first', 'second']) {
     mountFiles(folder, { 'metric.yaml': metricDocument(name) })
     await until(`${name} is offered`, async () => (await gets(running, name)).includes(name))
   }
-  t.strictSame(await gets(running, 'first'), [], 'what is gone is no longer offered')
+  t.strictSame(await gets(running, 'first'), [], 'a removed metric is no longer available')
 })
 
-t.test('a document that does not hold changes nothing, and is told', async (t) => {
+t.test('an invalid catalog document is reported and changes nothing', async (t) => {
   const running = await startServer(t, { catalog: { 'ours.yaml': metricDocument('ours') } })
   const revision = await revisionOf(running)
   writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('More'))
-  await until('it is shown', async () => (await readiness(running)).checks.catalog !== 'ok')
+  await until('a problem is shown', async () => (await readiness(running)).checks.catalog !== 'ok')
   const { status, checks } = await readiness(running)
   t.equal(status, 200)
   t.match(checks.catalog, /more\.yaml: metric More: metadata\.name /)
@@ -273,11 +273,11 @@ t.test('a document that does not hold changes nothing, and is told', async (t) =
   t.strictSame(await gets(running, 'ours'), ['ours'])
   t.equal(await revisionOf(running), revision)
   writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('more'))
-  await until('it is offered', async () => (await gets(running, 'more')).includes('more'))
+  await until('more is available', async () => (await gets(running, 'more')).includes('more'))
   t.equal((await readiness(running)).checks.catalog, 'ok')
 })
 
-t.test('namespaces that are written anew count at once, and nonsense does not', async (t) => {
+t.test('a changed file of namespaces is used at once, and an invalid one is not', async (t) => {
   const running = await startServer(t)
   const path = join(running.folder, 'namespaces.yaml')
   const inQuiet = async () => addedNames(await post(running, PODS, reviewOf(podOf({}))))
@@ -292,9 +292,9 @@ items:
 `
   writeFileSync(`${path}.new`, annotated)
   renameSync(`${path}.new`, path)
-  await until('the namespace asks', async () => (await inQuiet()).includes('io-sysstat'))
+  await until('io-sysstat is injected', async () => (await inQuiet()).includes('io-sysstat'))
   writeFileSync(path, 'kind: Pod')
-  await until('it is shown', async () => (await readiness(running)).checks.namespaces !== 'ok')
+  await until('an error shows', async () => (await readiness(running)).checks.namespaces !== 'ok')
   const { status, checks } = await readiness(running)
   t.equal(status, 200)
   t.match(checks.namespaces, /namespaces\.yaml: document 1 /)
@@ -304,8 +304,8 @@ items:
 
 const CALLERS = 20
 
-t.test('callers that keep asking lose no call to a server that ends', async (t) => {
-  // On a busy machine all callers may be in a handshake for a while: that is not the end of the
+t.test('no call is lost if a server closes while callers send requests', async (t) => {
+  // On a busy machine all callers may be in a handshake for a while. That gap does not end the
   // calls.
   const running = await startServer(t, { drain: { quietMs: 5000, limitMs: 600_000 } })
   const after = await startServer(t)
@@ -342,22 +342,22 @@ t.test('callers that keep asking lose no call to a server that ends', async (t) 
   t.not(answers, 'late')
   for (const { before, other } of answers === 'late' ? [] : answers) {
     t.ok(before > 0)
-    t.equal(other, 0, 'each was answered with 200')
+    t.equal(other, 0, 'each call was answered with 200')
   }
-  t.strictSame(new Set(kept), new Set(['close']), 'each later answer sends the caller elsewhere')
+  t.strictSame(new Set(kept), new Set(['close']), 'each later answer closes its connection')
   t.equal(await inTime(closing), undefined, 'the server has ended')
   t.equal(await isListening(running.port), false)
   t.equal(await isListening(running.server.statusPort), false)
 })
 
-t.test('before it ends a server keeps its connections', async (t) => {
+t.test('a server keeps its connections until it closes', async (t) => {
   const running = await startServer(t)
   const answer = await post(running, PODS, asking, keepAliveAgent(t))
   t.equal(answer.headers.connection, 'keep-alive')
 })
 
 t.test('a name with several addresses is served at one of them', async (t) => {
-  // Ports that no other program has at the other address.
+  // Ports that no other program uses at either address.
   const [own = 0, statusPort = 0] = await freePorts(2)
   const { port, server } = await startServer(t, { host: 'localhost', port: own, statusPort })
   for (const each of [port, server.statusPort]) {
@@ -366,10 +366,10 @@ t.test('a name with several addresses is served at one of them', async (t) => {
   }
 })
 
-/** A drain that ends with the last call; a server without calls, closed later, then ends first. */
+/** A drain that ends with the last call. A server without calls ends first, even if closed last. */
 const HASTY = { quietMs: 1, limitMs: 600_000 }
 
-t.test('a call that has begun is waited for', async (t) => {
+t.test('a server that closes waits for a call that has begun', async (t) => {
   const running = await startServer(t, { drain: HASTY })
   const idle = await startServer(t, { drain: HASTY })
   const socket = await openSocket(running.port, running.ca)
@@ -410,7 +410,7 @@ t.test('calls that broke off or were refused do not keep a server from ending', 
   t.equal(await inTime(running.server.close()), undefined)
 })
 
-t.test('a call that broke off does not hide another that goes on', async (t) => {
+t.test('a server waits for a call even if another call was aborted', async (t) => {
   const running = await startServer(t, { drain: HASTY })
   const idle = await startServer(t, { drain: HASTY })
   const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
@@ -425,7 +425,7 @@ t.test('a call that broke off does not hide another that goes on', async (t) => 
   await post(running, PODS, asking)
   const closing = running.server.close()
   await idle.server.close()
-  t.equal(await isListening(running.port), true, 'it waits')
+  t.equal(await isListening(running.port), true, 'the server waits for the call')
   let received = ''
   lasting.on('data', (chunk) => {
     received += chunk
@@ -435,7 +435,7 @@ t.test('a call that broke off does not hide another that goes on', async (t) => 
   t.equal(await inTime(closing), undefined)
 })
 
-t.test('callers that never stop do not keep a server for ever', async (t) => {
+t.test('callers that never stop do not prevent a server from closing', async (t) => {
   const running = await startServer(t, { drain: { quietMs: 600_000, limitMs: 200 } })
   let isOver = false
   const caller = (async () => {
@@ -453,14 +453,14 @@ t.test('an idle connection does not keep a server from ending', async (t) => {
   t.equal(await inTime(running.server.close()), undefined)
 })
 
-t.test('a connection that never said a word does not keep a server from ending', async (t) => {
+t.test('a connection without any request does not keep a server from ending', async (t) => {
   const running = await startServer(t, { drain: PATIENT })
   const silent = await openSocket(running.port, running.ca)
   t.teardown(() => silent.destroy())
   t.equal(await inTime(running.server.close()), undefined)
 })
 
-t.test('a call that never ends is given up at the limit', async (t) => {
+t.test('a call that never ends is aborted at the limit of the drain', async (t) => {
   const running = await startServer(t, { drain: { quietMs: 1, limitMs: 200 } })
   const socket = await openSocket(running.port, running.ca)
   t.teardown(() => socket.destroy())
@@ -470,7 +470,7 @@ t.test('a call that never ends is given up at the limit', async (t) => {
   t.equal(await inTime(running.server.close()), undefined)
 })
 
-t.test('a port in use is named, and nothing is left listening', async (t) => {
+t.test('the error names a port that is in use, and no port stays open', async (t) => {
   const other = createServer()
   t.teardown(() => other.close())
   await once(other.listen(0, '127.0.0.1'), 'listening')
@@ -480,10 +480,10 @@ t.test('a port in use is named, and nothing is left listening', async (t) => {
   await t.rejects(startServer(t, { port: free, statusPort: taken }), {
     message: new RegExp(`EADDRINUSE.*:${taken}`),
   })
-  t.equal(await isListening(free), false, 'the webhook does not go on without its status')
+  t.equal(await isListening(free), false, 'the webhook needs its status port')
 })
 
-t.test('a server does not start on files that do not hold', async (t) => {
+t.test('a server does not start with missing or invalid files', async (t) => {
   const { cert, key } = await (await makeAuthority()).issue({ names: NAMES })
   const files = { 'tls.crt': cert, 'tls.key': key, 'namespaces.yaml': '', 'bad.yaml': 'a: b' }
   const folder = t.testdir({ ...files, catalog: { 'bad.yaml': 'kind: Metric' } })

@@ -13,7 +13,7 @@ export type AnnotateOptions = Pick<
 > & { readonly metric: readonly string[] }
 
 /**
- * Runs `ridealong annotate -f FILE --metric M`: writes the annotations to the place of each kind
+ * Runs `ridealong annotate -f FILE --metric M`: writes the annotations to the place in each object
  * from which its operator copies them to its pods.
  *
  * @throws UsageError if a file or a document is invalid, the request is wrong, or nothing could be

@@ -11,7 +11,7 @@ import {
   summarizeLog,
 } from './gather.ts'
 
-/** The number of failed attempts without a new line after which following a log stops. */
+/** Following a log stops after this number of failed attempts without a new line in between. */
 const ATTEMPTS = 5
 
 export interface Following extends Gathering {

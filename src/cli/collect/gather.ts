@@ -27,7 +27,7 @@ export function sourceName({ namespace, pod, container }: RunningObserver): stri
   return `${namespace}/${pod}/${container}`
 }
 
-/** Returns the facts about an observer's log that its pod contains. */
+/** Returns the properties of an observer's log that are known from its pod. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
   const { container: metric, namespace, pod, node, rank, notices } = observer
   return { source: sourceName(observer), metric, namespace, pod, node, rank, notices }

@@ -15,7 +15,7 @@ const PAUSE_MS = 500
 const NAMESPACES = '/api/v1/namespaces'
 
 /**
- * Removes the label by which the webhook selects namespaces from all namespaces, and prints a line
+ * Removes from all namespaces the label by which the webhook selects them, and prints a line
  * for each.
  *
  * @throws UsageError with the namespaces that still have the label, after all were tried

@@ -16,8 +16,8 @@ export interface ExplainOptions extends FactOptions {
 
 /**
  * Runs `ridealong explain KIND/NAME` or `ridealong explain -f FILE`: explains why pods have
- * observers or have none. Files are explained for a cluster if one is configured, otherwise
- * without.
+ * observers or have none. For files, facts about the cluster are used if one is configured.
+ * Otherwise files are explained without a cluster.
  *
  * @throws UsageError if the input cannot be read or creates no pods
  */
@@ -46,7 +46,7 @@ export async function explain(
   }
 }
 
-/** Reports whether no cluster is to be queried. A file of Namespaces replaces a cluster. */
+/** Reports whether to explain without a cluster. A file of Namespaces replaces a cluster. */
 function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
   if (offline === true || namespaces !== undefined) return true
   return !hasCluster({ kubeconfig, mayReadHome: true })

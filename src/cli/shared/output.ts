@@ -36,7 +36,7 @@ export function documentFor(stream: object, text: string): string {
   return 'isTTY' in stream && stream.isTTY === true ? printableBlock(text) : text
 }
 
-/** The width in columns to which help is wrapped at most. */
+/** The maximum width of help, in columns. */
 const HELP_WIDTH = 80
 
 /** Configures the output of Commander. Help is our own text, but errors quote the command line. */

@@ -51,7 +51,7 @@ export async function writeCredentials(
 }
 
 /**
- * Writes admission.json, which has the apiserver show a client certificate to every webhook that
+ * Writes admission.json, by which the apiserver shows a client certificate to every webhook that
  * asks for one, and callers.crt, the authority of that certificate (Kubernetes docs,
  * access-authn-authz/extensible-admission-controllers, "Authenticate API servers").
  */
@@ -90,7 +90,7 @@ interface KeyPair {
   readonly key: string
 }
 
-/** JSON is YAML. */
+/** Returns a kubeconfig as JSON, which is also valid YAML. */
 function kubeconfig(ca: string, { cert, key }: KeyPair, server: string): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const cluster = { server, 'certificate-authority-data': base64(ca) }

@@ -35,7 +35,7 @@ interface Manifest {
 }
 
 /**
- * Gives a service account the rights that `helm test` gives to its own, takes each right away in
+ * Gives a service account the rights of `helm test`'s service account, removes each right in
  * turn, and compares the checks that the doctor then calls unknown. Also tries to create something
  * with these rights.
  */

@@ -6,13 +6,13 @@ export interface Tally {
   readonly created: number
   /** Pods that requested observers and have no status, because no webhook answered. */
   readonly missed: number
-  /** Pods whose status is not `injected`. */
+  /** Pods with a status other than `injected`. */
   readonly left: number
-  /** Pods for which the guard printed a warning. */
+  /** Pods whose creation returned a warning, such as that of the guard. */
   readonly warned: number
   /** The apiserver's messages for failed creations. */
   readonly refused: readonly string[]
-  /** The longest creation. Milliseconds. */
+  /** The duration of the longest creation, in seconds. */
   readonly longestSeconds: number
 }
 
@@ -39,11 +39,11 @@ export interface Place {
 
 /**
  * Creates pods at a steady rate without waiting for earlier calls, up to a number of parallel
- * calls. Each pod is checked as the apiserver returns it. No node accepts the pods, and they are
+ * calls. Each pod is checked as the apiserver returns it. The pods are never scheduled, and are
  * deleted.
  *
  * @param places the namespaces, in turn
- * @param rate pods in a second
+ * @param rate pods per second
  */
 export function startLoad(api: Api, places: readonly Place[], rate: number): SteadyLoad {
   let tally = NONE

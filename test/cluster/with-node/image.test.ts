@@ -37,7 +37,7 @@ function podOf(name: string, container: object) {
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec })
 }
 
-t.test('the images run as nobody in particular on a read-only root', async (t) => {
+t.test('the images run as any user, with a read-only root file system', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const space = ['-n', 'image']
   await createNamespace(t, api, 'image', { labels: RESTRICTED })

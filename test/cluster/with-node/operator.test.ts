@@ -12,7 +12,7 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// A foreign operator: Kubeflow's training operator creates the pods of a PyTorchJob. They are
+// A foreign operator: Kubeflow's training operator creates the pods of a PyTorchJob. Its pods are
 // observed, the operator does not undo the change, and the job succeeds.
 
 const NAME = 'pytorch'
@@ -68,7 +68,8 @@ async function startOperator(t: Test, cluster: Cluster): Promise<void> {
       ],
       'training-operator',
     )
-  // At its first start it writes its certificate to a Secret, which a kubelet would mount. The
+  // At its first start, the operator writes its certificate to a Secret, which a kubelet would
+  // mount. The
   // second start finds the files.
   const first = run()
   await until('the operator has made its certificate', () => fetchCertificate(cluster))
@@ -118,7 +119,7 @@ t.test("the pods of Kubeflow's training operator are observed, and its job succe
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   await startOperator(t, cluster)
-  // A kind is served a moment after its definition is established.
+  // The apiserver serves a new kind shortly after its definition is established.
   await until('the job is created', () =>
     kubectl(cluster, ['apply', '-n', 'training', '-f', '-'], JSON.stringify(JOB)).then(
       () => true,

@@ -24,7 +24,7 @@ interface Setting {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly limits?: readonly unknown[]
-  /** The reason for which pods of some QoS classes are left; all others are injected. */
+  /** The reason for which pods of some QoS classes are skipped; all others are injected. */
   readonly reason?: string
   readonly classes?: readonly string[]
   /** Pods to which the rule of the namespace does not apply. */
@@ -58,7 +58,7 @@ const SETTINGS: readonly Setting[] = [
       default: { cpu: '50m', memory: '16Mi' },
     }),
     reason: 'limit-range',
-    // Its observers have no resources, so they get those of the LimitRange.
+    // The observers of this pod have no resources, so they get those of the LimitRange.
     except: ['pod-level-resources'],
   },
   {
@@ -75,7 +75,7 @@ const SETTINGS: readonly Setting[] = [
 ]
 
 /**
- * Returns the recorded creations as a new apiserver takes them, without fields that the old one had
+ * Returns the recorded pods as a new apiserver accepts them, without fields that the old one had
  * added.
  */
 async function recordedPods(): Promise<ReadonlyMap<string, Pod>> {
@@ -101,7 +101,7 @@ function asNew({ metadata, spec }: Pod, defaults: Readonly<Record<string, string
   }
 }
 
-/** Creates a pod in a dry run: whether it is accepted, and the resulting pod. */
+/** Creates a pod in a dry run. Returns whether it is accepted, the outcome and the QoS class. */
 async function tryIn(api: Api, namespace: string, pod: Pod) {
   const { status, body } = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
   const isAccepted = status === 201
@@ -220,7 +220,7 @@ async function fillExactly(
   })
 }
 
-/** Returns the pods with the requests and limits that a quota requires. */
+/** The recordings of pods with the requests and limits that a quota requires. */
 const COUNTED = ['pod-guaranteed', 'mpijob-launcher', 'deployment-namespace-annotated']
 
 t.test('a pod that fills its quota exactly runs on, with observers or without', async (t) => {

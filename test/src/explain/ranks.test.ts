@@ -19,7 +19,7 @@ function ranked(rank: number | undefined, status?: string): Json {
   }
 }
 
-t.test('ranks that came out differently are told apart', async (t) => {
+t.test('ranks with different outcomes are in different groups', async (t) => {
   const pods = [
     ranked(2),
     ranked(0),
@@ -37,14 +37,14 @@ t.test('ranks that came out differently are told apart', async (t) => {
   ])
 })
 
-t.test('pods without ranks have their names', async (t) => {
+t.test('if a pod has no rank, the group lists names', async (t) => {
   t.strictSame(
     alike([ranked(undefined), ranked(1)], () => CATALOG).map(({ which }) => which),
     ['pod-undefined, pod-1'],
   )
 })
 
-t.test("a rank whose container is not the catalog's is not hidden among the others", async (t) => {
+t.test('a rank with a container that differs from the catalog has its own group', async (t) => {
   const { spec } = INJECTED as unknown as { spec: { initContainers: readonly Json[] } }
   const initContainers = spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
   const forged = { ...ranked(1), spec: { ...spec, initContainers } }

@@ -36,7 +36,7 @@ t.test(
     )
     t.match(rows[0], { program: 'python3.8', pid: 154, tid: null, uid: 1234, rss: 20448 })
     t.match(rows[0], { fd_nr: 8, threads: 1, kb_rd_s: 0, minflt_s: 0.01, policy: 'NORMAL' })
-    t.equal(rows[0]?.usr_ms, null, 'there was no such section then')
+    t.equal(rows[0]?.usr_ms, null, 'the format of 2023 has no section CPU STATISTICS CHILD')
     const threads = entries.filter(({ kind }) => kind === 'thread') as unknown as ProcessSample[]
     t.strictSame(
       threads.map(({ pid, tid, program }) => [pid, tid, program]),
@@ -50,7 +50,7 @@ t.test(
   },
 )
 
-t.test('the eleven sections of today are one row, and the empty last timepoint none', async (t) => {
+t.test('eleven sections give one row, and an empty last timepoint gives none', async (t) => {
   const entries = read(textOf('perf-sysstat-head-format-generated.log'))
   const rows = processesOf(entries)
   t.equal(rows.length, 3)
@@ -61,7 +61,7 @@ t.test('the eleven sections of today are one row, and the empty last timepoint n
 })
 
 t.test(
-  'the documents of iostat give a row for each device, by the rate where they say no time',
+  'iostat documents give a row for each device; without a time, the rate determines it',
   async (t) => {
     const entries = read(textOf('io-sysstat-host-volume.log'))
     const disks = devicesOf(entries).filter(({ device }) => device === 'nvme0n1')
@@ -87,7 +87,7 @@ t.test("iostat's table for people gives the same rows as its document", async (t
 
 const isDisk = ({ device }: DeviceSample) => device === 'nvme0n1'
 
-t.test("Ridealong's own log says where it is from, when, and what it added up", async (t) => {
+t.test("Ridealong's own log contains its pod, its times and its totals", async (t) => {
   const entries = read(textOf('io-sysstat-ridealong.log'))
   const [log] = logsOf(entries)
   t.match(log, { namespace: 'hpc', pod: 'lammps-3-x7k2p', node: 'node-1', rank: '3', cuts: [] })
@@ -100,7 +100,7 @@ t.test("Ridealong's own log says where it is from, when, and what it added up", 
   t.equal(Date.parse(first?.time ?? ''), began + 2000)
 })
 
-t.test("Ridealong's perf-sysstat names container and program, over true intervals", async (t) => {
+t.test("Ridealong's perf-sysstat gives container, program and exact intervals", async (t) => {
   const entries = read(textOf('perf-sysstat-ridealong.log'))
   const rows = processesOf(entries)
   t.equal(rows.length, 18)
@@ -130,14 +130,14 @@ function timepoint(time: number, io: string): string {
   return `METRICS OPERATOR TIMEPOINT\n${cpu}IO STATISTICS\n[{${ids},${io},${tail}}]\n`
 }
 
-t.test('what could not be read stays null, and is never a zero', async (t) => {
+t.test('a value that could not be read is null, never zero', async (t) => {
   const hidden = '"kb_rd_s":null,"kb_wr_s":-1.00,"kb_ccwr_s":0,"iodelay":"x"'
   const [row] = processesOf(read(HEAD + START + timepoint(0, hidden) + END))
   t.match(row, { kb_rd_s: null, kb_wr_s: null, kb_ccwr_s: 0, iodelay: null, percent_cpu: 99.5 })
   t.match(row, { container: 'main', program: 'lmp', rss: null })
 })
 
-t.test('a run over midnight goes on, and each time has its date', async (t) => {
+t.test('seconds keep counting after midnight, and each time has the correct date', async (t) => {
   const io = '"kb_rd_s":0'
   const text = HEAD + START + timepoint(235955, io) + timepoint(5, io) + END
   t.strictSame(
@@ -149,7 +149,7 @@ t.test('a run over midnight goes on, and each time has its date', async (t) => {
   )
 })
 
-t.test('a log is read as far as it goes wherever it is cut, and says that it is cut', async (t) => {
+t.test('a log that is cut anywhere is read up to the cut and reported as cut', async (t) => {
   const io = '"kb_rd_s":0'
   const whole = HEAD + START + timepoint(235955, io) + timepoint(235959, io) + END
   t.strictSame(logsOf(read(whole))[0]?.cuts, [])
@@ -186,14 +186,14 @@ t.test('the rows before a cut are kept', async (t) => {
   ])
 })
 
-t.test('half a document of iostat is no row', async (t) => {
+t.test('an incomplete iostat document gives no row', async (t) => {
   const text = textOf('io-sysstat-host-volume.log')
   const entries = read(text.slice(0, -2000))
   t.strictSame([...new Set(devicesOf(entries).map(({ timepoint }) => timepoint))], [0, 1])
   t.match(logsOf(entries)[0]?.cuts, ['timepoint 2 is cut', /^its end is missing/])
 })
 
-t.test('several runs in one text are as many logs', async (t) => {
+t.test('several runs in one text give one log each', async (t) => {
   const one = HEAD + START + timepoint(10, '"kb_rd_s":1') + END
   const entries = read(one + one)
   t.strictSame(
@@ -209,7 +209,7 @@ t.test('several runs in one text are as many logs', async (t) => {
   )
 })
 
-t.test('noise and the line ends of a terminal change nothing', async (t) => {
+t.test('other output between the lines and CRLF line ends change nothing', async (t) => {
   const text = textOf('perf-sysstat-head-format-generated.log')
   const noisy = text.replaceAll('IO STATISTICS\n', 'IO STATISTICS\nwget: 75%\n')
   t.strictSame(read(text.replaceAll('\n', '\r\n')), read(text))
@@ -243,7 +243,7 @@ ${end}`
 
 const cutsOf = (entry: Entry | undefined) => (entry?.kind === 'log' ? entry.cuts : undefined)
 
-t.test('a whole log of a metric whose rows are not read is not said to be cut', async (t) => {
+t.test('a complete log whose rows are not read is not reported as cut', async (t) => {
   const whole = OTHER('METRICS OPERATOR COLLECTION END\n')
   const [log, ...others] = readLog(whole, { source: 'a' })
   t.strictSame(others, [])
@@ -256,12 +256,12 @@ t.test('a whole log of a metric whose rows are not read is not said to be cut', 
   t.strictSame(cutsOf(known), [], 'also where only the pod says which metric it is')
 })
 
-t.test('a log of such a metric that ends early says so', async (t) => {
+t.test('an incomplete log of another metric is reported as cut', async (t) => {
   const [log] = readLog(OTHER(''), { source: 'a' })
   t.match(log, { cuts: ['timepoint 1 may be cut', /^its end is missing/] })
 })
 
-t.test('a timepoint of io-sysstat that is cut is still said to be', async (t) => {
+t.test('a timepoint of io-sysstat that is cut is still reported as cut', async (t) => {
   const cut = OTHER('METRICS OPERATOR COLLECTION END\n').replace('my-metric', 'io-sysstat')
   const [log] = readLog(cut, { source: 'a' })
   t.match(log, { cuts: ['timepoint 0 is cut', 'timepoint 1 is cut', 'no timepoint has a row'] })

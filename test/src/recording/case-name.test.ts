@@ -17,18 +17,18 @@ const owned = (kind: string) => ({ ownerReferences: [{ kind, name: 'o', controll
 
 const NAMES: readonly (readonly [string, Review, string])[] = [
   ['of a Job', reviewOf({ generateName: 'indexed-0-', ...owned('Job') }), 'job-indexed-0'],
-  ['of nobody', reviewOf({ name: 'bare' }), 'pod-bare'],
-  ['of a kind of many words', reviewOf({ name: 'a', ...owned('JobSet') }), 'jobset-a'],
-  ['that says its way out', reviewOf({ name: '../../etc/passwd' }), 'pod-etc-passwd'],
-  ['that says something odd', reviewOf({ name: 'é\u0000\n ~$(x)' }), 'pod-x'],
+  ['without an owner', reviewOf({ name: 'bare' }), 'pod-bare'],
+  ['of a JobSet', reviewOf({ name: 'a', ...owned('JobSet') }), 'jobset-a'],
+  ['whose name is a path', reviewOf({ name: '../../etc/passwd' }), 'pod-etc-passwd'],
+  ['whose name has special characters', reviewOf({ name: 'é\u0000\n ~$(x)' }), 'pod-x'],
   ['that has no name', reviewOf({}), 'pod'],
-  ['that is none', reviewOf({}, { object: 7, name: 'x' }), 'pod-x'],
+  ['that is not an object', reviewOf({}, { object: 7, name: 'x' }), 'pod-x'],
 ]
 
 for (const [what, review, name] of NAMES) {
-  t.test(`the case of a pod ${what} is ${name}`, async (t) => t.equal(caseName(review), name))
+  t.test(`the case of a pod ${what} is named ${name}`, async (t) => t.equal(caseName(review), name))
 }
 
-t.test('no name is longer than a file system takes, with a number behind it', async (t) => {
+t.test('a name has at most 100 bytes, so that file systems allow it with a suffix', async (t) => {
   t.equal(caseName(reviewOf({ name: 'a'.repeat(5000) })).length, 100)
 })

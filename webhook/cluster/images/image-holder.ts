@@ -26,7 +26,7 @@ export function generationOf({ object }: StoredObject): unknown {
   return (object as unknown as DaemonSet).generation
 }
 
-/** Reports whether at least one pod is ready, of any template. */
+/** Reports whether at least one pod of any template is ready. */
 export function hasReadyPod({ object }: StoredObject): boolean {
   return isAnyReady(object as unknown as DaemonSet)
 }

@@ -41,10 +41,10 @@ interface LeaseState {
  *
  * The rules are those of client-go (tools/leaderelection/leaderelection.go). A Lease of another
  * holder may be taken only after it has not changed for its duration, measured by the clock of this
- * machine; the times in the Lease are for people, so clocks may differ. Every change carries the
- * resourceVersion on which it was decided: of two replicas that take the Lease, one is rejected. A
- * holder that cannot renew the Lease stops relying on it well before another replica may take it,
- * counted from before its last renewal was sent.
+ * machine; the times in the Lease are for people, so clocks may differ. Every update contains the
+ * resourceVersion that the replica read: if two replicas update the Lease, one is rejected. A
+ * holder that cannot renew the Lease stops relying on it well before another replica may take it.
+ * This time is measured from the moment before the last renewal was sent.
  */
 export function contend(options: LeaseOptions): Lease {
   const { pace } = options
@@ -101,7 +101,7 @@ async function turn(
   state: LeaseState,
 ): Promise<void> {
   const path = leasePath(lease)
-  // As in client-go (resourcelock/interface.go): a later response would be of no use.
+  // The timeout of client-go (resourcelock/interface.go): a later response would be of no use.
   const bounded = () => AbortSignal.timeout(pace.holdMs / 2)
   const found = await api.ask({ path, signal: bounded() })
   notice(found, state)

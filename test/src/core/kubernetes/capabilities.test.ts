@@ -15,7 +15,7 @@ interface Lists {
 const of = (capabilities: Lists, privileged = false) =>
   readCapabilities(readSecurityContext({ capabilities, privileged }))
 
-t.test('root in a container has what the runtime grants, and what is added', async (t) => {
+t.test('root in a container has the default capabilities and the added ones', async (t) => {
   const rows: [Certainty, string, Lists][] = [
     ['yes', 'CHOWN', {}],
     ['unknown', 'NET_RAW', {}],
@@ -39,14 +39,14 @@ t.test('root in a container has what the runtime grants, and what is added', asy
   t.equal(hasCapability(of({ drop: ['ALL'] }, true), 'SYS_ADMIN'), 'yes', 'privileged has all')
 })
 
-t.test('one container covers another if it has all its capabilities', async (t) => {
+t.test('a container covers another if it has all capabilities of the other', async (t) => {
   const rows: [Certainty, string, Lists, Lists][] = [
     ['yes', 'both the defaults', {}, {}],
     ['yes', 'the other drops some', {}, { drop: ['KILL'] }],
     ['yes', 'both drop the same', { drop: ['KILL', 'CAP_CHOWN'] }, { drop: ['KILL', 'CAP_CHOWN'] }],
     ['no', 'the holder drops one', { drop: ['KILL'] }, {}],
     ['no', 'the holder drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
-    ['yes', 'the other drops every default', { drop: ['ALL'] }, { drop: ['ALL'] }],
+    ['yes', 'both drop all', { drop: ['ALL'] }, { drop: ['ALL'] }],
     ['no', 'the other adds one', {}, { add: ['SYS_PTRACE'] }],
     ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
     ['yes', 'the other adds a default', {}, { add: ['CHOWN'] }],

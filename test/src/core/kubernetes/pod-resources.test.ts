@@ -21,17 +21,17 @@ const asking = (name: string, cpu: string, more: Json = {}) => ({
 const sidecar = (name: string, cpu: string) => asking(name, cpu, { restartPolicy: 'Always' })
 const MILLI = 10n ** 9n
 
-t.test('a pod asks for what runs together, or for the most that starts', async (t) => {
+t.test('a pod requests the greater of its running containers and its init phase', async (t) => {
   const containers = [asking('a', '100m'), asking('b', '50m')]
   const rows: [string, readonly Json[], bigint][] = [
-    ['containers alone', [], 150n],
-    ['an init container that asks for less', [asking('i', '120m')], 150n],
-    ['an init container that asks for more', [asking('i', '200m')], 200n],
+    ['only containers', [], 150n],
+    ['an init container that requests less', [asking('i', '120m')], 150n],
+    ['an init container that requests more', [asking('i', '200m')], 200n],
     ['a sidecar', [sidecar('s', '30m')], 180n],
     ['an init container after a sidecar', [sidecar('s', '30m'), asking('i', '200m')], 230n],
     ['an init container before a sidecar', [asking('i', '200m'), sidecar('s', '30m')], 200n],
     [
-      'two sidecars around one',
+      'an init container between two sidecars',
       [sidecar('s', '30m'), asking('i', '200m'), sidecar('u', '90m')],
       270n,
     ],
@@ -42,7 +42,7 @@ t.test('a pod asks for what runs together, or for the most that starts', async (
   }
 })
 
-t.test('what a container does not request is its limit, or the default', async (t) => {
+t.test('a request that is not set is the limit of the container, or the default', async (t) => {
   const defaults = [
     { requests: readResourceList({ cpu: '10m' }), limits: readResourceList({ memory: '1Mi' }) },
     { requests: readResourceList({ cpu: '20m', memory: '2Mi' }), limits: readResourceList({}) },
@@ -68,7 +68,7 @@ t.test('what a container does not request is its limit, or the default', async (
   ])
 })
 
-t.test('a pod has resources and overhead of its own where it says so', async (t) => {
+t.test('a pod has pod-level resources and overhead only if it sets them', async (t) => {
   const containers = [{ name: 'a' }]
   const silent = read({ containers })
   t.equal(silent.podLevel, undefined)

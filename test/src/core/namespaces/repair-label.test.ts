@@ -11,7 +11,7 @@ function rearmed(annotations?: Json, labels?: Json, excluded: readonly string[] 
   return rearm(object, new Set(excluded))
 }
 
-t.test('a namespace that asks and is not armed is armed', async (t) => {
+t.test('a namespace that requests observers gets the label if it is missing', async (t) => {
   for (const labels of [undefined, {}, { team: 'a' }, { 'ridealong.dev/armed': 'yes' }]) {
     t.strictSame(rearmed(ASKING, labels), {
       outcome: 'armed',
@@ -20,7 +20,7 @@ t.test('a namespace that asks and is not armed is armed', async (t) => {
   }
 })
 
-t.test('a namespace that is armed and no longer asks is disarmed', async (t) => {
+t.test('a namespace that no longer requests observers loses the label', async (t) => {
   for (const inject of [undefined, '', ' , ', 'false', ' false ']) {
     t.strictSame(rearmed(inject === undefined ? {} : { [KEYS.inject]: inject }, ARMED), {
       outcome: 'disarmed',
@@ -29,11 +29,11 @@ t.test('a namespace that is armed and no longer asks is disarmed', async (t) => 
   }
 })
 
-t.test('a namespace that asks for what nobody offers is armed: its pods are told', async (t) => {
+t.test('a namespace that requests an unknown metric is armed, so pods get a reason', async (t) => {
   t.equal(rearmed({ [KEYS.inject]: 'perf-sysstatt' })?.outcome, 'armed')
 })
 
-t.test('a label that is right, or of an excluded namespace, is left as it is', async (t) => {
+t.test('a correct label, and the label of an excluded namespace, stay unchanged', async (t) => {
   t.equal(rearmed(ASKING, ARMED), undefined)
   t.equal(rearmed({}, { team: 'a' }), undefined)
   t.equal(rearmed(ASKING, {}, ['hpc']), undefined)

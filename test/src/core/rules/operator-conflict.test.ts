@@ -13,12 +13,12 @@ t.test('Argo Workflows breaks in either mode', async (t) => {
     const { word, message, observers } = asking(labels, mode)
     t.equal(word, 'operator-conflict')
     t.match(message, /^Argo Workflows created this pod: .*process 1/)
-    t.notMatch(message, 'mode: native', 'there is no way out')
+    t.notMatch(message, 'mode: native', 'no remedy is suggested')
     t.strictSame(observers, {})
   }
 })
 
-t.test('netperf-operator and Volcano break only beside an ordinary container', async (t) => {
+t.test('netperf-operator and Volcano conflict only with mode container', async (t) => {
   const rows: [string, Texts][] = [
     ['netperf-operator', { app: 'netperf-operator' }],
     ['Volcano', { 'volcano.sh/job-name': 'lammps' }],
@@ -29,11 +29,11 @@ t.test('netperf-operator and Volcano break only beside an ordinary container', a
     const { word, message } = asking(labels, CONTAINER)
     t.equal(word, 'operator-conflict', operator)
     t.match(message, operator, 'the operator is named')
-    t.match(message, 'use ridealong.dev/mode: native', 'and so is the way out')
+    t.match(message, 'use ridealong.dev/mode: native', 'the message names the remedy')
   }
 })
 
-t.test('a label is the whole key and value, whatever else a pod has', async (t) => {
+t.test('a conflict needs the exact label key and, if there is one, the exact value', async (t) => {
   const rows: unknown[] = [
     undefined,
     null,
@@ -49,7 +49,7 @@ t.test('a label is the whole key and value, whatever else a pod has', async (t) 
     t.equal(asking(labels, CONTAINER).word, 'injected', JSON.stringify(labels))
   }
   const empty = { 'workflows.argoproj.io/workflow': '' }
-  t.equal(asking(empty).word, 'operator-conflict', 'a label of no value is there')
+  t.equal(asking(empty).word, 'operator-conflict', 'a label with an empty value counts')
   const both = { app: 'netperf-operator', 'volcano.sh/job-name': 'j' }
   t.equal(asking(both, CONTAINER).word, 'operator-conflict')
 })

@@ -15,16 +15,16 @@ function collect() {
   return { ...collection, changes, versions }
 }
 
-t.test('what is later stays, in whatever order things come', async (t) => {
+t.test('the latest version is kept, in any order of arrival', async (t) => {
   const { put, versions, changes } = collect()
   put(item('a', 9))
   put(item('a', 10))
   put(item('a', 9))
   t.strictSame(versions(), ['a@10'])
-  t.equal(changes.length, 2, 'and what changes nothing is no change')
+  t.equal(changes.length, 2, 'an older version is not reported as a change')
 })
 
-t.test('several objects of one namespace stand beside each other', async (t) => {
+t.test('a namespace can have several objects', async (t) => {
   const { put, remove, versions, namespaces } = collect()
   put(item('a', 1))
   put(item('b', 2))
@@ -33,17 +33,17 @@ t.test('several objects of one namespace stand beside each other', async (t) => 
   remove(item('a', 4))
   t.strictSame(versions(), ['b@2'])
   remove(item('b', 5))
-  t.strictSame([...namespaces()], ['other'], 'nothing is kept of one that has none')
+  t.strictSame([...namespaces()], ['other'], 'a namespace without objects is forgotten')
 })
 
-t.test('an end that is old news does not take away what was made again', async (t) => {
+t.test('removing an older version does not remove an object that was created again', async (t) => {
   const { put, remove, versions } = collect()
   put(item('a', 7))
   remove(item('a', 6))
   t.strictSame(versions(), ['a@7'])
 })
 
-t.test('a list takes away what it does not have, unless that is younger', async (t) => {
+t.test('a list removes the objects that it does not contain, except later ones', async (t) => {
   const { put, settleAll, versions, changes } = collect()
   put(item('gone', 1))
   put(item('kept', 2))
@@ -54,12 +54,12 @@ t.test('a list takes away what it does not have, unless that is younger', async 
   t.strictSame(versions().sort(), ['added@5', 'kept@2', 'newer@11', 'young@12'])
   t.strictSame(changes, ['hpc'])
   settleAll([item('kept', 2), item('newer', 11), item('added', 5), item('young', 12)], '12')
-  t.strictSame(changes, ['hpc'], 'a list that says the same is no change')
+  t.strictSame(changes, ['hpc'], 'an identical list is not reported as a change')
   settleAll([], '20')
   t.strictSame(versions(), [])
 })
 
-t.test('a list of one namespace leaves the others', async (t) => {
+t.test('a list of one namespace does not change the others', async (t) => {
   const { put, settle, versions } = collect()
   put(item('a', 1))
   put(item('b', 2, 'other'))
@@ -68,7 +68,7 @@ t.test('a list of one namespace leaves the others', async (t) => {
   t.strictSame(versions('other'), ['b@2'])
 })
 
-t.test('what was read is not changed by what comes later', async (t) => {
+t.test('a returned list does not change when an object is added', async (t) => {
   const { put, of } = collect()
   put(item('a', 1))
   const before = of('hpc')
