@@ -17,21 +17,26 @@ export function holderItem(object: unknown): StoredObject {
 }
 
 /** Returns the images of the DaemonSet's current pod template. */
-export function listImages({ object }: StoredObject): readonly string[] {
-  return (object as unknown as DaemonSet).images
+export function listImages(holder: StoredObject): readonly string[] {
+  return daemonSetOf(holder).images
 }
 
 /** Returns the generation of the DaemonSet, which each change of its template increases. */
-export function generationOf({ object }: StoredObject): unknown {
-  return (object as unknown as DaemonSet).generation
+export function generationOf(holder: StoredObject): unknown {
+  return daemonSetOf(holder).generation
 }
 
 /** Reports whether at least one pod of any template is ready. */
-export function hasReadyPod({ object }: StoredObject): boolean {
-  return isAnyReady(object as unknown as DaemonSet)
+export function hasReadyPod(holder: StoredObject): boolean {
+  return isAnyReady(daemonSetOf(holder))
 }
 
 /** Reports whether at least one pod runs the current pod template and is ready. */
-export function isHeld({ object }: StoredObject): boolean {
-  return runsAnywhere(object as unknown as DaemonSet)
+export function isHeld(holder: StoredObject): boolean {
+  return runsAnywhere(daemonSetOf(holder))
+}
+
+/** The object is what `holderItem` kept: a store has one type for all kinds of objects. */
+function daemonSetOf({ object }: StoredObject): DaemonSet {
+  return object as unknown as DaemonSet
 }
