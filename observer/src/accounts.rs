@@ -1,5 +1,5 @@
 //! The sums of the summary, by container and program. They include every process that a scan found,
-//! even if no timepoint has a row of it.
+//! also a process that has no row in any timepoint.
 
 use std::collections::BTreeMap;
 
