@@ -17,13 +17,15 @@ t.test('a thousand processes have a row each, and an end', options, async (t) =>
   const app = await run('app', ['python3', '-c', FORKS])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...TARGET,
-    RIDEALONG_OPTION_RATE: '1',
+    RIDEALONG_OPTION_RATE: '2',
     RIDEALONG_OPTION_MAX_LOG: '64',
   })
   // A timepoint has no rows for processes that are younger than a tenth of a second.
   await until(app, /forked/)
   const before = timepointsIn(watching.log())
   await until(watching, () => timepointsIn(watching.log()) >= before + 3)
+  // A slow reader would not get the rest of a timepoint in the time that SIGTERM leaves.
+  await until(watching, () => isWhole(watching.log()))
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
@@ -37,6 +39,12 @@ t.test('a thousand processes have a row each, and an end', options, async (t) =>
   t.equal(ofProgram?.processes, 1000)
   t.ok(watching.message().length <= 4096)
 })
+
+/** Returns whether the last section of the last timepoint has its rows. */
+function isWhole(log: string): boolean {
+  const [, rows = ''] = log.slice(log.lastIndexOf('TIMEPOINT')).split('TASK SWITCHING\n')
+  return rows.endsWith(']\n')
+}
 
 const ZOMBIES = `
 import os, time

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until as untilTrue } from '../until.ts'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
@@ -17,8 +18,8 @@ mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exe
 
 t.test('processes that there is no memory for are counted and said', options, async (t) => {
   const { run } = await podOf(t)
-  const many = 'i=0; while [ $i -lt 99 ]; do sleep 600 & i=$((i+1)); done; wait'
-  await run('app', ['sh', '-c', many])
+  const many = 'i=0; while [ $i -lt 99 ]; do sleep 600 & i=$((i+1)); done; echo started; wait'
+  await until(await run('app', ['sh', '-c', many]), /started/)
   const watching = await run('perf-sysstat', ['sh', '-c', SMALL], ENV)
   await until(watching, () => timepointsIn(watching.log()) >= 3)
   watching.signal('SIGTERM')
@@ -32,11 +33,12 @@ t.test('processes that there is no memory for are counted and said', options, as
 const THREADS = `
 import threading, time
 for _ in range(99): threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+print('started', flush=True)
 time.sleep(600)`
 
 t.test('threads that there is no memory for make null, not less', options, async (t) => {
   const { run } = await podOf(t)
-  await run('app', ['python3', '-c', THREADS])
+  await until(await run('app', ['python3', '-c', THREADS]), /started/)
   const watching = await run('perf-sysstat', ['sh', '-c', SMALL], ENV)
   await until(watching, /"threads":"100"/)
   const before = timepointsIn(watching.log())
@@ -51,15 +53,21 @@ t.test('threads that there is no memory for make null, not less', options, async
   t.equal(summaryOf(watching.log())[0]?.context_switches, null)
 })
 
+/**
+ * The bytes after which a pipe of Linux has no room for another page: its capacity of 16 pages
+ * (pipe(7)), less a part of two pages that shorter writes did not fill.
+ */
+const FULL_PIPE = 14 * 4096
+
 /** The reader of its log never reads and never ends. */
 const STALLED = `mkfifo /dev/shm/log; exec 3<>/dev/shm/log; exec ${PERF} >/dev/shm/log`
 
 t.test('a log that is not read stops neither the looks nor the end', options, async (t) => {
   const { run } = await podOf(t)
-  const many = 'i=0; while [ $i -lt 63 ]; do sleep 600 & i=$((i+1)); done; wait'
-  await run('app', ['sh', '-c', many])
+  const many = 'i=0; while [ $i -lt 63 ]; do sleep 600 & i=$((i+1)); done; echo started; wait'
+  await until(await run('app', ['sh', '-c', many]), /started/)
   const watching = await run('perf-sysstat', ['sh', '-c', STALLED], ENV)
-  await sleep(3000)
+  await untilTrue('the pipe is full', () => bytesWritten(watching.pid) >= FULL_PIPE)
   const before = cpuTicks(watching.pid)
   await sleep(1000)
   t.ok(cpuTicks(watching.pid) - before < 50, 'it does not spin')
@@ -105,19 +113,15 @@ t.test('a hostile name is only a name, with question marks', options, async (t) 
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [PERF], ENV)
   await run('app', ['python3', '-c', HOSTILE])
-  await until(watching, () => /"command":"d\?1m"/.test(watching.log()))
+  const names = ['a?[2J', 'b??', 'c?xyz', 'd?1m', 'python3']
+  const isNamed = (name: string) => watching.log().includes(`"command":"${name}"`)
+  await until(watching, () => names.every(isNamed))
   const before = timepointsIn(watching.log())
   await until(watching, () => timepointsIn(watching.log()) > before)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.policy ?? []
-  t.strictSame(rows.map(({ command }) => command).sort(), [
-    'a?[2J',
-    'b??',
-    'c?xyz',
-    'd?1m',
-    'python3',
-  ])
+  t.strictSame(rows.map(({ command }) => command).sort(), names)
 })
 
 t.test('a hostile regular expression costs nothing', options, async (t) => {
@@ -138,6 +142,11 @@ t.test('a hostile regular expression costs nothing', options, async (t) => {
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
 })
+
+/** Returns the bytes that a process has passed to write(2), to pipes too. */
+function bytesWritten(pid: number): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
+}
 
 /** Returns the processor time of a process in hundredths of a second. */
 function cpuTicks(pid: number): number {

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until as untilTrue } from '../until.ts'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
@@ -21,6 +23,12 @@ const SECTIONS = {
 
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
+
+/** Returns how often a process has begun to sleep. */
+function sleepsOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1])
+}
 
 function programs(rows: readonly Row[] = []): readonly unknown[] {
   return [...new Set(rows.map((row) => row.program))].sort()
@@ -197,8 +205,9 @@ t.test(
       RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
     })
     await until(watching, /waiting for/)
-    // It takes its first sample at once, but no line of its log shows that.
-    await sleep(2000)
+    // It takes its first sample at once. No line of its log shows that, only that it sleeps again.
+    const before = sleepsOf(watching.pid)
+    await untilTrue('the observer has scanned', () => sleepsOf(watching.pid) >= before + 2)
     app.signal('SIGTERM')
     await app.ended
     t.equal(await watching.ended, 0)
@@ -254,15 +263,17 @@ t.test('with threads each has a row after its process', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
+    // The threads are read after their process, so a longer interval makes the difference small.
+    RIDEALONG_OPTION_RATE: '2',
     RIDEALONG_OPTION_THREADS: 'true',
   })
   const burn = `
 import threading, time
 def burn(): [0 for _ in iter(int, 1)]
 for _ in range(2): threading.Thread(target=burn, daemon=True).start()
-time.sleep(60)`
-  await run('app', ['python3', '-c', burn])
-  await until(watching, /"tgid":"-"/)
+print('started', flush=True)
+time.sleep(600)`
+  await until(await run('app', ['python3', '-c', burn]), /started/)
   const before = timepointsIn(watching.log())
   await until(watching, () => timepointsIn(watching.log()) >= before + 3)
   watching.signal('SIGTERM')

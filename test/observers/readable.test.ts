@@ -100,9 +100,10 @@ t.test(
     const { run } = await podOf(t)
     const other = { user: 1001, group: 1001 }
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, other)
-    const script = 'grown=$(head -c 60000000 /dev/zero | tr "\\0" x); while :; do :; done'
-    await run('app', ['bash', '-c', script], {}, { user: 1000, group: 1000 })
-    await until(watching, /"rss":[0-9]{5,}[^}]*"program":"bash"/)
+    const script =
+      'grown=$(head -c 60000000 /dev/zero | tr "\\0" x); echo grown; while :; do :; done'
+    const app = await run('app', ['bash', '-c', script], {}, { user: 1000, group: 1000 })
+    await until(app, /grown/)
     const before = timepointsIn(watching.log())
     await until(watching, () => timepointsIn(watching.log()) >= before + 3)
     watching.signal('SIGTERM')
