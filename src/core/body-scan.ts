@@ -1,10 +1,8 @@
 import { DOMAIN } from './keys.ts'
 
-/**
- * Properties of the JSON text that contained an object. They are known before any field is read.
- */
+/** Properties of an object's JSON text that are known before any field of the object is read. */
 export interface BodyScan {
-  /** The number of characters in the text. No part of the object is longer. */
+  /** The number of characters in the text. No value in the object is longer. */
   readonly size: number
   /** An upper bound for the number of Ridealong's keys in the text. */
   readonly mentions: number
@@ -17,8 +15,8 @@ export const UNKNOWN_BODY: BodyScan = {
 }
 
 /**
- * Matches the start of every escape that could encode a character of the domain: a lowercase letter
- * or the dot.
+ * Matches the start of a JSON escape that could encode a character of the domain: a lowercase
+ * letter or the dot.
  */
 const SPELLING = /\\u00(?:2e|[67])/i
 
@@ -28,7 +26,7 @@ export function scanBody(json: string): BodyScan {
 }
 
 function mentionsIn(json: string): number {
-  // The apiserver never writes such an escape.
+  // An escape could hide a mention. The apiserver never writes such an escape.
   if (json.includes('\\u00') && SPELLING.test(json)) return Number.POSITIVE_INFINITY
   let mentions = 0
   for (let at = json.indexOf(DOMAIN); at >= 0; at = json.indexOf(DOMAIN, at + DOMAIN.length)) {

@@ -10,20 +10,20 @@ export type Privilege = PodSecurityLevel
  * The metrics that an administrator offers. Annotations select metrics and cannot define new ones.
  */
 export interface Catalog {
-  /** A hash of the documents, eight hexadecimal digits, by which replicas can be compared. */
+  /** A hash of the documents (eight hexadecimal digits), for comparing the catalogs of replicas. */
   readonly revision: string
-  /** The metrics by name. This is a Map, because users write the names that are looked up. */
+  /** The metrics by name. Unlike an object, a Map is safe for lookups of names that users write. */
   readonly metrics: ReadonlyMap<string, Metric>
 }
 
-/** A metric that users request by name, and the observer that collects it. */
+/** A metric that users request by name, and the observer that measures it. */
 export interface Metric {
   readonly name: string
   readonly description: string
   readonly privilege: Privilege
   /** The options by annotation key, `METRIC.ridealong.dev/OPTION`. */
   readonly options: ReadonlyMap<string, OfferedOption>
-  /** The environment of an observer whose request sets no option. */
+  /** The environment variables of an observer whose request sets no options. */
   readonly defaults: readonly EnvVar[]
   readonly container: ObserverContainer
 }
@@ -39,7 +39,7 @@ export interface ObserverContainer {
   readonly args?: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value: string }[]
   readonly resources: { readonly limits: { readonly cpu: string; readonly memory: string } }
-  /** Only allowed with a privilege above `restricted`. If set, it replaces the derived context. */
+  /** Only allowed with a privilege above `restricted`. Replaces the derived security context. */
   readonly securityContext?: Fields
 }
 
@@ -75,7 +75,7 @@ export interface MetricDocument {
 }
 
 /**
- * Builds a catalog from valid documents. If two documents have the same name, the later one is
+ * Builds a catalog from valid documents. If two documents have the same name, the later document is
  * used.
  *
  * @param revision eight hexadecimal digits that change when a document changes
@@ -99,8 +99,8 @@ function buildMetric({ metadata: { name }, spec }: MetricDocument): Metric {
  * Reads the value that a user set for an option.
  *
  * @param written the text of the annotation
- * @returns the value in canonical form, as the observer's environment contains it, or a description
- * of the valid values ("an integer from 1 to 3600")
+ * @returns the value in canonical form, for the observer's environment, or a description of the
+ * valid values ("an integer from 1 to 3600")
  */
 export function readOption(
   option: Option,

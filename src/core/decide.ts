@@ -24,7 +24,10 @@ import { quote } from './text/quote.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
 
-/** The conditions of a decision: the rules of the pod's namespace, the catalog and the images. */
+/**
+ * The facts that a decision depends on, other than the pod and its request: the rules of the
+ * namespace, the catalog and the images.
+ */
 export interface Circumstances extends RuleSource {
   readonly catalog: Catalog
   /** The images that at least one node is known to have; undefined if images are not watched. */
@@ -69,8 +72,8 @@ interface Earlier {
   readonly present: readonly string[]
   readonly different: readonly Difference[]
   /**
-   * The names of the observers that match the catalog except possibly for their image. Without the
-   * restartPolicy that another webhook removed, these observers would block the pod forever.
+   * The names of the observers that match the catalog, except possibly for the image. If another
+   * webhook removed their restartPolicy, it must be restored, or the pod would never start.
    */
   readonly repairable: readonly string[]
 }
@@ -96,8 +99,8 @@ function observersBefore(pod: Pod, catalog: Catalog): Earlier {
 }
 
 /**
- * Keeps the existing observers of a pod if no others can be added, and restores the fields that
- * another webhook removed. The result is undefined if the pod has no observers.
+ * Decides about a pod that gets no more observers. The pod keeps its existing observers, and fields
+ * that another webhook removed are restored. Returns undefined if the pod has no observers.
  */
 function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
   const { present, different, repairable } = earlier
@@ -118,8 +121,9 @@ function leaveDifferent(different: readonly Difference[]): Left {
 }
 
 /**
- * Returns the positions of observers without `restartPolicy: Always`. Only the first container of
- * each name is considered, because Kubernetes refuses a pod with a second one.
+ * Returns the indexes of the init containers that are observers without `restartPolicy: Always`.
+ * Only the first container of each name is considered, because Kubernetes refuses a pod that has
+ * two containers with the same name.
  */
 function findStripped(pod: Pod, present: readonly string[]): Stripped {
   const missing = new Set(present)
@@ -128,7 +132,7 @@ function findStripped(pod: Pod, present: readonly string[]): Stripped {
   )
 }
 
-/** A pod with a valid request, and the conditions of the decision. */
+/** A pod with a valid request, and the facts that the decision depends on. */
 interface InjectionContext extends Circumstances {
   readonly pod: Pod
   readonly request: MetricRequest
@@ -189,7 +193,7 @@ function nameTaken({ onError }: MetricRequest, { metric }: RequestedMetric): Lef
 }
 
 /**
- * Set explicitly, because the apiserver sets missing requests to the limits
+ * Requests of zero. The apiserver would set missing requests to the limits
  * (apis/core/v1/defaults.go).
  */
 const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
@@ -250,7 +254,7 @@ function predictFor(
   observers: readonly Observer[],
   target: Container,
 ): CounterPrediction {
-  // Observers search all containers for the command, so any container may contain a target.
+  // Observers search all containers for the command, so every container may contain a target.
   const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
   const contexts = observers.map(({ securityContext }) => securityContext)
   return predictCounters(contexts, targets, pod)

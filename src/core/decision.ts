@@ -16,11 +16,11 @@ export interface Injected {
   /** The name of the container to observe. */
   readonly target: string
   readonly targetCommand: string | undefined
-  /** The counters that the observers can read, and the obstacle to those that they cannot. */
+  /** The counters that the observers can read, and the obstacle if some counters may be hidden. */
   readonly counters: CounterPrediction
   /**
-   * The annotations to write: the status and, in mode `container`, the default container of kubectl
-   * if the pod does not set it.
+   * The annotations to write: the status and, in mode `container`, kubectl's default container
+   * unless the pod already sets one.
    */
   readonly annotations: Fields
   readonly stripped: Stripped
@@ -32,9 +32,7 @@ export interface Restored {
   readonly stripped: Stripped
 }
 
-/**
- * The pod is admitted without new observers or other changes, except for a status annotation.
- */
+/** The pod is admitted without new observers. At most a status annotation is added. */
 export interface Left {
   readonly outcome: 'left'
   readonly reason: Reason

@@ -4,10 +4,7 @@
  */
 export const DOMAIN = 'ridealong.dev'
 
-/**
- * The annotations that users write. Together with `METRIC.ridealong.dev/OPTION`, they are the whole
- * user interface.
- */
+/** The annotations that users write, other than the options (`METRIC.ridealong.dev/OPTION`). */
 export const KEYS = {
   inject: 'ridealong.dev/inject',
   targetContainer: 'ridealong.dev/target-container',
@@ -23,8 +20,8 @@ export const STATUS_KEY = 'ridealong.dev/status'
 export const PRIVILEGE_LABEL = 'ridealong.dev/privilege'
 
 /**
- * The label that Ridealong sets on a namespace that requests metrics, for the webhook's
- * namespaceSelector.
+ * The label that Ridealong sets on namespaces that request metrics. The webhook's namespaceSelector
+ * matches this label.
  */
 export const ARMED_LABEL = 'ridealong.dev/armed'
 

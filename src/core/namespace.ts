@@ -11,8 +11,9 @@ export interface Namespace {
   readonly name: string
   readonly annotations: Annotations
   /**
-   * A time by which the namespace had its `inject` annotation; undefined if no owner is recorded.
-   * RFC 3339 in UTC with whole seconds, as Kubernetes writes all times, so times compare as text.
+   * A time at which the namespace already had its `inject` annotation; undefined if managedFields
+   * has no owner of the annotation. The format is RFC 3339 in UTC with whole seconds, as in all
+   * objects of Kubernetes, so that times can be compared as text.
    */
   readonly requestedSince: string | undefined
   /** The Pod Security level that the label enforces; undefined for the default of the cluster. */
@@ -23,7 +24,7 @@ export interface Namespace {
   readonly quotas: readonly Quota[]
 }
 
-/** The objects that can refuse pods in a namespace, as the API returns them. */
+/** The objects that limit the pods of a namespace, as the API returns them. */
 export interface NamespaceRules {
   readonly limitRanges: readonly unknown[]
   readonly resourceQuotas: readonly unknown[]
@@ -32,9 +33,9 @@ export interface NamespaceRules {
 const NO_RULES: NamespaceRules = { limitRanges: [], resourceQuotas: [] }
 
 /**
- * Reads a core/v1 Namespace and its rules, once for all pods in the namespace. An unknown level
- * counts as the strictest, both for the enforced level, as in the apiserver (pod-security-admission
- * api/helpers.go), and for the granted privilege.
+ * Reads a core/v1 Namespace and its rules. An unknown Pod Security level counts as `restricted`, as
+ * in the apiserver (pod-security-admission api/helpers.go). An unknown privilege also counts as
+ * `restricted`.
  */
 export function readNamespace(
   name: string,
@@ -55,8 +56,8 @@ export function readNamespace(
 }
 
 /**
- * Returns the earliest of the times at which the owners of the annotation last wrote. The
- * annotation existed at that time.
+ * Returns the earliest time in the managedFields entries that own the annotation. The annotation
+ * existed at that time.
  */
 function readSince(object: Fields): string | undefined {
   const times = findOwners(object, KEYS.inject).flatMap(({ time }) => asText(time) ?? [])

@@ -6,9 +6,9 @@ import type { Plan } from './plan.ts'
 export type { Operation }
 
 /**
- * Builds the RFC 6902 operations of a plan: only `add`, in a fixed order, with missing parents
- * created. The operations are not computed by comparing two pods, because a comparison takes
- * quadratic time for the lists of a pod and moves items that did not change.
+ * Builds the RFC 6902 operations of a plan. All operations are `add`, in a fixed order, and create
+ * missing parents. The operations are not computed by comparing two pods, because a comparison
+ * takes quadratic time for the lists of a pod and moves items that did not change.
  */
 export function patch(pod: Pod, plan: Plan): Operation[] {
   const shares = plan.sharesProcessNamespace && pod.shareProcessNamespace !== 'true'
@@ -53,12 +53,12 @@ export function applied<T>(object: T, operations: readonly Operation[]): T {
 
 /**
  * Applies a patch to the received pod and throws unless the result matches the plan. The apiserver
- * refuses a pod whose patch does not apply, even if failures of the webhook are ignored (apiserver
- * pkg/admission/plugin/webhook/mutating/dispatcher.go), so every patch is checked before it is
- * sent.
+ * refuses a pod whose patch does not apply, even with `failurePolicy: Ignore` (apiserver
+ * pkg/admission/plugin/webhook/mutating/dispatcher.go). Every patch is therefore checked before it
+ * is sent.
  *
- * Only the parts that a patch can change are copied, and annotations and volumes only as empty
- * values. The cost of the check therefore does not depend on the number of annotations and volumes.
+ * Only the parts that a patch can change are copied. Annotations and volumes are replaced by empty
+ * values, so the cost of the check does not depend on their number.
  *
  * @param object the pod as received
  */
@@ -86,7 +86,7 @@ export function check(object: unknown, operations: readonly Operation[], plan: P
   }
 }
 
-/** Returns a pod with only the parts that a patch can change. The result may be edited. */
+/** Returns a pod with only the parts that a patch can change. The caller may modify the result. */
 function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
   const { metadata, spec } = fieldsOrNone(object)
   const { shareProcessNamespace, volumes, initContainers, containers } = fieldsOrNone(spec)
@@ -101,7 +101,10 @@ function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
   }
 }
 
-/** Copies a list, and the containers in the list that will be edited. */
+/**
+ * Copies a list of containers and the containers at the edited indexes. Other containers are
+ * shared.
+ */
 function copy(containers: readonly unknown[], edited: readonly number[]): unknown[] {
   const copied = [...containers]
   for (const place of edited) copied[place] = { ...asFields(containers[place]) }

@@ -29,17 +29,17 @@ const NOTHING: Plan = {
 
 /**
  * The path at which the apiserver mounts the token of the pod's service account, unless the
- * container already has a mount there.
+ * container already has a mount at this path.
  */
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
  * Plans the additions to a pod for a decision.
  *
- * @param revision the revision of the catalog, which appears in the observer's metadata
- * @param uid the UID of the admission request. The name of our volume ends with its first
- * characters, so that no other volume of the pod has the same name. For the same reason, the name
- * of the apiserver's token volume ends with five random characters.
+ * @param revision the revision of the catalog, which is passed to the observers
+ * @param uid the UID of the admission request. The name of the added volume ends with the first
+ * characters of the UID, so that the name is unique in the pod. The name of the apiserver's token
+ * volume ends with five random characters for the same reason.
  */
 export function plan(pod: Pod, decision: Decision, revision: string, uid: string): Plan {
   if (decision.outcome === 'left') return planLeft(pod, decision)
@@ -124,7 +124,7 @@ function environment(
     plain('RIDEALONG_MODE', mode),
     plain('RIDEALONG_RESTART_POLICY', pod.restartPolicy),
     plain('RIDEALONG_TARGET_CONTAINER', target),
-    // All observers of the pod: each observer skips these containers.
+    // Each observer skips the containers of all observers.
     plain('RIDEALONG_OBSERVERS', names.join(' ')),
   ]
   const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
@@ -135,8 +135,8 @@ function environment(
 }
 
 /**
- * Kubernetes does not validate the name of an owner, and a container runtime refuses a NUL in a
- * value.
+ * Reports whether text is allowed as the value of a variable. Kubernetes does not validate the name
+ * of an owner, and container runtimes refuse a value with a NUL character.
  */
 function isPrintable(text: string): boolean {
   return /^[\x20-\x7e]{1,512}$/.test(text)

@@ -2,9 +2,8 @@
  * The reasons why a pod is skipped or denied, each with a sentence and two properties. Metrics and
  * annotations contain the key of the reason.
  *
- * - `written`: the pod requests metrics, and its status annotation records the reason.
- * - `deniable`: the request is wrong or cannot be met: `ridealong.dev/on-error: deny` has an
- * effect.
+ * - `written`: whether the status annotation of the pod records the reason.
+ * - `deniable`: whether the pod is denied if the request has `ridealong.dev/on-error: deny`.
  *
  * A test compares docs/reasons.md with this table.
  */

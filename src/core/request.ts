@@ -34,7 +34,7 @@ export interface Terms {
   readonly targetCommand: string | undefined
 }
 
-/** The problem with a request: a reason, and a sentence that describes a valid value. */
+/** The problem with a request: a reason, and a message that describes the valid values. */
 export interface Wrong {
   readonly reason: Extract<Reason, 'unknown-metric' | 'invalid-option'>
   readonly message: string
@@ -55,9 +55,9 @@ export function readAnnotations(annotations: Fields | undefined): Annotations {
 }
 
 /**
- * Selects the annotations of a pod that belong to Ridealong. If the pod has at least as many known
- * keys as its JSON has mentions of the domain, no key is misspelled, and the other annotations, of
- * which there may be many, are not searched.
+ * Selects the annotations of a pod that belong to Ridealong. If all mentions of the domain in the
+ * pod's JSON can be known keys, no key is misspelled. The other annotations, which may be many, are
+ * then not searched.
  */
 export function readPodAnnotations(
   annotations: Fields | undefined,
@@ -69,7 +69,8 @@ export function readPodAnnotations(
 }
 
 /**
- * Skips values above the limit: Kubernetes refuses the object, so reading them would waste time.
+ * Selects the annotations with the given keys. A value above the limit is skipped, because
+ * Kubernetes refuses the object anyway.
  */
 function pick(annotations: Fields | undefined, keys: Iterable<string>): Annotations {
   const picked = new Map<string, string>()
@@ -174,8 +175,8 @@ function readWord<Word extends string>(
 }
 
 /**
- * Reports unknown keys. A misspelled key would otherwise have no effect, and the results would
- * differ from the request without notice.
+ * Reports the first unknown key. Without this check, a misspelled key would have no effect, and its
+ * author would not notice.
  */
 function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
   for (const key of annotations.keys()) {

@@ -2,7 +2,7 @@ import type { Operation } from './patch.ts'
 import { API_VERSION, type Review } from './review.ts'
 import { ascii, printable } from './text/printable.ts'
 
-/** An AdmissionReview with a response, ready for JSON, which omits undefined fields. */
+/** An AdmissionReview with a response. JSON omits undefined fields. */
 export interface ReviewResponse {
   readonly apiVersion: typeof API_VERSION
   readonly kind: 'AdmissionReview'
@@ -18,15 +18,15 @@ interface AdmissionVerdict {
 }
 
 /**
- * The maximum length of a warning. The apiserver truncates a longer one (apiserver
- * pkg/endpoints/filters/warning.go), and drops a warning with a control character, because a
- * warning becomes an HTTP header (apimachinery util/net/http.go).
+ * The maximum length of a warning. The apiserver truncates longer warnings (apiserver
+ * pkg/endpoints/filters/warning.go). A warning with a control character is dropped, because
+ * warnings become HTTP headers (apimachinery util/net/http.go).
  */
 const LONGEST_WARNING = 256
 
 /**
- * The maximum length of the message of a denial, enough for a few sentences. The apiserver returns
- * the message unchanged to its caller, whatever its length and characters (apiserver
+ * The maximum length of the message of a denial: enough for a few sentences. The apiserver returns
+ * the message unchanged, whatever its length and characters (apiserver
  * pkg/admission/plugin/webhook/errors/statuserror.go).
  */
 const LONGEST_REFUSAL = 1024

@@ -13,11 +13,11 @@ export interface PodReview {
   readonly decision: Decision
   readonly operations: readonly Operation[]
   readonly response: ReviewResponse
-  /** The internal error behind the reason `internal-error`. */
+  /** The internal error, if the reason is `internal-error`. */
   readonly fault?: unknown
 }
 
-/** The conditions of a decision, and the namespaces that never get observers. */
+/** The facts that a decision depends on, and the namespaces whose pods never get observers. */
 export interface Settings extends Circumstances {
   readonly excludedNamespaces: ReadonlySet<string>
 }
@@ -75,5 +75,5 @@ function respond(
   return allowPatched(review, operations, concerns ? [`${reason}: ${message}`] : [])
 }
 
-/** The reasons that cause a warning although the pod is never denied for them. */
+/** The reasons that never cause a denial but do cause a warning. */
 const UNDENIABLE: ReadonlySet<Reason> = new Set<Reason>(['internal-error', 'observer-differs'])

@@ -6,7 +6,7 @@ import { asText, fieldsOrNone } from './kubernetes/json.ts'
 export const API_VERSION = 'admission.k8s.io/v1'
 
 /**
- * The maximum size of an AdmissionReview in bytes: at most two objects of 3 MiB each, and the
+ * The maximum size of an AdmissionReview in bytes: two objects of at most 3 MiB each, and the
  * envelope (controller-runtime pkg/webhook/admission/http.go).
  */
 export const LONGEST_BODY = 7 * 1024 * 1024
@@ -34,7 +34,7 @@ export interface Review {
 /**
  * Reads an AdmissionReview.
  *
- * @param source a scan of the body, with which most annotations of the pod need not be searched
+ * @param source the scan of the body, which saves a search of most annotations of the pod
  * @returns the request, or a sentence that describes a valid AdmissionReview
  */
 export function readReview(

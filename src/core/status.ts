@@ -18,9 +18,7 @@ export function injectedBefore(annotations: Fields | undefined): readonly string
 
 const SHARING = ['absent', 'false', 'true']
 
-/**
- * Returns the value of `shareProcessNamespace` before the first admission round, if there was one.
- */
+/** Returns the value that `shareProcessNamespace` had before Ridealong changed the pod. */
 export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod): string {
   const status = readStatus(annotations)
   const before = status?.outcome === 'injected' ? status.shareProcessNamespace : undefined
@@ -40,7 +38,7 @@ export function readStatus(annotations: Fields | undefined): Fields | undefined 
   }
 }
 
-/** Reports whether a status fits in its annotation. A status contains only ASCII. */
+/** Reports whether a status fits in its annotation. A status is ASCII, one byte per character. */
 export function isShort(status: string): boolean {
   return status.length <= LONGEST_STATUS
 }
@@ -58,17 +56,17 @@ export function leftStatus(reason: string, message: string): string {
 function cutStatus(reason: string, message: string): string {
   const status = JSON.stringify({ outcome: 'left', reason, message: `${message}...` })
   if (isShort(status)) return status
-  // An escaped character takes two bytes, so removing half of the excess never removes too many.
+  // An escaped character takes two bytes. Half of the excess is therefore never too much to remove.
   const excess = Math.ceil((status.length - LONGEST_STATUS) / 2)
   return cutStatus(reason, message.slice(0, -excess))
 }
 
 /**
- * Reports whether a pod's annotations stay within the limit if others are added, in bytes of UTF-8,
- * keys and values together.
+ * Reports whether a pod's annotations stay within the limit after others are added. Keys and values
+ * are counted together, in bytes of UTF-8.
  */
 export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {
-  // A character of JSON takes at most three bytes of UTF-8, so most pods need no exact count.
+  // A character takes at most three bytes of UTF-8, so most pods need no exact count.
   const needed = countBytes(added)
   return (
     size * 3 + needed <= ANNOTATIONS_LIMIT ||
@@ -79,8 +77,8 @@ export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boo
 type AnnotatedPod = Pick<Pod, 'annotations' | 'size'>
 
 /**
- * Returns the size of annotations in bytes, without those to be replaced. Counting stops at the
- * limit.
+ * Returns the size of annotations in bytes, without the annotations that are replaced. Counting
+ * stops at the limit.
  */
 function countBytes(annotations: Fields | undefined, replaced: Fields = {}): number {
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * Matches 1 to 256 printable characters. A container runtime refuses a NUL in the value of a
- * variable.
+ * Matches 1 to 256 printable characters. Container runtimes refuse a NUL in the value of an
+ * environment variable.
  */
 const PRINTABLE = /^[^\p{Cc}\p{Cs}]{1,256}$/u
 
@@ -20,7 +20,7 @@ const CLASS = `\\[:(?:${CLASSES}):\\]`
 /** Printable ASCII except `-`, `[`, `\` and `]`. */
 const IN_BRACKET = '[ -,.-Z^-~]'
 const ITEM = `(?:${CLASS}|${IN_BRACKET}-${IN_BRACKET}|${IN_BRACKET})`
-// A leading ^ negates the bracket and is never a member of it.
+// A leading ^ negates the bracket expression and is not a member.
 const BRACKET = `\\[(?:\\^|(?!\\^))(?:[\\]-]${ITEM}*|${ITEM}+)-?\\]`
 const TOKEN = new RegExp(`${ESCAPE}|${INTERVAL}|${BRACKET}|[^]`, 'uy')
 const RANGE = new RegExp(`(${IN_BRACKET})-(${IN_BRACKET})`, 'g')
@@ -64,11 +64,11 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  *
  * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the
  * same bytes in gawk, with LC_ALL=C, and in the observer's program
- * (observer/src/target_command.rs), where `.` matches every byte. It consists of characters, `\`
- * before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges and POSIX
- * classes, `( )`, `|`, `^`, `$`, and a quantifier (`*`, `+`, `?`, `{n}`, `{n,}` or `{n,m}`) after
- * an ASCII character, a bracket or a group. A pattern whose meaning POSIX leaves undefined is
- * invalid.
+ * (observer/src/target_command.rs). In both programs, `.` matches every byte. A pattern consists of
+ * characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges
+ * and POSIX classes, `( )`, `|`, `^`, `$`, and quantifiers. A quantifier (`*`, `+`, `?`, `{n}`,
+ * `{n,}` or `{n,m}`) must follow an ASCII character, a bracket or a group. A pattern whose meaning
+ * POSIX leaves undefined is invalid.
  *
  * After expansion, a pattern has at most 256 characters and brackets. glibc's regcomp copies
  * repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`, `x{2,4}` becomes
@@ -96,10 +96,7 @@ export function problemOfTargetCommand(pattern: string): string | undefined {
   return 'problem' in whole ? `at the end, ${whole.problem}` : undefined
 }
 
-/**
- * Reads a token. The function modifies `outer`, the stack of enclosing groups with the innermost
- * last.
- */
+/** Reads a token. Modifies `outer`, the stack of enclosing groups with the innermost group last. */
 function readToken(token: string, group: Group, outer: Group[]): Group | Problem {
   switch (token.charAt(0)) {
     case '(':
@@ -136,8 +133,8 @@ function addItem(group: Group, item: number): Group | Problem {
 }
 
 /**
- * Adds a character. A character of several bytes is not an item, because a quantifier in gawk would
- * repeat only the last byte.
+ * Adds a character. No quantifier may follow a character of several bytes, because a quantifier in
+ * gawk would repeat only the last byte.
  */
 function addCharacter(group: Group, character: string): Group | Problem {
   const added = addItem(group, 1)
@@ -169,8 +166,8 @@ function copiesOfInterval(interval: string): number | undefined {
 }
 
 /**
- * Reports whether a token is a bracket with ascending ranges. Rust reads `&&`, `--` and `~~` as
- * operators.
+ * Reports whether a token is a valid bracket expression. Its ranges must be ascending. `&&`, `--`
+ * and `~~` are invalid, because regular expressions in Rust use them as operators.
  */
 function isBracket(token: string): boolean {
   if (token.length === 1 || /&&|--|~~/.test(token)) return false
