@@ -16,7 +16,10 @@ export interface Notice {
   readonly message: string
 }
 
-/** Groups pods by owner and reason: a Job with 2,000 pods has one notice. */
+/**
+ * Groups pods by owner and reason. For example, a Job with 2,000 missed pods gets one notice per
+ * reason.
+ */
 export function groupMissedPods(found: readonly MissedPod[]): readonly Notice[] {
   const groups = new Map<string, [MissedPod, ...MissedPod[]]>()
   for (const each of found) {
@@ -44,8 +47,8 @@ function buildNotice(group: readonly [MissedPod, ...MissedPod[]]): Notice {
 }
 
 /**
- * The maximum length of a note in events.k8s.io/v1 (NoteLengthLimit), which can also read core/v1
- * Events.
+ * The maximum length of a note in events.k8s.io/v1 (NoteLengthLimit). The same API also returns
+ * core/v1 Events, with the message as the note.
  */
 const LONGEST_MESSAGE = 1024
 
@@ -75,7 +78,7 @@ function formatPods(group: readonly MissedPod[]): string {
 
 /**
  * Orders notices so that namespaces alternate, and drops the notices above a limit. A namespace
- * with many notices therefore does not block the notices of other namespaces.
+ * with many notices therefore does not delay the notices of other namespaces.
  *
  * @param most the maximum number of notices per namespace
  */
@@ -93,10 +96,10 @@ export function inTurns(notices: readonly Notice[], most: number): readonly Noti
 }
 
 /**
- * Builds the Event for a notice. The Event uses core/v1, because an Event in events.k8s.io/v1 may
- * only change its series after creation (kubernetes pkg/apis/core/validation/events.go), and the
- * number of pods changes. The content depends only on the pods, so two replicas that write the same
- * Event at the same time write the same content.
+ * Builds the Event for a notice. The Event uses core/v1, because the number of pods changes. In
+ * events.k8s.io/v1, only the series of an Event can change after creation (kubernetes
+ * pkg/apis/core/validation/events.go). The content depends only on the pods, so two replicas that
+ * write the same Event at the same time write the same content.
  *
  * @param name the name of the Event, which is the same for the same owner and reason
  */

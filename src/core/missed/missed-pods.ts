@@ -11,8 +11,8 @@ import { findDrift } from './observer-drift.ts'
 import { requestedAtCreation } from './requested-at-creation.ts'
 
 /**
- * The causes for which a pod lacks the observers that it requested, each with the reason of its
- * Event. Causes that the author of the pod intended are not included.
+ * The causes of missing observers, each with the reason of its Event. Causes that the author of the
+ * pod intended are not included.
  */
 export const MISSED_POD_REASONS = {
   unanswered: 'NotObserved',
@@ -23,8 +23,8 @@ export const MISSED_POD_REASONS = {
 export type MissedPodReason = keyof typeof MISSED_POD_REASONS
 
 /**
- * A pod that lacks its observers. This record contains no text from the pod's status, because the
- * author of the pod may have written the status and an Event would publish it.
+ * A pod that lacks its observers. This record contains no text from the pod's status, because an
+ * Event would publish the text, which may come from the author of the pod.
  */
 export interface MissedPod {
   readonly reason: MissedPodReason
@@ -45,9 +45,9 @@ export interface Surroundings {
 }
 
 /**
- * Decides whether an existing pod requested observers at its creation and lacks them: the webhook
- * did not answer, another webhook altered the observers, or no node had the image. In case of
- * doubt, the result is undefined.
+ * Decides whether an existing pod lacks observers that were requested when the pod was created. The
+ * possible causes are that the webhook did not answer, that another webhook altered the observers,
+ * and that no node had the image. In case of doubt, the result is undefined.
  *
  * @param object a Pod as returned by the apiserver
  */
@@ -66,7 +66,10 @@ export function findMissedPod(
   return reason && { reason, ...identify(metadata, namespace.name) }
 }
 
-/** Any status that is not empty counts, because the author of the pod may have written it. */
+/**
+ * Reports whether a pod has a status that is not empty. The status may be invalid, because the
+ * author of the pod may have written it.
+ */
 function hasAnswer(annotations: Fields): boolean {
   return (asText(annotations[STATUS_KEY]) ?? '') !== ''
 }
@@ -84,9 +87,9 @@ function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReas
 }
 
 /**
- * Reports whether a container differs from the observer that the pod's status names. The containers
- * are compared only if the status names the current revision: after an upgrade, all older observers
- * differ.
+ * Reports whether a container differs from the observer that the pod's status names. Containers are
+ * compared only if the status names the current revision of the catalog, because after an upgrade
+ * all older observers differ.
  */
 function differs(
   spec: Fields,
@@ -99,7 +102,7 @@ function differs(
 
 /**
  * A placeholder with the maximum length of a status. A pod without room for a status was skipped
- * for that reason, and no status can record it.
+ * with the reason `too-large`, which no status can record.
  */
 const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }
 
@@ -116,8 +119,8 @@ function missed(object: Fields, namespace: Namespace): MissedPodReason | undefin
 }
 
 /**
- * Reports whether the namespace requested observers before the pod was created. The webhook does
- * not handle older pods.
+ * Reports whether the namespace requested observers before the pod was created. The webhook adds no
+ * observers to older pods.
  */
 function wasAsking({ requestedSince }: Namespace, created: unknown): boolean {
   return requestedSince !== undefined && (asText(created) ?? '') > requestedSince

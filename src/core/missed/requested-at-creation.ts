@@ -4,9 +4,9 @@ import { findOwners } from '../kubernetes/managed-fields.ts'
 
 /**
  * Reports whether a pod had its `inject` annotation when it was created. The field manager that
- * created the pod also owns its spec, while `kubectl annotate` owns only the annotation. Times are
- * less reliable, because the Job controller updates its pods when they end. A pod without recorded
- * owners of the annotation counts as having had it.
+ * created the pod also owns its spec, while `kubectl annotate` owns only the annotation. Comparing
+ * times would be less reliable, because the Job controller updates its pods when they end. If
+ * managedFields has no owner of the annotation, the result is true.
  */
 export function requestedAtCreation(object: Fields): boolean {
   const owners = findOwners(object, KEYS.inject)

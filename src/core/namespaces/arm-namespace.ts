@@ -12,15 +12,15 @@ import type { Review } from '../review.ts'
 export interface NamespaceReview {
   readonly outcome: 'armed' | 'disarmed' | 'unchanged'
   readonly response: ReviewResponse
-  /** An internal error; the namespace was allowed unchanged. */
+  /** An internal error, after which the namespace was allowed unchanged. */
   readonly fault?: unknown
 }
 
 /**
- * Reviews a namespace. If the namespace requests metrics, the response adds the label that the pod
- * webhook selects namespaces by; otherwise the response removes it. Warnings describe what is wrong
- * with the request, because only this response reaches the user who annotates the namespace. Never
- * throws.
+ * Reviews a namespace. If the namespace requests metrics, the response adds the label by which the
+ * pod webhook selects namespaces. Otherwise the response removes the label. Warnings describe the
+ * problems of the request, because only this response reaches the user who annotates the namespace.
+ * Never throws.
  */
 export function reviewNamespace(
   review: Review,

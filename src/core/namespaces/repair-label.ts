@@ -4,7 +4,7 @@ import { readNamespace } from '../namespace.ts'
 import { requestsMetrics } from '../request.ts'
 import { relabel } from './arm-namespace.ts'
 
-/** A repair of the label on a namespace whose review was missed. */
+/** A repair of the label on a namespace that was changed without a review by the webhook. */
 export interface Rearming {
   readonly outcome: 'armed' | 'disarmed'
   /** A JSON merge patch (RFC 7386) for the Namespace. */
@@ -15,8 +15,8 @@ export interface Rearming {
  * Decides whether the label on a namespace must be repaired.
  *
  * The patch contains the resourceVersion on which the decision is based. If the namespace has
- * changed since, or another replica was faster, the apiserver returns a conflict and changes
- * nothing.
+ * changed since then, for example because another replica repaired the label, the apiserver returns
+ * a conflict and changes nothing.
  *
  * @returns undefined if the label is correct or the administrator excludes the namespace
  */

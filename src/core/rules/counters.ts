@@ -15,20 +15,20 @@ import {
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 import { type Identity, resolveIdentity } from './security-context.ts'
 
-/** The counters that an observer can read of its targets, as far as they can be predicted. */
+/** The counters of its targets that an observer can read; `unknown` if they cannot be predicted. */
 export type Counters = 'all' | 'no-io' | 'unknown'
 
 /**
  * The cause that hides counters from an observer, or may hide them:
  * - `user`: the observer is another user or group than the target;
- * - `image`: only the image of the target says its user or group;
+ * - `image`: the user or group of the target is set only in its image;
  * - `capabilities`: the target has, or may have, capabilities that the observer does not have;
  * - `app-armor`: the target has another AppArmor profile than the observer;
  * - `several`: the predictions for several containers or observers differ.
  */
 export type CounterObstacle = 'user' | 'image' | 'capabilities' | 'app-armor' | 'several'
 
-/** A prediction of counters, and the obstacle unless all can be read. */
+/** A prediction of counters, and the obstacle unless all counters can be read. */
 export type CounterPrediction =
   | { readonly counters: 'all' }
   | { readonly counters: Exclude<Counters, 'all'>; readonly obstacle: CounterObstacle }
@@ -36,15 +36,15 @@ export type CounterPrediction =
 const ALL: CounterPrediction = { counters: 'all' }
 
 /**
- * Predicts the counters that observers can read of the targets. If the predictions differ between
+ * Predicts the counters of the targets that observers can read. If the predictions differ between
  * containers, the result is `unknown`.
  *
  * The rules were measured on Linux 6.18. CPU, memory, page faults and context switches are readable
- * by every process. I/O requires the user and the group of the process, and all its capabilities
- * (kernel/ptrace.c, __ptrace_may_access). Root with the capabilities SETUID and SETGID takes the
- * user and group of each process that it reads.
+ * by every process. Reading I/O requires the user, the group and all capabilities of the target
+ * process (kernel/ptrace.c, __ptrace_may_access). An observer that is root with the capabilities
+ * SETUID and SETGID assumes the user and group of each process for the time of a read.
  *
- * An observer without a user runs as root: the images of observers name no user.
+ * An observer whose security context sets no user runs as root, because its image sets none either.
  *
  * @param contexts the core/v1 SecurityContexts of the observers
  * @param targets the containers that may contain a target process
@@ -63,7 +63,7 @@ export function predictCounters(
   return first ?? unknown('several')
 }
 
-/** The prediction for each observer and target. */
+/** Yields the prediction for each combination of observer and target. */
 function* predictEach(contexts: Iterable<Fields>, targets: readonly Container[], pod: Pod) {
   for (const context of new Set(contexts)) {
     const observer = readObserver(readSecurityContext(context), pod)
@@ -79,15 +79,15 @@ function hidden(obstacle: CounterObstacle): CounterPrediction {
   return { counters: 'no-io', obstacle }
 }
 
-/** The identity of an observer, and what it can do with it. */
+/** The identity and the abilities of an observer. */
 interface Observer {
   readonly user: number
   readonly group: number | undefined
   readonly capabilities: Capabilities
   readonly appArmor: string
-  /** Whether it can take the user and group of a process while it reads. */
+  /** Whether the observer can assume the user and group of a process for the time of a read. */
   readonly takesIdentity: Certainty
-  /** Whether it can read every process. */
+  /** Whether the observer can read every process. */
   readonly readsEverything: boolean
 }
 
@@ -119,12 +119,15 @@ function predictTarget(observer: Observer, target: SecurityContext, pod: Pod): C
   const { capabilities } = observer
   if (capabilities.isPrivileged && observer.user === ROOT) return ALL
   const answer = observer.readsEverything ? ALL : predictAccess(observer, target, pod)
-  // Between two profiles, AppArmor refuses reading, on nodes that have AppArmor.
+  // On nodes with AppArmor, a process cannot read a process that has another profile.
   const isApart = observer.appArmor !== resolveAppArmor(target, pod)
   return isApart && answer.counters === 'all' ? unknown('app-armor') : answer
 }
 
-/** The AppArmor profile of a container. Without one, runtimes use their own. */
+/**
+ * Returns the AppArmor profile of a container. If none is set, container runtimes use their
+ * default.
+ */
 function resolveAppArmor({ appArmor }: SecurityContext, pod: Pod): string {
   return appArmor ?? pod.securityContext.appArmor ?? 'RuntimeDefault'
 }
@@ -137,7 +140,9 @@ function predictAccess(observer: Observer, target: SecurityContext, pod: Pod): C
   return ofImage(observer, watched, target)
 }
 
-/** An observer that is not root: it reads processes of its own user and group only. */
+/**
+ * Predicts the counters for an observer that is not root, which needs the process's user and group.
+ */
 function asUser(
   { user, group }: Observer,
   watched: Identity,
@@ -150,7 +155,10 @@ function asUser(
   return mayExceedDefaults(target) ? unknown('capabilities') : ALL
 }
 
-/** A root observer of a process that is root: it needs all capabilities of the process. */
+/**
+ * Predicts the counters of a root process for a root observer, which needs all capabilities of the
+ * process.
+ */
 function ofRoot(
   { group, capabilities, takesIdentity }: Observer,
   watched: Identity,
@@ -165,14 +173,20 @@ function ofRoot(
   return isSameGroup === 'yes' ? ALL : hidden('user')
 }
 
-/** A root observer of a process of another user, which has capabilities only from its file. */
+/**
+ * Predicts the counters of another user's process for a root observer. Such a process has
+ * capabilities only if its program file grants them.
+ */
 function ofUser({ takesIdentity }: Observer, target: SecurityContext): CounterPrediction {
   if (takesIdentity === 'no') return hidden('user')
   if (takesIdentity === 'unknown') return unknown('image')
   return mayExceedDefaults(target) ? unknown('capabilities') : ALL
 }
 
-/** A root observer of a container whose user only its image says: both cases are possible. */
+/**
+ * Predicts the counters for a root observer and a container whose user is set only in its image.
+ * The user may be root or another user.
+ */
 function ofImage(observer: Observer, watched: Identity, target: SecurityContext) {
   const root = ofRoot(observer, watched, target)
   const user = ofUser(observer, target)
@@ -181,13 +195,17 @@ function ofImage(observer: Observer, watched: Identity, target: SecurityContext)
   return unknown(isByCapabilities ? 'capabilities' : 'image')
 }
 
-/** Compares two users or groups; an undefined one is set by an image. */
+/**
+ * Compares two user or group IDs. An undefined ID is set by an image, so the result is `unknown`.
+ */
 function compare(one: number | undefined, other: number | undefined): Certainty {
   if (one === undefined || other === undefined) return 'unknown'
   return one === other ? 'yes' : 'no'
 }
 
-/** Reports whether a program file could give capabilities that runtimes do not grant by default. */
+/**
+ * Reports whether a program file could grant capabilities that runtimes do not grant by default.
+ */
 function mayExceedDefaults({ privileged, addedCapabilities }: SecurityContext): boolean {
   return privileged || addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))
 }

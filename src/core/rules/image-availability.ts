@@ -3,9 +3,8 @@ import type { OnError } from '../request.ts'
 
 /**
  * Refuses to add observers if no node is known to have the image of one of them. A native sidecar
- * whose image cannot be pulled prevents the containers after it from starting, and an ordinary
- * container prevents the pod from completing. In both cases the observer would stop the
- * application.
+ * whose image cannot be pulled prevents the containers after it from starting. An ordinary
+ * container prevents the pod from completing.
  *
  * @param held the images that nodes are known to have; undefined if images are not watched, which
  * disables the check

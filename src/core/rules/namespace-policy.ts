@@ -24,7 +24,7 @@ interface PolicyProblem {
   readonly message: string
 }
 
-/** The settings of a request that the rules of a namespace depend on. */
+/** The settings of a request that the check uses. */
 interface InjectionTerms {
   readonly mode: Mode
   readonly onError: OnError

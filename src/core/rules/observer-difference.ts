@@ -5,7 +5,7 @@ import { quote } from '../text/quote.ts'
 /** A difference between a container and the catalog's observer of the same name. */
 export interface Difference {
   readonly name: string
-  /** The difference with both values, as a sentence without its period. */
+  /** The difference with both values, as a sentence without the final period. */
   readonly sentence: string
   /** Whether only the image differs. */
   readonly isImageOnly: boolean
@@ -15,9 +15,10 @@ export interface Difference {
 export type ContainerList = 'initContainers' | 'containers' | 'ephemeralContainers'
 
 /**
- * Compares a container with the catalog's observer of the same name: the image, the command and the
- * args, word by word, and the list that contains the container. Other fields may differ, because
- * other webhooks add variables and mounts and change the pull policy.
+ * Compares the image, the command and the args of a container with the catalog's observer of the
+ * same name. Outside initContainers, a container must also have the variable
+ * `RIDEALONG_MODE=container`. Other fields may differ, because other webhooks add variables and
+ * mounts and change the pull policy.
  *
  * @param container a core/v1 Container that has not been validated
  * @returns undefined if the container is the catalog's observer

@@ -9,14 +9,15 @@ import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 
 /**
  * The user of an observer whose target must not be root but sets no user: `nonroot` of distroless
- * images. Without a numeric user, the kubelet cannot verify that the user of an image is not root,
- * and neither the observer nor the pod would ever start (kuberuntime/security_context.go).
+ * images. The kubelet cannot verify that an image does not run as root unless the user is a number.
+ * Without this user, neither the observer nor the pod would ever start
+ * (kuberuntime/security_context.go).
  */
 const NON_ROOT_USER = 65532
 
 /**
- * The user and group of a container, from its own security context or else from the pod's.
- * Undefined means that only the image sets the value.
+ * The user and group of a container, from its own security context or, if not set there, from the
+ * pod's. An undefined value is set only in the image.
  */
 export interface Identity {
   readonly user: number | undefined
@@ -42,9 +43,10 @@ export function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
  * their privileges.
  *
  * With a user other than root, the result conforms to the Pod Security level `restricted`. If the
- * pod sets no user and allows root, the result sets no user either: the observer's image has none,
- * so it runs as root with the capabilities that the target's container has by default, and reads
- * processes of any user by taking their user and group. That conforms to `baseline`.
+ * pod sets no user and allows root, the result sets no user either. The observer then runs as root,
+ * because its image sets no user. The observer has the default capabilities of the target's
+ * container, and assumes the user and group of each process for the time of a read. A result that
+ * allows root conforms to `baseline`.
  */
 export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   const { user, group, nonRoot } = resolveIdentity(target.securityContext, pod)
@@ -66,7 +68,7 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   return {
     runAsUser: user,
     runAsGroup: group,
-    // As in the target: `false` where the container may be root in a pod that may not.
+    // Copied from the target: `false` allows a container to be root in a pod with `true`.
     runAsNonRoot: target.securityContext.runAsNonRoot,
     ...limits,
     capabilities: rootCapabilities(target.securityContext, user !== undefined),
@@ -75,8 +77,8 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
 
 /**
  * Completes the security context of a metric whose privilege is above `restricted`. If the metric
- * does not set `runAsNonRoot`, it becomes false unless the user is known not to be root. Otherwise
- * `runAsNonRoot: true` of the pod would prevent the observer from starting.
+ * does not set `runAsNonRoot`, the field becomes false unless the user is known not to be root.
+ * Otherwise `runAsNonRoot: true` of the pod would prevent the observer from starting.
  */
 export function startable(own: Fields, pod: Pod): Fields {
   const user = asId(own.runAsUser) ?? pod.securityContext.runAsUser
@@ -85,11 +87,12 @@ export function startable(own: Fields, pod: Pod): Fields {
 
 /**
  * Returns the capabilities for the observer of a target that may be root. Reading a root process
- * requires all its capabilities (security/commoncap.c, cap_ptrace_access_check), so the observer
- * drops only the capabilities that the target drops. If the pod names root, the observer also adds
- * those of the target's added capabilities that Pod Security `baseline` allows.
+ * requires all capabilities of the process (security/commoncap.c, cap_ptrace_access_check), so the
+ * observer drops only the capabilities that the target drops. If the user is set to root, the
+ * observer also adds those of the target's added capabilities that Pod Security `baseline` allows.
  *
- * @param isNamed whether the pod sets the user; otherwise no added capability is copied
+ * @param isNamed whether the container or the pod sets the user; otherwise no capabilities are
+ * added
  */
 function rootCapabilities(target: SecurityContext, isNamed: boolean): Fields | undefined {
   if (dropsTooMany(target)) return { drop: ['ALL'] }
@@ -101,7 +104,10 @@ function rootCapabilities(target: SecurityContext, isNamed: boolean): Fields | u
   return { drop: drop.length > 0 ? drop : undefined, add: add.length > 0 ? add : undefined }
 }
 
-/** Reports whether a container drops more names than there are capabilities, too many to copy. */
+/**
+ * Reports whether a container drops more names than there are capabilities. Such a list is not
+ * copied.
+ */
 function dropsTooMany({ droppedCapabilities }: SecurityContext): boolean {
   return droppedCapabilities.length > MOST_CAPABILITIES
 }

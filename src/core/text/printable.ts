@@ -8,12 +8,13 @@
 export const LONGEST_LINE = 4096
 
 /**
- * Scripts whose letters do not change shape next to a joiner. A joiner there could only deceive.
+ * Scripts whose letters do not change shape next to a joiner, and default-ignorable characters. A
+ * joiner next to these characters could only deceive a reader.
  */
 const UNJOINED = String.raw`\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}\p{scx=Han}\p{sc=Zinh}\p{DI}`
 
 /**
- * Invisible characters that occur in ordinary text: those that select or join emoji, and a joiner
+ * Invisible characters that occur in ordinary text: selectors and joiners of emoji, and joiners
  * between letters of a script such as Arabic or Devanagari.
  */
 const ORDINARY = [
@@ -48,8 +49,8 @@ export function printable(text: string, longest = LONGEST_LINE): string {
 
 /**
  * Makes text of several lines printable. Line feeds and tabs are kept, and a carriage return before
- * a line feed is removed. Use this function only for whole files and logs, because untrusted text
- * can add lines to the output.
+ * a line feed is removed. Use this function only for whole files and logs. Elsewhere, untrusted
+ * text could add lines to the output.
  */
 export function printableBlock(text: string): string {
   const isKept = (character: string) => character === '\n' || character === '\t'
@@ -58,14 +59,14 @@ export function printableBlock(text: string): string {
   )
 }
 
-/** Formats a value as printable JSON: the same value, with more escapes. */
+/** Formats a value as JSON in which all unprintable characters are escaped. */
 export function printableJson(value: unknown, indent?: number): string {
   return printableJsonText(JSON.stringify(value, undefined, indent))
 }
 
 /**
- * Escapes the unprintable characters of JSON text. Apart from line feeds, they occur only in
- * strings.
+ * Escapes the unprintable characters of JSON text. Outside strings, the text must have no
+ * unprintable characters other than line feeds.
  */
 export function printableJsonText(json: string): string {
   return replaceUnprintable(json, (character) =>
@@ -74,8 +75,8 @@ export function printableJsonText(json: string): string {
 }
 
 /**
- * Escapes the unprintable characters of YAML text. All of them must be inside double quotes. A lone
- * surrogate, which YAML cannot represent, becomes U+FFFD.
+ * Escapes the unprintable characters of YAML text, all of which must be in double-quoted strings. A
+ * lone surrogate, which YAML cannot represent, becomes U+FFFD.
  */
 export function printableYamlText(yaml: string): string {
   return replaceUnprintable(yaml, (character) => {
@@ -112,8 +113,8 @@ function unitEscapeOf(unit: string): string {
 const DOTS = '...'
 
 /**
- * Shortens printable text. Half of a surrogate pair or an ignorable character at the cut is
- * removed.
+ * Shortens printable text. If the cut leaves half of a surrogate pair or an ignorable character at
+ * the end, this character is removed too.
  */
 function cut(text: string, longest: number): string {
   if (text.length <= longest) return text
