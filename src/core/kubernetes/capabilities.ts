@@ -1,11 +1,14 @@
 import { MOST_CAPABILITIES, type SecurityContext } from './pod.ts'
 
-/** Whether something is true of a container. `unknown` means that it depends on the node. */
+/**
+ * Whether a statement about a container is true; `unknown` if this depends on an image or on the
+ * node.
+ */
 export type Certainty = 'yes' | 'no' | 'unknown'
 
 /**
- * The capabilities that every container runtime grants by default: those of CRI-O
- * (internal/config/capabilities/capabilities.go), which grants fewer than the others.
+ * The capabilities that every container runtime grants by default. CRI-O grants only these
+ * capabilities (internal/config/capabilities/capabilities.go), and other runtimes grant more.
  */
 const GRANTED_BY_ALL: ReadonlySet<string> = new Set([
   'CHOWN',
@@ -28,7 +31,7 @@ const GRANTED_BY_SOME: ReadonlySet<string> = new Set([
   'SYS_CHROOT',
 ])
 
-/** The capabilities of root in a container: the lists of its security context, in upper case. */
+/** The added and dropped capabilities of root in a container, in upper case. */
 export interface Capabilities {
   readonly isPrivileged: boolean
   readonly added: ReadonlySet<string>
@@ -36,8 +39,8 @@ export interface Capabilities {
 }
 
 /**
- * Reads the capabilities of root in a container. Added capabilities with more names than there can
- * be are read as ALL, because only the first names are known.
+ * Reads the capabilities of root in a container. If the container adds more names than there are
+ * capabilities, the added names are read as ALL, because only the first names are known.
  */
 export function readCapabilities(context: SecurityContext): Capabilities {
   const { privileged, addedCapabilities, droppedCapabilities } = context
@@ -56,13 +59,13 @@ function upperCase(names: readonly string[]): ReadonlySet<string> {
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 
-/** A prefix of names that CRI-O understands; in containerd such a name has no effect. */
+/** CRI-O accepts names with this prefix. In containerd, such a name has no effect. */
 const PREFIX = 'CAP_'
 
 /**
- * Reports whether root in a container has a capability. The order is that of containerd
- * (internal/cri/opts/spec_linux_opts.go, WithCapabilities): ALL before single names, and a name
- * that is dropped before one that is added.
+ * Reports whether root in a container has a capability. As in containerd
+ * (internal/cri/opts/spec_linux_opts.go, WithCapabilities), a single name takes precedence over
+ * ALL, and a dropped name takes precedence over an added name.
  *
  * @param name the name in upper case, without the prefix `CAP_`
  */
@@ -82,7 +85,7 @@ function hasByDefault({ added, dropped }: Capabilities, name: string): Certainty
   return GRANTED_BY_SOME.has(name) ? 'unknown' : 'no'
 }
 
-/** Stands for all capabilities that neither a list nor a default of a runtime names. */
+/** Represents every capability that appears neither in a list nor in the defaults of a runtime. */
 const ANY_OTHER = ''
 
 const EVERY_NAME = [ANY_OTHER, ...GRANTED_BY_ALL, ...GRANTED_BY_SOME]
@@ -114,7 +117,8 @@ function coversOne(holder: Capabilities, other: Capabilities, name: string): Cer
   if (name === 'ALL') return 'yes'
   const isHeld = hasCapability(holder, name)
   const isNeeded = hasCapability(other, name)
-  // If both depend on the runtime, the two containers are equal, because they have the same one.
+  // If both results are unknown, both containers have the capability or both lack it, because the
+  // runtime is the same.
   if (isHeld === 'yes' || isNeeded === 'no' || isHeld === isNeeded) return 'yes'
   return isHeld === 'no' && isNeeded === 'yes' ? 'no' : 'unknown'
 }

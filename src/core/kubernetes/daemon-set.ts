@@ -1,9 +1,6 @@
 import { asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
-/**
- * The fields of an apps/v1 DaemonSet that tell which images its pods run and how many pods are
- * ready.
- */
+/** The fields of an apps/v1 DaemonSet that show its images and the number of its ready pods. */
 export interface DaemonSet {
   readonly generation: unknown
   readonly images: readonly string[]
@@ -31,8 +28,9 @@ function readImages(spec: unknown): readonly string[] {
  * `numberReady` counts the ready pods of any template, and `updatedNumberScheduled` counts the pods
  * of the current template, ready or not. If the sum of the two is greater than the number of all
  * pods, at least one pod is in both groups (kubernetes pkg/controller/daemon/daemon_controller.go,
- * updateDaemonSetStatus). While all other pods are ready, an update in progress therefore counts
- * from its first ready pod. A status that is older than the template is ignored.
+ * updateDaemonSetStatus). During an update in which all other pods are ready, the first ready pod
+ * of the current template is therefore enough. The result is false for a status that is older than
+ * the template.
  */
 export function runsAnywhere({ generation, status }: DaemonSet): boolean {
   if (count(status, 'observedGeneration') < (asId(generation) ?? 0)) return false
@@ -40,7 +38,7 @@ export function runsAnywhere({ generation, status }: DaemonSet): boolean {
   return count(status, 'numberReady') + count(status, 'updatedNumberScheduled') > pods
 }
 
-/** Reports whether at least one pod of a DaemonSet is ready, of any template. */
+/** Reports whether at least one pod of a DaemonSet, of any template, is ready. */
 export function isAnyReady({ status }: DaemonSet): boolean {
   return count(status, 'numberReady') > 0
 }

@@ -58,8 +58,8 @@ function ratioProblem(
 ): string | undefined {
   if (request === 0n) return 'requests 0'
   if (limit === 0n) return 'has a limit of 0'
-  // Kubernetes also rounds up to thousandths and divides in floating point. The rounding can change
-  // the result.
+  // Kubernetes also rounds up to thousandths and divides in floating point, which can change the
+  // result.
   const ratio = Number(thousandths(limit)) / Number(thousandths(request))
   if (ratio * 1000 <= Number(thousandths(most))) return undefined
   return `has a limit of ${writeQuantity(limit)} and requests ${writeQuantity(request)}`
@@ -67,7 +67,7 @@ function ratioProblem(
 
 /**
  * Converts an amount to thousandths, rounded up, as Quantity.MilliValue does. Kubernetes compares
- * whole units if an amount exceeds 2^63 thousandths; this function always returns thousandths.
+ * whole units if an amount exceeds 2^63 thousandths. This function always returns thousandths.
  */
 function thousandths(amount: bigint): bigint {
   const unit = 10n ** 9n

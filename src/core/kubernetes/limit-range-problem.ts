@@ -13,10 +13,10 @@ import { EMPTY_RESOURCE_LIST, type ResourceList } from './resource-list.ts'
 
 /**
  * Returns the reason why the LimitRanges of a namespace would refuse a pod with its observers, as a
- * sentence, or undefined if they would accept the pod.
+ * sentence, or undefined if the LimitRanges would accept the pod.
  *
  * A pod that violates a LimitRange even without observers is reported too. Another webhook may
- * still correct that pod, and the observers must not cause a refusal then.
+ * still correct such a pod, and observers must not cause a refusal of the corrected pod.
  *
  * If several LimitRanges set a default for the same resource, Kubernetes applies them in an
  * unspecified order. Here, the first LimitRange takes precedence.
@@ -38,11 +38,11 @@ export function limitRangeProblem(
   return undefined
 }
 
-/** Used if no bound has the type `Pod`. */
+/** The resources of the pod if no bound has the type `Pod`. */
 const NOTHING: Resources = { requests: EMPTY_RESOURCE_LIST, limits: EMPTY_RESOURCE_LIST }
 
 /**
- * Computes the sum over a pod as LimitRanger does: without overhead, and using only cpu and memory
+ * Computes the sum over a pod as LimitRanger does: without overhead, and with only cpu and memory
  * from `spec.resources` (limitranger, podRequests and podLimits).
  */
 function podTotal(load: PodResources): Resources {
@@ -69,13 +69,14 @@ function refusal(
 }
 
 /**
- * The resources that a LimitRange may give to an observer, because all pods on a node share them.
+ * The resources for which observers may get the defaults of a LimitRange. All pods on a node share
+ * these resources.
  */
 const SHARED = new Set(['cpu', 'memory', 'ephemeral-storage'])
 
 /**
  * Reports a default for a scarce resource, such as a device or huge pages. Each observer would get
- * this default too, so the pod would need more of a scarce resource and might never be scheduled.
+ * this default, so the pod would need more of the resource and might never be scheduled.
  */
 function scarceGift(
   { defaults }: LimitRange,

@@ -10,7 +10,7 @@ import {
 /** A core/v1 LimitRange: its defaults for containers, and its bounds for containers and pods. */
 export interface LimitRange {
   readonly name: string
-  /** The resources of a container that does not specify its own. */
+  /** The resources of a container that sets no resources itself. */
   readonly defaults: Resources
   readonly bounds: readonly Bounds[]
 }
@@ -45,8 +45,8 @@ export function readLimitRange(object: unknown): LimitRange {
 
 /**
  * Reads the defaults of an item and completes them as the apiserver does (kubernetes v1.36
- * pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem). A LimitRange from a file therefore
- * means the same as a LimitRange from the API.
+ * pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem). A LimitRange therefore has the same
+ * meaning in a file as in the API.
  */
 function readDefaults(item: Fields): Resources {
   const [min, max] = [readList(item.min), readList(item.max)]

@@ -1,8 +1,8 @@
 import { type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
 /**
- * Returns the managedFields entries that own an annotation (structured-merge-diff: `f:` followed by
- * the name of the field). The result is empty if managedFields were cleared.
+ * Returns the managedFields entries that own an annotation. In an entry, the name of each field has
+ * the prefix `f:` (structured-merge-diff). The result is empty if managedFields were cleared.
  */
 export function findOwners(object: Fields, annotation: string): readonly Fields[] {
   const managers = listOrNone(fieldsOrNone(object.metadata).managedFields).map(fieldsOrNone)

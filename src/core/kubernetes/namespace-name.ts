@@ -1,11 +1,11 @@
 /**
- * Matches an RFC 1123 label. No other name is accepted, because the name becomes part of a path.
+ * Matches an RFC 1123 label. Other names are refused, because the name becomes part of a URL path.
  */
 export const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /**
- * The namespaces that never receive observers, whatever their annotations, unless an administrator
- * configures another list.
+ * The default of the excluded namespaces. Pods in excluded namespaces never get observers, whatever
+ * their annotations.
  */
 export const EXCLUDED_NAMESPACES: readonly string[] = [
   'kube-system',

@@ -29,14 +29,15 @@ const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  *
  * The apiserver validates little of a reference (apimachinery api/validation/objectmeta.go,
  * ValidateOwnerReferences): no field may be empty, at most one reference may be a controller, and
- * an Event cannot be an owner. This function therefore also checks each field against the names and
- * UIDs that objects in the apiserver can have.
+ * an Event cannot be an owner. This function therefore also checks that objects in the apiserver
+ * can have the version, kind, name and UID of the reference.
  *
  * A valid reference may still be false, because the author of a pod writes it. Kubernetes itself
  * trusts the reference: the Job controller counts every matching pod that names the Job as its
  * controller, and the garbage collector deletes pods whose owner does not exist.
  *
- * @returns undefined if there is no controller, more than one, or one that cannot exist
+ * @returns undefined if there is no controller, if there are several, or if the controller cannot
+ * exist
  */
 export function readController(ownerReferences: unknown): OwnerReference | undefined {
   const references = listOrNone(ownerReferences).map(fieldsOrNone)

@@ -37,7 +37,7 @@ export interface PodResources {
  *
  * @param defaults the defaults of the namespace's LimitRanges
  * @param names the resources to read; if omitted, all are read. A pod may name any number of
- * resources that no rule mentions.
+ * resources for which the namespace has no rules.
  */
 export function readPodResources(
   pod: Pod,
@@ -76,8 +76,8 @@ export function isPodResource(name: string): boolean {
 
 /**
  * Applies the defaults of Kubernetes to the resources of a container. A missing request is set to
- * the limit (kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod). LimitRanger then sets
- * the remaining values, before the webhooks run and again afterwards
+ * the limit (kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod). LimitRanger sets the
+ * other missing values, both before and after the webhooks run
  * (plugin/pkg/admission/limitranger/admission.go, mergeContainerResources).
  */
 export function readContainerResources(
@@ -97,9 +97,9 @@ export function readContainerResources(
 }
 
 /**
- * Returns the sum over the containers that run at the same time: either the ordinary containers
- * with all sidecars, or, for a resource of which an init container needs more, that init container
- * with the sidecars before it.
+ * Returns the amounts that the containers of a pod use at the same time. For each resource, the
+ * amount is the greater of two sums: that of the ordinary containers and all sidecars, and that of
+ * an init container and the sidecars before it.
  *
  * The rule is k8s.io/component-helpers v0.36 resource/helpers.go, AggregateContainerRequests and
  * AggregateContainerLimits (KEP-753).
@@ -112,7 +112,7 @@ export function sumContainers({ containers }: PodResources, kind: keyof Resource
 
 /**
  * Returns the greatest sum of an init container and the sidecars that started before it. If an init
- * container does not use a resource, no comparison is needed: the sum over the sidecars was
+ * container does not use a resource, no comparison is needed, because the sum over the sidecars was
  * compared when it last increased.
  */
 function mostAtStart(
@@ -132,8 +132,8 @@ function mostAtStart(
 }
 
 /**
- * Replaces the amounts in a pod's sum by those in its `spec.resources`, for supported resources
- * only.
+ * Replaces the amounts in a pod's sum by the amounts in its `spec.resources`, for supported
+ * resources only.
  */
 export function withPodLevel(
   sum: ResourceList,

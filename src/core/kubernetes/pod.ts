@@ -1,13 +1,15 @@
 import { asFields, asFlag, asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
 /**
- * The fields of a pod that Ridealong uses, with their types. The original pod is never edited,
- * cloned or converted to typed classes, which would drop fields that the classes do not know.
+ * The fields of a pod that Ridealong uses, with their types. The original pod is never modified,
+ * cloned or converted to typed classes. Such classes would drop fields that they do not declare.
  */
 export interface Pod {
-  /** The number of characters in the JSON that contained the pod. No part of the pod is longer. */
+  /** The number of characters in the JSON that contained the pod. No value in the pod is longer. */
   readonly size: number
-  /** The name, or the prefix that the apiserver will complete. For messages only, not as a key. */
+  /**
+   * The name, or the prefix of the name that the apiserver will generate. Use it only in messages.
+   */
   readonly name: string
   readonly annotations: Fields | undefined
   readonly labels: Fields
@@ -29,7 +31,7 @@ export interface Pod {
   readonly securityContext: SecurityContext
   readonly initContainers: readonly Container[]
   readonly containers: readonly [Container, ...Container[]]
-  /** The spec as received, for rules that need fields which are not listed here. */
+  /** The spec as received, for rules that need fields which are not listed above. */
   readonly spec: Fields
 }
 
@@ -53,7 +55,8 @@ export interface Container {
 }
 
 /**
- * The fields of a core/v1 SecurityContext or PodSecurityContext that determine what /proc shows.
+ * The fields of a core/v1 SecurityContext or PodSecurityContext that affect which processes a
+ * container can observe.
  */
 export interface SecurityContext {
   readonly runAsUser: number | undefined
@@ -106,7 +109,7 @@ export function readPod(
 
 /**
  * Reads the parts of a pod that a patch adds to. The metadata, the spec and the containers are
- * required; every other part must be absent or have the right type.
+ * required. Every other part must be absent or have the right type.
  */
 function readParts(object: unknown): Parts | { readonly problem: string } {
   const metadata = asFields(asFields(object)?.metadata)
@@ -194,15 +197,15 @@ function readAppArmor(value: unknown): string | undefined {
 const CAPABILITY = /^[A-Z_]{1,32}$/i
 
 /**
- * A capability set has 64 bits (include/linux/capability.h, kernel_cap_t); the name ALL is allowed
- * too.
+ * The maximum number of names in a list of capabilities. A capability set has 64 bits
+ * (include/linux/capability.h, kernel_cap_t), and the name ALL is also allowed.
  */
 export const MOST_CAPABILITIES = 65
 
 /**
  * Reads a list of capabilities without duplicates. Names that cannot be a capability are skipped,
- * because they have no effect. Of a list with more names than there can be capabilities, the first
- * `MOST_CAPABILITIES` + 1 are read, and ALL.
+ * because they have no effect. From a list with more names than there are capabilities, only ALL
+ * and the first `MOST_CAPABILITIES` + 1 names are read.
  */
 function readCapabilities(value: unknown): readonly string[] {
   const list = listOrNone(value)

@@ -28,7 +28,7 @@ const SCALE: Readonly<Record<string, bigint>> = {
  * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) exactly. The grammar is k8s.io/apimachinery
  * pkg/api/resource/quantity.go.
  *
- * @returns the value in 10^-12 units, rounded towards zero, or undefined if it is not a quantity
+ * @returns the value in 10^-12 units, rounded towards zero, or undefined for an invalid quantity
  */
 export function readQuantity(value: unknown): bigint | undefined {
   const written = typeof value === 'number' ? String(value) : value
@@ -53,7 +53,7 @@ const DECIMAL = ['', 'm', 'u', 'n'] as const
  * Formats a quantity for a message, with the first suffix that gives a whole number: "100m",
  * "32Mi".
  *
- * @param value the quantity in 10^-12 units; anything below 10^-9 is rounded towards zero
+ * @param value the quantity in 10^-12 units; a part below 10^-9 is rounded towards zero
  */
 export function writeQuantity(value: bigint): string {
   const suffix = [...BINARY, ...DECIMAL].find((name) => isWhole(value, SCALE[name] ?? 1n)) ?? 'n'

@@ -22,11 +22,11 @@ export interface Change {
  * as a sentence, or undefined if the quotas would accept the pod.
  *
  * Only the resources whose usage the observers increase are checked. If a quota counts the pod only
- * because of the observers, all its resources are checked: for example, the limits of an observer
- * turn a BestEffort pod into a Burstable pod.
+ * because of the observers, all resources of the quota are checked. For example, the limits of an
+ * observer turn a BestEffort pod into a Burstable pod.
  *
  * The result is an estimate, because usage changes between the review and admission. For the same
- * reason, a quota that has no room even for the pod without observers is reported: by the time of
+ * reason, a quota that has no room even for the pod without observers is reported. By the time of
  * admission, the quota may have room for that pod but not for the observers.
  *
  * The rules are k8s.io/apiserver v0.36 pkg/admission/plugin/resourcequota/controller.go,

@@ -9,7 +9,7 @@ export interface Scope {
 
 /**
  * Reads `spec.scopes` and `spec.scopeSelector` of a ResourceQuota. A quota counts the pods that
- * match all of them.
+ * match all scopes.
  */
 export function readScopes(spec: Fields): readonly Scope[] {
   const { scopes, scopeSelector } = spec
@@ -23,8 +23,9 @@ export function readScopes(spec: Fields): readonly Scope[] {
 }
 
 /**
- * Reports whether a pod matches a scope: kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go,
- * podMatchesScopeFunc. No pod matches a scope for other objects.
+ * Reports whether a pod matches a scope. No pod matches a scope for other objects.
+ *
+ * The rule is kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc.
  *
  * @param spec the spec of the pod
  */

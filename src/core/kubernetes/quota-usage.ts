@@ -16,7 +16,7 @@ const OF_A_NODE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage']
 /**
  * Returns the usage of a pod, by the keys that quotas use.
  *
- * The rule is kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
+ * The rules are kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
  * k8s.io/component-helpers v0.36 resource/helpers.go, PodRequests and PodLimits.
  */
 export function computeUsage(load: PodResources): ResourceList {
@@ -41,7 +41,7 @@ function computeRequests(load: PodResources): ResourceList {
 
 function computeLimits(load: PodResources): ResourceList {
   const limits = withPodLevel(sumContainers(load, 'limits'), load.podLevel?.limits, isPodResource)
-  // Overhead is added to a limit that is not zero. It does not create a limit.
+  // Overhead is added only to limits that are not zero.
   return new Map(
     [...limits].map(([name, limit]) => [name, limit && limit + readOverhead(load, name)]),
   )

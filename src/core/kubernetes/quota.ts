@@ -10,16 +10,16 @@ export interface Quota {
   readonly name: string
   readonly hard: ResourceList
   /**
-   * The usage that the quota controller last reported. It changes between a review and admission as
-   * pods are created and deleted.
+   * The usage that the quota controller last reported. Usage changes between a review and admission
+   * as pods are created and deleted.
    */
   readonly used: ResourceList
   readonly scopes: readonly Scope[]
 }
 
 /**
- * Reads a ResourceQuota. Kubernetes enforces `status.hard`. A quota without this field is new or
- * comes from a file; `spec.hard` is used instead, because Kubernetes will soon enforce it.
+ * Reads a ResourceQuota. Kubernetes enforces `status.hard`. If this field is missing, the quota is
+ * new or comes from a file, and `spec.hard` is used instead.
  */
 export function readQuota(object: unknown): Quota {
   const { metadata, spec, status } = fieldsOrNone(object)

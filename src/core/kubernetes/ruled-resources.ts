@@ -2,8 +2,8 @@ import type { LimitRange } from './limit-range.ts'
 import type { Quota } from './quota.ts'
 
 /**
- * The resources that determine whether a pod is BestEffort (qos.go, ComputePodQOS). They are always
- * included.
+ * The resources that are always included, because they determine whether a pod is BestEffort
+ * (qos.go, ComputePodQOS).
  */
 const OF_ANY_QUOTA: readonly string[] = ['cpu', 'memory']
 
@@ -12,8 +12,8 @@ const PREFIX = /^(?:requests|limits)\./
 
 /**
  * Returns the names of all resources that the rules of a namespace mention: the defaults and bounds
- * of its LimitRanges, and the keys of its quotas. Other resources of a pod cannot change the result
- * of these rules.
+ * of its LimitRanges, and the keys of its quotas. Other resources cannot change the result of a
+ * rule.
  */
 export function ruledResources(
   limitRanges: readonly LimitRange[],
