@@ -12,8 +12,9 @@ export function certificatesIn(pem: string): readonly X509Certificate[] | undefi
 }
 
 /**
- * Describes why no certificate of a CA bundle can verify a server at the time `now`, in
- * milliseconds since 1970. Returns undefined if one of the certificates can.
+ * Describes why no certificate of a CA bundle is valid. Returns undefined if at least one is valid.
+ *
+ * @param now milliseconds since 1970
  */
 export function bundleProblem(caBundle: string, now: number): string | undefined {
   const authorities = certificatesIn(caBundle)
@@ -23,13 +24,13 @@ export function bundleProblem(caBundle: string, now: number): string | undefined
 }
 
 /**
- * Describes, as a sentence, why the apiserver would not trust the server; returns undefined if it
- * would. Like Go's crypto/x509, this function requires a path from the server's own certificate,
- * through the other certificates that the server sends, to a certificate of the bundle, and checks
- * the host name.
+ * Describes, as a sentence, why the apiserver would not trust the server. Returns undefined if the
+ * apiserver would trust the server. Like Go's crypto/x509, this function requires a path from the
+ * server's own certificate, through the other certificates that the server sends, to a certificate
+ * of the bundle, and checks the host name.
  *
  * @param serving the certificates that the server presents as PEM, its own first
- * @param host the name that the apiserver calls; undefined if that is an IP address
+ * @param host the name that the apiserver calls; undefined for an IP address
  * @param now milliseconds since 1970
  */
 export function servingProblem(
@@ -89,8 +90,8 @@ function commonName(issuer: string): string {
 }
 
 /**
- * Returns when the first certificate of a PEM text expires, in milliseconds since 1970, or 0 if the
- * text has no valid certificate.
+ * Returns the time at which the first certificate of a PEM text expires, in milliseconds since
+ * 1970, or 0 if the text has no valid certificate.
  */
 export function expiry(pem: string): number {
   const [first] = certificatesIn(pem) ?? []

@@ -6,7 +6,7 @@ import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { type InjectionOutcome, NO_CATALOG } from './injection-outcome.ts'
 
-/** The facts and findings from which the conclusion is drawn. */
+/** The facts and findings that determine the conclusion. */
 export interface ConclusionFacts {
   readonly facts: Facts
   readonly out: InjectionOutcome | undefined
@@ -19,7 +19,10 @@ export interface ConclusionFacts {
 
 /** The last part of an explanation: the outcome, and one sentence. */
 export interface Conclusion {
-  /** `unverified`: the pod's status says injected, but its containers differ from the catalog's. */
+  /**
+   * `unverified`: according to its status, the pod was injected, but a container differs from the
+   * catalog's observer.
+   */
   readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
   readonly reason?: Reason | Cause
   readonly conclusion: string
@@ -36,8 +39,8 @@ const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
 ])
 
 /**
- * Draws the conclusion about the created pod if there is one, otherwise about the pod that would be
- * created.
+ * Returns the conclusion about the created pod if there is one, otherwise about the pod that would
+ * be created.
  */
 export function conclude(known: ConclusionFacts): Conclusion {
   const { out } = known
@@ -81,7 +84,7 @@ function left(reason: Reason | Cause, conclusion: string): Conclusion {
 const UNANSWERED =
   'The pod requests observers, but the webhook did not answer when the pod was created'
 
-/** Concludes for a pod that was created and has no status. */
+/** Returns the conclusion about a pod that was created and has no status. */
 function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   const word = 'reason' in decision ? decision.reason : undefined
   if (word !== undefined && (REGARDLESS.has(word) || word === 'too-large')) {
@@ -95,7 +98,7 @@ function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   return left(obstacle.reason, `${UNANSWERED}: ${obstacle.sentence}.`)
 }
 
-/** Concludes for a pod that has not been created yet. */
+/** Returns the conclusion about a pod that has not been created yet. */
 function foretold(known: ConclusionFacts): Conclusion {
   return carriedConclusion(known) ?? answered(known)
 }

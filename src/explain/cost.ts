@@ -4,17 +4,18 @@ import { type ResourceList, readResourceList, sum } from '../core/kubernetes/res
 
 /** The total requests and limits of observers: quantities by the name of the resource. */
 export interface Cost {
-  /** The number of pods; undefined if it is unknown, and then the sums are for one pod. */
+  /** The number of pods. If undefined, the number is unknown and the sums are for one pod. */
   readonly pods: number | undefined
   readonly requests: Readonly<Record<string, string>>
   readonly limits: Readonly<Record<string, string>>
 }
 
 /**
- * Adds up the requests and limits of one pod's observers and multiplies them by the number of pods.
+ * Adds up the requests and limits of one pod's observers and multiplies the sums by the number of
+ * pods.
  *
  * @param resources a core/v1 ResourceRequirements for each observer of one pod
- * @param pods the number of pods; undefined if it is unknown, and then the sums are for one pod
+ * @param pods the number of pods; if undefined, the number is unknown and the sums are for one pod
  */
 export function computeCost(resources: readonly unknown[], pods: number | undefined): Cost {
   const times = BigInt(pods ?? 1)

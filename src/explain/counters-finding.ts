@@ -4,7 +4,7 @@ import type { CounterObstacle } from '../core/rules/counters.ts'
 import { type Finding, find } from './finding.ts'
 import type { InjectionOutcome } from './injection-outcome.ts'
 
-/** Why I/O is or may be hidden from an observer, and the advice. */
+/** The explanation why I/O is or may be hidden from an observer, with advice. */
 const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
   user:
     'the observer is another user or group than the target; ' +
@@ -25,8 +25,9 @@ const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
 }
 
 /**
- * The finding which counters the observers of a pod can read, with advice if they cannot read all.
- * None if the pod has no observers, or if its status is from another decision than today's.
+ * Returns a finding about the counters that the observers of a pod can read, with advice if some
+ * counters may be hidden. Returns no finding if the pod has no observers, or if its status contains
+ * another prediction than the decision.
  *
  * @param out the outcome of the pod, if it was created
  */

@@ -31,8 +31,8 @@ export interface Explanation {
 }
 
 /**
- * Explains a pod: the result of every rule in order, and the conclusion. The same facts always give
- * the same explanation.
+ * Explains a pod with the result of every rule in order, and the conclusion. The same facts always
+ * give the same explanation.
  */
 export function explain(facts: Facts): Explanation {
   const out = facts.created && cameOutOf(facts, facts.created)
@@ -67,7 +67,7 @@ export function explain(facts: Facts): Explanation {
   }
 }
 
-/** The cost if observers were injected, and the remedy if there is a reason. */
+/** Returns the cost if observers were injected, and the remedy if there is a reason. */
 function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
   return {
     ...(outcome === 'injected' && cost && { cost }),
@@ -76,22 +76,26 @@ function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
 }
 
 /**
- * Findings that come before the rules: pods of the workload that differ, and objects that could not
- * be read.
+ * Returns the findings that precede the rules: pods of the workload that differ, and objects that
+ * could not be read.
  */
 function aside({ differences, unread }: Facts): readonly Finding[] {
   const ranks = differences === undefined ? [] : [find('ranks', 'look', differences)]
   return [...ranks, ...unread.map((sentence) => find('namespace', 'unknown', sentence))]
 }
 
-/** The review of the pod's creation, with the additions of Ridealong removed from a created pod. */
+/**
+ * Returns the review of the pod's creation. From a created pod, the additions of Ridealong are
+ * removed.
+ */
 function cameAs({ review, created }: Facts): Review {
   return created === undefined ? review : { ...review, object: asItCame(created) }
 }
 
 /**
- * The settings without images on nodes and quotas if the pod was created: today's images say
- * nothing about the time of creation, and the quotas already count the pod.
+ * Returns the settings for the review. For a created pod, the settings contain no images and no
+ * quotas. The nodes may have had other images when the pod was created, and the quotas already
+ * count the pod.
  */
 function settingsFor({ settings, created }: Facts): Facts['settings'] {
   if (created === undefined) return settings
@@ -113,8 +117,8 @@ function resolveRequest({ review, settings }: Facts) {
 }
 
 /**
- * Findings about the steps before the webhook's decision: whether the apiserver called the webhook,
- * or would call it.
+ * Returns the findings about the steps before the webhook's decision: whether the apiserver called
+ * the webhook, or would call it.
  */
 function webhookPart(facts: Facts, { decision }: PodReview): readonly Finding[] {
   const { webhook, review, namespace, created } = facts
@@ -143,7 +147,9 @@ function isAskedLater({ settings }: Facts, created: Fields, asksItself: boolean)
   return requestedSince !== undefined && then !== undefined && requestedSince > then
 }
 
-/** The different decision that a pod which was skipped would get now, if there is one. */
+/**
+ * Returns a finding about the decision that a skipped pod would get now, if this decision differs.
+ */
 function nowFinding(
   out: InjectionOutcome | undefined,
   { decision }: PodReview,

@@ -11,13 +11,13 @@ export interface WebhookFacts {
   readonly now: number
   /** The MutatingWebhookConfiguration; undefined if there is none. */
   readonly configuration: FactLookup<Fields | undefined>
-  /** The certificates that the server presents, as PEM, its own first. */
+  /** The certificates that the server presents, as PEM, with the server's own certificate first. */
   readonly serving: FactLookup<string>
   /** The number of ready replicas; undefined if the webhook is called by URL. */
   readonly ready: FactLookup<number | undefined>
 }
 
-/** All facts from which an explanation is made. */
+/** The facts that an explanation is based on. */
 export interface Facts {
   /** The subject of the explanation, for people: `pod/lammps-0`. */
   readonly subject: string
@@ -28,15 +28,17 @@ export interface Facts {
   readonly settings: Settings
   /** The number of pods like this one; undefined if it is unknown. */
   readonly pods: number | undefined
-  /** How the outcomes of pods of the same workload differ, in words, if they differ. */
+  /**
+   * A description of the differences between the outcomes of the workload's pods, if there are any.
+   */
   readonly differences?: string | undefined
   /** The Namespace; undefined if none was found. */
   readonly namespace: FactLookup<Fields | undefined>
   /** One sentence for each object of the namespace that affects pods and could not be read. */
   readonly unread: readonly string[]
   /**
-   * Whether the catalog may differ from the catalog that the pod was created with: the cluster's
-   * catalog was not read, and no other catalog was named.
+   * Whether the catalog may differ from the catalog that the pod was created with. This is the case
+   * if the cluster's catalog was not read and no other catalog was specified.
    */
   readonly isCatalogGuessed?: boolean
   /** Undefined if no cluster was queried. */

@@ -2,8 +2,12 @@ import type { Reason } from '../core/reasons.ts'
 import type { Cause } from './causes.ts'
 
 /**
- * The result of a rule: `ok` allows observers, `no` prevents them, `look` may need attention,
- * `unknown` could not be determined, `open` was not reached.
+ * The result of a rule:
+ * - `ok`: the rule allows observers;
+ * - `no`: the rule prevents observers;
+ * - `look`: the result may need attention;
+ * - `unknown`: the result could not be determined;
+ * - `open`: the rule was not reached.
  */
 export type FindingVerdict = Finding['verdict']
 

@@ -18,7 +18,9 @@ export type InjectionOutcome =
   | {
       readonly outcome: 'unverified'
       readonly metrics: readonly string[]
-      /** How the containers that the status names differ from the catalog's observers. */
+      /**
+       * The differences between the containers that the status names and the catalog's observers.
+       */
       readonly differences: readonly string[]
     }
   | { readonly outcome: 'altered'; readonly problems: readonly string[] }
@@ -110,7 +112,7 @@ function observersFinding(isCompared: boolean): Finding {
     : find('observers', 'unknown', `not verified: ${NO_CATALOG}`)
 }
 
-/** Explains why containers were not compared, and how to name a catalog. */
+/** Explains why containers were not compared, and how to specify a catalog. */
 export const NO_CATALOG =
   "the cluster's catalog could not be read; --catalog and --observer-image specify one"
 

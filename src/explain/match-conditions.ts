@@ -5,7 +5,7 @@ export const POD_ASKS =
   "has(object.metadata.annotations) && 'ridealong.dev/inject' in object.metadata.annotations"
 
 /**
- * The results of the chart's matchConditions, given whether the pod itself carries
+ * The results of the chart's matchConditions, by whether the pod itself has the annotation
  * `ridealong.dev/inject`.
  */
 const KNOWN: ReadonlyMap<string, (asksItself: boolean) => boolean> = new Map([
@@ -14,8 +14,8 @@ const KNOWN: ReadonlyMap<string, (asksItself: boolean) => boolean> = new Map([
 ])
 
 /**
- * Evaluates a webhook's matchConditions for a pod; all of them must be true. `holds` is undefined
- * if an expression is not one of the chart's and no other expression is false.
+ * Evaluates a webhook's matchConditions for a pod. `holds` is true if all expressions are true, and
+ * false if any expression is false. Otherwise an expression is unknown, and `holds` is undefined.
  */
 export function readMatchConditions(
   webhook: Fields,

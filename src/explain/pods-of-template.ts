@@ -1,13 +1,13 @@
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { type Template, valueAt } from '../manifest/templates.ts'
 
-/** Kinds with one pod per node, or whose number of pods does not follow from replicas. */
+/** Kinds with one pod per node, and kinds whose number of pods does not follow from replicas. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['DaemonSet', 'LeaderWorkerSet', 'PodTemplate'])
 
 /**
- * Counts the pods that a workload creates from a template at a time: the product of the replicas
- * and the parallelism of all levels that contain the template. A Job runs at most as many pods at a
- * time as it has completions.
+ * Counts the pods of a template that run at the same time. The number is the product of the
+ * replicas and the parallelism of all levels that contain the template. A Job never runs more pods
+ * at the same time than it has completions.
  *
  * @returns undefined if the kind does not determine the number
  */

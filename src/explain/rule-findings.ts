@@ -16,10 +16,10 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
 }
 
 /**
- * Lists every rule of the decision in order. Rules before the one that stopped the pod are passed;
- * rules after it were not reached.
+ * Lists every rule of the decision in order. Rules before the rule that stopped the pod have
+ * passed, and later rules were not reached.
  *
- * @param knowsImages whether it is known which images nodes have, or the pod was injected
+ * @param knowsImages whether the images on nodes are known, or the pod was injected
  * @param isCarrying whether the pod has its observers in its manifest and the webhook adds none
  */
 export function ruleFindings(
@@ -44,7 +44,10 @@ function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
 
-/** Observers that the pod already has do not prevent anything, so `already-injected` gives `ok`. */
+/**
+ * Returns the finding of the rule that stopped the pod. For `already-injected`, the verdict is
+ * `ok`.
+ */
 function stopFinding(name: string, { reason, message }: Stopped, isCarrying: boolean): Finding {
   if (isCarrying) return find(name, 'look', message)
   return reason === 'already-injected' ? find(name, 'ok', message) : stop(name, reason, message)

@@ -10,15 +10,12 @@ export interface Rule {
   readonly passed: string
 }
 
-/**
- * The rule that needs to know which images nodes have; only a webhook that watches nodes can check
- * it.
- */
+/** The rule about the images on nodes. Only a webhook that watches nodes can check this rule. */
 export const IMAGE_RULE = 'image'
 
 /**
- * The rules, in the order in which src/core/review-pod.ts and src/core/decide.ts check them. An
- * internal error has no rule, since it can occur in any of them.
+ * The rules, in the order in which src/core/review-pod.ts and src/core/decide.ts check them. The
+ * reason `internal-error` belongs to no rule, because an internal error can occur in any of them.
  */
 export const RULES: readonly Rule[] = [
   { name: 'operation', reasons: ['not-create'], passed: 'the pod is being created' },

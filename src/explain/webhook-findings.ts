@@ -15,11 +15,11 @@ import {
   webhookIn,
 } from './webhook.ts'
 
-/** The facts about a pod by which the apiserver selects the webhooks to call. */
+/** The facts about a pod that determine which webhooks the apiserver calls. */
 export interface Caller {
   /**
-   * Whether the pod itself carries `ridealong.dev/inject`; if not, its namespace may request
-   * observers.
+   * Whether the pod itself has the annotation `ridealong.dev/inject`; if not, its namespace may
+   * request observers.
    */
   readonly asksItself: boolean
   readonly labels: Fields

@@ -1,8 +1,9 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
 /**
- * Names of the webhooks in the chart's configuration: for pods that carry `ridealong.dev/inject`,
- * for the other pods of namespaces that request observers, and for Namespaces.
+ * The names of the webhooks in the chart's configuration: for pods with the annotation
+ * `ridealong.dev/inject`, for the other pods of namespaces that request observers, and for
+ * Namespaces.
  */
 export const POD_WEBHOOK = 'pods.ridealong.dev'
 export const ARMED_WEBHOOK = 'armed.ridealong.dev'
@@ -16,8 +17,8 @@ export function webhookIn(configuration: Fields, name: string): Fields | undefin
 }
 
 /**
- * Reads the CA bundle with which the apiserver verifies the server, as PEM; empty if the webhook
- * has none.
+ * Reads the CA bundle with which the apiserver verifies the server, as PEM. The result is empty if
+ * the webhook has no bundle.
  */
 export function readCaBundle(webhook: Fields): string {
   const bundle = asText(fieldsOrNone(webhook.clientConfig).caBundle) ?? ''
