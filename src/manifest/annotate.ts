@@ -9,8 +9,8 @@ import { findTemplates, pathsAt } from './templates.ts'
 import { verify } from './verify.ts'
 
 /**
- * A document with annotations added where operators copy them to pods, and the objects without such
- * a place.
+ * A document with annotations at the places from which operators copy them to pods, and the objects
+ * without such a place.
  */
 export interface Annotated {
   readonly manifest: Manifest
@@ -21,14 +21,14 @@ export interface Annotated {
   readonly passedOver: readonly PassedOver[]
 }
 
-/** An object in which no annotation reaches its pods, and what to do instead. */
+/** An object without a place for annotations that reach its pods, with the reason and advice. */
 export interface PassedOver {
   readonly resource: ManifestResource
   readonly why: string
 }
 
 /**
- * Adds annotations to a document, at the places from which each kind's operator copies them to its
+ * Adds annotations to a document, at the places from which the operator of each kind copies them to
  * pods.
  *
  * @param annotations by key
@@ -71,7 +71,7 @@ function annotationPaths(resource: ManifestResource): readonly (readonly Step[])
 }
 
 /**
- * Returns why an object has no place for annotations, and what to do instead; undefined for kinds
+ * Returns the reason why an object has no place for annotations, with advice; undefined for kinds
  * that create no pods.
  */
 export function whyNot({ group, kind, fields }: ManifestResource): string | undefined {

@@ -15,9 +15,9 @@ import {
 import type { Manifest } from './read.ts'
 
 /**
- * The text that an injection replaced, by key, as written after the colon: ` []` for `volumes: []`.
- * The status stores it, so that `--undo` restores the file byte for byte. Keys that are missing
- * here were not in the file.
+ * The text that an injection replaced, by key. For `volumes: []`, the text is ` []`, which starts
+ * after the colon. The status stores this text, so that `--undo` restores the file byte for byte.
+ * If a key is missing here, the injection added the key or did not replace its value.
  */
 export type Before = Readonly<Record<string, string>>
 
@@ -44,7 +44,7 @@ interface Keyed {
 }
 
 /**
- * Returns the first item on a path whose value is an empty map or list, or neither a map nor a
+ * Returns the first item on a path whose value is an empty map or list, or is neither a map nor a
  * list.
  */
 function hollowItem(

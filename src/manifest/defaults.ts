@@ -1,13 +1,12 @@
 import { asFields, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 
 /**
- * Returns the spec of a pod in which requests default to limits, as the apiserver sets them before
- * it calls a webhook. Without this default, a pod that sets only limits would not count as
+ * Returns the spec of a pod in which missing requests are set to the limits, as the apiserver does
+ * before it calls a webhook. Without this default, a pod that sets only limits would not count as
  * Guaranteed.
  *
  * The rule is kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod: for containers and
- * init containers, resource by resource. Pod-level resources are not defaulted here, because
- * Ridealong does not use them in any sum.
+ * init containers, resource by resource. Pod-level resources are not defaulted here.
  */
 export function withDefaults(spec: Fields): Fields {
   return {

@@ -6,8 +6,8 @@ export interface Edit {
   readonly end: number
   readonly text: string
   /**
-   * The depth of the edit in the document: of two edits at the same offset, the deeper is applied
-   * first.
+   * The depth of the edit in the document. Of two edits at the same offset, the deeper edit is
+   * applied first.
    */
   readonly depth: number
 }
@@ -24,7 +24,7 @@ export function edited(text: string, edits: readonly Edit[]): string {
   const parts: string[] = []
   let reached = 0
   for (const { start, end, text: put } of ordered) {
-    if (start < reached) throw new Error(`edits overlap at ${start}`)
+    if (start < reached) throw new Error(`edits overlap at offset ${start}`)
     parts.push(text.slice(reached, start), put)
     reached = end
   }

@@ -26,7 +26,7 @@ export type Extension =
   | { readonly path: readonly Step[]; readonly items: readonly unknown[] }
 
 /**
- * Returns the edits that add an extension to a document. Missing parents are created; an empty
+ * Returns the edits that add an extension to a document. Missing parents are created, and an empty
  * parent (`volumes: []`) is replaced.
  *
  * @param base the path of an existing map, from the root
@@ -44,7 +44,7 @@ export function extend(
     return into(manifest, base, collection, [...path.slice(depth)], value)
   }
   const collection = collectionAt(manifest, base)
-  if (collection === undefined) throw new Error(`nothing at ${base.join('.')}`)
+  if (collection === undefined) throw new Error(`no map or list at ${base.join('.')}`)
   return into(manifest, base, collection, path, value)
 }
 
@@ -75,8 +75,8 @@ function into(
 }
 
 /**
- * Reports whether the key already has this value; such a value is not rewritten and keeps its
- * quotes.
+ * Reports whether the key already has this value. Such a value is not rewritten, so its quotes are
+ * kept.
  */
 function isThere({ manifest, collection }: ExtendContext, key: string, value: unknown): boolean {
   const item = itemAt(manifest, collection, key)
@@ -90,8 +90,8 @@ interface ExtendContext {
 }
 
 /**
- * Sets a key: replaces its value if the key exists, inserts metadata before `spec`, and appends any
- * other key.
+ * Sets a key. The value of an existing key is replaced. A new key is appended, except that metadata
+ * is inserted before `spec`.
  */
 function put(context: ExtendContext, key: string, value: unknown): Edit {
   const { manifest, collection } = context
@@ -101,7 +101,7 @@ function put(context: ExtendContext, key: string, value: unknown): Edit {
   return spec === undefined ? append(context, key, value) : insertBefore(context, spec, key, value)
 }
 
-/** Returns the space to insert after a colon that no blank follows: none in JSON, otherwise one. */
+/** Returns the text to insert after a colon without a blank: nothing in JSON, otherwise a space. */
 function spacing({ form }: Style): string {
   return form === 'json' ? '' : ' '
 }

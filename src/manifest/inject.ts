@@ -31,7 +31,7 @@ export type Answer = (review: Review) => PodReview
 
 /**
  * Adds observers to the pod templates of a document that request them, as the webhook would add
- * them to their pods. The rest of the text is unchanged, byte for byte.
+ * observers to the pods. The rest of the text is unchanged, byte for byte.
  *
  * @param namespace the namespace of objects that do not set one
  * @throws ManifestError if the document cannot be edited without changing something else

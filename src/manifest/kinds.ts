@@ -4,16 +4,17 @@ export interface Kind {
   readonly group: string
   readonly kind: string
   /**
-   * The paths of its pod templates: steps from the root of the object, separated by dots, with `*`
-   * for each item of a list or map; an empty path if the object is a pod itself.
+   * The paths of its pod templates. A path consists of steps from the root of the object, separated
+   * by dots, with `*` for each item of a list or map. The path is empty if the object is a pod
+   * itself.
    */
   readonly templates?: readonly string[]
   /**
-   * The paths of the annotations that its operator copies to its pods, other than those of
-   * templates.
+   * The paths of the annotations that the kind's operator copies to pods, other than the
+   * annotations of templates.
    */
   readonly annotations?: readonly string[]
-  /** Why the kind has neither templates nor annotations, and what to do instead. */
+  /** The reason why the kind has neither templates nor annotations, with advice. */
   readonly instead?: string
 }
 
@@ -102,8 +103,8 @@ const KINDS: readonly Kind[] = [
     kind: 'ScheduledSparkApplication',
     annotations: spark('spec.template'),
   },
-  // Tekton (pkg/pod) copies all annotations of a TaskRun to its pod; a TaskRun has the annotations
-  // of its PipelineRun.
+  // Tekton (pkg/pod) copies all annotations of a PipelineRun to its TaskRuns, and all annotations
+  // of a TaskRun to its pod.
   { group: 'tekton.dev', kind: 'TaskRun', annotations: ['metadata.annotations'] },
   { group: 'tekton.dev', kind: 'PipelineRun', annotations: ['metadata.annotations'] },
   // Knative rejects a template that shares its process namespace, but accepts pods in which sharing
@@ -129,8 +130,8 @@ export function findKind(group: string, kind: string): Kind | undefined {
 }
 
 /**
- * Reports whether a group belongs to Kubernetes itself. All kinds of these groups are known: those
- * not listed create no pods.
+ * Reports whether a group belongs to Kubernetes itself. Kinds of such a group create no pods unless
+ * they are listed.
  */
 export function isBuiltIn(group: string): boolean {
   const end = '.k8s.io'

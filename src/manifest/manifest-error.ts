@@ -6,7 +6,7 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
 
-/** A position in a manifest; documents and lines are numbered from 1. */
+/** A position in a manifest. Documents and lines are numbered from 1. */
 export interface ManifestPosition {
   readonly file: string
   readonly document: number

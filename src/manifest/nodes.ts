@@ -25,7 +25,8 @@ export interface YamlItem {
 }
 
 /**
- * Returns the map or list that a node is or that its alias refers to; undefined for other nodes.
+ * Returns a node that is a map or a list, or the map or list that an alias refers to. Returns
+ * undefined for other nodes.
  */
 export function findCollection(manifest: Manifest, node: unknown): YamlCollection | undefined {
   const target = isAlias(node) ? node.resolve(manifest.node) : node
@@ -63,7 +64,7 @@ function readKey(key: unknown): unknown {
   return isScalar(key) ? (typeof key.value === 'symbol' ? key.source : key.value) : undefined
 }
 
-/** Returns the collection at a path from the root; undefined if the path does not lead to one. */
+/** Returns the collection at a path from the root, or undefined if there is no collection. */
 export function collectionAt(
   manifest: Manifest,
   path: readonly Step[],
@@ -89,8 +90,8 @@ export function measureIndent({ srcToken }: YamlCollection): number {
 type ItemToken = CST.CollectionItem
 
 /**
- * Returns the source token of an item. Tokens that contain only comments are not items, nor is the
- * empty token after a trailing comma.
+ * Returns the source token of an item. Tokens that contain only comments are not items. The empty
+ * token after a trailing comma is not an item either.
  */
 function findToken({ collection, index }: Pick<YamlItem, 'collection' | 'index'>): ItemToken {
   const { srcToken } = collection
@@ -103,7 +104,7 @@ function findToken({ collection, index }: Pick<YamlItem, 'collection' | 'index'>
         ? all.filter(({ key, sep }) => key != null || sep !== undefined)
         : all
   const token = items[index]
-  if (token === undefined) throw new Error(`no source of item ${index}`)
+  if (token === undefined) throw new Error(`item ${index} has no source token`)
   return token
 }
 
@@ -122,7 +123,7 @@ export function itemStart(item: Pick<YamlItem, 'collection' | 'index'>): number 
 /** Returns the offset after the colon of a key. */
 export function colonEnd(item: Pick<YamlItem, 'collection' | 'index'>): number {
   const colon = findToken(item).sep?.find(({ type }) => type === 'map-value-ind')
-  if (colon === undefined) throw new Error('a key without a colon')
+  if (colon === undefined) throw new Error('a key has no colon')
   return colon.offset + 1
 }
 
@@ -174,7 +175,7 @@ function withoutBreak(text: string, end: number): number {
   return isBroken ? end - (text[end - 2] === '\r' ? 2 : 1) : end
 }
 
-/** Returns the offset at which the line ends, before its line break. */
+/** Returns the offset at which the line of an offset ends, before its line break. */
 export function lineEnd(text: string, offset: number): number {
   const found = text.indexOf('\n', offset)
   const end = found === -1 ? text.length : found

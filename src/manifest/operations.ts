@@ -3,11 +3,14 @@ import type { Operation } from '../core/patch.ts'
 import type { Extension } from './extend.ts'
 import type { Step } from './nodes.ts'
 
-/** Converts the operations of a patch to extensions; all items of one list become one extension. */
+/**
+ * Converts the operations of a patch to extensions. All items that are added to one list become one
+ * extension.
+ */
 export function toExtensions(operations: readonly Operation[]): readonly Extension[] {
   const extensions = new Map<string, Extension>()
   for (const operation of operations) {
-    if (operation.op !== 'add') throw new Error(`a patch with ${operation.op}`)
+    if (operation.op !== 'add') throw new Error(`a patch operation is ${operation.op}, not add`)
     const extension = toExtension(parsePointer(operation.path), operation.value)
     const key = extension.path.join('/')
     extensions.set(key, joined(extensions.get(key), extension))
@@ -30,7 +33,7 @@ function joined(first: Extension | undefined, second: Extension): Extension {
     return { path, items: [...first.items, ...second.items] }
   if ('entries' in first && 'entries' in second)
     return { path, entries: { ...first.entries, ...second.entries } }
-  throw new Error(`a patch that takes ${path.join('.')} for a map and for a list`)
+  throw new Error(`a patch uses ${path.join('.')} as a map and as a list`)
 }
 
 /** Parses an RFC 6901 JSON pointer. */

@@ -4,11 +4,11 @@ import type { Step } from './nodes.ts'
 import { type Template, valueAt } from './templates.ts'
 
 /**
- * The fields that a controller sets in the pods it creates from a template, limited to those that
- * affect a decision.
+ * The fields that a controller sets in the pods of a template, limited to the fields that affect a
+ * decision.
  */
 export interface Made {
-  /** The controller of the pods; undefined if its name is not known before it exists. */
+  /** The controller of the pods; undefined if its name is known only after it has been created. */
   readonly owner: Owner | undefined
   readonly restartPolicy: unknown
   /** Whether the Job controller sets the completion index of each pod. */
@@ -64,8 +64,9 @@ function itself({ resource: { kind, name } }: Template): Owner {
 }
 
 /**
- * Returns the Job of a JobSet, named JOBSET-REPLICATEDJOB-INDEX (jobset pkg/util/placement);
- * undefined if there are several replicas, because the index is then unknown.
+ * Returns the Job of a JobSet, which is named JOBSET-REPLICATEDJOB-INDEX (jobset
+ * pkg/util/placement). The result is undefined if there are several replicas, because the index is
+ * then unknown.
  */
 function jobOfJobSet({ resource, path }: Template): Owner | undefined {
   const replicated = fieldsOrNone(valueAt(resource.fields, path.slice(resource.path.length, -3)))
@@ -75,7 +76,7 @@ function jobOfJobSet({ resource, path }: Template): Owner | undefined {
 }
 
 /**
- * Returns the controller of an MPIJob's pods: in mpi-operator v2beta1, a Job creates the launcher,
+ * Returns the controller of an MPIJob's pods. In mpi-operator v2beta1, a Job creates the launcher,
  * and the MPIJob creates the workers.
  */
 function mpi(template: Template): Owner {
@@ -87,8 +88,8 @@ function mpi(template: Template): Owner {
 }
 
 /**
- * Returns the restart policy. Kubeflow kinds set it next to the template and write it into the
- * pods; ExitCode becomes Never. The default for a JobSet is OnFailure.
+ * Returns the restart policy of the pods. Kubeflow kinds set the policy next to the template, and
+ * ExitCode becomes Never. The default for a JobSet is OnFailure.
  */
 function findRestartPolicy({ fields, path }: Template, parent: Fields): unknown {
   const beside = isReplicas(path)

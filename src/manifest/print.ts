@@ -5,7 +5,7 @@ import { type Manifest, readManifests } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { valueAt } from './templates.ts'
 
-/** The output format of documents; if undefined, documents keep the format of their input. */
+/** The output format of documents. If undefined, documents keep the format of their input. */
 export type ManifestFormat = 'yaml' | 'json'
 
 /** A document with its current text. */
@@ -17,8 +17,9 @@ export interface Printed {
 /**
  * Prints documents, in their original order.
  *
- * @param form `json`: prints one object, or a List of several. `yaml`: converts JSON documents to
- * YAML; YAML documents are unchanged. Undefined: all documents are unchanged, byte for byte
+ * @param form `json`: prints one object, or a List of several objects. `yaml`: converts JSON
+ * documents to YAML, and leaves YAML documents unchanged. Undefined: leaves all documents
+ * unchanged, byte for byte.
  */
 export function printed(documents: readonly Printed[], form: ManifestFormat | undefined): string {
   if (form === 'json') return printJson(documents.flatMap(readValues))

@@ -18,9 +18,9 @@ export interface Manifest extends ManifestPosition {
 }
 
 /**
- * The maximum nesting depth, which is greater than that of any Kubernetes object. The lexer and
- * parser of the library use a stack of their own, but its composer uses the call stack, and Node
- * exits without a message if a regular expression overflows the call stack.
+ * The maximum nesting depth, which is greater than that of any Kubernetes object. The composer of
+ * the YAML library uses the call stack, and Node exits without a message if a regular expression
+ * overflows the call stack.
  */
 const DEEPEST = 500
 
@@ -35,7 +35,8 @@ export const DIALECT = {
   version: '1.1',
   merge: true,
   keepSourceTokens: true,
-  // Warnings of the library quote the file and are printed directly to standard error.
+  // Warnings of the library are not logged, because they quote the file and go directly to standard
+  // error.
   logLevel: 'error',
 } as const
 

@@ -23,7 +23,7 @@ export interface Removal {
 
 /**
  * Returns the edits that apply removals to a document. A map or list that becomes empty is replaced
- * by the text it had before; if there was none, its key is removed too.
+ * by the text in `before`. Without such text, the key of the map or list is removed too.
  *
  * @param base the path of an existing map, from the root
  * @param before the text to restore, by key
@@ -97,8 +97,8 @@ function takeOut(context: RemoveContext, indices: ReadonlySet<number>): readonly
     const { collection } = context
     const isFirst = [...Array(index).keys()].every((before) => indices.has(before))
     const next = index + 1
-    // An item that was inserted before its neighbor is removed up to that neighbor, as is an item
-    // that has no remaining item before it.
+    // The first items are removed up to the start of the next item. So is metadata, which `inject`
+    // inserts before `spec`.
     if (isFirst || (isMetadata(context, index) && next < collection.items.length)) {
       return cut(itemStart({ collection, index }), itemStart({ collection, index: next }))
     }

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 
-/** The style of the text around an addition, which the addition follows. */
+/** The style of the text around an addition. The addition is formatted in the same style. */
 export interface Style {
   readonly form: 'block' | 'flow' | 'json'
   /** The line break of the file. */
@@ -12,7 +12,7 @@ export interface Style {
 }
 
 /**
- * The options for YAML: strings that YAML 1.1 would read as another type are quoted; no line is
+ * The options for YAML. Strings that YAML 1.1 would read as another type are quoted, and no line is
  * folded.
  */
 const YAML = {
@@ -30,7 +30,7 @@ export function blockLines(value: unknown, { indentsLists }: Style): readonly st
     .split('\n')
 }
 
-/** Formats a value on one line, in braces or brackets; undefined fields are omitted. */
+/** Formats a value on one line, in braces or brackets. Undefined fields are omitted. */
 export function inlineText(value: unknown, { form }: Style): string {
   return form === 'json' ? JSON.stringify(value) : flowText(value)
 }
@@ -41,7 +41,7 @@ export function inlinePair(key: string, value: unknown, style: Style): string {
   return style.form === 'json' ? `${JSON.stringify(key)}: ${text}` : `${scalarText(key)}: ${text}`
 }
 
-/** Formats a value as multi-line JSON; the first line follows existing text and is not indented. */
+/** Formats a value as multi-line JSON. The first line follows existing text and is not indented. */
 export function jsonLines(value: unknown, style: Style, indent: string): string {
   return JSON.stringify(value, undefined, style.unit).replaceAll('\n', `${style.eol}${indent}`)
 }
@@ -54,8 +54,8 @@ function flowText(value: unknown): string {
 }
 
 /**
- * Formats a scalar that has the same meaning inside braces as outside: strings with characters that
- * are special in flow style are quoted.
+ * Formats a scalar so that it has the same meaning inside braces as outside. Strings with
+ * characters that are special in flow style are quoted.
  */
 function scalarText(value: unknown): string {
   const text = stringify(value, YAML).slice(0, -1)

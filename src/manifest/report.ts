@@ -6,7 +6,7 @@ import { at } from './manifest-error.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates } from './templates.ts'
 
-/** Reasons caused by an error in the manifest; these are fixed in the file, not in the cluster. */
+/** Reasons that are caused by an error in the manifest and not by the state of the cluster. */
 const WRONG: ReadonlySet<Reason> = new Set([
   'unknown-metric',
   'invalid-option',
@@ -15,8 +15,8 @@ const WRONG: ReadonlySet<Reason> = new Set([
 ])
 
 /**
- * Returns the errors in the requests of a document, one sentence each, with the file, document and
- * line.
+ * Returns the errors in the requests of a document, one sentence each, with the file, the document
+ * and the line.
  */
 export function listProblems({ outcomes }: InjectedManifest): readonly string[] {
   return outcomes.flatMap(({ resource, decision }) => {

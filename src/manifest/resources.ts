@@ -12,10 +12,7 @@ export interface ManifestResource {
   readonly group: string
   readonly kind: string
   readonly name: string
-  /**
-   * The namespace; empty if the object does not set it and therefore goes to the current namespace
-   * of the client.
-   */
+  /** The namespace. If empty, the object is created in the current namespace of the client. */
   readonly namespace: string
 }
 

@@ -45,8 +45,8 @@ function buildPod(template: Template): Fields {
 }
 
 /**
- * Adds annotations. A value that is not a map is returned unchanged, so that the review reports it
- * as invalid.
+ * Adds annotations. A value that is not a map is returned unchanged, so that the review reports the
+ * value as invalid.
  */
 function mergeAnnotations(written: unknown, added: Fields): unknown {
   const annotations = asFields(written ?? {})
@@ -54,8 +54,9 @@ function mergeAnnotations(written: unknown, added: Fields): unknown {
 }
 
 /**
- * Returns a uid for which the name of the added volume is not taken in the template: a second run
- * may add observers to the output of a first run, and two volumes with one name are invalid.
+ * Returns a UID with which the name of the added volume is unique in the template. A second run may
+ * add observers to the output of a first run, and Kubernetes refuses two volumes with the same
+ * name.
  */
 function uidBeside(volumes: unknown): string {
   const names = new Set(listOrNone(volumes).map((volume) => asFields(volume)?.name))

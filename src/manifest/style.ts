@@ -37,8 +37,8 @@ function indentsLists(manifest: Manifest, map: YamlCollection): boolean {
 }
 
 /**
- * Returns the indentation of an item that starts a line; undefined if other text precedes the item
- * on its line.
+ * Returns the indentation of an item that starts a line, or undefined if other text precedes the
+ * item on the line.
  */
 export function indentBefore(
   text: string,

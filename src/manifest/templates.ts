@@ -12,8 +12,8 @@ export interface Template {
 }
 
 /**
- * Returns the pod templates of an object: at the paths in the table of kinds, or for unknown kinds
- * by their shape.
+ * Returns the pod templates of an object. Templates of listed kinds are at the paths in the table
+ * of kinds. Templates of unknown kinds are recognized by their shape.
  */
 export function findTemplates(resource: ManifestResource): readonly Template[] {
   const { group, kind, fields } = resource
@@ -58,7 +58,7 @@ export function valueAt(value: unknown, path: readonly Step[]): unknown {
 
 /**
  * Finds pod templates by their shape: a core/v1 PodTemplateSpec has no fields other than metadata
- * and a spec with containers, each of which has a name.
+ * and spec, and all containers in the spec have names.
  */
 function byShape(value: unknown, path: readonly Step[]): readonly (readonly Step[])[] {
   const fields = asFields(value)

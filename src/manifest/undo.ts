@@ -36,8 +36,8 @@ function undoTemplate(template: Template): readonly Edit[] {
 }
 
 /**
- * Returns the annotations to remove. The default-container annotation was added by Ridealong if the
- * mode of the status is `container` and the annotation comes after the status.
+ * Returns the annotations to remove. Ridealong added the default-container annotation if the mode
+ * in the status is `container` and the annotation comes after the status.
  */
 function annotations(fields: Fields, status: Fields): Removal {
   const keys = Object.keys(fieldsOrNone(fieldsOrNone(fields.metadata).annotations))
@@ -68,13 +68,13 @@ function volumes(fields: Fields): Removal {
   return { path: ['spec', 'volumes'], steps }
 }
 
-/** Reports whether the field was missing before injection. */
+/** Reports whether `shareProcessNamespace` was missing before injection. */
 function sharesByUs(status: Fields, fields: Fields): boolean {
   const { shareProcessNamespace: before } = rememberedIn(fields)
   return status.shareProcessNamespace === 'absent' && before === undefined
 }
 
-/** Returns the edit that restores the previous value of the field. */
+/** Returns the edit that restores the previous value of `shareProcessNamespace`. */
 function unshare({ resource, path, fields }: Template, status: Fields): readonly Edit[] {
   const { manifest } = resource
   const spec = collectionAt(manifest, [...path, 'spec'])
