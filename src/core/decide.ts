@@ -73,7 +73,8 @@ interface Earlier {
   readonly different: readonly Difference[]
   /**
    * The names of the observers that match the catalog, except possibly for the image. If another
-   * webhook removed their restartPolicy, it must be restored, or the pod would never start.
+   * webhook removed the restartPolicy of such an observer, the field must be restored, or the pod
+   * would never start.
    */
   readonly repairable: readonly string[]
 }

@@ -57,8 +57,9 @@ export function applied<T>(object: T, operations: readonly Operation[]): T {
  * pkg/admission/plugin/webhook/mutating/dispatcher.go). Every patch is therefore checked before it
  * is sent.
  *
- * Only the parts that a patch can change are copied. Annotations and volumes are replaced by empty
- * values, so the cost of the check does not depend on their number.
+ * Only the parts that a patch can change are copied, and annotations and volumes are replaced by
+ * empty values. The cost of the check therefore does not depend on the number of annotations and
+ * volumes.
  *
  * @param object the pod as received
  */

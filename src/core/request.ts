@@ -175,8 +175,8 @@ function readWord<Word extends string>(
 }
 
 /**
- * Reports the first unknown key. Without this check, a misspelled key would have no effect, and its
- * author would not notice.
+ * Reports the first unknown key. Without this check, a misspelled key would have no effect, and the
+ * user would not notice the mistake.
  */
 function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
   for (const key of annotations.keys()) {

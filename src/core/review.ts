@@ -34,7 +34,8 @@ export interface Review {
 /**
  * Reads an AdmissionReview.
  *
- * @param source the scan of the body, which saves a search of most annotations of the pod
+ * @param source a scan of the body, which makes it unnecessary to search most annotations of the
+ * pod
  * @returns the request, or a sentence that describes a valid AdmissionReview
  */
 export function readReview(

@@ -29,7 +29,7 @@ export function bundleProblem(caBundle: string, now: number): string | undefined
  * server's own certificate, through the other certificates that the server sends, to a certificate
  * of the bundle, and checks the host name.
  *
- * @param serving the certificates that the server presents as PEM, its own first
+ * @param serving the certificates that the server presents as PEM, the server's own first
  * @param host the name that the apiserver calls; undefined for an IP address
  * @param now milliseconds since 1970
  */

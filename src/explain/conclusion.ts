@@ -20,7 +20,7 @@ export interface ConclusionFacts {
 /** The last part of an explanation: the outcome, and one sentence. */
 export interface Conclusion {
   /**
-   * `unverified`: according to its status, the pod was injected, but a container differs from the
+   * `unverified`: the pod's status says that the pod was injected, but a container differs from the
    * catalog's observer.
    */
   readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'

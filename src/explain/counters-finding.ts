@@ -26,8 +26,8 @@ const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
 
 /**
  * Returns a finding about the counters that the observers of a pod can read, with advice if some
- * counters may be hidden. Returns no finding if the pod has no observers, or if its status contains
- * another prediction than the decision.
+ * counters may be hidden. Returns no finding if the pod has no observers, or if the status of the
+ * created pod contains another prediction.
  *
  * @param out the outcome of the pod, if it was created
  */

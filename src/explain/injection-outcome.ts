@@ -65,7 +65,7 @@ function unclaimed(status: Fields | undefined): InjectionOutcome {
 
 /**
  * Returns the catalog to compare a pod's containers with. A guessed catalog is returned only if the
- * pod's status names its revision.
+ * pod's status names the revision of that catalog.
  *
  * @param isGuessed whether the catalog may differ from the cluster's
  */
@@ -75,7 +75,7 @@ export function comparable(catalog: Catalog, isGuessed: boolean, pod: Fields): C
   return then === catalog.revision ? catalog : undefined
 }
 
-/** Findings about the created pod: its status, its catalog and its containers. */
+/** Returns the findings about the created pod: its status, its catalog and its containers. */
 export function createdFindings(
   pod: Fields,
   out: InjectionOutcome,
@@ -112,7 +112,7 @@ function observersFinding(isCompared: boolean): Finding {
     : find('observers', 'unknown', `not verified: ${NO_CATALOG}`)
 }
 
-/** Explains why containers were not compared, and how to specify a catalog. */
+/** The explanation why containers were not compared, and how to specify a catalog. */
 export const NO_CATALOG =
   "the cluster's catalog could not be read; --catalog and --observer-image specify one"
 
@@ -124,7 +124,7 @@ function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] 
   return [find('catalog', 'look', sentence)]
 }
 
-/** Findings for containers that the kubelet cannot start or has restarted. */
+/** Returns a finding for each container that the kubelet cannot start or has restarted. */
 function containerFindings(pod: Fields): readonly Finding[] {
   const { initContainerStatuses, containerStatuses } = fieldsOrNone(pod.status)
   const statuses = [...listOrNone(initContainerStatuses), ...listOrNone(containerStatuses)]

@@ -23,7 +23,7 @@ const TONES: Readonly<Record<FindingVerdict, Tone>> = {
   open: 'minor',
 }
 
-/** Returns the first cell of a row, which has the same width for all verdicts. */
+/** Returns the first cell of a row. The cell has the same width for all verdicts. */
 export function verdictCell(verdict: FindingVerdict): TextCell {
   return { text: verdict.padEnd('unknown'.length), tone: TONES[verdict] }
 }

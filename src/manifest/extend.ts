@@ -146,8 +146,8 @@ function append(context: ExtendContext, key: string | undefined, value: unknown)
 }
 
 /**
- * The error for a block scalar at the end of a file without a line break: an appended line would
- * add a line break to the scalar.
+ * The error for a file that ends with a block scalar and without a line break. An appended line
+ * would add a line break to the scalar.
  */
 const OPEN =
   'the file must end with a line break, or an addition would become part of its last value'

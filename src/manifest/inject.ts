@@ -30,8 +30,8 @@ export interface InjectedManifest {
 export type Answer = (review: Review) => PodReview
 
 /**
- * Adds observers to the pod templates of a document that request them, as the webhook would add
- * observers to the pods. The rest of the text is unchanged, byte for byte.
+ * Adds observers to the pod templates of a document that request observers, as the webhook would
+ * add them to the pods. The rest of the text is unchanged, byte for byte.
  *
  * @param namespace the namespace of objects that do not set one
  * @throws ManifestError if the document cannot be edited without changing something else

@@ -4,9 +4,9 @@ export interface Kind {
   readonly group: string
   readonly kind: string
   /**
-   * The paths of its pod templates. A path consists of steps from the root of the object, separated
-   * by dots, with `*` for each item of a list or map. The path is empty if the object is a pod
-   * itself.
+   * The paths of the kind's pod templates. A path consists of steps from the root of the object,
+   * separated by dots, with `*` for each item of a list or map. The path is empty if the object is
+   * a pod itself.
    */
   readonly templates?: readonly string[]
   /**

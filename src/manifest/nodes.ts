@@ -33,7 +33,7 @@ export function findCollection(manifest: Manifest, node: unknown): YamlCollectio
   return isMap(target) || isSeq(target) ? (target as YamlCollection) : undefined
 }
 
-/** Returns the item at a step, in the map itself or in a map that it merges. */
+/** Returns the item at a step of a collection, or of a map that the collection merges with `<<`. */
 export function itemAt(
   manifest: Manifest,
   collection: YamlCollection,
@@ -175,7 +175,7 @@ function withoutBreak(text: string, end: number): number {
   return isBroken ? end - (text[end - 2] === '\r' ? 2 : 1) : end
 }
 
-/** Returns the offset at which the line of an offset ends, before its line break. */
+/** Returns the offset of the end of a line, before its line break. The line contains `offset`. */
 export function lineEnd(text: string, offset: number): number {
   const found = text.indexOf('\n', offset)
   const end = found === -1 ? text.length : found

@@ -35,7 +35,7 @@ export const DIALECT = {
   version: '1.1',
   merge: true,
   keepSourceTokens: true,
-  // Warnings of the library are not logged, because they quote the file and go directly to standard
+  // The library's warnings are suppressed, because they quote the file and go directly to standard
   // error.
   logLevel: 'error',
 } as const

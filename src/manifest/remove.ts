@@ -97,8 +97,8 @@ function takeOut(context: RemoveContext, indices: ReadonlySet<number>): readonly
     const { collection } = context
     const isFirst = [...Array(index).keys()].every((before) => indices.has(before))
     const next = index + 1
-    // The first items are removed up to the start of the next item. So is metadata, which `inject`
-    // inserts before `spec`.
+    // The first items, and metadata that `inject` inserted before `spec`, are removed up to the
+    // start of the next item.
     if (isFirst || (isMetadata(context, index) && next < collection.items.length)) {
       return cut(itemStart({ collection, index }), itemStart({ collection, index: next }))
     }

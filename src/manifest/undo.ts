@@ -9,8 +9,8 @@ import { findResources } from './resources.ts'
 import { findTemplates, type Template } from './templates.ts'
 
 /**
- * Removes observers and all related fields from the pod templates of a document. Applied to the
- * output of `inject`, it returns the original input, byte for byte.
+ * Removes observers and all related fields from the pod templates of a document. For the output of
+ * `inject`, the result is the original input, byte for byte.
  *
  * @returns the text of this document
  */

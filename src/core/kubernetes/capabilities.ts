@@ -1,8 +1,8 @@
 import { MOST_CAPABILITIES, type SecurityContext } from './pod.ts'
 
 /**
- * Whether a statement about a container is true; `unknown` if this depends on an image or on the
- * node.
+ * Whether a statement about a container is true; `unknown` if the answer depends on an image or on
+ * the node.
  */
 export type Certainty = 'yes' | 'no' | 'unknown'
 

@@ -26,11 +26,11 @@ function readImages(spec: unknown): readonly string[] {
  * Reports whether at least one pod of a DaemonSet runs the current template and is ready.
  *
  * `numberReady` counts the ready pods of any template, and `updatedNumberScheduled` counts the pods
- * of the current template, ready or not. If the sum of the two is greater than the number of all
- * pods, at least one pod is in both groups (kubernetes pkg/controller/daemon/daemon_controller.go,
- * updateDaemonSetStatus). During an update in which all other pods are ready, the first ready pod
- * of the current template is therefore enough. The result is false for a status that is older than
- * the template.
+ * of the current template, ready or not. If the sum of the two counts is greater than the number of
+ * all pods, at least one pod is in both groups (kubernetes
+ * pkg/controller/daemon/daemon_controller.go, updateDaemonSetStatus). During an update in which all
+ * other pods are ready, the first ready pod of the current template is therefore enough. The result
+ * is false for a status that is older than the template.
  */
 export function runsAnywhere({ generation, status }: DaemonSet): boolean {
   if (count(status, 'observedGeneration') < (asId(generation) ?? 0)) return false

@@ -3,11 +3,11 @@ import type { Resources } from './pod-resources.ts'
 import { writeQuantity } from './quantity.ts'
 
 /**
- * Returns the first violation of a LimitRange's bounds, worded like LimitRanger's own message, or
- * undefined if the resources are within the bounds.
+ * Returns the first violation of a LimitRange's bounds, or undefined if the resources are within
+ * the bounds. The wording follows LimitRanger's own message.
  *
- * The rules are kubernetes v1.36 plugin/pkg/admission/limitranger/admission.go, minConstraint,
- * maxConstraint and limitRequestRatioConstraint.
+ * The rules come from kubernetes v1.36 plugin/pkg/admission/limitranger/admission.go,
+ * minConstraint, maxConstraint and limitRequestRatioConstraint.
  *
  * @param resources the resources of a container or of a pod, according to `bounds.type`
  * @param name the name of the container, or a noun for the pod

@@ -94,7 +94,7 @@ function scarceGift(
  * Returns the reason why pod validation would refuse the resources that LimitRanges filled in, as a
  * sentence, or undefined if the resources are valid.
  *
- * The rules are kubernetes v1.36 pkg/apis/core/validation/validation.go,
+ * The rules come from kubernetes v1.36 pkg/apis/core/validation/validation.go,
  * validateResourceRequirements and validatePodResourceConsistency.
  */
 export function filledProblem(

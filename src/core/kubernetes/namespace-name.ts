@@ -4,8 +4,8 @@
 export const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /**
- * The default of the excluded namespaces. Pods in excluded namespaces never get observers, whatever
- * their annotations.
+ * The namespaces that are excluded by default. Pods in excluded namespaces never get observers,
+ * whatever their annotations.
  */
 export const EXCLUDED_NAMESPACES: readonly string[] = [
   'kube-system',

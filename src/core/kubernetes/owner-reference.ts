@@ -29,8 +29,8 @@ const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  *
  * The apiserver validates little of a reference (apimachinery api/validation/objectmeta.go,
  * ValidateOwnerReferences): no field may be empty, at most one reference may be a controller, and
- * an Event cannot be an owner. This function therefore also checks that objects in the apiserver
- * can have the version, kind, name and UID of the reference.
+ * an Event cannot be an owner. This function therefore also checks that the version, the kind, the
+ * name and the UID are possible for an object in the apiserver.
  *
  * A valid reference may still be false, because the author of a pod writes it. Kubernetes itself
  * trusts the reference: the Job controller counts every matching pod that names the Job as its

@@ -67,8 +67,8 @@ function setsPodResource(list: Fields): boolean {
 }
 
 /**
- * Reports whether a resource is supported at pod level: k8s.io/component-helpers v0.36
- * resource/helpers.go, IsSupportedPodLevelResource.
+ * Reports whether a resource is supported at pod level (k8s.io/component-helpers v0.36
+ * resource/helpers.go, IsSupportedPodLevelResource).
  */
 export function isPodResource(name: string): boolean {
   return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')
@@ -101,8 +101,8 @@ export function readContainerResources(
  * amount is the greater of two sums: that of the ordinary containers and all sidecars, and that of
  * an init container and the sidecars before it.
  *
- * The rule is k8s.io/component-helpers v0.36 resource/helpers.go, AggregateContainerRequests and
- * AggregateContainerLimits (KEP-753).
+ * The rule comes from k8s.io/component-helpers v0.36 resource/helpers.go,
+ * AggregateContainerRequests and AggregateContainerLimits (KEP-753).
  */
 export function sumContainers({ containers }: PodResources, kind: keyof Resources): ResourceList {
   const running = containers.filter(({ isInit, isSidecar }) => !isInit || isSidecar)

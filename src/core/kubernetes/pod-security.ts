@@ -27,10 +27,10 @@ export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
 
 /**
  * Returns the property of an observer that a Pod Security level refuses, as a clause ("it is
- * privileged"), or undefined if the level accepts the observer. An observer has no ports, probes
- * or host paths, so only the checks of its securityContext apply.
+ * privileged"), or undefined if the level accepts the observer. An observer has no ports, probes or
+ * host paths, so only the checks of its securityContext apply.
  *
- * The rules are pod-security-admission v0.36, package policy.
+ * The rules come from pod-security-admission v0.36, package policy.
  *
  * @param context the observer's core/v1 SecurityContext
  */

@@ -19,7 +19,7 @@ export interface Pod {
   readonly os: string | undefined
   /**
    * The value of `spec.shareProcessNamespace`. An explicit `false` is not treated as a user's
-   * choice, because operators write it too.
+   * choice, because operators also write this value.
    */
   readonly shareProcessNamespace: 'absent' | 'false' | 'true'
   readonly automountServiceAccountToken: boolean
@@ -135,10 +135,10 @@ interface Parts extends Pick<Pod, 'initContainers' | 'containers'> {
 }
 
 /**
- * The maximum number of containers in a list. Kubernetes cannot store a pod with more: its etcd
- * client sends at most 2 MiB (go.etcd.io/etcd/client/v3 options.go, defaultMaxCallSendMsgSize), and
- * a container with all required and defaulted fields takes at least 38 bytes (kubernetes v1.36
- * staging/src/k8s.io/api/core/v1/generated.proto, Container).
+ * The maximum number of containers in a list. Kubernetes cannot store a pod with more containers.
+ * The etcd client of the apiserver sends at most 2 MiB (go.etcd.io/etcd/client/v3 options.go,
+ * defaultMaxCallSendMsgSize). A container with all required and defaulted fields takes at least 38
+ * bytes (kubernetes v1.36 staging/src/k8s.io/api/core/v1/generated.proto, Container).
  */
 const MOST_CONTAINERS = 2 ** 16
 

@@ -5,11 +5,11 @@ import { readQuantity } from './quantity.ts'
 const RESOURCES = ['cpu', 'memory'] as const
 
 /**
- * Reports whether a pod without pod-level resources has the QoS class Guaranteed: every container,
- * including init containers, has cpu and memory limits, and the sum of the requests equals the sum
- * of the limits.
+ * Reports whether a pod without pod-level resources has the QoS class Guaranteed. All containers,
+ * including init containers, must have cpu and memory limits, and the sum of the requests must
+ * equal the sum of the limits.
  *
- * The rule is kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS.
+ * The rule comes from kubernetes v1.36 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS.
  */
 export function isGuaranteed(pod: Pod): boolean {
   const containers = [...pod.containers, ...pod.initContainers]

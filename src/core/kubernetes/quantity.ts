@@ -25,8 +25,8 @@ const SCALE: Readonly<Record<string, bigint>> = {
 }
 
 /**
- * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) exactly. The grammar is k8s.io/apimachinery
- * pkg/api/resource/quantity.go.
+ * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) exactly. The grammar comes from
+ * k8s.io/apimachinery pkg/api/resource/quantity.go.
  *
  * @returns the value in 10^-12 units, rounded towards zero, or undefined for an invalid quantity
  */

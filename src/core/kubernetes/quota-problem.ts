@@ -29,7 +29,7 @@ export interface Change {
  * reason, a quota that has no room even for the pod without observers is reported. By the time of
  * admission, the quota may have room for that pod but not for the observers.
  *
- * The rules are k8s.io/apiserver v0.36 pkg/admission/plugin/resourcequota/controller.go,
+ * The rules come from k8s.io/apiserver v0.36 pkg/admission/plugin/resourcequota/controller.go,
  * CheckRequest, and kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go.
  */
 export function quotaProblem(quotas: readonly Quota[], change: Change): string | undefined {
@@ -63,8 +63,8 @@ function grown({
 }
 
 /**
- * The quota keys that require every container to specify a resource: the key, the list and the
- * resource (pods.go, validationSet).
+ * The quota keys that require every container to specify a resource (pods.go, validationSet). Each
+ * entry consists of the key, the list of the container, and the resource.
  */
 const DEMANDED = [
   ['cpu', 'requests', 'cpu'],

@@ -25,7 +25,7 @@ export function readScopes(spec: Fields): readonly Scope[] {
 /**
  * Reports whether a pod matches a scope. No pod matches a scope for other objects.
  *
- * The rule is kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc.
+ * The rule comes from kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc.
  *
  * @param spec the spec of the pod
  */

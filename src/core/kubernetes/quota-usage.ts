@@ -16,7 +16,7 @@ const OF_A_NODE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage']
 /**
  * Returns the usage of a pod, by the keys that quotas use.
  *
- * The rules are kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
+ * The rules come from kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc, and
  * k8s.io/component-helpers v0.36 resource/helpers.go, PodRequests and PodLimits.
  */
 export function computeUsage(load: PodResources): ResourceList {

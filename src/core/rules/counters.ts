@@ -36,7 +36,7 @@ export type CounterPrediction =
 const ALL: CounterPrediction = { counters: 'all' }
 
 /**
- * Predicts the counters of the targets that observers can read. If the predictions differ between
+ * Predicts which counters of the targets the observers can read. If the predictions differ between
  * containers, the result is `unknown`.
  *
  * The rules were measured on Linux 6.18. CPU, memory, page faults and context switches are readable
@@ -141,7 +141,8 @@ function predictAccess(observer: Observer, target: SecurityContext, pod: Pod): C
 }
 
 /**
- * Predicts the counters for an observer that is not root, which needs the process's user and group.
+ * Predicts the counters for an observer that is not root. The observer must have the user and group
+ * of the process.
  */
 function asUser(
   { user, group }: Observer,
@@ -156,8 +157,8 @@ function asUser(
 }
 
 /**
- * Predicts the counters of a root process for a root observer, which needs all capabilities of the
- * process.
+ * Predicts the counters of a root process for a root observer. The observer needs all capabilities
+ * of the process.
  */
 function ofRoot(
   { group, capabilities, takesIdentity }: Observer,

@@ -2,7 +2,7 @@ import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
 import type { OnError } from '../request.ts'
 
 /**
- * Refuses to add observers if no node is known to have the image of one of them. A native sidecar
+ * Refuses to add observers if no node is known to have the image of an observer. A native sidecar
  * whose image cannot be pulled prevents the containers after it from starting. An ordinary
  * container prevents the pod from completing.
  *

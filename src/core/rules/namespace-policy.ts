@@ -24,7 +24,7 @@ interface PolicyProblem {
   readonly message: string
 }
 
-/** The settings of a request that the check uses. */
+/** The settings of a request that the policy check uses. */
 interface InjectionTerms {
   readonly mode: Mode
   readonly onError: OnError
@@ -43,7 +43,7 @@ export interface RuleSource {
 
 /**
  * Skips or denies a pod if the privilege of its namespace, or the rules of Kubernetes in that
- * namespace, would not allow its observers.
+ * namespace, would not allow the observers.
  *
  * @returns undefined if the observers are allowed
  */

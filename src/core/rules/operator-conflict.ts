@@ -15,7 +15,8 @@ interface Conflict {
 
 const CONFLICTS: readonly Conflict[] = [
   {
-    // argo-workflows workflow/signal/signal.go: runs `kill -15 1` in each container.
+    // Argo Workflows runs `kill -15 1` in each container (argo-workflows
+    // workflow/signal/signal.go).
     operator: 'Argo Workflows',
     label: 'workflows.argoproj.io/workflow',
     modes: ['native', 'container'],
@@ -31,8 +32,8 @@ const CONFLICTS: readonly Conflict[] = [
     why: 'it reads the log of the pod without naming a container, which fails if there are two',
   },
   {
-    // volcano pkg/controllers/job/job_controller_handler.go: reads ContainerStatuses[0]; the list
-    // is sorted by name.
+    // Volcano reads ContainerStatuses[0] of a list that is sorted by name (volcano
+    // pkg/controllers/job/job_controller_handler.go).
     operator: 'Volcano',
     label: 'volcano.sh/job-name',
     modes: ['container'],

@@ -8,9 +8,9 @@ import {
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 
 /**
- * The user of an observer whose target must not be root but sets no user: `nonroot` of distroless
- * images. The kubelet cannot verify that an image does not run as root unless the user is a number.
- * Without this user, neither the observer nor the pod would ever start
+ * The user of an observer whose target must not be root but sets no user. The ID is that of the
+ * user `nonroot` in distroless images. Without a numeric user, the kubelet cannot verify that an
+ * image does not run as root, and neither the observer nor the pod would ever start
  * (kuberuntime/security_context.go).
  */
 const NON_ROOT_USER = 65532
@@ -68,7 +68,7 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   return {
     runAsUser: user,
     runAsGroup: group,
-    // Copied from the target: `false` allows a container to be root in a pod with `true`.
+    // The value of the target is used. `false` allows a container to be root in a pod with `true`.
     runAsNonRoot: target.securityContext.runAsNonRoot,
     ...limits,
     capabilities: rootCapabilities(target.securityContext, user !== undefined),
