@@ -55,9 +55,9 @@ export function readAnnotations(annotations: Fields | undefined): Annotations {
 }
 
 /**
- * Selects the annotations of a pod that belong to Ridealong. If all mentions of the domain in the
- * pod's JSON can be known keys, no key is misspelled. The other annotations, which may be many, are
- * then not searched.
+ * Selects the annotations of a pod that belong to Ridealong. If the pod's JSON mentions the domain
+ * no more often than the pod has known keys, no key is misspelled. The other annotations, which may
+ * be many, are then not searched.
  */
 export function readPodAnnotations(
   annotations: Fields | undefined,

@@ -71,7 +71,8 @@ function readUid(value: unknown): string | undefined {
 
 /**
  * Reports whether a pod has no `inject` annotation of its own. Such a pod is reviewed only if its
- * namespace is armed. A pod with its own `inject` annotation is reviewed in any namespace.
+ * namespace is armed. A pod with its own `inject` annotation is reviewed in every namespace that is
+ * not excluded.
  */
 export function leavesItToNamespace({ object }: Review): boolean {
   const { annotations } = fieldsOrNone(fieldsOrNone(object).metadata)
