@@ -1,15 +1,15 @@
-# Two images: the webhook, which is also the command, and what rides along in pods. Both are built
-# for linux/amd64 and linux/arm64:
+# Two images: `webhook` has the webhook and the command, and `observer` has the observers. To build
+# an image for linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
-# Base images are pinned by the digest of their multi-architecture index, as the Docker official
-# images record it (github.com/docker-library/repo-info, repos/*/remote). Dependabot renews them.
+# Each base image is pinned by the digest of its multi-architecture index, from
+# github.com/docker-library/repo-info (repos/*/remote). Dependabot updates the digests.
 FROM node:24-bookworm-slim@sha256:235600a8101ab264e117b1768e925532262668dc9b581ef1dd7d96ced463b8e7 AS node
 
 FROM node AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No package needs a script of its own to be installed; the image brings Node itself.
+# Install scripts are not needed: the only one installs Node, which the base image has already.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY certs certs
@@ -22,14 +22,14 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# A number, so that a kubelet can tell that it is not root.
+# The user is a number, because the kubelet cannot verify that a user name is not root.
 USER 65532:65532
 ENV NODE_ENV=production
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["--help"]
 
-# The observers' program, compiled on the builder's own processor for the image's, with nothing to
-# load when it starts.
+# The program of the observers, cross-compiled from the builder's platform to the image's platform,
+# and linked statically.
 FROM --platform=$BUILDPLATFORM rust:1-bookworm@sha256:593db038d36ea0d2e5b22a2e095eb95dbec607d88d658c2f35f65ee880b4f93a AS program
 ARG TARGETARCH
 WORKDIR /app
@@ -38,8 +38,8 @@ RUN ./build.sh prepare "$TARGETARCH"
 COPY observer/ ./
 RUN ./build.sh install "$TARGETARCH" /image/usr/local/bin
 
-# What runs in a pod: the program under each of its names, and no other file. It has no user, so
-# that an observer is the same user as a target of which the pod names none.
+# The image contains only the program, under each of its names. The image sets no user: if the pod
+# sets no user either, the observer runs as root and can read the processes of every user.
 FROM scratch AS observer
 COPY --from=program /image/ /
 ENV PATH=/usr/local/bin
