@@ -35,12 +35,13 @@ export const REMEDIES = {
   'unknown-target-container': 'choose one of the containers that the message lists',
   'name-taken': 'rename the container that has the name of a metric',
   'pod-security':
-    'change what the message names; usually the target runs as root in a namespace that enforces' +
-    ' restricted',
+    'correct the setting that the message names; usually the target runs as root in a namespace' +
+    ' that enforces restricted',
   'limit-range':
     'change the LimitRange that the message names so that it allows the limits of the observer',
   quota:
-    'raise the ResourceQuota that the message names by the limits of the observers of each pod',
+    'raise the ResourceQuota that the message names, so that it also allows the limits of the' +
+    ' observers in each pod',
   'observer-unavailable':
     'find out why no node has the image (kubectl describe pods -A -l ridealong.dev/image), then' +
     ' create the pod again',
