@@ -47,7 +47,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 /**
- * Builds the command line. A verb loads its implementation only when it is called, passes it the
+ * Builds the command line. The action of a verb imports the implementation, runs it with the
  * options, and prints the result.
  */
 function buildProgram(): Command {

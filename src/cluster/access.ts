@@ -25,11 +25,11 @@ export interface ClusterOptions {
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Finds the cluster as kubectl does (client-go tools/clientcmd/loader.go): from `--kubeconfig`,
- * else from KUBECONFIG, which may name several files, else from ~/.kube/config, else the cluster in
- * which this pod runs.
+ * Finds the cluster in the same order as kubectl (client-go tools/clientcmd/loader.go):
+ * `--kubeconfig`, the files that KUBECONFIG lists, ~/.kube/config, and last the cluster of the pod
+ * in which this process runs.
  *
- * @returns undefined if none of these exists
+ * @returns undefined if no cluster is configured
  * @throws an error that names the invalid file
  */
 export async function findCluster(
@@ -61,8 +61,8 @@ function listKubeconfigs({ kubeconfig, mayReadHome }: ClusterOptions): readonly 
 }
 
 /**
- * Returns the URL of the apiserver of the pod in which this process runs. A pod has no contexts, so
- * there is no such URL if a context is requested.
+ * Returns the URL of the apiserver of the cluster in which this process runs as a pod. Returns
+ * undefined outside a pod, and if a context is requested, because a pod has no contexts.
  */
 function serverAround({ context }: ClusterOptions, serviceAccount: string): string | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env

@@ -11,7 +11,7 @@ import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import type { Access } from './cluster.ts'
 import { readRefusal } from './refusal.ts'
 
-/** A request to the apiserver: a GET, or the one change that is set. */
+/** A request to the apiserver: a GET, unless `patch`, `apply`, `create` or `delete` is set. */
 export interface Call {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export interface Call {
   readonly delete?: Fields
   readonly signal: AbortSignal
   /**
-   * The longest time without data, before the response begins and within it, in milliseconds; 0 or
+   * The maximum time without data, before the response begins and within it, in milliseconds; 0 or
    * undefined for no limit.
    */
   readonly silenceMs?: number
@@ -36,7 +36,7 @@ export interface Apiserver {
   /**
    * Sends a request and returns the object in the response.
    *
-   * @throws Refusal, a network error, or the reason for which the signal was aborted
+   * @throws Refusal, a network error, or the abort reason of the signal
    */
   ask(call: Call): Promise<Fields>
   /**
@@ -56,23 +56,24 @@ export interface Apiserver {
 export const REQUEST_TIMEOUT_MS = 60_000
 
 /**
- * Creates a client of an apiserver. Each request uses a new connection, because an idle one may
- * have died. With `keptMs`, connections are kept alive for that many milliseconds after a request,
- * except through a proxy.
+ * Creates a client of an apiserver. Each request uses a new connection, because an idle connection
+ * may be broken. With `keptMs`, connections are kept alive for that many milliseconds after a
+ * request, except through a proxy.
  *
- * The client of @kubernetes/client-node is not used. Its typed objects rename the `default` of a
- * LimitRange and drop unknown fields; its Watch drops lines that it cannot parse, and every error
- * of the callback; its informer keeps whole objects, does not request bookmarks and stops at the
- * first error (2.0.1, src/watch.ts and src/cache.ts; its issues 596, 958 and 2432). Its log reader
- * drops the apiserver's message, and throws an error that no handler can catch when a connection
- * breaks (dist/log.js).
+ * The client of @kubernetes/client-node is not used, for these reasons (2.0.1, src/watch.ts and
+ * src/cache.ts; its issues 596, 958 and 2432):
+ *
+ * - The typed objects rename the `default` of a LimitRange and drop unknown fields.
+ * - The Watch drops lines that it cannot parse, and every error of the callback.
+ * - The informer keeps whole objects, does not request bookmarks and stops at the first error.
+ * - The log reader drops the apiserver's message. When a connection breaks, the log reader throws
+ *   an error that no handler can catch (dist/log.js).
  */
 export function connectApiserver({ server, credentials }: Access, keptMs = 0): Apiserver {
   const root = server.replace(/\/$/, '')
   const isPlain = server.startsWith('http:')
   const request = isPlain ? plainRequest : secureRequest
-  // An agent opens a new connection if the CA or the client certificate differs from the previous
-  // one.
+  // An agent opens a new connection if the CA or the client certificate has changed.
   const agent = new (isPlain ? PlainAgent : SecureAgent)({ keepAlive: true, timeout: keptMs })
   const open = async ({ path, query = {}, signal, silenceMs = 0, ...change }: Call) => {
     const { headers, ...options } = await credentials()
@@ -84,7 +85,7 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
       method,
       headers: { ...asFields(headers), ...HEADERS, ...about },
     })
-    // A request that follows a log may wait for hours; only TCP keep-alive detects a dead peer.
+    // A log that is followed may have no data for hours; only TCP keep-alive detects a dead peer.
     outgoing.setSocketKeepAlive(true, 30_000)
     const response = await awaitAnswer(outgoing.end(body), silenceMs)
     if (GOOD.includes(response.statusCode)) return response
@@ -94,17 +95,17 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
     try {
       return parse(await text(await open(call)))
     } catch (error) {
-      // For every aborted signal Node reports "the operation was aborted".
+      // Node reports "the operation was aborted" for every abort, whatever the reason.
       throw call.signal.aborted ? call.signal.reason : error
     }
   }
   return { open, ask, close: () => agent.destroy() }
 }
 
-/** OK, Created, and Accepted: the object is deleted after its finalizers have run. */
+/** OK, Created and Accepted. Accepted means that an object is deleted after its finalizers ran. */
 const GOOD: readonly unknown[] = [200, 201, 202]
 
-/** The same Accept header as kubectl: a log is text. */
+/** The Accept header is that of kubectl: logs are text, and other responses are JSON. */
 const HEADERS = {
   accept: 'application/json, */*',
   'user-agent': 'ridealong',
@@ -121,24 +122,26 @@ function buildContent(change: Pick<Call, 'patch' | 'apply' | 'create' | 'delete'
 }
 
 /**
- * Used only for changes: discovery (`/api/v1`) rejects a GET that has a content type and no body.
+ * Builds the body of a change, and the headers that describe the body. A GET has neither: discovery
+ * (`/api/v1`) rejects a GET that has a content type and no body.
  */
 function content(method: string, type: string, object: Fields) {
   const body = Buffer.from(JSON.stringify(object))
-  // Node sends the body of a DELETE without a Content-Length header.
+  // By default, Node sends the body of a DELETE without a Content-Length header.
   const about = { 'content-type': type, 'content-length': body.length }
   return { method, about, body }
 }
 
 async function awaitAnswer(outgoing: ClientRequest, silenceMs: number): Promise<IncomingMessage> {
   let response: IncomingMessage | undefined
-  // Destroying the request would drop the rest of its response, as if the response were complete.
+  // After the response has begun, the response is destroyed. If the request were destroyed instead,
+  // the rest of the response would be dropped, and the response would look complete.
   outgoing.setTimeout(silenceMs, () => {
     const stream = response ?? outgoing
     stream.destroy(new Error(`no data for ${silenceMs / 1000} seconds`))
   })
-  // The reader of the response receives any later error; an error event of the request without a
-  // listener would end the process.
+  // The reader of the response receives any later error. Without this listener, the same error
+  // event of the request would end the process.
   outgoing.on('error', () => {})
   ;[response] = (await once(outgoing, 'response')) as [IncomingMessage]
   return response

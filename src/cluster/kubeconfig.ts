@@ -5,9 +5,9 @@ import { firstErrorLine } from '../lib/error-message.ts'
 import type { Cluster } from './cluster.ts'
 
 /**
- * Reads one kubeconfig, or the several files that KUBECONFIG can name, as kubectl does: with client
- * certificates, tokens, credential plugins and proxies. client-node takes half a second to load,
- * and is loaded only here.
+ * Reads one or several kubeconfigs. As in kubectl, credentials can be client certificates, tokens
+ * and credential plugins, and proxies are supported. client-node is imported only here, because
+ * loading it takes half a second.
  *
  * @param context the context to use instead of the current one
  * @throws an error that names the invalid file
@@ -38,9 +38,9 @@ function load(config: KubeConfig, path: string): KubeConfig {
 }
 
 /**
- * Merges two kubeconfigs; the first definition of a name is used (client-go
- * tools/clientcmd/loader.go). By default the library uses the last current-context, and throws if
- * two files define the same name.
+ * Merges two kubeconfigs. The first definition of a name is used, as in kubectl (client-go
+ * tools/clientcmd/loader.go). By default, client-node would use the last current-context, and would
+ * throw an error if two files define the same name.
  */
 function merge(found: KubeConfig, other: KubeConfig): void {
   const isNew = (
@@ -61,8 +61,8 @@ function choose(config: KubeConfig, context: string, source: string): void {
 }
 
 /**
- * Reads the current credentials. The library's own agent is only used with a proxy, because it
- * keeps the CA and the client certificate of the first request.
+ * Reads the current credentials. The agent of client-node keeps the CA and the client certificate
+ * of the first request, and is therefore used only with a proxy.
  */
 async function readCredentials(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
   const options: RequestOptions = {}

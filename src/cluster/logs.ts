@@ -14,13 +14,13 @@ export interface LogAsking {
   readonly signal: AbortSignal
 }
 
-/** The longest time without data in a log that is not followed, in milliseconds. */
+/** The maximum time without data in a log that is not followed, in milliseconds. */
 const SILENCE_MS = 60_000
 
 /**
  * Reads the lines of a container's log from the kubelet, through the apiserver.
  *
- * @throws Refusal if there is no log, or an error if the connection cannot be made or breaks
+ * @throws Refusal if there is no log; another error if the connection cannot be made or breaks
  */
 export async function* readLogLines(
   { open }: Apiserver,

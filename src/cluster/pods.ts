@@ -1,7 +1,7 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from './apiserver.ts'
 
-/** The pods to select from a namespace: one by its name, or all that match a label selector. */
+/** The pods to select: the pod with a name, or all pods that match a label selector. */
 export type PodSelection =
   | { readonly by: 'name'; readonly name: string }
   | { readonly by: 'labels'; readonly selector: string }
@@ -10,15 +10,15 @@ export type PodSelection =
 const PAGE = '500'
 
 /**
- * The longest time without data, in milliseconds. Only an unreachable apiserver takes longer for a
- * page.
+ * The maximum time without data, in milliseconds. An apiserver that can be reached sends a page
+ * sooner.
  */
 const SILENCE_MS = 20_000
 
 /**
  * Lists the selected pods of a namespace.
  *
- * @throws Refusal, also if no pod has that name, or a network error
+ * @throws Refusal (404 if no pod has the name), or a network error
  */
 export async function listPods(
   { ask }: Apiserver,

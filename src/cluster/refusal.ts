@@ -6,7 +6,7 @@ import { printable } from '../core/text/printable.ts'
 /** An error response of the apiserver, or the ERROR event of a watch (meta/v1 Status). */
 export class Refusal extends Error {
   readonly status: number
-  /** The message of the apiserver, or of a proxy, in one line. */
+  /** The message of the apiserver or of a proxy, in one line. */
   readonly said: string
 
   constructor(status: number, said: string) {

@@ -19,12 +19,12 @@ export const INJECTS = 'a pod that asks'
 const UNANSWERED = 'in a dry run, the webhook did not answer'
 const REACH =
   'correct the failed checks above. If there are none, the apiserver cannot reach the Service:' +
-  ' allow it to connect to port 8443 of the nodes, and watch its metric' +
-  ' apiserver_admission_webhook_fail_open_count'
+  ' allow connections from the apiserver to port 8443 of the nodes, and watch the metric' +
+  ' apiserver_admission_webhook_fail_open_count of the apiserver'
 
 /**
- * Checks the objects that dry runs returned. Under failurePolicy Ignore a request succeeds even if
- * the webhook does not answer, so only the returned object shows whether it answered.
+ * Checks the objects that dry runs returned. Under failurePolicy Ignore, a request succeeds even if
+ * the webhook does not answer. Only the returned object shows whether the webhook answered.
  */
 export function answerChecks({
   triedNamespace,
@@ -52,12 +52,13 @@ export function answerChecks({
 
 function untriedPod(namespace: string, unmet: string): InstallationCheck {
   const excluded = `the configuration excludes namespace ${namespace} (it requires ${unmet})`
-  return check(INJECTS, 'look', `not tried: ${excluded}; choose another one with --namespace`)
+  return check(INJECTS, 'look', `not tried: ${excluded}; choose another namespace with --namespace`)
 }
 
 /**
- * Finds the requirement in the namespaceSelector of the webhook for pods that a namespace does not
- * meet; undefined if the namespace is selected, or if the webhook is not known.
+ * Returns the requirement in the pod webhook's namespaceSelector that a namespace does not meet.
+ *
+ * @returns undefined if the namespace is selected, or if the webhook is not known
  */
 function unmetByNamespace(
   name: string,
@@ -75,7 +76,8 @@ function unmetByNamespace(
 
 /**
  * Judges the result of a dry run. A failed webhook call is a fault: the webhook does not answer,
- * and its failurePolicy is Fail. Any other refusal says nothing about the webhook.
+ * and its failurePolicy is Fail. Any other error is `unknown`, because the cause is not the
+ * webhook.
  */
 function tried(
   name: string,

@@ -42,7 +42,8 @@ function imageChecks(
 ): readonly InstallationCheck[] {
   if ('problem' in holders) return [check('images', 'unknown', holders.problem)]
   if (holders.value.length === 0) {
-    const sentence = 'no image holder: a pod on a node that cannot pull an image does not start'
+    const sentence =
+      'no image holder: if a node cannot pull the image of an observer, the pod does not start'
     return [check('images', 'look', sentence)]
   }
   const all = [...metrics.values()]
@@ -63,7 +64,7 @@ function imageCheck(
     const remedy =
       'find out why no node can pull or run the image:' +
       ' kubectl describe pods -A -l ridealong.dev/image'
-    const sentence = `no node is known to have ${what}: pods that request it get no observers`
+    const sentence = `no node is known to have ${what}; pods that request one of its metrics get no observers`
     return fault('image', sentence, remedy)
   }
   const sentence = `${best.ready} of ${best.nodes} nodes have ${what}`

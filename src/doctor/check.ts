@@ -26,7 +26,7 @@ export function fault(name: string, sentence: string, remedy: string): Installat
   return { name, verdict: 'no', sentence, remedy }
 }
 
-/** Judges a fact. A fact that could not be read is `unknown`, not a fault. */
+/** Builds a check from a fact. A fact that could not be read is `unknown`, not a fault. */
 export function judged<T>(
   name: string,
   asked: FactLookup<T>,

@@ -16,8 +16,8 @@ import { check, fault, type InstallationCheck, RESTORE } from './check.ts'
 const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
 
 /**
- * The chart's alert uses the same number of days (charts/ridealong/templates/prometheus-rule.yaml,
- * RidealongCertificateEnds).
+ * A certificate that expires within this number of days is a fault. The chart's alert uses the same
+ * number (RidealongCertificateEnds in charts/ridealong/templates/prometheus-rule.yaml).
  */
 const DAYS_TO_RENEW = 7
 const DAY_MS = 86_400_000
@@ -25,11 +25,13 @@ const DAY_MS = 86_400_000
 const REPAIR_CA =
   'with cert-manager, check that its cainjector is running and that the issuer writes ca.crt;' +
   ' otherwise set certificates.provided.caBundle to the CA of the certificate'
-const RENEW = 'find out why it was not renewed (with cert-manager: kubectl describe certificate)'
+const RENEW =
+  'find out why the certificate was not renewed' +
+  ' (with cert-manager: kubectl describe certificate)'
 
 /**
- * Checks which server the apiserver calls, whether it trusts the server's certificate, and what
- * happens to a request without an answer.
+ * Checks the webhook configuration: the Service or URL that the apiserver calls, the CA that
+ * verifies the server's certificate, the certificate itself, and the failurePolicy.
  */
 export function configurationChecks({
   now,
@@ -89,7 +91,8 @@ function trustChecks(
   if ('problem' in serving) return [authority, check('certificate', 'unknown', serving.problem)]
   const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
   if (wrong !== undefined) return [authority, fault('certificate', wrong, REPAIR_CA)]
-  return [authority, endCheck('certificate', 'caBundle verifies it; it', serving.value, now)]
+  const verified = 'the certificate is verified by caBundle and'
+  return [authority, endCheck('certificate', verified, serving.value, now)]
 }
 
 function endCheck(name: string, what: string, pem: string, now: number): InstallationCheck {
@@ -105,7 +108,7 @@ function policyCheck(configuration: Fields): InstallationCheck {
   const strict = webhooks.filter(({ failurePolicy }) => failurePolicy !== 'Ignore')
   const names = strict.map(({ name }) => String(name)).join(', ')
   if (strict.length > 0) {
-    return fault('failurePolicy', `Fail: if ${names} does not answer, pods are refused`, RESTORE)
+    return fault('failurePolicy', `Fail: if ${names} does not answer, objects are refused`, RESTORE)
   }
   const longest = Math.max(...webhooks.map(({ timeoutSeconds }) => Number(timeoutSeconds)))
   return check(

@@ -25,8 +25,8 @@ export function examine(installation: Installation): readonly InstallationCheck[
 export type InstallationOutcome = 'sound' | 'faulty' | 'unknown'
 
 /**
- * Returns `faulty` if a check failed, and `unknown` if none failed but neither dry run could be
- * made.
+ * Returns `faulty` if a check failed, `unknown` if no check failed but neither dry run could be
+ * made, and `sound` otherwise.
  */
 export function overallOutcome(checks: readonly InstallationCheck[]): InstallationOutcome {
   if (checks.some(({ verdict }) => verdict === 'no')) return 'faulty'

@@ -5,24 +5,25 @@ import type { FactLookup, WebhookFacts } from '../explain/facts.ts'
 /** A DaemonSet that keeps images on nodes. */
 export interface Holder {
   readonly images: readonly string[]
-  /** Whether at least one of its pods runs the current template. */
+  /** Whether at least one ready pod of the DaemonSet runs the current template. */
   readonly isHeld: boolean
-  /** The number of nodes on which its pod is ready. */
+  /** The number of nodes on which a pod of the DaemonSet is ready. */
   readonly ready: number
-  /** The number of nodes that should run its pod. */
+  /** The number of nodes that should run a pod of the DaemonSet. */
   readonly nodes: number
 }
 
 /**
  * The catalog in the ConfigMap that the servers mount. `none`: the servers mount no ConfigMap and
- * offer the built-in metrics. `broken`: the ConfigMap is missing or invalid.
+ * offer the built-in metrics. `broken`: the ConfigMap is missing or invalid. `whole`: the catalog
+ * is valid.
  */
 export type Offer =
   | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly problem: string }
   | { readonly kind: 'whole'; readonly catalog: Catalog }
 
-/** Returns the catalog of a release, if it has a valid one. */
+/** Returns the catalog of a release; undefined if the catalog is missing, invalid or not known. */
 export function readCatalog(release: Release | undefined): Catalog | undefined {
   const offer = release && 'value' in release.offer ? release.offer.value : undefined
   return offer?.kind === 'whole' ? offer.catalog : undefined
@@ -31,6 +32,7 @@ export function readCatalog(release: Release | undefined): Catalog | undefined {
 /**
  * Returns the value of an option that the Deployment passes to `serve` as `--name=value`.
  *
+ * @param name with the two dashes
  * @returns undefined if the option is absent or the Deployment is not known
  */
 export function servedOption(release: Release | undefined, name: string): string | undefined {
@@ -42,8 +44,9 @@ export function servedOption(release: Release | undefined, name: string): string
 }
 
 /**
- * Returns the images that at least one node is known to have; undefined if no DaemonSet keeps
- * images on nodes, or the DaemonSets could not be read.
+ * Returns the images that at least one node is known to have.
+ *
+ * @returns undefined if no DaemonSet keeps images on nodes, or the DaemonSets could not be read
  */
 export function readHeldImages(release: Release | undefined): ReadonlySet<string> | undefined {
   const holders = release && 'value' in release.holders ? release.holders.value : []
@@ -52,8 +55,8 @@ export function readHeldImages(release: Release | undefined): ReadonlySet<string
 }
 
 /**
- * The objects that the chart installs around the Service that the apiserver calls. A missing object
- * is undefined.
+ * The objects of the release whose Service the apiserver calls. An object that does not exist is
+ * undefined.
  */
 export interface Release {
   readonly service: FactLookup<Fields | undefined>
@@ -65,7 +68,7 @@ export interface Release {
 }
 
 /**
- * The dry run of a pod that requests a metric: its namespace, its metric, and the pod that the
+ * The dry run of a pod that requests a metric: the namespace, the metric, and the pod that the
  * apiserver returned.
  */
 export interface TriedPod {

@@ -16,8 +16,8 @@ const REMEDY =
 const NAMED = 5
 
 /**
- * Checks that the label by which the apiserver selects namespaces agrees with the annotations of
- * each namespace.
+ * Checks that each namespace is armed if its annotations request observers, and not armed
+ * otherwise. A namespace that the chart excludes must not be armed.
  */
 export function namespaceCheck({ namespaces, webhook }: Installation): InstallationCheck {
   if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)
@@ -39,7 +39,7 @@ export function namespaceCheck({ namespaces, webhook }: Installation): Installat
 interface ArmingState {
   readonly name: string
   readonly isAsking: boolean
-  /** Whether the label agrees with `isAsking`. */
+  /** Whether the label `ridealong.dev/armed` agrees with `isAsking`. */
   readonly isRight: boolean
 }
 
@@ -51,8 +51,8 @@ function readState(namespace: Fields, configuration: Fields | undefined): Arming
 }
 
 /**
- * Reports whether the chart excludes a namespace. The chart writes the excluded namespaces into the
- * selector of the webhook for armed namespaces.
+ * Reports whether the chart excludes a namespace. The namespaceSelector of the webhook for armed
+ * namespaces lists the excluded namespaces.
  */
 function isExcluded({ metadata }: Fields, configuration: Fields | undefined): boolean {
   const webhook = configuration && webhookIn(configuration, ARMED_WEBHOOK)

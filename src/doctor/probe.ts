@@ -3,8 +3,8 @@ import { KEYS } from '../core/keys.ts'
 import type { Fields } from '../core/kubernetes/json.ts'
 
 /**
- * Returns the name of the metric to request: one that needs no privilege, if possible, so that
- * every namespace admits its observer.
+ * Returns the name of the metric to request. If possible, the metric has the privilege
+ * `restricted`, so that every namespace admits its observer.
  */
 export function metricToAsk({ metrics }: Catalog): string {
   const all = [...metrics.values()]
@@ -18,8 +18,8 @@ export function askingNamespace(metric: string): Fields {
 }
 
 /**
- * Builds a pod that requests a metric, for a dry run. Pod Security restricted admits the pod, and
- * so does a quota that requires requests and limits.
+ * Builds a pod that requests a metric, for a dry run. The pod complies with the Pod Security level
+ * `restricted`, and has the requests and limits that a ResourceQuota may require.
  */
 export function askingPod(metric: string): Fields {
   const resources = { requests: AMOUNTS, limits: AMOUNTS }

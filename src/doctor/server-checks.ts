@@ -29,7 +29,7 @@ function endpointCheck(count: number): InstallationCheck {
   if (count > 0) return check('Service', 'ok', `ready endpoints: ${count}`)
   const remedy =
     "find out why no replica is ready, and check that the Service's selector is the chart's"
-  return fault('Service', 'it has no ready endpoint', remedy)
+  return fault('Service', 'the Service has no ready endpoint', remedy)
 }
 
 /**
@@ -45,9 +45,9 @@ function replicaCheck({ metadata, spec, status }: Fields): InstallationCheck {
   const updated = isOld ? 0 : (asId(updatedReplicas) ?? 0)
   const sentence = `${ready} of ${wanted} replicas are ready, ${updated} run the current template`
   const remedy =
-    `find the other pods with kubectl -n ${asText(namespace)} get pods: /readyz on port 8080 of a` +
-    ' pod says why it is not ready, and a pod in ContainerCreating waits for the Secret of the' +
-    ' certificate'
+    `find the other pods with kubectl -n ${asText(namespace)} get pods. The path /readyz on port` +
+    ' 8080 of a pod returns the reason why the pod is not ready. A pod in ContainerCreating waits' +
+    ' for the Secret of the certificate'
   return ready < wanted || updated < wanted
     ? fault('Deployment', sentence, remedy)
     : check('Deployment', 'ok', `${ready} of ${wanted} replicas are ready`)

@@ -30,5 +30,5 @@ function conclude(outcome: InstallationOutcome, checks: readonly InstallationChe
   if (outcome === 'faulty') return `${count('no')} of ${checks.length} checks failed${aside}.`
   return outcome === 'sound'
     ? `Pods that request observers get them${aside}.`
-    : 'No check failed, but the apiserver could not be asked for a dry run.'
+    : 'No check failed, but no dry run could be made.'
 }

@@ -1,9 +1,8 @@
 /**
  * Returns the start of each log, in seconds after the start of the earliest log. A log without a
- * date, such as those of the Metrics Operator, starts at 0.
+ * date, such as a log of the Metrics Operator, starts at 0.
  *
- * @param starts by log: the time of a sample, ISO 8601, and its seconds since the first timepoint
- * of the log; or null
+ * @param starts the times of one sample of each log, by log; null if no sample has a time
  */
 export function computeOffsets(starts: ReadonlyMap<string, Start | null>): Map<string, number> {
   const began = [...starts].map(([source, start]) => [source, beganAt(start)] as const)
@@ -12,8 +11,11 @@ export function computeOffsets(starts: ReadonlyMap<string, Start | null>): Map<s
   return new Map(began.map(([source, at]) => [source, at === undefined ? 0 : at - first]))
 }
 
+/** Two times of the same sample, from which the start of its log follows. */
 export interface Start {
+  /** The time of the sample, ISO 8601; without a date in a log of the Metrics Operator. */
   readonly time: string
+  /** The seconds from the first timepoint of the log to the sample. */
   readonly seconds: number
 }
 

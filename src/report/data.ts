@@ -44,7 +44,7 @@ export interface PageData {
   readonly duration: number
   readonly samples: number
   readonly logs: number
-  /** Whether a line is one process, or all processes of a program on one rank. */
+  /** Whether a line shows one process, or all processes of a program on one rank. */
   readonly unit: 'process' | 'program'
   readonly notices: readonly string[]
   readonly columns: readonly {
@@ -55,13 +55,13 @@ export interface PageData {
   readonly rows: readonly SummaryRow[]
   readonly plots: Plots
   readonly devices: Plots
-  /** The number of devices without any activity, which are omitted. */
+  /** The number of devices that are omitted because they have no activity. */
   readonly idleDevices: number
 }
 
 /**
- * With more processes than this, a line is a program instead of a process, unless the user chose a
- * unit.
+ * Above this number of processes, a line shows a program instead of a process, unless the user
+ * chose a unit.
  */
 const MOST_PROCESSES = 2000
 

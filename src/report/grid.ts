@@ -1,6 +1,6 @@
 import type { Track } from './track.ts'
 
-/** A time grid that is shared by all lines of a set of plots: buckets of equal width. */
+/** A time grid that all lines of a set of plots share. All buckets have the same width. */
 export interface Grid {
   readonly buckets: number
   /** The width of a bucket in seconds. */
@@ -10,8 +10,8 @@ export interface Grid {
 }
 
 /**
- * The number of values that fit into the page: about six megabytes, which a browser opens in a
- * second.
+ * The number of values that fit into the page. They take about six megabytes, which a browser opens
+ * in a second.
  */
 const BUDGET = 1_200_000
 const FEWEST = 24
@@ -39,15 +39,15 @@ export function chooseGrid(
 }
 
 /**
- * Marks a bucket without a sample; the line continues to the next sample. A null is a gap in the
- * line.
+ * The value of a bucket without a sample, across which the line is drawn. A bucket with the value
+ * null interrupts the line.
  */
 export const NOTHING = -1
 
 /**
  * Places the values of a track on the grid: one value for each bucket. If any bucket has several
- * samples, each bucket has two values, its minimum and maximum in chronological order, so that no
- * peak is lost.
+ * samples, each bucket has two values, its minimum and maximum in chronological order. No peak is
+ * lost.
  */
 export function onGrid(
   track: Track,
@@ -73,7 +73,7 @@ function findBucket(at: number, { buckets, width, isDownsampled }: Grid): number
   return Math.min(Math.max(place, 0), buckets - 1)
 }
 
-/** Reports whether samples are missing before this one, which leaves a gap in the line. */
+/** Reports whether samples are missing before this sample; the line then has a gap. */
 function wasAway({ seconds, intervals }: Track, index: number): boolean {
   const silence = (seconds[index] ?? 0) - (seconds[index - 1] ?? seconds[index] ?? 0)
   return silence > (intervals[index] ?? Number.POSITIVE_INFINITY) * 1.5 + 1
@@ -91,7 +91,8 @@ function put(pairs: (number | null)[], at: number, value: number | null): void {
 }
 
 /**
- * Returns the minimum and the maximum of the values in their order; one value if both are equal.
+ * Returns the minimum and the maximum of the values, in chronological order. If they are equal,
+ * returns one value.
  */
 function findExtremes(values: readonly number[]): readonly number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)]

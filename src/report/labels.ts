@@ -1,8 +1,8 @@
 import type { RowOrigin } from '../log/columns.ts'
 
 /**
- * Returns the label of each log's rank: its rank; its pod if the rank is unknown; its file if the
- * pod is unknown too. If several pods have the same rank, such as a second attempt of a Job, the
+ * Returns the label of each log: the rank, or the pod if the rank is unknown, or the file if the
+ * pod is unknown too. If several pods have the same rank, for example after a retry of a Job, the
  * label includes the name of the pod.
  *
  * @returns the labels, by log

@@ -2,7 +2,7 @@ import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import type { Group } from './summary.ts'
 
-/** The maximum number of logs that one notice names; the others are counted. */
+/** The maximum number of logs that one notice names; the other logs are counted. */
 const NAMED = 3
 
 /** Returns the notices that are shown above the numbers, one sentence each. */
@@ -48,7 +48,7 @@ function unseenIn(groups: readonly Group[]): string | undefined {
   return `${missing}: they were used by processes that started and ended between two samples.`
 }
 
-/** Returns one notice per kind of truncation, with the names of the first logs concerned. */
+/** Returns one notice for each kind of truncation, with the names of the first truncated logs. */
 function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   const byCut = new Map<string, LogSource[]>()
   for (const source of sources) {

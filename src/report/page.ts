@@ -59,7 +59,7 @@ const BODY = `<header>
 <label>Ranks
 <input id="ranks" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
 <fieldset id="programs"><legend>Programs</legend></fieldset>
-<label><input id="outliers" type="checkbox"> only what stands out</label>
+<label><input id="outliers" type="checkbox"> only outliers</label>
 <button id="reset" type="reset">Show all</button>
 <output id="shown"></output>
 <button id="theme" type="button">Dark or light</button>
@@ -72,7 +72,7 @@ const BODY = `<header>
 <p class="note" id="summary-note"></p>
 </section>
 <section id="strip">
-<h2>Ranks side by side <select id="measure" aria-label="what is shown"></select></h2>
+<h2>Ranks side by side <select id="measure" aria-label="measure"></select></h2>
 <div class="strip"><canvas></canvas></div>
 <p class="scale"><span id="least"></span><canvas id="scale"></canvas><span id="most"></span></p>
 <p class="note" id="strip-note"></p>
@@ -84,8 +84,8 @@ const BODY = `<header>
 </section>
 <section id="devices">
 <h2>The node's devices</h2>
-<p class="note">iostat counts the work of the node's block devices for all pods:
-these numbers are about the node, not the pod.</p>
+<p class="note">iostat counts the work of the node's block devices for all pods.
+These numbers are about the node, not the pod.</p>
 <p class="legend" id="device-legend"></p>
 <div class="grid"></div>
 </section>
@@ -93,8 +93,8 @@ these numbers are about the node, not the pod.</p>
 <footer>GENERATOR</footer>`
 
 /**
- * Returns JSON that is safe inside a script element: it contains no `<`, so neither a tag nor a
- * comment can begin in it. Nonprintable characters are escaped.
+ * Returns JSON that is safe inside a script element. The JSON contains no `<`, and therefore no tag
+ * and no comment. Unprintable characters are escaped.
  */
 export function embed(data: unknown): string {
   const json = JSON.stringify(data, (_, value) => {

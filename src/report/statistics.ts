@@ -1,4 +1,5 @@
 import { groupBy } from './group-by.ts'
+
 /** Returns the median; null if there are no values. */
 export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
@@ -12,7 +13,7 @@ export function median(values: readonly number[]): number | null {
 const CROWD = 4
 
 /**
- * Reports which values are outliers: those whose distance from the median is more than four
+ * Reports which values are outliers. The distance of an outlier from the median is more than four
  * standard deviations (estimated from the median absolute deviation), more than a tenth of the
  * median, and more than `least`.
  */
@@ -26,7 +27,7 @@ export function standingOut(values: readonly (number | null)[], least: number): 
 }
 
 /**
- * Returns the mean over time: each sample is weighted by its interval, or by 1 if the interval is
+ * Returns the mean over time. Each value is weighted by its interval, or by 1 if the interval is
  * unknown. Returns null if no value is known.
  */
 export function computeMean(
@@ -43,8 +44,8 @@ export function computeMean(
 }
 
 /**
- * Returns the sum of rates multiplied by their intervals; null if any rate or interval is unknown,
- * or if there are none.
+ * Returns the sum of rates multiplied by their intervals; null if a rate or an interval is unknown,
+ * or if there are no rates.
  */
 export function computeTotal(
   values: readonly (number | null)[],
@@ -69,8 +70,8 @@ export function maximum(values: readonly (number | null)[]): number | null {
 /**
  * Marks, for each thing, the values that are outliers among the things of the same group.
  *
- * @param least for each value, the distance from the median up to which it is not an outlier; null
- * if it never is
+ * @param least for each value, the distance from the median that an outlier exceeds; null if the
+ * value is never an outlier
  */
 export function marksIn<Thing>(
   things: readonly Thing[],

@@ -8,7 +8,7 @@ export interface Group {
   readonly rank: string
   readonly program: string
   readonly tracks: readonly Track[]
-  /** The totals that the observer computed, which take precedence over those from the samples. */
+  /** The totals that the observer computed. They take precedence over the totals of the samples. */
   readonly totals: Totals | undefined
 }
 
@@ -19,8 +19,8 @@ export interface SummaryColumn {
   readonly unit: string
   readonly of: (group: Group) => number | null
   /**
-   * The distance from the median up to which a value is not an outlier; null if values of this
-   * column never are.
+   * The distance from the median that an outlier exceeds; null if values of this column are never
+   * outliers.
    */
   readonly least: number | null
 }
@@ -112,7 +112,7 @@ export interface SummaryRow {
   readonly rank: string
   readonly program: string
   readonly values: readonly (number | null)[]
-  /** Which of the values are outliers among the rows of the same program. */
+  /** For each value, whether it is an outlier among the rows of the same program. */
   readonly marks: readonly boolean[]
 }
 

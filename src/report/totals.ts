@@ -11,7 +11,8 @@ export interface Totals {
   readonly readMiB: number | null
   readonly writtenMiB: number | null
   /**
-   * CPU seconds of child processes that started and ended between two samples; these are in no row.
+   * CPU seconds of child processes that started and ended between two samples. No row includes
+   * these seconds.
    */
   readonly unseenSeconds: number
 }

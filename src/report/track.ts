@@ -6,7 +6,7 @@ export interface Track {
   readonly source: string
   readonly program: string
   readonly pid: number | null
-  /** Seconds since the first timepoint of its log. */
+  /** Seconds since the first timepoint of the log. */
   readonly seconds: number[]
   /** The seconds that each sample covers; null for averages since the node started. */
   readonly intervals: (number | null)[]
@@ -34,8 +34,8 @@ export function addPoint(
 }
 
 /**
- * Returns the sum of tracks of one log, timepoint by timepoint. If a value of one track could not
- * be read, the sum at this timepoint is null.
+ * Returns the sum of tracks of one log, timepoint by timepoint. If a value could not be read, the
+ * sum at its timepoint is null.
  */
 export function sumTracks(
   tracks: readonly Track[],

@@ -13,11 +13,11 @@ export type AnnotateOptions = Pick<
 > & { readonly metric: readonly string[] }
 
 /**
- * Runs `ridealong annotate -f FILE --metric M`: writes the annotations to the place in each object
- * from which its operator copies them to its pods.
+ * Runs `ridealong annotate -f FILE --metric M`: adds annotations to objects, in the field from
+ * which the operator of each kind copies annotations to pods.
  *
- * @throws UsageError if a file or a document is invalid, the request is wrong, or nothing could be
- * annotated; the caller prints nothing then
+ * @throws UsageError if a file, a document or the request is invalid, or nothing could be
+ * annotated; the caller then prints nothing
  */
 export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
   const { catalog: folder, observerImage, include } = options

@@ -17,13 +17,14 @@ export interface AttachOptions extends SettingOptions {
 }
 
 const PATIENCE_MS = 10_000
-/** The time within which an observer must start, in seconds; this includes pulling its image. */
+/** The time within which an observer must start, in seconds, including the pull of the image. */
 const START_SECONDS = 60
 
 /**
- * Runs `ridealong attach POD --metric M`: observes a running pod with an ephemeral container.
+ * Runs `ridealong attach POD --metric M`: adds an ephemeral container that observes a running pod.
  *
- * @throws UsageError if the pod, the request, the cluster or a policy of the cluster prevents it
+ * @throws UsageError if the request is invalid, or the pod, the cluster or a policy of the cluster
+ * prevents the ephemeral container
  */
 export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
   const { metric } = options
@@ -37,8 +38,8 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   const { namespace = reader.namespace } = options
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const at = `${path}/pods/${encodeURIComponent(name)}`
-  // A caller who may not read the namespace learns from the apiserver's refusal which policy
-  // applies.
+  // If the caller may not read the namespace, only the apiserver checks the policies of the
+  // namespace, and its error message names the policy.
   const found = await reader.look(path)
   const object = 'value' in found ? found.value : undefined
   const place = { catalog, namespace: readNamespace(namespace, object) }
@@ -63,14 +64,14 @@ function readPairs(pairs: readonly string[] = []): ReadonlyMap<string, string> {
   )
 }
 
-/** As many attempts as client-go makes after conflicts (util/retry, DefaultRetry). */
+/** The number of attempts after conflicts, the same as in client-go (util/retry, DefaultRetry). */
 const TRIES = 5
 
 type Whole = Exclude<Attached, { readonly problem: string }>
 
 /**
- * Builds a container for the current pod and adds it. After a conflict with a kubelet or a
- * controller, reads the pod again and retries.
+ * Builds a container for the current pod, and adds the container. After a conflict with a kubelet
+ * or a controller, reads the pod again and retries.
  *
  * @returns the container that is observed
  */
@@ -93,8 +94,8 @@ async function add(
 }
 
 /**
- * Sends the resourceVersion that was read, so that an ephemeral container added in the meantime is
- * not lost.
+ * Adds the container to the pod. The patch contains the resourceVersion that was read, so that an
+ * ephemeral container that was added in the meantime is not lost.
  */
 async function patch(
   { apiserver }: Reader,

@@ -34,7 +34,7 @@ export interface CollectOptions {
   readonly observerImage?: string
 }
 
-/** Milliseconds between two lists of the pods. */
+/** Milliseconds between two requests for the list of pods. */
 const LOOK_MS = 2000
 
 /**
@@ -169,8 +169,8 @@ async function followAll(
     progress.show(done, all, 'following')
     if (done === all && now.every((pod) => pod.isOver)) break
     await pause(LOOK_MS, signal)
-    // If the apiserver restarts, the next list is tried after a pause; each log reconnects
-    // separately.
+    // If the list fails, for example while the apiserver restarts, the previous list is kept until
+    // the next attempt. Each log reconnects separately.
     now = await find().catch(() => now)
   }
   return crowd.end()
@@ -181,7 +181,7 @@ function logName({ pod, container }: RunningObserver): string {
   return `${pod}.${container}`
 }
 
-/** Prints each notice once, with the logs that it is about: a Job may have thousands of logs. */
+/** Prints each notice once, with its first log and the number of other logs. */
 function sayNotices(
   gathered: readonly Gathered[],
   problem: string | undefined,

@@ -21,7 +21,7 @@ export function declareCollect(program: Command): void {
         .default('jsonl'),
     )
     .option('--to <path>', 'a file, or a folder for one file per log (default: standard output)')
-    .option('--parallel <number>', 'how many logs to read at a time', wholeNumber(1, 1000), 16)
+    .option('--parallel <number>', 'the number of logs to read at a time', wholeNumber(1, 1000), 16)
     .addHelpText(
       'after',
       helpEnd({

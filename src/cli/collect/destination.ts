@@ -14,13 +14,16 @@ export interface Destination {
   /** Whether each log has its own file. */
   readonly isFolder: boolean
   readonly write: (name: string, text: string) => Promise<void>
-  /** Closes the destination. A single file gets its name only now, and only if `isGood` is true. */
+  /**
+   * Closes the destination. A file has a temporary name until then; it is renamed if `isGood` is
+   * true, and removed otherwise.
+   */
   readonly close: (isGood: boolean) => Promise<void>
 }
 
 /**
- * Opens standard output, a file, or a folder. A path is a folder if it ends in / or an existing
- * folder has this path.
+ * Opens standard output, a file, or a folder. A path is a folder if it ends in / or is the path of
+ * an existing folder.
  *
  * @throws UsageError with the path that cannot be written
  */
@@ -28,7 +31,8 @@ export async function openDestination(
   path: string | undefined,
   form: LogFormat,
 ): Promise<Destination> {
-  if (path === undefined || path === '-') return toStream(process.stdout, form, async () => {})
+  if (path === undefined || path === '-')
+    return toStream(process.stdout, 'standard output', form, async () => {})
   const isFolder = path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
   const opening = isFolder ? toFolder(path, form) : toFile(path, form)
   return opening.catch((error: unknown) => {
@@ -40,7 +44,7 @@ async function toFile(path: string, form: LogFormat): Promise<Destination> {
   const partial = `${path}.partial`
   const stream = createWriteStream(partial)
   await once(stream, 'open')
-  return toStream(stream, form, async (isGood) => {
+  return toStream(stream, path, form, async (isGood) => {
     stream.end()
     if (!stream.closed) await once(stream, 'close').catch(() => {})
     await (isGood ? rename(partial, path) : rm(partial, { force: true }))
@@ -49,12 +53,13 @@ async function toFile(path: string, form: LogFormat): Promise<Destination> {
 
 function toStream(
   stream: Writable,
+  place: string,
   form: LogFormat,
   close: (isGood: boolean) => Promise<void>,
 ): Destination {
   let header = form === 'csv' ? CSV_HEADER : ''
   let failure: Error | undefined
-  // A full disk or a closed reader is reported only by an event.
+  // A full disk or a closed pipe is reported only by an event.
   stream.on('error', (error) => {
     failure = error
   })
@@ -64,7 +69,8 @@ function toStream(
     const isFull =
       whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
     if (isFull) await once(stream, 'drain').catch(() => {})
-    if (failure !== undefined) throw new UsageError(`cannot write on: ${failure.message}`)
+    if (failure !== undefined)
+      throw new UsageError(`cannot continue writing ${place}: ${failure.message}`)
   }
   return {
     isFolder: false,

@@ -11,18 +11,21 @@ import {
   summarizeLog,
 } from './gather.ts'
 
-/** Following a log stops after this number of failed attempts without a new line in between. */
+/** The maximum number of consecutive attempts to read a log that fail without a new line. */
 const ATTEMPTS = 5
 
 export interface Following extends Gathering {
   readonly write: (observer: RunningObserver, text: string) => Promise<void>
   /** Returns the current state of the observer; undefined once its pod is deleted. */
   readonly look: (observer: RunningObserver) => RunningObserver | undefined
-  /** Milliseconds between two lists of the pods, and between two attempts to read a log. */
+  /** Milliseconds between two attempts to read a log. */
   readonly pauseMs: number
 }
 
-/** Follows a log until its container has ended. If a connection breaks, opens a new one. */
+/**
+ * Follows a log until its container has ended, its pod is deleted, or the signal is aborted. If the
+ * connection breaks, opens a new connection, up to a maximum number of attempts.
+ */
 export async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
   const { form, signal, look, pauseMs } = following
   const transcript = transcribe(form, describeObserver(observer))
@@ -48,8 +51,9 @@ interface FollowState {
 }
 
 /**
- * Reads the log over one connection. The log is read from its beginning and the lines already
- * written are skipped, because an observer's log stays complete within its budget.
+ * Reads the log over one connection, from the beginning of the log, and skips the lines that were
+ * already written. The log still has its beginning, because observers limit the size of their logs
+ * so that no kubelet rotates them.
  */
 async function pass(
   observer: RunningObserver,
@@ -76,13 +80,15 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {})
 }
 
+/** The logs that are followed at the same time. */
 export interface Crowd {
   /**
-   * Sets the current observers, and starts to follow those that have started and are not followed
-   * yet.
+   * Sets the current observers. Starts to follow the observers that have started and are not yet
+   * followed.
    */
   readonly take: (observers: readonly RunningObserver[]) => void
   readonly counts: () => { readonly done: number; readonly all: number }
+  /** Waits until no log is followed any more. */
   readonly end: () => Promise<readonly Gathered[]>
 }
 

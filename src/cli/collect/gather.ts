@@ -10,9 +10,9 @@ export interface Gathered {
   readonly observer: RunningObserver
   readonly samples: number
   readonly cuts: readonly string[]
-  /** Why the log, or a part of it, is missing. */
+  /** The reason why the log, or a part of the log, is missing; undefined if the log is complete. */
   readonly missing: string | undefined
-  /** The text that remains to be written. */
+  /** The text that was not yet written. */
   readonly text: string
 }
 
@@ -27,15 +27,15 @@ export function sourceName({ namespace, pod, container }: RunningObserver): stri
   return `${namespace}/${pod}/${container}`
 }
 
-/** Returns the properties of an observer's log that are known from its pod. */
+/** Returns the properties of an observer's log that are known from the pod. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
   const { container: metric, namespace, pod, node, rank, notices } = observer
   return { source: sourceName(observer), metric, namespace, pod, node, rank, notices }
 }
 
 /**
- * Reads the current content of a log. If reading fails, the result has the lines read so far and
- * the reason.
+ * Reads the current content of a log. If reading fails, returns the lines that were read before the
+ * failure, and its reason.
  */
 export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
   const { apiserver, form, signal } = gathering
@@ -53,8 +53,8 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
 }
 
 /**
- * Summarizes a log that was read. If the log has no output of an observer, the summary in the
- * container's termination message is used, if there is one.
+ * Summarizes a log that was read. If the log has no output of an observer, the summary is read from
+ * the termination message of the container.
  */
 export function summarizeLog(
   observer: RunningObserver,

@@ -6,7 +6,10 @@ export interface Candidate {
   readonly description: string
 }
 
-/** The words for the cursor, and what the shell completes if there are none. */
+/**
+ * The candidates for the word at the cursor, and the kind of names that the shell completes if
+ * there are no candidates.
+ */
 export interface Completion {
   readonly candidates: readonly Candidate[]
   readonly otherwise: 'nothing' | 'files' | 'folders'
@@ -14,15 +17,15 @@ export interface Completion {
 
 /**
  * Completes the last word of a command line from the declarations of the verbs. The placeholder of
- * an option or an argument says what its value is: `<file>` and `<path>` are files, `<dir>` is a
- * folder, `<metric>` is the name of a metric, and `[command]` is a verb.
+ * an option or an argument determines its completion: files for `<file>` and `<path>`, folders for
+ * `<dir>`, metrics for `<metric>`, and verbs for `[command]`.
  *
- * The library that Commander's maintainer names, @bomb.sh/tab (0.0.22), is not used: it completes
- * no names of files, and its script for bash evaluates the typed line.
+ * @bomb.sh/tab (0.0.22), which Commander's maintainer mentions, is not used: it does not complete
+ * names of files, and its script for bash evaluates the typed line.
  *
  * @param words the words after the name of the program; the last is the word at the cursor, which
  * may be empty
- * @param metricNames reads the names of the metrics; called only if they are needed
+ * @param metricNames reads the names of the metrics; called only if the names are needed
  */
 export async function complete(
   program: Command,
@@ -47,7 +50,7 @@ export async function complete(
   return completeValue(values, declared, current)
 }
 
-/** The sources of values that are not in the declaration of an option or an argument. */
+/** The sources of the values that are not declared with an option or an argument. */
 interface Values {
   readonly program: Command
   readonly metricNames: () => Promise<readonly string[]>
@@ -56,7 +59,7 @@ interface Values {
 const NOTHING: Completion = { candidates: [], otherwise: 'nothing' }
 
 interface WordsBefore {
-  /** The verb, or the program if no verb was written; undefined if the verb is not known. */
+  /** The verb, or the program if no verb was written; undefined if the verb does not exist. */
   readonly command: Command | undefined
   /** The option whose value comes next. */
   readonly pending: Option | undefined
@@ -65,7 +68,7 @@ interface WordsBefore {
   readonly isPastOptions: boolean
 }
 
-/** Reads one of the words before the cursor as Commander does. */
+/** Reads one of the words before the cursor, in the same way as Commander. */
 function readWord(program: Command, before: WordsBefore, word: string): WordsBefore {
   if (before.isPastOptions || !/^-./.test(word)) return readValue(program, before, word)
   if (word === '--') return { ...before, pending: undefined, isPastOptions: true }
@@ -81,7 +84,7 @@ function readValue(program: Command, before: WordsBefore, word: string): WordsBe
   return { ...before, command: visibleCommands(program).find((verb) => verb.name() === word) }
 }
 
-/** Returns the argument at a position; the last one if it takes any number of words. */
+/** Returns the argument at a position. A variadic last argument also has all later positions. */
 function argumentAt({ registeredArguments }: Command, position: number): Argument | undefined {
   const last = registeredArguments.at(-1)
   return registeredArguments[position] ?? (last?.variadic ? last : undefined)
@@ -143,13 +146,13 @@ async function completeValue(
   }
 }
 
-/** Returns the placeholder of a value without brackets and dots: `metric,` of `<metric,...>`. */
+/** Returns the placeholder of a value without brackets and dots: `metric,` for `<metric,...>`. */
 function placeholder(declared: Option | Argument): string {
   if (!('flags' in declared)) return declared.name()
   return /[<[](.*?)(\.\.\.)?[>\]]/.exec(declared.flags)?.[1] ?? ''
 }
 
-/** Returns a list separated by commas, continued with each of the items that it does not have. */
+/** Completes the last item of a comma-separated list with each item that is not in the list. */
 function afterComma(items: readonly string[], list: string): readonly string[] {
   const before = list.split(',').slice(0, -1)
   return items.filter((item) => !before.includes(item)).map((item) => [...before, item].join(','))
@@ -173,9 +176,9 @@ function chosen(candidates: readonly Candidate[], current: string): Completion {
 const DIRECTIVES = { files: 0, nothing: 4, folders: 16 } as const
 
 /**
- * Formats a completion as kubectl and the scripts of this folder read it: a line for each word,
- * with its description after a tab, and last a colon with the directive. The value of an option is
- * written without `--option=`.
+ * Formats a completion for kubectl and the scripts in this folder. Each candidate is a line, with
+ * its description after a tab. The last line is a colon and the directive. The value of an option
+ * is written without `--option=`.
  */
 export function formatCompletion({ candidates, otherwise }: Completion): string {
   const lines = candidates.map(({ value, description }) =>

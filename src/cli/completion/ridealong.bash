@@ -1,6 +1,6 @@
 # Completion of ridealong for bash. Add to ~/.bashrc: source <(ridealong completion bash)
 
-# The line is split at blanks and not evaluated: completing a word runs nothing that was typed.
+# The line is split at blanks and is not evaluated, so that completion never runs typed commands.
 _ridealong() {
   local line=${COMP_LINE:0:COMP_POINT} value directive=4
   local -a words

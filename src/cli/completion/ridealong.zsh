@@ -21,7 +21,7 @@ _ridealong() {
   fi
 }
 
-# As a file of fpath, the script is the function itself.
+# If zsh loads this file from fpath, the file is the body of the function _ridealong.
 if [[ ${funcstack[1]} == _ridealong ]]; then
   _ridealong "$@"
 else

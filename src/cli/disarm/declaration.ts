@@ -6,7 +6,7 @@ import { printLine } from '../shared/output.ts'
 /** Declares the verb `disarm`. */
 export function declareDisarm(program: Command): void {
   withCluster(program.command('disarm'))
-    .description('remove what would remain of an installation; helm uninstall runs it')
+    .description('remove the objects that would outlive an installation; helm uninstall runs it')
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration to remove first')
     .option(
       '--cluster-role-binding <name>',

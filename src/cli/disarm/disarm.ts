@@ -22,11 +22,15 @@ interface DisarmTarget {
 }
 
 /**
- * Runs `ridealong disarm`: removes the objects that would outlive an installation, in an order in
- * which nothing is created again. The webhook configuration comes first, so that the webhook is no
- * longer called; then the right to set the label; then the label; then each Certificate before its
- * Secret, because cert-manager would issue the Secret again. Objects that are already removed are
- * not an error.
+ * Runs `ridealong disarm`: removes the objects that would outlive an installation. The order
+ * prevents an object from being created again:
+ *
+ * 1. the webhook configuration, so that the webhook is no longer called
+ * 2. the permission to set the label
+ * 3. the label of all namespaces
+ * 4. each Certificate, and then its Secret, which cert-manager would otherwise create again
+ *
+ * An object that does not exist is not an error.
  *
  * @throws UsageError with the apiserver's message about an object that was not removed
  */
@@ -68,14 +72,14 @@ function certificates({
   ])
 }
 
-/** @returns a line with the result */
+/** Removes an object, and returns a line with the result. */
 async function remove({ ask }: Apiserver, { kind, root, name }: DisarmTarget): Promise<string> {
   const path = `${root}/${encodeURIComponent(name)}`
   try {
     await ask({ path, delete: {}, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
     return `${kind} ${name}: removed`
   } catch (error) {
-    // This includes kinds that the cluster does not serve.
+    // The status is also 404 if the cluster does not serve the kind.
     if (isMissing(error)) return `${kind} ${name}: not found`
     throw new UsageError(`cannot remove ${kind} ${name}: ${describeRefusal(error)}`)
   }

@@ -15,10 +15,11 @@ const PAUSE_MS = 500
 const NAMESPACES = '/api/v1/namespaces'
 
 /**
- * Removes from all namespaces the label by which the webhook selects them, and prints a line
- * for each.
+ * Removes the label `ridealong.dev/armed` from all namespaces, and prints one line for each
+ * namespace.
  *
- * @throws UsageError with the namespaces that still have the label, after all were tried
+ * @throws UsageError with the namespaces that still have the label, after an attempt for every
+ * namespace
  */
 export async function removeLabels(
   apiserver: Apiserver,
@@ -50,8 +51,9 @@ async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
 }
 
 /**
- * Removes the label from a namespace. An apiserver calls the webhook until it has learned that the
- * webhook's configuration is deleted, and the webhook sets the label again in the same request.
+ * Removes the label from a namespace, and retries if a webhook sets the label again in the same
+ * request. An apiserver still calls the webhook for a short time after the webhook's configuration
+ * was deleted.
  */
 async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
   const path = `${NAMESPACES}/${encodeURIComponent(name)}`
@@ -61,7 +63,7 @@ async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
     const { metadata } = await ask({ path, query, patch, signal })
     if (fieldsOrNone(fieldsOrNone(metadata).labels)[ARMED_LABEL] === undefined) return
-    if (tries === TRIES) throw new Error('a webhook sets it again')
+    if (tries === TRIES) throw new Error('a webhook sets the label again')
     await sleep(PAUSE_MS)
   }
 }

@@ -30,7 +30,7 @@ async function tried(
   path: string,
   create: Fields,
 ): Promise<FactLookup<Fields>> {
-  // The request can take as long as all admission webhooks of the cluster together.
+  // The request can take as long as the timeouts of all admission webhooks of the cluster together.
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
   try {
     return { value: await apiserver.ask({ path, query: { dryRun: 'All' }, create, signal }) }

@@ -7,7 +7,7 @@ import { readWebhookFacts } from '../shared/webhook-facts.ts'
 import { tryNamespace, tryPod } from './doctor-dry-run.ts'
 
 export interface InstallationOptions {
-  /** The namespace of the dry run of a pod. */
+  /** The namespace for the dry run of a pod. */
   readonly namespace: string
   /**
    * The name of the MutatingWebhookConfiguration; default: the first that contains a webhook of

@@ -5,7 +5,7 @@ import { errorMessage } from '../../lib/error-message.ts'
 const PATIENCE_MS = 10_000
 
 /**
- * Requests the state of a webhook's readiness checks from its /readyz.
+ * Requests the readiness checks of a webhook from the path /readyz, and returns one check for each.
  *
  * @param address a URL, or the value that a kubelet writes into the environment of pods for a port
  * of a Service, such as tcp://10.96.7.1:8080 (kubernetes pkg/kubelet/envvars/envvars.go)

@@ -9,16 +9,16 @@ export interface DoctorOptions {
   readonly kubeconfig?: string | undefined
   readonly statusUrl?: string | undefined
   readonly webhookConfiguration?: string | undefined
-  /** A file with the server's certificate, for callers that may not read its Secret. */
+  /** A file with the server's certificate, for callers that may not read the Secret. */
   readonly certificate?: string | undefined
-  /** The namespace of the dry run of a pod. */
+  /** The namespace for the dry run of a pod. */
   readonly namespace?: string | undefined
 }
 
 /**
  * Runs `ridealong doctor`: checks an installation, from the certificate to a pod that requests a
- * metric, as far as the caller's permissions allow. If the address of a webhook's status is given,
- * the webhook's own checks come first. Nothing is created.
+ * metric. Facts that the caller may not read are reported as `unknown`. With `statusUrl`, the
+ * readiness checks of the webhook come first. Nothing is created.
  *
  * @throws UsageError if there are no credentials or the cluster does not answer
  */
@@ -26,7 +26,8 @@ export async function doctor(options: DoctorOptions): Promise<readonly Installat
   const { kubeconfig, statusUrl } = options
   const reader = await openReader(kubeconfig)
   const { namespace = reader.namespace } = options
-  // Every caller may read this path, so a cluster that does not answer is reported only once.
+  // Every caller may read this path. If the cluster does not answer, the error is reported here,
+  // once, instead of once for each fact.
   await reader.get('/version')
   const own = statusUrl === undefined ? [] : await askServer(statusUrl)
   const installation = await readInstallation(reader, { ...options, namespace })
@@ -34,8 +35,8 @@ export async function doctor(options: DoctorOptions): Promise<readonly Installat
 }
 
 /**
- * Returns 0 if pods that request metrics get observers, 1 if something is wrong, and 2 if this
- * could not be determined.
+ * Returns 0 if pods that request metrics get observers, 1 if a check failed, and 2 if no check
+ * failed but neither dry run could be made.
  */
 export function exitCode(checks: readonly InstallationCheck[]): number {
   const codes = { sound: EXIT.ok, faulty: EXIT.no, unknown: EXIT.trouble }

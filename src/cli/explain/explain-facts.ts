@@ -19,14 +19,14 @@ export interface FactOptions extends SettingOptions {
   readonly webhookConfiguration?: string | undefined
 }
 
-/** The facts about the pod to explain. The other facts are about its namespace and its cluster. */
+/** The facts about the pod itself, without the facts about its namespace and its cluster. */
 export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
 
-/** The facts that all explained pods have in common. */
+/** Functions that use the facts that all explained pods have in common. */
 export interface Common {
-  /** Combines the facts about a pod with those of its namespace and its cluster. */
+  /** Combines the facts about a pod with the facts about its namespace and its cluster. */
   readonly factsOf: (about: About) => Promise<Facts>
-  /** Returns the catalog to compare the containers of a pod with, if it is known. */
+  /** Returns the catalog with which the containers of a pod are compared, if it is known. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
 }
 
@@ -65,7 +65,7 @@ export async function factsFrom(
 
 /**
  * Reports whether the catalog is a guess: the cluster's catalog is not known, and the options name
- * no other.
+ * no catalog.
  */
 function isGuessed(release: Release | undefined, options: FactOptions): boolean {
   const isNamed = options.catalog !== undefined || options.observerImage !== undefined
@@ -73,8 +73,8 @@ function isGuessed(release: Release | undefined, options: FactOptions): boolean 
 }
 
 /**
- * Returns the cluster's catalog and the images that its nodes have, unless the options name another
- * catalog.
+ * Returns the catalog of the cluster and the images on its nodes. Returns an empty object if the
+ * options name another catalog, or the cluster's catalog is not known.
  */
 function offeredBy(
   release: Release | undefined,

@@ -12,11 +12,11 @@ import { aboutPod } from './about-pod.ts'
 import type { About } from './explain-facts.ts'
 
 /**
- * Finds the pods to explain in files: recorded AdmissionReviews, pods that a cluster printed, and
- * pod templates.
+ * Finds the pods to explain in files: recorded AdmissionReviews, pods that were read from a
+ * cluster, and pod templates.
  *
  * @param namespace the namespace of objects that do not name one
- * @throws UsageError if there are none, with the reason for each object
+ * @throws UsageError with the reason for each object, if no object creates pods
  */
 export function aboutFiles(manifests: readonly Manifest[], namespace: string): readonly About[] {
   const abouts = manifests.flatMap((manifest) => aboutManifest(manifest, namespace))
@@ -47,7 +47,7 @@ function aboutRecording(manifest: Manifest): About {
 
 function aboutResource(resource: ManifestResource, namespace: string): readonly About[] {
   const { group, kind, name, fields } = resource
-  // Only the apiserver sets a uid, so the pod was created.
+  // A pod with a uid was created, because only the apiserver sets uids.
   const isCreated =
     group === '' && kind === 'Pod' && fieldsOrNone(fields.metadata).uid !== undefined
   if (isCreated) return [aboutPod(fields, `pod/${name} of ${resource.manifest.file}`)]

@@ -11,10 +11,12 @@ import { aboutTemplate } from './explain-files.ts'
 import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
 
 /**
- * Finds the pods to explain for `KIND/NAME` in a cluster: one pod for each group of its pods with
- * the same outcome or, if it has no pods yet, its templates.
+ * Finds the pods to explain for an object in a cluster. The pods of the object are grouped by their
+ * outcomes, and one pod of each group is explained. If the object has no pods yet, its pod
+ * templates are explained.
  *
- * @throws UsageError if there is no such object, or it creates no pods
+ * @param what KIND/NAME
+ * @throws UsageError if the object does not exist, or has neither pods nor pod templates
  */
 export async function aboutLive(
   reader: Reader,

@@ -16,8 +16,7 @@ export interface ExplainOptions extends FactOptions {
 
 /**
  * Runs `ridealong explain KIND/NAME` or `ridealong explain -f FILE`: explains why pods have
- * observers or have none. For files, facts about the cluster are used if one is configured.
- * Otherwise files are explained without a cluster.
+ * observers or have none. If a cluster is configured, its facts are also used to explain files.
  *
  * @throws UsageError if the input cannot be read or creates no pods
  */
@@ -46,7 +45,7 @@ export async function explain(
   }
 }
 
-/** Reports whether to explain without a cluster. A file of Namespaces replaces a cluster. */
+/** Reports whether to explain without a cluster, which is also the case for `--namespaces`. */
 function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
   if (offline === true || namespaces !== undefined) return true
   return !hasCluster({ kubeconfig, mayReadHome: true })

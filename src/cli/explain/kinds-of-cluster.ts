@@ -19,8 +19,8 @@ export interface ServedKind {
 }
 
 /**
- * Reads the namespaced kinds that a cluster serves: the core group first, then the other groups in
- * the cluster's order, each in its preferred version.
+ * Reads the namespaced kinds that a cluster serves. The core group is first; the other groups
+ * follow in the order of the cluster, each in its preferred version.
  */
 export async function readKinds({ get, look }: Reader): Promise<readonly ServedKind[]> {
   const listed = listOrNone((await get('/apis'))?.groups).map(fieldsOrNone)
@@ -68,7 +68,7 @@ export function kindNamed(kinds: readonly ServedKind[], word: string): ServedKin
 /**
  * Returns the pods that an object owns, directly or through any number of controllers.
  *
- * @param kinds the kinds by which the API paths of controllers are found
+ * @param kinds the kinds of the cluster, for the API paths of controllers
  */
 export async function podsFrom(
   reader: Reader,

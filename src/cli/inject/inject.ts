@@ -27,8 +27,7 @@ export interface InjectOptions extends SettingOptions {
 /**
  * Runs `ridealong inject -f FILE`: adds observers to the pod templates of static manifests.
  *
- * @throws UsageError if a file, a document or a request in it is invalid; the caller prints nothing
- * then
+ * @throws UsageError if a file, a document or a request is invalid; the caller then prints nothing
  */
 export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   try {
@@ -47,7 +46,7 @@ export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   }
 }
 
-/** Returns the documents to print: those with a kind in `include`, or all. */
+/** Returns the documents to print: those that contain a kind in `include`; by default, all. */
 export function resolveMetrics(
   manifests: readonly Manifest[],
   include: readonly string[] | undefined,
@@ -105,8 +104,8 @@ async function answererFor(
 }
 
 /**
- * Adds the annotations of the command line to a namespace. They override the namespace's
- * annotations, and the pod's own annotations override both.
+ * Adds the annotations of the command line to a namespace. They override the annotations of the
+ * namespace. The annotations of a pod override both.
  */
 function asking(namespace: Namespace, given: Annotations): Namespace {
   return { ...namespace, annotations: new Map([...namespace.annotations, ...given]) }

@@ -30,7 +30,7 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
   return { text: name === undefined ? [formatList(chosen)] : chosen.flatMap(formatMetric) }
 }
 
-/** Converts a metric to a document of a catalog. */
+/** Converts a metric to a catalog document. */
 function toPlain({ name, description, privilege, options, container }: Metric) {
   const documents = [...options].map(([key, { variable: _, ...option }]) => {
     return [key.slice(key.indexOf('/') + 1), option]

@@ -18,8 +18,8 @@ export function declareRecord(program: Command): void {
       '--selector <labels>',
       'record only pods with these labels, as in kubectl: app=web,!legacy',
     )
-    .option('--count <n>', 'end after this number of pods', wholeNumber(1, 999_999))
-    .option('--timeout <seconds>', 'end after this time', wholeNumber(1, 86_400))
+    .option('--count <n>', 'stop after this number of pods', wholeNumber(1, 999_999))
+    .option('--timeout <seconds>', 'stop after this time', wholeNumber(1, 86_400))
     .option('--host <address>', 'the address to listen on', '::')
     .option(
       '--port <port>',
@@ -35,8 +35,8 @@ export function declareRecord(program: Command): void {
     .addHelpText(
       'after',
       helpEnd({
-        ok: 'at least --count pods were recorded, or one without --count',
-        no: 'the recording ended before that',
+        ok: 'at least --count pods were recorded (without --count: one)',
+        no: 'fewer pods were recorded',
         examples: [
           'record cases --url https://10.0.0.7:8443 --namespace hpc',
           'record cases --url https://10.0.0.7:8443 --count 4',

@@ -9,12 +9,11 @@ import { describeRefusal } from '../shared/refusal.ts'
 
 type Configuration = ReturnType<typeof buildConfiguration>
 
-/**
- * Time limits for one call to the apiserver, for the apiserver's first call to the recorder, and
- * for removing the configuration.
- */
+/** The time limit for one request to the apiserver. */
 const CALL_MS = 10_000
+/** The time limit for the first call of the apiserver to the recorder. */
 const REACH_MS = 15_000
+/** The time limit for the removal of the configuration, with all retries. */
 const REMOVE_MS = 30_000
 
 function ask(apiserver: Apiserver, call: Omit<Call, 'signal'>): Promise<Fields> {
@@ -29,8 +28,8 @@ function configurationPath({ metadata }: Configuration): string {
  * Creates the configuration, so that the apiserver sends reviews.
  *
  * @param isForced whether an existing configuration of this name is replaced
- * @throws UsageError if the configuration already exists, or with the apiserver's message; no
- * configuration of this recording remains then
+ * @throws UsageError if the configuration already exists, or with the apiserver's message. No
+ * configuration of this recording remains after an error
  */
 export async function install(
   apiserver: Apiserver,
@@ -43,7 +42,7 @@ export async function install(
     if (isForced) await ask(apiserver, { path, delete: {} }).catch(mustBeMissing)
     await ask(apiserver, { path: WEBHOOK_CONFIGURATIONS, create: configuration })
   } catch (error) {
-    // If the apiserver did not answer, the configuration may exist.
+    // If the apiserver did not answer, it may still have created the configuration.
     if (!(error instanceof Refusal)) await removeOnce(apiserver, configuration).catch(() => {})
     throw new UsageError(
       isConflict(error)
@@ -65,9 +64,10 @@ function mustBeMissing(error: unknown): void {
 }
 
 /**
- * Waits until the apiserver calls the recorder. A pod's creation succeeds even if the apiserver
- * cannot reach a webhook with failurePolicy Ignore, so this function makes the apiserver call about
- * a Namespace in a dry run, which reports the problem.
+ * Waits until the apiserver has called the recorder. The webhook for pods has failurePolicy Ignore,
+ * so the apiserver does not report that it cannot reach the recorder. This function therefore
+ * creates a Namespace in a dry run. The webhook for this Namespace has failurePolicy Fail, so the
+ * dry run returns the problem.
  *
  * @throws UsageError with the problem
  */
@@ -93,8 +93,8 @@ export async function untilCalled(
 }
 
 /**
- * Removes the configuration, and retries if the apiserver does not answer. A configuration that
- * another caller has created in its place is kept.
+ * Removes the configuration, and retries after an error. A configuration of the same name that
+ * another caller has created is kept.
  *
  * @throws UsageError with the name of the configuration that remains, and how to remove it
  */

@@ -1,4 +1,4 @@
-/** The end of a long operation, by whichever cause comes first. */
+/** The end of a long operation, which can have several causes. */
 export interface Ending {
   /** @param trouble the error, if there is one */
   end(trouble?: unknown): void
@@ -10,9 +10,9 @@ export interface Ending {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Returns an Ending that ends on a signal, after `seconds`, when the reader of the output has
- * closed it, or when `end` is called. Later signals are ignored, so that the process can finish its
- * cleanup.
+ * Returns the end of an operation that ends on a signal, after `seconds`, when the output can no
+ * longer be written, or when `end` is called. Later signals are ignored, so that the process can
+ * finish the cleanup.
  */
 export function openEnding(seconds: number | undefined): Ending {
   let isOver = false
@@ -30,7 +30,7 @@ export function openEnding(seconds: number | undefined): Ending {
   const stop = () => end()
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000)
   for (const signal of SIGNALS) process.on(signal, stop)
-  // The command's own handler would exit immediately.
+  // The handler in main.ts would exit immediately.
   process.stdout.removeAllListeners('error').on('error', stop)
   process.stderr.on('error', stop)
   return { end, isOver: () => isOver, ended }

@@ -11,8 +11,8 @@ const RULES = [
 ] as const
 
 /**
- * Reads a Namespace and the LimitRanges and ResourceQuotas in it, redacted. Apart from the pod and
- * the settings of the webhook, a decision depends only on these.
+ * Reads a Namespace and its LimitRanges and ResourceQuotas, and redacts them. A decision depends on
+ * these objects, the pod, and the settings of the webhook.
  *
  * @returns an empty list if the namespace does not exist
  * @throws Refusal, or a network error

@@ -54,7 +54,7 @@ export function readNamespaces(namespaces: readonly string[]): readonly string[]
 }
 
 /**
- * Parses a label selector; an absent one has no requirements.
+ * Parses a label selector. Without a selector, there are no requirements.
  *
  * @throws UsageError with the part that is not a requirement
  */

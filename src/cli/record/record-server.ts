@@ -25,7 +25,7 @@ export interface RecordServer {
 }
 
 /**
- * Listens for AdmissionReviews, and allows every request unchanged.
+ * Listens for AdmissionReviews. Every reviewed object is allowed unchanged.
  *
  * @throws UsageError with the port that cannot be opened
  */

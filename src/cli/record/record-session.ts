@@ -24,10 +24,10 @@ export interface SessionOptions {
 
 /** A session that records reviews. */
 export interface Session {
-  /** Takes a review. When the promise resolves, the review may be answered. */
+  /** Adds a review to the recording. The review may be answered when the promise resolves. */
   take(review: Review, body: Fields): Promise<void>
   /**
-   * Waits until all reviews that were taken are written.
+   * Waits until all reviews are written.
    *
    * @returns the number of written cases
    * @throws UsageError with the error that prevented reading or writing
@@ -36,9 +36,9 @@ export interface Session {
 }
 
 /**
- * The first pod of a namespace waits at most this many milliseconds until the namespace is read:
- * the ResourceQuotas of the namespace will soon count the pod, and the decision depends on the
- * usage before that.
+ * The maximum time in milliseconds by which the first pod of a namespace is delayed while the
+ * namespace is read. The decision depends on the usage in the ResourceQuotas before they count the
+ * pod.
  */
 const READ_MS = 200
 
@@ -87,8 +87,8 @@ export function startSession(options: SessionOptions): Session {
 }
 
 /**
- * Reads a namespace, unless the folder has it already: the Namespace in the folder is part of
- * existing cases, so it is kept.
+ * Reads a namespace, unless the folder already contains the Namespace. A Namespace in the folder
+ * belongs to existing cases and is kept.
  */
 async function readOnce(
   name: string,

@@ -25,11 +25,12 @@ import { listen } from './record-server.ts'
 import { type Session, startSession } from './record-session.ts'
 
 /**
- * Runs `ridealong record DIR`: makes the apiserver send the pods that are created in the given
- * namespaces, and writes each pod as a case that `test` and `review` can read. The pods are allowed
- * unchanged. The webhook configuration is removed at the end, also after an error.
+ * Runs `ridealong record DIR`: creates a webhook configuration, receives the reviews of the pods
+ * that are created in the given namespaces, and writes each review as a case for `test` and
+ * `review`. The pods are allowed unchanged. The webhook configuration is removed at the end, also
+ * after an error.
  *
- * @returns whether at least `count` cases were recorded, or at least one without `count`
+ * @returns whether at least `count` cases were recorded; without `count`, whether at least one was
  * @throws UsageError with the problem
  */
 export async function record(
@@ -89,7 +90,7 @@ interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'forc
 }
 
 /**
- * Starts the server, installs the configuration and waits for the end; then removes the
+ * Starts the server, installs the configuration and waits for the end. Then removes the
  * configuration and closes the server.
  */
 async function run(options: RecordRun): Promise<void> {

@@ -11,7 +11,7 @@ import { UsageError } from '../shared/errors.ts'
 /**
  * Reads a file line by line: the output of collect, or the log of an observer.
  *
- * @throws UsageError if the file cannot be read, or is neither of these
+ * @throws UsageError if the file cannot be read, or has another format
  */
 export async function readInto(run: CollectedRun, file: string): Promise<void> {
   const before = countSamples(run)
@@ -46,7 +46,7 @@ async function* readEntries(lines: AsyncIterable<string>, source: string): Async
   if (isLog && !isCollected) yield* ending
 }
 
-/** Reports whether an observer's output came before this end. */
+/** Reports whether a log contains output of an observer. */
 function isSaying({ metadata, timepoints }: Extract<Entry, { kind: 'log' }>): boolean {
   return timepoints > 0 || Object.keys(metadata).length > 0
 }

@@ -43,7 +43,7 @@ export async function report(
   else await writeWhole(to, page)
 }
 
-/** Builds the title from the owner or the namespace that all logs have in common. */
+/** Builds the title from the owner and the namespace, if all logs have the same. */
 function buildTitle({ sources }: CollectedRun): string {
   const all = [...sources.values()]
   const owners = new Set(all.map(({ log }) => log?.metadata.owner))

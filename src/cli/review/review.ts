@@ -74,8 +74,8 @@ export function formatDiff(
 }
 
 /**
- * Formats an object as YAML; empty if the object is null or undefined. Anchors, which would replace
- * the parts that observers share, are not used.
+ * Formats an object as YAML, without anchors for the parts that observers share. Returns an empty
+ * string if the object is null or undefined.
  */
 function toYaml(object: unknown): string {
   return object == null ? '' : cleanYaml(object)

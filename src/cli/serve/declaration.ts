@@ -29,7 +29,7 @@ export function declareServe(program: Command): void {
     .action(async (options) => (await import('./serve.ts')).serve(options))
 }
 
-/** The options for the addresses, the shutdown and the log. */
+/** Adds the options for the addresses, the shutdown and the log. */
 function withServer(command: Command): Command {
   return command
     .option('--host <address>', 'the address to listen on', '::')
@@ -59,7 +59,7 @@ function withServer(command: Command): Command {
     )
 }
 
-/** The options that say where the server learns about namespaces and nodes. */
+/** Adds the options for the sources of namespaces and images, and for the scan. */
 function withSources(command: Command): Command {
   return command
     .option(
@@ -75,7 +75,7 @@ function withSources(command: Command): Command {
     .addOption(
       new Option(
         '--image-holders <namespace>',
-        'inject only observers whose image is on a node, by the DaemonSets in this namespace',
+        'inject only observers whose image the DaemonSets in this namespace keep on a node',
       )
         .argParser(namespaceName)
         .conflicts('namespaces'),
@@ -83,7 +83,7 @@ function withSources(command: Command): Command {
     .addOption(
       new Option(
         '--scan-lease <namespace/name>',
-        'report pods that requested observers and have none, while this replica has this Lease',
+        'the Lease of the replica that reports pods that requested observers and have none',
       )
         .argParser(namespacedName)
         .conflicts('namespaces'),

@@ -23,11 +23,11 @@ export interface ServeArguments extends SettingOptions {
   readonly logLevel: string
 }
 
-/** Seconds between two checks of the files. */
+/** Seconds between two checks for changes of the certificate and other files. */
 const LOOK_SECONDS = 5
 
 /**
- * Runs `ridealong serve`: answers until SIGTERM or SIGINT, then drains.
+ * Runs `ridealong serve`: answers reviews until SIGTERM or SIGINT, then drains.
  *
  * @throws UsageError with the option, the file or the port that prevents the start, or if there is
  * no cluster
@@ -65,15 +65,15 @@ export async function serve(options: ServeArguments): Promise<void> {
 }
 
 /**
- * The characters of log lines that are written together, at most a second after the first of them.
- * Each write wakes a thread, which took 5 % of a busy server at 4 KiB. sonic-boom writes less than
- * 16 KiB at once.
+ * The number of characters of log lines that are written together. Fewer characters are written
+ * after a second. Each write wakes a thread, which took 5 % of a busy server's time at 4 KiB.
+ * sonic-boom writes less than 16 KiB at once.
  */
 const LOG_BATCH = 15 * 1024
 
 /**
- * Waits until the log is written: it is written in the background, and its last lines describe the
- * shutdown.
+ * Waits until the log is written. Without this wait, the last lines, which describe the shutdown,
+ * would be lost, because the log is written in the background.
  */
 function flushed(log: Logger): Promise<void> {
   return new Promise((resolve) => log.flush(() => resolve()))

@@ -8,8 +8,8 @@ import { UsageError } from './errors.ts'
  *
  * @param metrics names of metrics; one item can contain several names, separated by commas
  * @param pairs `KEY=VALUE`
- * @throws UsageError if a key is not an annotation of Ridealong, or the catalog does not define the
- * request
+ * @throws UsageError if a key is not an annotation of Ridealong, or the request is not valid for
+ * the catalog
  */
 export function asked(
   metrics: readonly string[] | undefined,
@@ -22,7 +22,7 @@ export function asked(
   const foreign = Object.keys(all).find((key) => !annotations.has(key))
   if (foreign !== undefined)
     throw new UsageError(
-      `${foreign} is not an annotation of Ridealong, for example ${KEYS.targetCommand}`,
+      `${foreign} is not an annotation of Ridealong; an example is ${KEYS.targetCommand}`,
     )
   const request = readRequest(annotations, new Map(), catalog)
   if (request.kind === 'wrong') throw new UsageError(`${request.reason}: ${request.message}`)

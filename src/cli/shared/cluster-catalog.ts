@@ -5,9 +5,9 @@ import { resolveOffer } from './release-facts.ts'
 import { readConfiguration } from './webhook-facts.ts'
 
 /**
- * Reads the catalog that the webhook of a cluster offers, as far as the caller's permissions allow.
- * The configuration names the Service; the Deployment has the same name as the Service and mounts
- * the ConfigMap.
+ * Reads the catalog that the webhook of a cluster offers, if the caller's permissions allow. The
+ * webhook configuration names the Service. The Deployment has the same name as the Service and
+ * mounts the ConfigMap of the catalog.
  *
  * @returns the catalog, or the problem that prevents reading it
  */
@@ -27,6 +27,6 @@ export async function readClusterCatalog(
   if (offer.value.kind === 'whole') return { value: offer.value.catalog }
   return {
     problem:
-      offer.value.kind === 'broken' ? offer.value.problem : 'its Deployment mounts no catalog',
+      offer.value.kind === 'broken' ? offer.value.problem : `Deployment ${name} mounts no catalog`,
   }
 }

@@ -5,16 +5,18 @@ import { readClusterCatalog } from './cluster-catalog.ts'
 import type { Reader } from './reader.ts'
 import type { SettingOptions } from './settings.ts'
 
-/** The result of choosing a catalog to compare the containers of pods with. */
+/** The catalogs with which the containers of pods are compared. */
 export interface Comparison {
+  /** Returns the catalog for a pod; undefined if no known catalog is right for the pod. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
-  /** Why the cluster's catalog is not known, if it was needed and could not be read. */
+  /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
   readonly problem: string | undefined
 }
 
 /**
- * Chooses the catalog that the options name, otherwise the cluster's. If the cluster's cannot be
- * read, pods whose status names the revision of `known` are compared with `known`.
+ * Chooses the catalog that the options name, otherwise the catalog of the cluster. If the cluster's
+ * catalog cannot be read, pods whose status names the revision of `known` are compared with
+ * `known`. Other pods are not compared.
  */
 export async function comparisonWith(
   known: Catalog,

@@ -1,8 +1,8 @@
 import { errorMessage } from '../../lib/error-message.ts'
 
 /**
- * An error that a user can correct. It is printed as sentences, one per line and without a stack,
- * and the exit code is 2.
+ * An error that a user can correct. The sentences are printed one per line and without a stack, and
+ * the exit code is 2.
  */
 export class UsageError extends Error {
   override readonly name = 'UsageError'

@@ -9,17 +9,17 @@ export const helpLayout: HelpConfiguration = {
 
 /** The end of a verb's help. */
 export interface HelpEnd {
-  /** The meaning of exit code 0, if it is more than that the command succeeded. */
+  /** The meaning of exit code 0; default: success. */
   readonly ok?: string
   /** The meaning of exit code 1; absent if the verb never exits with 1. */
   readonly no?: string
-  /** The meaning of exit code 2, besides that the command could not run. */
+  /** A second meaning of exit code 2. The first is always that the command could not run. */
   readonly trouble?: string
   /** Examples, without the name of the program. */
   readonly examples: readonly string[]
 }
 
-/** Builds the end of a verb's help: its exit codes, and examples with the name of the program. */
+/** Builds the end of a verb's help: exit codes, and examples with the name of the program. */
 export function helpEnd({ ok, no, trouble, examples }: HelpEnd): (context: HelpContext) => string {
   const failed = 'the command could not run; see standard error'
   const codes = [

@@ -6,15 +6,15 @@ import { ManifestError } from '../../manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../manifest/read.ts'
 import { UsageError, usageError } from './errors.ts'
 
-/** The files of a folder that kubectl reads as manifests. */
+/** The names of manifests in a folder: the extensions that kubectl reads, without hidden files. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/
 
 /**
- * Reads the documents of files, of folders (the YAML and JSON files directly in the folder, by
- * name), and of standard input (`-`).
+ * Reads the documents of files, of folders, and of standard input (`-`). The YAML and JSON files
+ * directly in a folder are read in the order of their names.
  *
  * @throws UsageError with the file that cannot be read, with the document and the line of invalid
- * YAML, or if there is no document at all
+ * YAML, or if there are no documents
  */
 export async function readInput(paths: readonly string[]): Promise<readonly Manifest[]> {
   const files = (await Promise.all(paths.map((path) => filesAt(path).catch(usageError)))).flat()
@@ -48,8 +48,8 @@ async function readManifestFile(file: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Decodes UTF-8 strictly, so that the output can contain every byte of the input. Other text is
- * refused, and a byte order mark is kept.
+ * Decodes UTF-8. Text that is not valid UTF-8 is an error, and a byte order mark is kept, so that
+ * the output can contain every byte of the input.
  */
 function decoded(file: string, bytes: Uint8Array): string {
   try {

@@ -10,14 +10,14 @@ type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
 /** A connection to a cluster. */
 export interface OpenCluster {
   readonly apiserver: Apiserver
-  /** The namespace that kubectl would use if none is given. */
+  /** The namespace that kubectl would use by default. */
   readonly namespace: string
 }
 
 /**
  * Opens the cluster that kubectl would use.
  *
- * @throws UsageError if there is none, or its kubeconfig is invalid
+ * @throws UsageError if no cluster is configured, or its kubeconfig is invalid
  */
 export async function openCluster({ kubeconfig, context }: ClusterName): Promise<OpenCluster> {
   const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)

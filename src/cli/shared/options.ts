@@ -3,14 +3,14 @@ import { PRIVILEGES } from '../../core/catalog.ts'
 import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../../core/kubernetes/namespace-name.ts'
 import { OUTPUT_FORMATS } from '../../lib/output-format.ts'
 
-/** Adds the options of every verb that decides as the webhook does. */
+/** Adds the options of every verb that makes the same decisions as the webhook. */
 export function withSettings(command: Command): Command {
   return command
     .option('--catalog <dir>', 'a folder of metric documents to add to the built-in ones')
     .option('--observer-image <image>', 'the image of the observers of the built-in metrics')
 }
 
-/** Adds the same options, and those about the namespaces of pods. */
+/** Adds the options of `withSettings`, and the options for the namespaces of pods. */
 export function withNamespaces(command: Command): Command {
   return withSettings(command)
     .addOption(
@@ -35,7 +35,7 @@ export function withCluster(command: Command): Command {
   )
 }
 
-/** Adds the option of every verb that looks for the webhook configuration. */
+/** Adds the option of every verb that reads the webhook configuration. */
 export function withConfiguration(command: Command): Command {
   return command.option(
     '--webhook-configuration <name>',
@@ -61,7 +61,7 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   }
 }
 
-/** Validates the value of an option that becomes part of a path. */
+/** Validates the name of a namespace, which becomes part of an API path. */
 export function namespaceName(text: string): string {
   if (NAMESPACE_NAME.test(text)) return text
   throw new InvalidArgumentError(

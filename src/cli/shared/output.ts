@@ -4,8 +4,8 @@ import { printable, printableBlock } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
 import { formatText } from './table.ts'
 
-// Every verb writes through this module. Most output quotes a cluster, a log or a file, and a
-// terminal must not interpret control characters from these. A test checks that no other module
+// Every verb writes through this module. Most output quotes a cluster, a log or a file, and the
+// terminal must not interpret control characters in quoted text. A test checks that no other module
 // writes.
 
 /** Prints the result of a verb to standard output. */
@@ -13,12 +13,12 @@ export function print(output: Output): void {
   process.stdout.write(textOf(output))
 }
 
-/** Prints one line of a result that a verb prints line by line, on standard output. */
+/** Prints one line of a result to standard output. */
 export function printLine(line: string): void {
   print({ lines: [line] })
 }
 
-/** Prints one line to standard error that is not part of the result: progress or a problem. */
+/** Prints one line to standard error: progress or a problem, which is not part of the result. */
 export function say(sentence: string): void {
   process.stderr.write(`ridealong: ${printable(sentence)}\n`)
 }
@@ -29,8 +29,9 @@ export function note(line: string): void {
 }
 
 /**
- * Returns a document unchanged or, for a terminal, printable. `ls` and `git` do the same: a program
- * needs every byte, but a terminal would interpret control characters.
+ * Escapes the control characters of a document for a terminal, which would interpret them. For
+ * other streams, the document is unchanged, because a program needs every byte. `ls` and `git` make
+ * the same difference.
  */
 export function documentFor(stream: object, text: string): string {
   return 'isTTY' in stream && stream.isTTY === true ? printableBlock(text) : text
@@ -39,7 +40,7 @@ export function documentFor(stream: object, text: string): string {
 /** The maximum width of help, in columns. */
 const HELP_WIDTH = 80
 
-/** Configures the output of Commander. Help is our own text, but errors quote the command line. */
+/** Configures the output of Commander. Only errors are escaped, because they quote the user. */
 export const outputOfCommander: OutputConfiguration = {
   getOutHelpWidth: () => Math.min(process.stdout.columns || HELP_WIDTH, HELP_WIDTH),
   getErrHelpWidth: () => Math.min(process.stderr.columns || HELP_WIDTH, HELP_WIDTH),
@@ -61,7 +62,7 @@ function textOf(output: Output): string {
     .join('')
 }
 
-/** Colours a line of a diff on a terminal only: styleText checks standard output and NO_COLOR. */
+/** Colours a line of a diff. styleText adds colours only on a terminal, unless NO_COLOR is set. */
 function coloured(line: string): string {
   if (line.startsWith('+')) return styleText('green', line)
   return line.startsWith('-') ? styleText('red', line) : line

@@ -9,7 +9,7 @@ const PLUGIN = 'kubectl-ridealong'
  */
 const PLUGIN_COMPLETION = 'kubectl_complete-ridealong'
 
-/** The word with which the completion scripts of the shells call the program. */
+/** The first argument with which the completion scripts of the shells call the program. */
 const COMPLETE = '__complete'
 
 /**
@@ -22,7 +22,7 @@ export function programName(path = ''): string {
 }
 
 /**
- * Returns the words to complete if a shell or kubectl called the program for that, otherwise
+ * Returns the words to complete if a shell or kubectl called the program for completion, otherwise
  * undefined.
  *
  * @param argv process.argv

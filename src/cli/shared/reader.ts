@@ -8,15 +8,15 @@ import { describeFailure } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 
-/** Reads JSON from a cluster as the apiserver serves it, with no field renamed or dropped. */
+/** Reads the JSON that an apiserver serves. No field is renamed or dropped. */
 export interface Reader {
   readonly apiserver: Apiserver
-  /** The namespace that kubectl would use if none is given. */
+  /** The namespace that kubectl would use by default. */
   readonly namespace: string
   /**
    * Reads an object or a list.
    *
-   * @returns undefined if it does not exist
+   * @returns undefined if the object does not exist
    * @throws UsageError with the error message of the apiserver or the system
    */
   get(path: string, query?: Readonly<Record<string, string>>): Promise<Fields | undefined>
@@ -27,7 +27,7 @@ export interface Reader {
 /**
  * Opens a cluster for reading.
  *
- * @throws UsageError if there is none, or its kubeconfig is invalid
+ * @throws UsageError if no cluster is configured, or its kubeconfig is invalid
  */
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
   const { apiserver, namespace } = await openCluster({ kubeconfig })

@@ -3,9 +3,10 @@ import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Offer } from '../../doctor/installation.ts'
 
 /**
- * Reads the catalog of a ConfigMap as the servers do, which mount the ConfigMap as a folder.
+ * Reads the catalog in a ConfigMap. The result is the same as in the servers, which mount the
+ * ConfigMap as a folder.
  *
- * @returns the catalog, or the problem with the document that is not valid
+ * @returns the catalog, or the problem of the first invalid document
  */
 export async function readOffer(name: string, configMap: Fields): Promise<Offer> {
   const texts = Object.entries(fieldsOrNone(configMap.data))

@@ -8,8 +8,8 @@ import { listed, type Reader } from './reader.ts'
 import { readOffer } from './release-catalog.ts'
 
 /**
- * Reads the objects that the chart has installed around the Service of a webhook configuration. The
- * Deployment has the name of the Service, and the name of the guard begins with it.
+ * Reads the objects of the release to which the Service of a webhook configuration belongs. The
+ * Deployment has the same name as the Service, and the guard has the name SERVICE-guard.
  *
  * @returns undefined if the configuration is not known or names no Service
  */

@@ -7,13 +7,13 @@ import { type PodReview, reviewPod } from '../../core/review-pod.ts'
 import { readNamespaceFile } from '../../namespaces/namespace-file.ts'
 import { usageError } from './errors.ts'
 
-/** The options of a verb that decides as the webhook does: the catalog and the namespaces. */
+/** The options of every verb that makes the same decisions as the webhook. */
 export interface SettingOptions {
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
   readonly namespaces?: string | undefined
   readonly excludeNamespace?: readonly string[] | undefined
-  /** The Pod Security level of namespaces whose labels name none. */
+  /** The Pod Security level of namespaces without a label for the level. */
   readonly podSecurityDefault?: Privilege | undefined
 }
 

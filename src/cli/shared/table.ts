@@ -15,18 +15,17 @@ const STYLES = {
 const GAP = 2
 
 /**
- * The number of blanks before the further lines of a paragraph. A message can quote a pod or a log,
- * whose author must not be able to begin a line.
+ * The number of blanks before each line of a paragraph except the first. A message can quote a pod
+ * or a log. Because of the blanks, quoted text that is wrapped does not look like a new message.
  */
 const HANGING = 2
 
-/** Commander wraps the help of the verbs, so tables are wrapped in the same way. */
+/** Wraps tables in the same way as Commander wraps the help of the verbs. */
 const help = Object.assign(new Help(), { minWidthToWrap: 24 })
 
 /**
  * Formats paragraphs and tables as printable lines. Only the last column of a table is wrapped, and
- * only between words. Colours appear on a terminal only: styleText checks standard output and
- * NO_COLOR.
+ * only between words. styleText adds colours only on a terminal, unless NO_COLOR is set.
  *
  * @param width the width of the terminal in characters; if omitted, no line is wrapped
  */
@@ -70,7 +69,7 @@ function textOf(cell: TextCell = ''): string {
   return printable(typeof cell === 'string' ? cell : cell.text)
 }
 
-/** Colours a text as its cell. */
+/** Colours a text in the tone of its cell. */
 function coloured(text: string, cell: TextCell = ''): string {
   return typeof cell === 'string' || text === '' ? text : styleText(STYLES[cell.tone], text)
 }

@@ -121,7 +121,7 @@ async function countReady(
   }
 }
 
-/** Returns the certificates that a server presents, verified or not. */
+/** Returns the certificates that a server presents, without verifying them. */
 function shownAt(url: string): Promise<FactLookup<string>> {
   if (!URL.canParse(url))
     return Promise.resolve({
@@ -130,7 +130,7 @@ function shownAt(url: string): Promise<FactLookup<string>> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const host = hostname.replace(/^\[|\]$/g, '')
-    // The connection sends no data, and the explanation verifies the certificates.
+    // No data is sent. The explanation verifies the certificates later.
     const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${url} does not answer`)))
     socket.on('error', reject)

@@ -15,7 +15,7 @@ const GOLDEN = 'answer.json'
 export const NAMESPACES = 'namespaces.yaml'
 
 export interface TestOptions extends SettingOptions {
-  /** Whether the answers are written instead of compared. */
+  /** Whether the answers are written to the golden files instead of being compared with them. */
   readonly update?: boolean
 }
 
@@ -31,8 +31,9 @@ export interface CaseResult {
  * Runs `ridealong test DIR`: answers each recorded review of a folder and compares the answer with
  * the golden file.
  *
- * A case is a folder with `review.json`, the recording, and `answer.json`, the decision and the
- * patch. `namespaces.yaml` beside the cases contains the Namespaces of the recorded pods.
+ * A case is a folder with two files. `review.json` is the recording. `answer.json` is the golden
+ * file, with the decision and the patch. `namespaces.yaml`, in the same folder as the cases,
+ * contains the Namespaces of the recorded pods.
  *
  * @throws UsageError if the folder cannot be read or contains no case
  */
@@ -89,7 +90,7 @@ async function readGolden(path: string): Promise<string> {
   )
 }
 
-/** Formats a golden file: the decision without the parts that the patch repeats, and the patch. */
+/** Formats a golden file: the patch, and the parts of the decision that are not in the patch. */
 function formatGolden({ decision, operations }: PodReview): string {
   const { outcome } = decision
   const why = 'reason' in decision ? { reason: decision.reason, message: decision.message } : {}

@@ -1,5 +1,5 @@
-// Colours are defined in the style sheet, so that light mode, dark mode and print are handled in
-// one place.
+// The style sheet defines all colours for light mode, dark mode and print, except the colours of
+// single lines.
 
 /**
  * Pairs of colours for light and dark mode, distinguishable with colour vision deficiency (Okabe
@@ -18,7 +18,7 @@ const LINE_COLOURS = [
 
 let isPrinting = false
 
-/** Reports whether the page is in dark mode, which is never used for printing. */
+/** Reports whether the page is in dark mode. Pages are always printed in light mode. */
 function isDark() {
   if (isPrinting) return false
   const { theme } = document.documentElement.dataset
@@ -36,10 +36,10 @@ function lineColour(index) {
 }
 
 /**
- * Interpolates between the colours of a scale, for a part from 0 to 1.
+ * Returns the colour at a position of a colour scale, interpolated between the stops.
  *
- * @param {readonly number[][]} stops
- * @param {number} part
+ * @param {readonly number[][]} stops red, green and blue of each stop
+ * @param {number} part the position, from 0 to 1
  */
 function heat(stops, part) {
   const at = Math.min(Math.max(part, 0), 1) * (stops.length - 1)

@@ -65,7 +65,7 @@ function isValue(value) {
 }
 
 /**
- * Returns the values of a line in a bucket: one value, its minimum and maximum, or none.
+ * Returns the values of a line in a bucket: none, one value, or the minimum and the maximum.
  *
  * @param {readonly (number | null)[]} values
  * @param {number} bucket

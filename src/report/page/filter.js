@@ -29,7 +29,7 @@ function rankTest(part) {
 }
 
 /**
- * Reports whether a thing of a rank and a program is shown.
+ * Reports whether a line or a row is shown.
  *
  * @param {{ rank: string, program: string, marks: readonly boolean[] }} thing
  */
@@ -72,7 +72,7 @@ function programBox(program) {
   return label
 }
 
-/** Shows only one rank, or all ranks if this rank was selected already. @param {string} rank */
+/** Shows only one rank; shows all ranks if only this rank was shown. @param {string} rank */
 function showRank(rank) {
   const input = /** @type {HTMLInputElement} */ (element('ranks'))
   input.value = input.value === rank ? '' : rank

@@ -14,8 +14,8 @@ function about() {
   ]
   const unit =
     DATA.unit === 'process'
-      ? 'a line is a process'
-      : 'a line is a program with all its processes on a rank'
+      ? 'each line shows a process'
+      : 'each line shows a program with all its processes on a rank'
   return `${parts.join(', ')}; ${counted(samples, 'sample')} in ${counted(logs, 'log')}; ${unit}.`
 }
 

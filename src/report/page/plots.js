@@ -81,7 +81,7 @@ function showPlot(board, measure, lines, isCrowd) {
  */
 
 /**
- * Returns the times of a grid: two per bucket if any line has two values per bucket, otherwise one.
+ * Returns the times of a grid: two per bucket if a line has two values per bucket, otherwise one.
  *
  * @param {Plots['grid']} grid
  * @param {boolean} isPaired
@@ -96,8 +96,8 @@ function timesOf({ buckets, width, isDownsampled }, isPaired) {
 }
 
 /**
- * Converts the values of a line for uPlot, which draws over undefined and interrupts the line at
- * null.
+ * Converts the values of a line for uPlot: undefined for a bucket without a sample, across which
+ * uPlot draws the line, and null for a gap.
  *
  * @param {readonly (number | null)[]} values
  * @param {boolean} isPaired
@@ -162,7 +162,8 @@ function crowdOf({ grid }, known, measure) {
 }
 
 /**
- * Returns, for each bucket, the maximum and minimum of all lines, and the median of their means.
+ * Returns the maximum, the minimum and the median of all lines, each with one value per bucket. The
+ * median is that of the lines' means.
  *
  * @param {readonly Line[]} lines
  * @param {number} measure
@@ -257,7 +258,7 @@ function crowdKeys(count) {
   return [
     [`minimum to maximum of ${counted(count, 'line')}`, colour('band')],
     ['their median', colour('line')],
-    [`lines whose mean stands out, ${MOST_OUT} at most`, colour('out')],
+    [`lines whose mean is an outlier, ${MOST_OUT} at most`, colour('out')],
   ]
 }
 
@@ -267,7 +268,7 @@ function lineKeys(lines) {
     return lines.map((line, index) => [nameOf(line), lineColour(index)])
   return [
     [counted(lines.length, 'line'), colour('crowd')],
-    ['lines whose mean stands out', colour('out')],
+    ['lines whose mean is an outlier', colour('out')],
   ]
 }
 

@@ -29,7 +29,7 @@ function measureIndex() {
 }
 
 /**
- * Returns the height of a row in pixels, from 1 to 18: with few rows, there is room for a name.
+ * Returns the height of a row in pixels, from 1 to 18. With few rows, each row has room for a name.
  *
  * @param {number} lines
  */
@@ -96,7 +96,7 @@ function sized(canvas, width, height) {
 }
 
 /**
- * Returns the pixel ratio, reduced for high canvases: browsers limit the height of a canvas.
+ * Returns the pixel ratio. It is lower for tall canvases, because browsers limit their height.
  *
  * @param {number} height
  */
@@ -133,8 +133,8 @@ function pixel(stops, value) {
 }
 
 /**
- * Returns the values of a line. A bucket without a sample repeats the previous value if another
- * value follows soon.
+ * Returns the values of a line. A bucket without a sample repeats the previous value if one of the
+ * next eight buckets has a value.
  *
  * @param {Line} line
  * @param {number} measure
@@ -150,7 +150,7 @@ function carried(line, measure) {
 }
 
 /**
- * Reports whether one of the next eight buckets has a value, without a gap before it.
+ * Reports whether one of the next eight buckets has a value, and no gap comes before the value.
  *
  * @param {Line} line
  * @param {number} measure
@@ -166,7 +166,8 @@ function hasMore(line, measure, bucket) {
 }
 
 /**
- * Marks the rows of outliers, and writes the names of rows where there is room, outliers first.
+ * Marks the rows of outliers, and writes the names of rows. If there is not enough room for all
+ * names, outliers are named first.
  *
  * @param {CanvasRenderingContext2D} context
  * @param {number} measure
@@ -226,8 +227,8 @@ function paintScale(measure) {
   const marked = stripLines.filter((line) => line.marks[measure]).length
   const note =
     marked === 0
-      ? 'No mean stands out.'
-      : `The means of ${counted(marked, 'line')} stand out; they are marked at the right.`
+      ? 'No mean is an outlier.'
+      : `The means of ${counted(marked, 'line')} are outliers and marked at the right.`
   element('strip-note').textContent = `${note} Click a row to show only its rank.`
 }
 

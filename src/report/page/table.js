@@ -24,7 +24,7 @@ function startTable() {
 
 /** @param {number} column */
 function sortBy(column) {
-  // Numbers are first sorted in descending order, names in ascending order.
+  // The first click sorts numbers in descending order and names in ascending order.
   order.isDown = order.column === column ? !order.isDown : column >= 0
   order.column = column
   showTable()
@@ -42,10 +42,10 @@ function showTable() {
 /** @param {number} marked @param {number} rows */
 function tellMarks(marked, rows) {
   const rule =
-    'A value stands out if it differs from the median of its program by more than four robust ' +
+    'A value is an outlier if it differs from the median of its program by more than four robust ' +
     'standard deviations and a tenth of the median; the program needs at least four values.'
-  if (marked === 0) return `Nothing stands out. ${rule}`
-  return `${marked} of ${counted(rows, 'row')} have a value that stands out. ${rule}`
+  if (marked === 0) return `There are no outliers. ${rule}`
+  return `${marked} of ${counted(rows, 'row')} have an outlier. ${rule}`
 }
 
 /** @param {PageData['rows'][number]} a @param {PageData['rows'][number]} b */

@@ -115,7 +115,7 @@ t.test('where all is well, every check says what it has seen', async (t) => {
   t.match(said, {
     'webhook configuration':
       'ridealong calls Service ridealong-system/ridealong (release ridealong, version 0.1.0)',
-    certificate: /^caBundle verifies it; it is valid until 20/,
+    certificate: /^the certificate is verified by caBundle and is valid until 20/,
     failurePolicy: 'Ignore: objects are admitted unchanged if there is no answer within 3 s',
     Service: 'ready endpoints: 2',
     catalog: new RegExp(`^revision ${CATALOG.revision}: .*perf-sysstat`),
@@ -186,7 +186,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     }),
     'certificate',
     /is valid until 20.*, less than 7 days from now$/,
-    /^find out why it was not renewed/,
+    /^find out why the certificate was not renewed/,
   ],
   'webhooks that refuse': [
     withWebhook({
@@ -195,7 +195,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       },
     }),
     'failurePolicy',
-    /^Fail: if pods\.ridealong\.dev, armed\.ridealong\.dev.* pods are refused$/,
+    /^Fail: if pods\.ridealong\.dev, armed\.ridealong\.dev.* objects are refused$/,
     /^restore it with helm upgrade/,
   ],
   'no Service': [
@@ -207,7 +207,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
   'nobody behind the Service': [
     withWebhook({ ready: { value: 0 } }),
     'Service',
-    /^it has no ready endpoint$/,
+    /^the Service has no ready endpoint$/,
     /selector/,
   ],
   'no Deployment': [
@@ -452,7 +452,7 @@ t.test('a check is a line, with its remedy below where it failed', async (t) => 
   const output = shown(examine(withWebhook({ ready: { value: 0 } })), 'text')
   const lines = linesOf(output)
   const at = lines.findIndex((line) => line.startsWith('no '))
-  t.equal(lines[at], 'no       Service                it has no ready endpoint')
+  t.equal(lines[at], 'no       Service                the Service has no ready endpoint')
   t.match(lines[at + 1], /^ {32}What to do: find out why no replica is ready, .*\.$/)
   t.equal(lines.length, 12 + 2)
   t.equal(lines.at(-1), '1 of 12 checks failed.')
@@ -467,7 +467,7 @@ t.test('in a terminal of 80 columns, sentences are wrapped in their column', asy
   for (const line of lines) t.ok(line.length <= 80, line)
   const [first = -1] = lines.flatMap((line, at) => (line.startsWith('no ') ? [at] : []))
   t.strictSame(lines.slice(first, first + 4), [
-    'no       Service                it has no ready endpoint',
+    'no       Service                the Service has no ready endpoint',
     '                                What to do: find out why no replica is ready,',
     "                                and check that the Service's selector is the",
     "                                chart's.",
