@@ -12,8 +12,8 @@ export interface ClusterOptions {
   /** The context of the kubeconfig to use, instead of its current context. */
   readonly context?: string | undefined
   /**
-   * Whether ~/.kube/config is read, as kubectl does. A server only uses a cluster that was
-   * configured explicitly.
+   * Whether ~/.kube/config may be read. kubectl reads this file, but a server uses only a cluster
+   * that was configured explicitly.
    */
   readonly mayReadHome?: boolean
 }
@@ -61,8 +61,8 @@ function listKubeconfigs({ kubeconfig, mayReadHome }: ClusterOptions): readonly 
 }
 
 /**
- * Returns the URL of the apiserver of the cluster in which this process runs as a pod. Returns
- * undefined outside a pod, and if a context is requested, because a pod has no contexts.
+ * Returns the URL of the apiserver if this process runs in a pod. Returns undefined if a context is
+ * requested, because a pod has no contexts.
  */
 function serverAround({ context }: ClusterOptions, serviceAccount: string): string | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env

@@ -134,8 +134,8 @@ function content(method: string, type: string, object: Fields) {
 
 async function awaitAnswer(outgoing: ClientRequest, silenceMs: number): Promise<IncomingMessage> {
   let response: IncomingMessage | undefined
-  // After the response has begun, the response is destroyed. If the request were destroyed instead,
-  // the rest of the response would be dropped, and the response would look complete.
+  // Once a response has begun, the timeout destroys the response. If it destroyed the request, the
+  // rest of the response would be dropped, and the response would look complete.
   outgoing.setTimeout(silenceMs, () => {
     const stream = response ?? outgoing
     stream.destroy(new Error(`no data for ${silenceMs / 1000} seconds`))

@@ -5,7 +5,7 @@ export interface Access {
   readonly server: string
   /**
    * Returns the options of the next request: the CA certificate, and a token or a client
-   * certificate. Must be called for each request, because credentials are renewed.
+   * certificate. Call this function for each request, because credentials are renewed.
    */
   credentials(): Promise<RequestOptions>
 }
@@ -18,8 +18,8 @@ export interface Cluster extends Access {
    */
   readonly source: string
   /**
-   * The namespace of the context, or of the pod in which this process runs; undefined if neither
-   * names one.
+   * The namespace of the context, or of the pod in which this process runs; undefined if it is not
+   * known.
    */
   readonly namespace: string | undefined
 }

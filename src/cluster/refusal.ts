@@ -30,8 +30,8 @@ export function isConflict(error: unknown): boolean {
 const NO_REASON = 'no reason given'
 
 /**
- * Reads the refusal in a response. The body of the apiserver is a Status with a message; the body
- * of a proxy in front of it can be anything.
+ * Reads the refusal in a response. The body is a Status with a message if it is from the apiserver.
+ * A proxy can send any other body.
  */
 export async function readRefusal(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response).catch(() => '')

@@ -10,9 +10,7 @@ import { POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { check, fault, type InstallationCheck } from './check.ts'
 import { type Installation, readCatalog, type TriedPod } from './installation.ts'
 
-/**
- * The names of the two decisive checks: each makes a dry run through the apiserver and the webhook.
- */
+/** The names of the two checks that make a dry run. They decide whether an installation works. */
 export const ARMS = 'a namespace that asks'
 export const INJECTS = 'a pod that asks'
 
@@ -23,7 +21,7 @@ const REACH =
   ' apiserver_admission_webhook_fail_open_count of the apiserver'
 
 /**
- * Checks the objects that dry runs returned. Under failurePolicy Ignore, a request succeeds even if
+ * Checks the objects that dry runs returned. With failurePolicy Ignore, a request succeeds even if
  * the webhook does not answer. Only the returned object shows whether the webhook answered.
  */
 export function answerChecks({

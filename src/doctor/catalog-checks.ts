@@ -64,7 +64,9 @@ function imageCheck(
     const remedy =
       'find out why no node can pull or run the image:' +
       ' kubectl describe pods -A -l ridealong.dev/image'
-    const sentence = `no node is known to have ${what}; pods that request one of its metrics get no observers`
+    const sentence =
+      `no node is known to have ${what};` +
+      ' pods that request one of these metrics get no observers'
     return fault('image', sentence, remedy)
   }
   const sentence = `${best.ready} of ${best.nodes} nodes have ${what}`

@@ -11,7 +11,7 @@ export function computeOffsets(starts: ReadonlyMap<string, Start | null>): Map<s
   return new Map(began.map(([source, at]) => [source, at === undefined ? 0 : at - first]))
 }
 
-/** Two times of the same sample, from which the start of its log follows. */
+/** Two times of a sample. The start of the log is computed from their difference. */
 export interface Start {
   /** The time of the sample, ISO 8601; without a date in a log of the Metrics Operator. */
   readonly time: string

@@ -8,7 +8,7 @@ import { addPoint, newTrack, type Track } from './track.ts'
 /** A log, with its origin and its description. */
 export interface LogSource {
   readonly place: RowOrigin
-  /** The time of the first sample that reports one, or null. */
+  /** The time of the first sample that has a time; null if there is no such sample. */
   start: Start | null
   log: LogEntry | undefined
 }
@@ -26,8 +26,8 @@ export function newRun(): CollectedRun {
 }
 
 /**
- * Adds an entry of the collected data. Threads only count as samples: the values of a process
- * already include its threads.
+ * Adds an entry of the collected data. A thread only counts as a sample, because the values of a
+ * process include those of its threads.
  */
 export function addEntry(run: CollectedRun, entry: Entry): void {
   const source = findSource(run, entry)

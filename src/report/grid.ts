@@ -18,8 +18,8 @@ const FEWEST = 24
 const MOST = 2000
 
 /**
- * Chooses the grid: one bucket per sample if that fits into the page, otherwise fewer and wider
- * buckets.
+ * Chooses the grid: one bucket per sample, or fewer and wider buckets if the page would be too
+ * large.
  *
  * @param duration seconds from the first to the last sample
  * @param interval the usual number of seconds between two samples of a line
@@ -39,8 +39,8 @@ export function chooseGrid(
 }
 
 /**
- * The value of a bucket without a sample, across which the line is drawn. A bucket with the value
- * null interrupts the line.
+ * The value of a bucket without a sample. The line is drawn across such a bucket, but a bucket with
+ * the value null interrupts the line.
  */
 export const NOTHING = -1
 

@@ -1,4 +1,4 @@
-/** Groups things by a key, in their original order. */
+/** Groups things by a key. The things in a group keep their original order. */
 export function groupBy<Thing, Key>(
   things: Iterable<Thing>,
   keyOf: (thing: Thing) => Key,

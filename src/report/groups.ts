@@ -31,8 +31,8 @@ interface Growing {
 }
 
 /**
- * Groups the processes by rank and program, including programs that appear only in an observer's
- * summary.
+ * Groups the processes by rank and program. Programs that appear only in the summary of an observer
+ * have a group without processes.
  */
 export function groupTracks(
   run: CollectedRun,

@@ -5,7 +5,7 @@ import type { Group } from './summary.ts'
 /** The maximum number of logs that one notice names; the other logs are counted. */
 const NAMED = 3
 
-/** Returns the notices that are shown above the numbers, one sentence each. */
+/** Returns the notices at the top of the page, one sentence each. */
 export function listNotices(
   run: CollectedRun,
   grids: readonly Grid[],

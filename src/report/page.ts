@@ -12,13 +12,13 @@ export interface PageParts {
   readonly style: Asset
   readonly script: Asset
   readonly data: PageData
-  /** The program that generated the page; shown in the footer. */
+  /** The text of the footer, which names the program that generated the page. */
   readonly generator: string
 }
 
 /**
- * Renders the page as one self-contained file. Its Content-Security-Policy allows only the page's
- * own script and style sheet, and no requests to any server.
+ * Renders the page as one self-contained file. The Content-Security-Policy of the page allows only
+ * its own script and style sheet, and no requests to a server.
  */
 export function renderPage({ title, style, script, data, generator }: PageParts): string {
   const policy = [

@@ -68,7 +68,7 @@ export function maximum(values: readonly (number | null)[]): number | null {
 }
 
 /**
- * Marks, for each thing, the values that are outliers among the things of the same group.
+ * Marks the values of each thing that are outliers among the things of the same group.
  *
  * @param least for each value, the distance from the median that an outlier exceeds; null if the
  * value is never an outlier

@@ -38,8 +38,8 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   const { namespace = reader.namespace } = options
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const at = `${path}/pods/${encodeURIComponent(name)}`
-  // If the caller may not read the namespace, only the apiserver checks the policies of the
-  // namespace, and its error message names the policy.
+  // If the caller may not read the namespace, its privilege counts as `restricted`. The apiserver
+  // checks the other policies of the namespace, and its error message names the violated policy.
   const found = await reader.look(path)
   const object = 'value' in found ? found.value : undefined
   const place = { catalog, namespace: readNamespace(namespace, object) }

@@ -40,8 +40,8 @@ const LOOK_MS = 2000
 /**
  * Runs `ridealong collect KIND/NAME`: collects the logs of all observers of a workload.
  *
- * @returns the exit code: EXIT.no if a log is missing, EXIT.trouble if all logs are missing and no
- * samples were read
+ * @returns the exit code: EXIT.no if a log is missing; EXIT.trouble if all logs are missing and no
+ * samples were read; otherwise EXIT.ok
  * @throws UsageError if the command line, the cluster or the destination has a problem
  */
 export async function collect(
@@ -176,7 +176,7 @@ async function followAll(
   return crowd.end()
 }
 
-/** Returns the base name of a log's file. Names in Kubernetes contain no slash. */
+/** Returns the name of a log's file without the extension. Kubernetes names contain no slash. */
 function logName({ pod, container }: RunningObserver): string {
   return `${pod}.${container}`
 }

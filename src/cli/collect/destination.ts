@@ -15,8 +15,8 @@ export interface Destination {
   readonly isFolder: boolean
   readonly write: (name: string, text: string) => Promise<void>
   /**
-   * Closes the destination. A file has a temporary name until then; it is renamed if `isGood` is
-   * true, and removed otherwise.
+   * Closes the destination. A file has a temporary name before this call. The call renames the file
+   * if `isGood` is true, and otherwise removes the file.
    */
   readonly close: (isGood: boolean) => Promise<void>
 }

@@ -11,7 +11,7 @@ import {
   summarizeLog,
 } from './gather.ts'
 
-/** The maximum number of consecutive attempts to read a log that fail without a new line. */
+/** The number of failed attempts, without a new line in between, after which following stops. */
 const ATTEMPTS = 5
 
 export interface Following extends Gathering {
@@ -52,8 +52,8 @@ interface FollowState {
 
 /**
  * Reads the log over one connection, from the beginning of the log, and skips the lines that were
- * already written. The log still has its beginning, because observers limit the size of their logs
- * so that no kubelet rotates them.
+ * already written. The log still has its beginning, because observers keep their logs so small that
+ * the kubelet does not rotate them.
  */
 async function pass(
   observer: RunningObserver,

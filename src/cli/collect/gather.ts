@@ -34,8 +34,8 @@ export function describeObserver(observer: RunningObserver): KnownOrigin {
 }
 
 /**
- * Reads the current content of a log. If reading fails, returns the lines that were read before the
- * failure, and its reason.
+ * Reads the current content of a log. After an error, returns the lines that were read so far, and
+ * the reason of the error.
  */
 export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
   const { apiserver, form, signal } = gathering

@@ -76,7 +76,7 @@ function readWord(program: Command, before: WordsBefore, word: string): WordsBef
   return { ...before, pending: option?.required ? option : undefined }
 }
 
-/** Reads the value of an option, the verb, or one of its arguments. */
+/** Reads the value of an option, the verb, or an argument of the verb. */
 function readValue(program: Command, before: WordsBefore, word: string): WordsBefore {
   const { command, pending, position } = before
   if (pending !== undefined) return pending.variadic ? before : { ...before, pending: undefined }
@@ -108,7 +108,7 @@ function verbs(program: Command): readonly Candidate[] {
   })
 }
 
-/** Completes `--opt` to an option, and `--option=val` to its value. */
+/** Completes the name of an option (`--opt`), or its value (`--option=val`). */
 async function completeOption(
   values: Values,
   command: Command,
@@ -171,7 +171,7 @@ function chosen(candidates: readonly Candidate[], current: string): Completion {
 
 /**
  * Directives of cobra, the library of kubectl's own commands (spf13/cobra completions.go). kubectl
- * reads this format from a plugin (kubernetes pkg/cmd/plugin/plugin_completion.go).
+ * reads this format from a plugin (kubectl pkg/cmd/plugin/plugin_completion.go).
  */
 const DIRECTIVES = { files: 0, nothing: 4, folders: 16 } as const
 

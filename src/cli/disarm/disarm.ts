@@ -58,8 +58,8 @@ function callers({
 }
 
 /**
- * Lists the Certificates and their Secrets. A Secret is not deleted with its Certificate unless
- * cert-manager was started with --enable-certificate-owner-ref.
+ * Lists the Certificates and their Secrets. By default, cert-manager does not delete the Secret of
+ * a deleted Certificate (--enable-certificate-owner-ref).
  */
 function certificates({
   certificate = [],

@@ -5,11 +5,9 @@ import { asObjects, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { UsageError } from '../shared/errors.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 
-/**
- * The number of attempts to remove a label that is set again, and the milliseconds between two
- * attempts.
- */
+/** The number of attempts to remove a label that a webhook sets again. */
 const TRIES = 10
+/** Milliseconds between two attempts. */
 const PAUSE_MS = 500
 
 const NAMESPACES = '/api/v1/namespaces'
@@ -51,9 +49,8 @@ async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
 }
 
 /**
- * Removes the label from a namespace, and retries if a webhook sets the label again in the same
- * request. An apiserver still calls the webhook for a short time after the webhook's configuration
- * was deleted.
+ * Removes the label from a namespace, and retries if the webhook sets the label again in the same
+ * request. Apiservers still call the webhook for a short time after its configuration was deleted.
  */
 async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
   const path = `${NAMESPACES}/${encodeURIComponent(name)}`

@@ -5,16 +5,16 @@ import type { FactLookup } from '../../explain/facts.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 
 /**
- * Creates a Namespace that requests a metric, in a dry run, and returns it as the apiserver would
- * store it.
+ * Creates a Namespace that requests a metric, in a dry run. Returns the Namespace that the
+ * apiserver would store.
  */
 export function tryNamespace(apiserver: Apiserver, metric: string): Promise<FactLookup<Fields>> {
   return tried(apiserver, '/api/v1/namespaces', askingNamespace(metric))
 }
 
 /**
- * Creates a pod that requests a metric, in a dry run, and returns it as the apiserver would store
- * it.
+ * Creates a pod that requests a metric, in a dry run. Returns the pod that the apiserver would
+ * store.
  */
 export function tryPod(
   apiserver: Apiserver,

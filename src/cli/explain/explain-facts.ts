@@ -19,7 +19,7 @@ export interface FactOptions extends SettingOptions {
   readonly webhookConfiguration?: string | undefined
 }
 
-/** The facts about the pod itself, without the facts about its namespace and its cluster. */
+/** The facts about a pod, without the facts about its namespace and its cluster. */
 export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
 
 /** Functions that use the facts that all explained pods have in common. */
@@ -34,7 +34,7 @@ export interface Common {
  * Reads the facts that all pods have in common: the catalog and, from a cluster, the webhook. Each
  * namespace is read once.
  *
- * @param reader undefined if no cluster is to be queried
+ * @param reader undefined to read no facts from a cluster
  * @param documents Namespaces from files, by name
  * @throws UsageError with the setting that is invalid
  */

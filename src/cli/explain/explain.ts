@@ -45,7 +45,7 @@ export async function explain(
   }
 }
 
-/** Reports whether to explain without a cluster, which is also the case for `--namespaces`. */
+/** Reports whether to explain without a cluster. The option `--namespaces` replaces a cluster. */
 function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean {
   if (offline === true || namespaces !== undefined) return true
   return !hasCluster({ kubeconfig, mayReadHome: true })

@@ -28,7 +28,7 @@ export async function readKinds({ get, look }: Reader): Promise<readonly ServedK
     const version = asText(fieldsOrNone(group.preferredVersion).groupVersion)
     return version === undefined ? [] : [`/apis/${version}`]
   })
-  // An aggregated API server may be unavailable while the other APIs are served.
+  // If an aggregated API server is unavailable, the kinds of the other groups are still returned.
   const lists = await Promise.all(roots.map(look))
   const others = lists.map((list) => ('value' in list ? list.value : undefined))
   const core = kindsIn('/api/v1', await get('/api/v1'))

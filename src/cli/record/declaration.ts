@@ -28,7 +28,7 @@ export function declareRecord(program: Command): void {
     )
     .option(
       '--name <name>',
-      'the MutatingWebhookConfiguration; webhooks are called in the order of their names',
+      'the name of the MutatingWebhookConfiguration; webhooks are called in the order of names',
       'ride-along-recorder',
     )
     .option('--force', 'replace an existing MutatingWebhookConfiguration of that name')

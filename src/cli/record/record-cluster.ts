@@ -58,16 +58,16 @@ function alreadyExists(name: string): string {
   return `MutatingWebhookConfiguration ${name} already exists: ${cause}; ${remedy}`
 }
 
-/** @throws the error, unless it says that the object does not exist */
+/** @throws the error, unless its status is 404 */
 function mustBeMissing(error: unknown): void {
   if (!isMissing(error)) throw error
 }
 
 /**
- * Waits until the apiserver has called the recorder. The webhook for pods has failurePolicy Ignore,
- * so the apiserver does not report that it cannot reach the recorder. This function therefore
- * creates a Namespace in a dry run. The webhook for this Namespace has failurePolicy Fail, so the
- * dry run returns the problem.
+ * Waits until the apiserver has called the recorder. The webhook for pods has failurePolicy Ignore:
+ * the apiserver would not report that it cannot reach the recorder. This function therefore creates
+ * a Namespace in a dry run. The webhook for this Namespace has failurePolicy Fail, which makes the
+ * apiserver report the problem.
  *
  * @throws UsageError with the problem
  */

@@ -1,4 +1,4 @@
-/** The end of a long operation, which can have several causes. */
+/** The end of a long operation, whatever causes the end. */
 export interface Ending {
   /** @param trouble the error, if there is one */
   end(trouble?: unknown): void

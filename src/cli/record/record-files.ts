@@ -12,7 +12,7 @@ export interface CaseFolder {
   /**
    * Writes the review of a new case.
    *
-   * @param name the name of the case; a number is appended if a case has this name already
+   * @param name the name of the case; a number is appended if the folder already has this case
    * @returns the name of the new case
    */
   addCase(name: string, review: Fields): Promise<string>
@@ -49,14 +49,14 @@ export async function openCaseFolder(folder: string): Promise<CaseFolder> {
   }
 }
 
-/** Returns the name itself the first time, then the name with a number. */
+/** Returns the name the first time, and afterwards the name with a number: `name-2`. */
 function nameAfter(name: string, next: Map<string, number>): string {
   const number = next.get(name) ?? 1
   next.set(name, number + 1)
   return number === 1 ? name : `${name}-${number}`
 }
 
-/** @returns false if a folder of that name exists, otherwise true */
+/** Writes a case, unless the folder exists. @returns whether the case was written */
 async function writeCase(folder: string, review: Fields): Promise<boolean> {
   try {
     await mkdir(folder)
@@ -78,7 +78,8 @@ function formatDocument(object: Fields): string {
 }
 
 /**
- * Replaces a file atomically: a concurrent reader sees the old text or the new text, never a part.
+ * Replaces a file atomically: a concurrent reader sees the complete old text or the complete new
+ * text.
  */
 async function writeWhole(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text)

@@ -10,11 +10,10 @@ export interface ServerOptions {
   readonly host: string
   readonly port: number
   /**
-   * The prefix of every path. The prefix is a secret, so that only the apiserver's reviews are
-   * recorded.
+   * The prefix of every path. The prefix is secret, so that only the apiserver can send reviews.
    */
   readonly root: string
-  /** Called for each review of a pod; the apiserver waits until it resolves. */
+  /** Called for each review of a pod. The review is answered when the promise resolves. */
   onPod(review: Review, body: Fields): Promise<void>
 }
 

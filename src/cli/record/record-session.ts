@@ -10,7 +10,7 @@ import type { CaseFolder } from './record-files.ts'
 
 export interface SessionOptions {
   readonly folder: CaseFolder
-  /** The catalog whose observers keep their command and args in the recording. */
+  /** The catalog of the observers whose command and args are not redacted. */
   readonly catalog: Catalog
   /** The number of written cases after which the session ends. */
   readonly count: number
@@ -18,7 +18,7 @@ export interface SessionOptions {
   read(namespace: string): Promise<readonly Fields[]>
   print(line: string): void
   say(sentence: string): void
-  /** Called when `count` cases are written, or with the error that prevents recording. */
+  /** Called when `count` cases are written, or with an error, after which nothing is recorded. */
   end(trouble?: unknown): void
 }
 
@@ -36,9 +36,9 @@ export interface Session {
 }
 
 /**
- * The maximum time in milliseconds by which the first pod of a namespace is delayed while the
- * namespace is read. The decision depends on the usage in the ResourceQuotas before they count the
- * pod.
+ * The maximum delay of the first pod of a namespace, in milliseconds, while the namespace is read.
+ * The recorded ResourceQuotas must not count the pod yet, because the decision depends on the usage
+ * without the pod.
  */
 const READ_MS = 200
 

@@ -30,7 +30,7 @@ import { type Session, startSession } from './record-session.ts'
  * `review`. The pods are allowed unchanged. The webhook configuration is removed at the end, also
  * after an error.
  *
- * @returns whether at least `count` cases were recorded; without `count`, whether at least one was
+ * @returns whether at least `count` cases were recorded (without `count`: at least one)
  * @throws UsageError with the problem
  */
 export async function record(

@@ -46,7 +46,7 @@ async function* readEntries(lines: AsyncIterable<string>, source: string): Async
   if (isLog && !isCollected) yield* ending
 }
 
-/** Reports whether a log contains output of an observer. */
+/** Reports whether a log contains timepoints or the metadata of an observer. */
 function isSaying({ metadata, timepoints }: Extract<Entry, { kind: 'log' }>): boolean {
   return timepoints > 0 || Object.keys(metadata).length > 0
 }

@@ -78,8 +78,7 @@ function buildAsset(text: string): Asset {
 }
 
 /**
- * Writes a file under a temporary name and renames it, so that a reader never sees a part of the
- * page.
+ * Writes a file under a temporary name, and renames the file when it is complete.
  */
 async function writeWhole(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`

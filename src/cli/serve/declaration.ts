@@ -83,7 +83,7 @@ function withSources(command: Command): Command {
     .addOption(
       new Option(
         '--scan-lease <namespace/name>',
-        'the Lease of the replica that reports pods that requested observers and have none',
+        'the Lease that a replica needs to report pods without the observers that they requested',
       )
         .argParser(namespacedName)
         .conflicts('namespaces'),

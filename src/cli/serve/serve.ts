@@ -72,8 +72,8 @@ export async function serve(options: ServeArguments): Promise<void> {
 const LOG_BATCH = 15 * 1024
 
 /**
- * Waits until the log is written. Without this wait, the last lines, which describe the shutdown,
- * would be lost, because the log is written in the background.
+ * Waits until the log is written. The log is written in the background, and without this wait the
+ * last lines, which describe the shutdown, would be lost.
  */
 function flushed(log: Logger): Promise<void> {
   return new Promise((resolve) => log.flush(() => resolve()))

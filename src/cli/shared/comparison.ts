@@ -7,7 +7,7 @@ import type { SettingOptions } from './settings.ts'
 
 /** The catalogs with which the containers of pods are compared. */
 export interface Comparison {
-  /** Returns the catalog for a pod; undefined if no known catalog is right for the pod. */
+  /** Returns the catalog for a pod; undefined if it is not known. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
   /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
   readonly problem: string | undefined

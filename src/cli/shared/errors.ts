@@ -18,7 +18,7 @@ export class UsageError extends Error {
 export const EXIT = {
   /** The command succeeded, and the result is positive. */
   ok: 0,
-  /** The command ran, and the result is negative: a golden file differs, a log is missing. */
+  /** The command ran, and the result is negative. For example, a log is missing. */
   no: 1,
   /** The command could not run: the command line, a file or the machine has a problem. */
   trouble: 2,

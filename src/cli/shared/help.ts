@@ -13,7 +13,7 @@ export interface HelpEnd {
   readonly ok?: string
   /** The meaning of exit code 1; absent if the verb never exits with 1. */
   readonly no?: string
-  /** A second meaning of exit code 2. The first is always that the command could not run. */
+  /** A meaning of exit code 2 in addition to the usual one, that the command could not run. */
   readonly trouble?: string
   /** Examples, without the name of the program. */
   readonly examples: readonly string[]

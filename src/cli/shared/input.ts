@@ -6,7 +6,7 @@ import { ManifestError } from '../../manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../manifest/read.ts'
 import { UsageError, usageError } from './errors.ts'
 
-/** The names of manifests in a folder: the extensions that kubectl reads, without hidden files. */
+/** Matches the files in a folder that kubectl reads (.yaml, .yml, .json), except hidden files. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/
 
 /**

@@ -29,9 +29,9 @@ export function note(line: string): void {
 }
 
 /**
- * Escapes the control characters of a document for a terminal, which would interpret them. For
- * other streams, the document is unchanged, because a program needs every byte. `ls` and `git` make
- * the same difference.
+ * Escapes the control characters of a document if the stream is a terminal, which would interpret
+ * them. Otherwise, the document is unchanged, because a program needs every byte. `ls` and `git` do
+ * the same.
  */
 export function documentFor(stream: object, text: string): string {
   return 'isTTY' in stream && stream.isTTY === true ? printableBlock(text) : text
@@ -40,7 +40,7 @@ export function documentFor(stream: object, text: string): string {
 /** The maximum width of help, in columns. */
 const HELP_WIDTH = 80
 
-/** Configures the output of Commander. Only errors are escaped, because they quote the user. */
+/** Configures the output of Commander. Errors quote the command line and are therefore escaped. */
 export const outputOfCommander: OutputConfiguration = {
   getOutHelpWidth: () => Math.min(process.stdout.columns || HELP_WIDTH, HELP_WIDTH),
   getErrHelpWidth: () => Math.min(process.stderr.columns || HELP_WIDTH, HELP_WIDTH),

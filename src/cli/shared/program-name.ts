@@ -1,11 +1,11 @@
 import { basename } from 'node:path'
 
-/** The name of the program that kubectl runs for `kubectl ridealong` (pkg/cmd/cmd.go). */
+/** The name of the program that kubectl runs for `kubectl ridealong` (kubectl pkg/cmd/cmd.go). */
 const PLUGIN = 'kubectl-ridealong'
 
 /**
- * The name of the program that kubectl runs to complete `kubectl ridealong`
- * (pkg/cmd/plugin/plugin_completion.go).
+ * The name of the program that kubectl runs to complete `kubectl ridealong` (kubectl
+ * pkg/cmd/plugin/plugin_completion.go).
  */
 const PLUGIN_COMPLETION = 'kubectl_complete-ridealong'
 

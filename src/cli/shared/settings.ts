@@ -13,7 +13,7 @@ export interface SettingOptions {
   readonly observerImage?: string | undefined
   readonly namespaces?: string | undefined
   readonly excludeNamespace?: readonly string[] | undefined
-  /** The Pod Security level of namespaces without a label for the level. */
+  /** The Pod Security level of namespaces without a Pod Security label. */
   readonly podSecurityDefault?: Privilege | undefined
 }
 

@@ -16,7 +16,7 @@ const GAP = 2
 
 /**
  * The number of blanks before each line of a paragraph except the first. A message can quote a pod
- * or a log. Because of the blanks, quoted text that is wrapped does not look like a new message.
+ * or a log, and the blanks prevent quoted text from looking like a new message.
  */
 const HANGING = 2
 

@@ -23,7 +23,7 @@ export interface TestOptions extends SettingOptions {
 export interface CaseResult {
   readonly name: string
   readonly outcome: 'same' | 'written' | 'failed'
-  /** The reason for the failure, line by line. */
+  /** The lines that describe the failure. */
   readonly trouble?: readonly string[]
 }
 

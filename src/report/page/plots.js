@@ -96,8 +96,8 @@ function timesOf({ buckets, width, isDownsampled }, isPaired) {
 }
 
 /**
- * Converts the values of a line for uPlot: undefined for a bucket without a sample, across which
- * uPlot draws the line, and null for a gap.
+ * Converts the values of a line for uPlot. A bucket without a sample becomes undefined, and uPlot
+ * draws the line across it. A gap stays null.
  *
  * @param {readonly (number | null)[]} values
  * @param {boolean} isPaired
@@ -162,8 +162,8 @@ function crowdOf({ grid }, known, measure) {
 }
 
 /**
- * Returns the maximum, the minimum and the median of all lines, each with one value per bucket. The
- * median is that of the lines' means.
+ * Returns three rows with one value per bucket: the maximum and the minimum of all lines, and the
+ * median of the lines' means.
  *
  * @param {readonly Line[]} lines
  * @param {number} measure
