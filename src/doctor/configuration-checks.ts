@@ -26,8 +26,7 @@ const REPAIR_CA =
   'with cert-manager, check that its cainjector is running and that the issuer writes ca.crt;' +
   ' otherwise set certificates.provided.caBundle to the CA of the certificate'
 const RENEW =
-  'find out why the certificate was not renewed' +
-  ' (with cert-manager: kubectl describe certificate)'
+  'find out why the certificate was not renewed (with cert-manager: kubectl describe certificate)'
 
 /**
  * Checks the webhook configuration: the Service or URL that the apiserver calls, the CA that

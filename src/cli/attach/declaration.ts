@@ -9,7 +9,7 @@ export function declareAttach(program: Command): void {
     .description('observe a running pod with an ephemeral container')
     .argument('<pod>', 'the name of the pod')
     .requiredOption('--metric <metric>', 'the metric to collect (required)')
-    .option('-n, --namespace <name>', "the namespace of the pod (default: the context's)")
+    .option('-n, --namespace <name>', "the namespace of the pod (default: the context's namespace)")
     .option('--target-container <name>', 'the container to observe')
     .option('--option <name=value...>', 'options of the metric, for example rate=5')
     .addHelpText(

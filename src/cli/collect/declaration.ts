@@ -12,7 +12,10 @@ export function declareCollect(program: Command): void {
     .description('collect the logs of all observers of a workload')
     .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob or Pod')
     .option('-l, --selector <labels>', 'collect from pods with these labels, as in kubectl')
-    .option('-n, --namespace <name>', "the namespace of the pods (default: the context's)")
+    .option(
+      '-n, --namespace <name>',
+      "the namespace of the pods (default: the context's namespace)",
+    )
     .option('--context <name>', 'the context of the kubeconfig to use')
     .option('-f, --follow', 'collect until all observers have ended')
     .addOption(
@@ -26,7 +29,7 @@ export function declareCollect(program: Command): void {
       'after',
       helpEnd({
         ok: 'all logs were collected',
-        no: 'a log, or a part of one, is missing',
+        no: 'a log or a part of a log is missing',
         trouble: 'no log was collected',
         examples: [
           'collect job/lammps --to lammps.jsonl',

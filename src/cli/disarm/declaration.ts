@@ -19,7 +19,7 @@ export function declareDisarm(program: Command): void {
     )
     .addHelpText(
       'after',
-      ['', 'It always removes the label ridealong.dev/armed from all namespaces.'].join('\n'),
+      ['', 'The label ridealong.dev/armed is always removed from all namespaces.'].join('\n'),
     )
     .addHelpText(
       'after',

@@ -9,10 +9,10 @@ export function declareDoctor(program: Command): void {
     .description('check an installation, from its certificate to a dry run of a pod')
     .option(
       '-n, --namespace <name>',
-      "the namespace for the dry run of a pod (default: the context's)",
+      "the namespace for the dry run of a pod (default: the context's namespace)",
     )
     .option('--certificate <file>', "the server's certificate, PEM (default: read from its Secret)")
-    .option('--status-url <url>', "also check the server's status at this URL: http or tcp")
+    .option('--status-url <url>', "also check the server's status at this URL (http or tcp)")
     .addHelpText(
       'after',
       helpEnd({

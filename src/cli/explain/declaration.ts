@@ -14,7 +14,7 @@ export function declareExplain(program: Command): void {
     )
     .option(
       '-n, --namespace <name>',
-      "the namespace of objects that name none (default: the context's)",
+      "the namespace of objects without a namespace (default: the context's namespace)",
     )
     .option('--namespaces <file>', 'a file of Namespaces to use instead of a cluster')
     .option('--offline', 'explain files without a cluster')

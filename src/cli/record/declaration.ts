@@ -13,7 +13,7 @@ export function declareRecord(program: Command): void {
       '--url <url>',
       'the address at which the apiserver reaches this machine: https://HOST:PORT (required)',
     )
-    .option('--namespace <name...>', "record pods of these namespaces (default: the context's)")
+    .option('--namespace <name...>', "the namespaces to record (default: the context's namespace)")
     .option(
       '--selector <labels>',
       'record only pods with these labels, as in kubectl: app=web,!legacy',
@@ -28,7 +28,7 @@ export function declareRecord(program: Command): void {
     )
     .option(
       '--name <name>',
-      'the name of the MutatingWebhookConfiguration; webhooks are called in the order of names',
+      'the name of the MutatingWebhookConfiguration, by which the apiserver orders webhooks',
       'ride-along-recorder',
     )
     .option('--force', 'replace an existing MutatingWebhookConfiguration of that name')

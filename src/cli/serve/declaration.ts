@@ -83,7 +83,7 @@ function withSources(command: Command): Command {
     .addOption(
       new Option(
         '--scan-lease <namespace/name>',
-        'the Lease that a replica needs to report pods without the observers that they requested',
+        'the Lease that a replica needs to report pods without the requested observers',
       )
         .argParser(namespacedName)
         .conflicts('namespaces'),

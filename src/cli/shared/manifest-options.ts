@@ -16,9 +16,10 @@ export function withManifests(command: Command): Command {
     )
     .option('--include <kind,...>', 'print only documents of these kinds', items)
     .addOption(
-      new Option('-o, --output <format>', 'the output format (default: that of the input)').choices(
-        FORMS,
-      ),
+      new Option(
+        '-o, --output <format>',
+        'the output format (default: the format of the input)',
+      ).choices(FORMS),
     )
 }
 

@@ -39,7 +39,7 @@ export function withCluster(command: Command): Command {
 export function withConfiguration(command: Command): Command {
   return command.option(
     '--webhook-configuration <name>',
-    'the MutatingWebhookConfiguration (default: found by its webhooks)',
+    'the MutatingWebhookConfiguration (default: the first with a webhook of Ridealong)',
   )
 }
 
