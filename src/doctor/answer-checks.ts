@@ -74,8 +74,8 @@ function unmetByNamespace(
 
 /**
  * Judges the result of a dry run. A failed webhook call is a fault: the webhook does not answer,
- * and its failurePolicy is Fail. Any other error is `unknown`, because the cause is not the
- * webhook.
+ * and its failurePolicy is Fail. Any other error is `unknown`, because the error says nothing about
+ * the webhook.
  */
 function tried(
   name: string,
