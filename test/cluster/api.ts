@@ -24,7 +24,7 @@ export interface Api {
   close(): void
 }
 
-/** Idle connections are closed long before the apiserver closes them, which it does after 90 s. */
+/** Idle connections are closed long before the apiserver would close them, after 90 s. */
 const IDLE_MS = 30_000
 
 /**
@@ -79,7 +79,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Parses the header `Warning`: `299 - "text"`, or several of them in one line. */
+/** Parses the header `Warning`, which contains one or more values like `299 - "text"`. */
 function saidIn(header: string): string[] {
   return [...header.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map(([, said = '']) => {
     return said.replace(/\\(.)/g, '$1')

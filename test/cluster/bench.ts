@@ -1,8 +1,8 @@
 /**
- * Measures by how much the webhook delays the creation of pods, through a real apiserver: `npm run
- * bench:cluster`. It compares, in one run: no webhook, Ridealong, and a webhook that sends the same
- * patch without looking at the pod. Each has its own namespace, and all of them run all the time.
- * The absolute figures depend on the machine, on which everything runs at once.
+ * `npm run bench:cluster` measures by how much the webhook delays the creation of pods, through a
+ * real apiserver. Each run compares no webhook, Ridealong, and a webhook that sends the same patch
+ * without reading the pod. Each contender has its own namespace and runs until the end. The
+ * absolute figures depend on the machine, because all parts of the cluster run on one machine.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const CLIENTS = [1, 16, 64, 256] as const
 const TURNS = 3
 /**
  * The order of the batches in a round. Each contender is once first, once second and once third, so
- * that a machine that becomes slower or faster affects all of them alike.
+ * that a change in the speed of the machine affects all contenders alike.
  */
 const BATCHES = ['none', 'ours', 'floor', 'floor', 'none', 'ours', 'ours', 'floor', 'none'] as const
 /** The number of pods that one client creates in a batch. Several clients share a larger number. */
@@ -36,21 +36,21 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 const STATUS = 'ridealong.dev/status'
-/** No node has this label: pods are created, and are never scheduled. */
+/** No node has this label, so the pods are never scheduled. */
 const NOWHERE = { nodeSelector: { 'example.com/nowhere': 'true' } }
 const SPEC = { containers: [{ name: 'app', image: 'app' }], restartPolicy: 'Never', ...NOWHERE }
 const WEBHOOK = 'pods.ridealong.dev'
 
 type Name = (typeof BATCHES)[number]
 
-/** A webhook between the client and its pods, or none, in its own namespace. */
+/** A webhook, or none, with its own namespace. */
 interface Contender {
   readonly name: Name
   readonly namespace: string
   end(): Promise<void>
 }
 
-/** The times of the batches of a round. Milliseconds. */
+/** The times of the batches of a round, in milliseconds. */
 interface Turn {
   readonly perSecond: number
   readonly p50: number
@@ -118,7 +118,7 @@ async function patchOfOurs(api: Api, namespace: string) {
   return (await buildReviewer({}))(review).operations
 }
 
-/** The times of a batch: of each pod, and in total. Milliseconds. */
+/** The times of a batch in milliseconds: of each pod, and in total. */
 interface Batch extends Account {
   readonly times: readonly number[]
   readonly duration: number
@@ -196,7 +196,7 @@ function since(before: Account, after: Account): Account {
   }
 }
 
-/** Returns the average time of a call in milliseconds; 0 if there was none. */
+/** Returns the average time of a call in milliseconds; 0 if there was no call. */
 function admissionOf({ seconds, calls }: Pick<Account, 'seconds' | 'calls'>): number {
   return calls === 0 ? 0 : (seconds / calls) * 1000
 }
@@ -204,7 +204,7 @@ function admissionOf({ seconds, calls }: Pick<Account, 'seconds' | 'calls'>): nu
 async function clear(api: Api, namespace: string): Promise<void> {
   const pods = `/api/v1/namespaces/${namespace}/pods`
   await api.delete(`${pods}?gracePeriodSeconds=0`)
-  await until('the pods are gone', async () => {
+  await until('the pods are deleted', async () => {
     return (await api.get(`${pods}?limit=1`)).body.items.length === 0
   })
 }
@@ -220,7 +220,7 @@ async function runJob(api: Api, namespace: string) {
   await api.post(jobs, job)
   const pods = `/api/v1/namespaces/${namespace}/pods`
   await until(
-    `${JOB_PODS} pods are there`,
+    `${JOB_PODS} pods exist`,
     async () => {
       const { body } = await api.get(`${jobs}/job`)
       return body.status?.active === JOB_PODS
@@ -255,7 +255,9 @@ const cells = (values: readonly (string | number)[]) =>
 async function bench(cluster: Cluster): Promise<void> {
   const api = await openApi(cluster)
   const contenders = await startAll(cluster, api)
-  print('Pods created by clients at the same time, milliseconds as a client sees them:')
+  print(
+    'Pods that clients create at the same time (times in milliseconds, measured by the clients):',
+  )
   print(cells(['turn', 'clients', 'webhook', ...COLUMNS]))
   const rows: Row[] = []
   for (let turn = 1; turn <= TURNS; turn += 1) {
@@ -299,11 +301,11 @@ async function takeTurn(
   clients: number,
 ): Promise<readonly Row[]> {
   const batches: { readonly name: Name; readonly batch: Batch }[] = []
-  // These creations open new connections for this number of clients; their times are not counted.
+  // These creations open the connections of all clients. Their times are not counted.
   for (const { namespace } of contenders) await createMany(api, namespace, 'first', clients)
   for (const name of BATCHES) {
     const chosen = contenders.find((contender) => contender.name === name)
-    if (chosen === undefined) throw new Error(`nobody is called ${name}`)
+    if (chosen === undefined) throw new Error(`there is no contender ${name}`)
     const batch = await createMany(api, chosen.namespace, `batch-${batches.length}`, clients)
     batches.push({ name, batch })
   }
@@ -326,7 +328,7 @@ function ratioAt(rows: readonly Row[], clients: number): string {
   const ratios = p95Of('ours').map((p95, turn) => p95 / (floor[turn] ?? Number.NaN))
   const each = ratios.map((ratio) => ratio.toFixed(3)).join(', ')
   const middle = median(ratios).toFixed(3)
-  return `${clients} clients: p95 with ours against the floor: ${each}; median ${middle}`
+  return `${clients} clients: p95 of ours divided by p95 of floor: ${each}; median ${middle}`
 }
 
 const KIND: Kind = { minor: MINORS[0], hasNode: false }

@@ -1,12 +1,12 @@
 /**
- * Runs LAMMPS with its observer on a real Kubernetes and writes from that one run what the README
- * shows: `npm run docs:images`. The pictures and samples of the docs are made here and nowhere
- * else.
+ * `npm run docs:images` runs LAMMPS with its observer on a real Kubernetes. It writes all pictures
+ * and samples of the README and the docs that show this run:
+ * - docs/examples/lammps-pod.yaml: the first pod, as the apiserver stores it
+ * - docs/examples/perf-sysstat.log: the log of the observer in this pod
+ * - docs/images/report.png: the report of both pods
+ * - docs/examples/report-headings.txt: the headings in that picture
  *
- * docs/examples/lammps.yaml is the input. Written are docs/examples/lammps-pod.yaml, the first pod
- * as the apiserver has it; docs/examples/perf-sysstat.log, the log of its observer;
- * docs/images/report.png, the report of both pods; and docs/examples/report-headings.txt, the
- * headings in that picture.
+ * The input is docs/examples/lammps.yaml.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,8 @@ async function loadImages(cluster: Cluster): Promise<void> {
 }
 
 /**
- * Runs the Job to its end, and writes its first pod and the log of that pod's observer to files.
+ * Runs the Job until it completes, and writes its first pod and the log of that pod's observer to
+ * files.
  */
 async function runJob(cluster: Cluster): Promise<void> {
   await kubectl(cluster, ['create', 'namespace', 'hpc'])

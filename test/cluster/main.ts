@@ -1,4 +1,4 @@
-/** A real Kubernetes for tests: `npm run cluster`, `npm run cluster -- down`. */
+/** `npm run cluster` starts a real Kubernetes for tests, and `npm run cluster -- down` ends it. */
 import { Command, Option } from 'commander'
 import { down, find, type Kind, MINORS, type Minor, up } from './machine/cluster.ts'
 import { isRunning } from './machine/daemon.ts'
@@ -10,7 +10,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 function withKind(command: Command): Command {
   return command
     .addOption(new Option('--kubernetes <minor>', 'the version').choices(MINORS).default(MINORS[0]))
-    .option('--no-node', 'without containerd and kubelet: pods are admitted and do not run')
+    .option('--no-node', 'without containerd and kubelet: pods are admitted, but do not run')
 }
 
 interface Chosen {
@@ -27,9 +27,9 @@ const program = new Command('cluster')
     `
 Examples:
   $ export KUBECONFIG=$(npm run -s cluster)   # start one, or find it
-  $ npm run cluster -- up --no-node           # the control plane alone: no root needed
+  $ npm run cluster -- up --no-node           # only the control plane: no root needed
   $ npm run cluster -- status
-  $ npm run cluster -- down                   # end it; nothing is left`,
+  $ npm run cluster -- down                   # end it and remove its files`,
   )
 
 withKind(program.command('up', { isDefault: true }))
@@ -42,7 +42,7 @@ withKind(program.command('up', { isDefault: true }))
   })
 
 withKind(program.command('status'))
-  .description('what runs')
+  .description('list the processes of the cluster')
   .action(async (chosen: Chosen) => {
     const cluster = await find(kindOf(chosen))
     for (const daemon of cluster?.daemons ?? []) {
@@ -54,7 +54,7 @@ withKind(program.command('status'))
   })
 
 withKind(program.command('down'))
-  .description('end what was started, and leave nothing')
+  .description('end the cluster and remove its files')
   .action((chosen: Chosen) => down(kindOf(chosen), say))
 
 program.parseAsync().catch((error) => {

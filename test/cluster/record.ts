@@ -1,4 +1,4 @@
-/** New cases from a real Kubernetes: `npm run record`. */
+/** `npm run record` records new cases from a real Kubernetes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,14 +15,13 @@ const TEST = fileURLToPath(new URL('..', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /**
- * The recording ends QUIET_MS after the last pod. With a CronJob, it lasts at least CRON_MS, for
- * the first
- * pod, which is created within a minute.
+ * The recording ends QUIET_MS after the last pod. With a CronJob, the recording lasts at least
+ * CRON_MS, because the first pod is created within a minute.
  */
 const QUIET_MS = 5_000
 const CRON_MS = 65_000
 
-/** The fields of an object of any kind that are read here. */
+/** The fields that this program reads, of an object of any kind. */
 interface Manifest {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
@@ -57,7 +56,8 @@ function namespacesOf(manifests: readonly Manifest[]): readonly Manifest[] {
 async function mustBeNew(cluster: Cluster, names: readonly string[]): Promise<void> {
   const words = ['get', 'namespaces', '--ignore-not-found', '-o', 'name', ...names]
   const there = (await kubectl(cluster, words)).trim().split('\n').join(', ')
-  if (there !== '') throw new Error(`${there} is there already; record where nothing else is`)
+  if (there !== '')
+    throw new Error(`${there} already exists; record in namespaces that do not exist yet`)
 }
 
 function create(cluster: Cluster, items: readonly Manifest[]): Promise<string> {
@@ -118,18 +118,17 @@ async function record(
 }
 
 /**
- * The kinds of clusters, in the order of preference: the cluster of the tests if it runs, else one
- * without a node if it runs. If neither runs, the command starts a cluster without a node for
- * this recording.
+ * The kinds of clusters, in the order of preference: the cluster of the tests, then a cluster
+ * without a node. If neither runs, the command starts a cluster without a node for this recording.
  */
 const WITH_NODE: Kind = { minor: MINORS[0], hasNode: true }
 const PLANE: Kind = { minor: MINORS[0], hasNode: false }
 
 const program = new Command('record')
-  .description('record the pods that a real Kubernetes makes of manifests, as new cases')
+  .description('record the pods that a real Kubernetes creates from manifests, as new cases')
   .argument('[manifest...]', 'YAML files', [join(TEST, 'workloads', 'core.yaml')])
-  .option('--into <dir>', 'the folder of cases; what is in it stays', join(TEST, 'cases'))
-  .option('--namespace <name>', 'of what says none', 'recorded')
+  .option('--into <dir>', 'the folder of cases; existing cases stay', join(TEST, 'cases'))
+  .option('--namespace <name>', 'for objects without a namespace', 'recorded')
   .addHelpText(
     'after',
     `

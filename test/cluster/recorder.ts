@@ -11,7 +11,7 @@ export interface RunningRecorder {
   readonly child: ChildProcess
   /** Returns the output on both streams until now. */
   text(): string
-  /** Resolves when it records; rejects if it ends before. */
+  /** Resolves when the recorder is ready; rejects if it ends before. */
   readonly ready: Promise<void>
   /** Resolves with the exit code, after all output was read. */
   readonly ended: Promise<number | null>
@@ -37,7 +37,7 @@ export async function startRecorder(
         if (text.includes('recording pods of')) resolve()
       })
     }
-    child.once('close', () => reject(new Error(`it ended before it recorded: ${text}`)))
+    child.once('close', () => reject(new Error(`the recorder ended before it was ready: ${text}`)))
   })
   ready.catch(() => {})
   const ended = once(child, 'close').then(([code]) => code)

@@ -5,10 +5,11 @@ import type { Test } from 'tap'
 /** A TCP relay between a program and a server, which a test can interrupt. */
 export interface Relay {
   readonly port: number
-  /** Breaks every connection, and new ones at once, until `mend` is called. Keeps the port. */
+  /** Closes all connections, and each new one immediately, until `mend` is called. */
   cut(): void
   /**
-   * Accepts data and forwards none, until `mend` is called. Connections that were stuck stay stuck.
+   * Accepts data but does not forward it, until `mend` is called. Connections of that time stay
+   * blocked even after `mend`.
    */
   hang(): void
   mend(): void

@@ -1,4 +1,4 @@
-/** Tests on a real Kubernetes: `npm run test:cluster`. */
+/** `npm run test:cluster` runs the tests on a real Kubernetes. */
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
@@ -48,8 +48,8 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
 }
 
 /**
- * Tests that need no node: in them pods are only admitted. They run on an older version of
- * Kubernetes too.
+ * Tests that need no node, because their pods are only admitted. They also run on an older version
+ * of Kubernetes.
  */
 const WITHOUT_NODE = testsIn('without-node')
 
@@ -72,7 +72,7 @@ function tell(what: string, seconds: number): void {
   say(`${what}: ${seconds.toFixed(0)} s`)
 }
 
-/** Does a part of the work and stores its duration. */
+/** Runs a step and stores its duration. */
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const start = performance.now()
   try {
@@ -86,7 +86,7 @@ async function loadImages(cluster: Cluster, applications: readonly Application[]
   await buildTarget('webhook', say)
   await buildTarget('observer', say)
   for (const name of applications) await buildApplication(name, say)
-  say('handing the images to the node')
+  say('loading the images into the node')
   const observed = applications.map((name) => APPLICATIONS[name])
   for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES), ...observed]) {
     await load(cluster, image)
@@ -101,7 +101,7 @@ function testsIn(folder: 'with-node' | 'without-node'): readonly string[] {
     .map((file) => file.replace('.test.ts', ''))
 }
 
-/** Returns the names of all tests. An older version runs without a node. */
+/** Returns the names of all tests. An older version of Kubernetes runs without a node. */
 function everyTest(minor: Minor): readonly string[] {
   return minor === MINORS[0] ? [...WITHOUT_NODE, ...WITH_NODE] : WITHOUT_NODE
 }
@@ -160,13 +160,14 @@ async function test(names: readonly string[], options: Options): Promise<boolean
 }
 
 /**
- * Skips the tests that need the folder of the operators if it is incomplete; a failure if CI=true.
+ * Skips the tests that need the folder of the operators if the folder is incomplete. If CI=true,
+ * the run then fails.
  */
 function withoutOperators(names: readonly string[]) {
   const concerned = names.filter((name) => WITH_OPERATORS.includes(name))
   const problem = concerned.length === 0 ? undefined : problemOfOperatorsFolder()
   if (problem === undefined) return { chosen: names, isWhole: true }
-  const skipped = `skipped, until it is built as CONTRIBUTING.md says: ${concerned.join(', ')}`
+  const skipped = `skipped until it is built (see CONTRIBUTING.md): ${concerned.join(', ')}`
   say(`${problem}; ${skipped}`)
   const chosen = names.filter((name) => !concerned.includes(name))
   return { chosen, isWhole: process.env.CI !== 'true' }
@@ -181,18 +182,21 @@ function modulesOf(names: readonly string[]): ReadonlySet<Module> {
 }
 
 const program = new Command('test:cluster')
-  .description('tests on a real Kubernetes, which is started for them and ended')
+  .description('start a real Kubernetes, run tests on it, and end it')
   .argument(
     '[test...]',
     'tests by name (recordings, workloads, ...); without a name, those that take a minute at most',
   )
   .option('--all', `also those that take longer: ${LONG.join(', ')}`)
   .addOption(
-    new Option('--kubernetes <minor>', 'the version; an older one runs the tests that need no node')
+    new Option(
+      '--kubernetes <minor>',
+      'the version; an older one runs only tests that need no node',
+    )
       .choices(MINORS)
       .default(MINORS[0]),
   )
-  .option('--keep', 'let the cluster run on, for the next time')
+  .option('--keep', 'keep the cluster for the next run')
   .addHelpText(
     'after',
     `

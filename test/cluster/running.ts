@@ -24,7 +24,7 @@ export async function runningCluster(t: Test): Promise<{ cluster: Cluster; api: 
 
 /**
  * Creates a namespace that is deleted when the test ends, and waits until pods can be created in
- * it. If an earlier namespace of that name is still being deleted, it waits for that first.
+ * it. If an earlier namespace of that name is still being deleted, waits until it is deleted.
  */
 export async function createNamespace(
   t: Test,

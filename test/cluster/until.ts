@@ -1,8 +1,8 @@
 import { until as untilHolds } from '../until.ts'
 
 /**
- * Waits for a condition in a cluster, which takes longer than in a process. So it is checked less
- * often.
+ * Waits for a condition in a cluster. The condition is checked less often than in other tests,
+ * because changes in a cluster take longer.
  */
 export function until(
   what: string,

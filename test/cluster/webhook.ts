@@ -18,9 +18,9 @@ export interface Webhook {
   readonly port: number
   readonly statusPort: number
   readonly daemon: Daemon
-  /** Returns its metrics. */
+  /** Returns the metrics of the webhook. */
   metrics(): Promise<string>
-  /** Ends the process as an administrator would. The apiserver keeps calling it. */
+  /** Ends the process, but not the configuration, so the apiserver still calls the webhook. */
   stop(): Promise<void>
   /** Ends the process and deletes the configuration. */
   remove(): Promise<void>
@@ -32,7 +32,9 @@ export interface WebhookOptions {
   readonly name?: string
   /** Whether to run the output of `npm run build`, as the image does. */
   readonly built?: boolean
-  /** The only namespace for which it is called, so that several can run at once. */
+  /**
+   * The only namespace for which the webhook is called, so that several webhooks can run at once.
+   */
   readonly namespace?: string
 }
 
@@ -88,7 +90,7 @@ interface Called {
 
 /**
  * Makes the apiserver call a server with the chart's own configuration, in which a URL replaces the
- * Service, and waits until it does.
+ * Service. Waits until the apiserver calls the server.
  */
 export async function configure(
   cluster: Cluster,
@@ -109,7 +111,7 @@ export async function configure(
     }
   })
   await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify({ ...configuration, webhooks }))
-  // The apiserver reads configurations from a watch, so this takes a moment.
+  // The apiserver reads configurations from a watch, so they take effect with a delay.
   await until('the apiserver calls the webhook', async () => {
     const path = `/api/v1/namespaces/${namespace ?? 'default'}/pods?dryRun=All`
     const { body } = await api.post(path, PROBE)
@@ -125,7 +127,7 @@ interface ConfiguredWebhook {
   readonly namespaceSelector: { readonly matchExpressions: readonly object[] }
 }
 
-/** A pod for dry runs, which gets its observer unless its namespace prevents that. */
+/** A pod for dry runs. It gets its observer unless its namespace prevents the injection. */
 const PROBE = {
   apiVersion: 'v1',
   kind: 'Pod',

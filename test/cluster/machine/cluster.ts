@@ -48,19 +48,21 @@ export async function find(kind: Kind): Promise<Cluster | undefined> {
 }
 
 /**
- * Starts a cluster on loopback and waits until it answers. If it runs already, it is used.
+ * Starts a cluster on loopback and waits until it is ready. If the cluster already runs, it is
+ * used.
  *
- * @throws an error that says what did not start, with the last of its log; nothing is left running
+ * @throws an error with the name of the program that did not start, and the end of its log;
+ * everything that was started is then ended
  */
 export async function up(kind: Kind, say: Say): Promise<Cluster> {
   const { minor, hasNode } = kind
   if (hasNode && minor !== MINORS[0])
-    throw new Error(`Kubernetes ${minor} runs without a node here`)
+    throw new Error(`Kubernetes ${minor} can only be started with --no-node`)
   const found = await find(kind)
   if (found?.daemons.every(isRunning)) return found
   if (found !== undefined) await down(kind, say)
   if (hasNode && (await node.isNodeAlready())) {
-    throw new Error('this machine is a node of another Kubernetes already')
+    throw new Error('this machine is already a node of another Kubernetes cluster')
   }
   const programs = await programsOf(minor, say)
   const etcd = await tools('etcd', say)
@@ -84,9 +86,9 @@ export async function up(kind: Kind, say: Say): Promise<Cluster> {
 }
 
 /**
- * Returns the folder with the programs of a version, and builds them if they are missing. The
- * environment variable is a convention of controller-runtime's envtest: a folder that contains them
- * already.
+ * Returns the folder with the programs of a version, and builds the programs if they are missing.
+ * The environment variable is a convention of controller-runtime's envtest: it names a folder that
+ * already contains the programs.
  */
 export async function programsOf(minor: Minor, say: Say): Promise<string> {
   const assets = process.env.KUBEBUILDER_ASSETS
@@ -137,7 +139,7 @@ async function startNode(cluster: Cluster, say: Say): Promise<Cluster> {
   return running
 }
 
-/** Stores a daemon's process id right after its start, so that it can always be ended. */
+/** Stores a daemon's process id right after its start, so that the daemon can always be ended. */
 async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
   const running = { ...cluster, daemons: [...cluster.daemons, daemon] }
   const path = join(cluster.folder, 'cluster.json')
@@ -148,7 +150,7 @@ async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
 
 const PATIENCE_MS = 300_000
 
-/** Waits for a condition that a daemon makes true. */
+/** Waits for a condition, and fails if the daemon that must fulfil it ends. */
 async function until(
   { daemons, folder }: Cluster,
   name: string,
@@ -173,16 +175,17 @@ async function answered(url: string): Promise<void> {
   if (!ok) throw new Error(`HTTP ${status}`)
 }
 
-/** Returns the last lines of a daemon's log, as the explanation of its failure. */
+/** Returns the last lines of a daemon's log, which explain its failure. */
 async function lastOf(folder: string, name: string): Promise<string> {
   const log = await readFile(join(folder, 'logs', `${name}.log`), 'utf8').catch(() => '')
   return log.trimEnd().split('\n').slice(-12).join('\n')
 }
 
-/** Ends what `up` started, in reverse order, and removes its files. */
+/** Ends the processes that `up` started, in reverse order, and removes their files. */
 export async function down(kind: Kind, say: Say): Promise<void> {
   const cluster = await find(kind)
-  if (cluster === undefined) return say(`no such cluster of Kubernetes ${kind.minor} runs`)
+  if (cluster === undefined)
+    return say(`no cluster of this kind is running (Kubernetes ${kind.minor})`)
   if (cluster.hasNode) {
     say('ending the pods')
     await endPods(cluster)

@@ -3,7 +3,7 @@ import { type Daemon, start } from './daemon.ts'
 
 /** The folders and the address of a control plane. */
 export interface ControlPlane {
-  /** The folder of everything that it writes. */
+  /** The folder of all files that the control plane writes. */
   readonly folder: string
   readonly etcd: string
   /** The folder of Kubernetes's programs. */
@@ -24,7 +24,7 @@ export interface Ports {
 /** The first address of the Services' network belongs to the apiserver. */
 export const SERVICE_ADDRESS = '10.96.0.1'
 
-/** The address of the cluster's DNS, where a test runs one. */
+/** The address of the cluster's DNS server, which only some tests start. */
 export const DNS_ADDRESS = '10.96.0.10'
 
 /** Starts etcd without fsync: after a crash, data of these tests may be lost. */
@@ -49,8 +49,8 @@ export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
 }
 
 /**
- * Starts the apiserver. With aggregator routing it connects to the pods of a webhook's Service
- * itself, so that the Service's address need not be translated.
+ * Starts the apiserver. With aggregator routing, the apiserver connects directly to the pods of a
+ * webhook's Service, so the address of the Service need not be translated.
  */
 export function startApiserver({ folder, programs, ports, address }: ControlPlane): Daemon {
   const pki = (name: string) => join(folder, 'pki', name)
@@ -83,8 +83,8 @@ export function startApiserver({ folder, programs, ports, address }: ControlPlan
 }
 
 /**
- * Starts the controllers, with request limits so high that a large Job measures admission and not
- * these limits.
+ * Starts the controllers. Their request limits are so high that the time of a large Job depends on
+ * admission and not on these limits.
  */
 export function startControllerManager({ folder, programs, ports }: ControlPlane): Daemon {
   return start(
@@ -110,7 +110,7 @@ export function startScheduler({ folder, programs, ports }: ControlPlane): Daemo
   )
 }
 
-/** The flags of the scheduler and the controller manager, each the only instance of its kind. */
+/** The common flags of the scheduler and the controller manager. No leader election is needed. */
 function clientOf(folder: string, name: string, port: number) {
   const kubeconfig = join(folder, 'pki', `${name}.kubeconfig`)
   return {
@@ -123,7 +123,7 @@ function clientOf(folder: string, name: string, port: number) {
   }
 }
 
-/** Returns the words of a command line, `--name=value`. */
+/** Returns flags as arguments in the form `--name=value`. */
 export function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`)
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Daemon {
   readonly name: string
   readonly pid: number
-  /** Its start, in ticks since boot. It tells this process from a later one with the same id. */
+  /** The start time in ticks since boot, which distinguishes a later process with the same id. */
   readonly startTime: string
 }
 

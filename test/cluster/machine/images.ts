@@ -79,8 +79,8 @@ const FLUX = [
 const WITH_LAMMPS: readonly Application[] = ['flux', 'mpi']
 
 /**
- * Builds the image of an application on the same local base images, after the image of LAMMPS if it
- * is based on that. Unchanged layers are reused.
+ * Builds the image of an application on the local base images. First builds the image of LAMMPS if
+ * the application is based on it. Unchanged layers are reused.
  */
 export async function buildApplication(name: Application, say: (line: string) => void) {
   if (WITH_LAMMPS.includes(name)) await buildApplication('lammps', say)
@@ -172,15 +172,15 @@ async function makeNode(say: (line: string) => void): Promise<void> {
   })
 }
 
-/** A replacement for cargo that copies the program which this machine's cargo has compiled. */
+/** A replacement for cargo that copies a program that this machine's cargo has compiled. */
 const CARGO = `#!/bin/sh
 while [ "$1" != --target ]; do shift; done
 mkdir -p "target/$2/release" && cp /usr/local/lib/ridealong-observer "target/$2/release/"
 `
 
 /**
- * A Rust toolchain is a gigabyte. This image has a replacement for cargo instead, which knows one
- * program, built on this machine.
+ * A Rust toolchain has a size of a gigabyte. This image contains a replacement for cargo instead,
+ * which copies one program that was built on this machine.
  */
 async function makeRust(say: (line: string) => void): Promise<void> {
   say('making a stand-in for the image of Rust')

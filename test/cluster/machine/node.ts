@@ -24,8 +24,8 @@ export function containerdSocket(folder: string): string {
 }
 
 /**
- * Tells whether this machine is a node already. A second kube-proxy, and the cleanup of ours, would
- * break it.
+ * Tells whether this machine is already a node of another cluster. A second kube-proxy, or the
+ * cleanup of our node, would break that cluster.
  */
 export function isNodeAlready(): Promise<boolean> {
   return run('iptables', ['--wait', '-t', 'nat', '-L', 'KUBE-SERVICES', '-n']).then(

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { CACHE } from './tools.ts'
 
 /**
- * The folder that contains the controllers of other projects, and Flux. No package registry has
- * them; CONTRIBUTING.md says how to build them.
+ * The folder that contains Flux and the controllers of other projects. No package registry provides
+ * these programs. CONTRIBUTING.md explains how to build them.
  */
 export const OPERATORS_FOLDER = process.env.RIDEALONG_OPERATORS || join(CACHE, 'operators')
 
@@ -23,7 +23,9 @@ export function fileOfOperator(name: Operator): string {
   return `${name}-${ARCHITECTURE}.xz`
 }
 
-/** Returns a sentence about the files that are missing in the folder, or undefined if none is. */
+/**
+ * Returns a sentence about the files that the folder does not contain; undefined if it is complete.
+ */
 export function problemOfOperatorsFolder(): string | undefined {
   const files = [FLUX_CORE, ...OPERATORS.map(fileOfOperator)]
   const missing = files.filter((file) => !existsSync(join(OPERATORS_FOLDER, file)))

@@ -23,7 +23,7 @@ export type Client = keyof typeof CLIENTS
  * apiserver shows to webhooks.
  *
  * @param server the URL of the apiserver
- * @param addresses the addresses at which it is called
+ * @param addresses the addresses of the apiserver, for its certificate
  */
 export async function writeCredentials(
   folder: string,
@@ -51,8 +51,8 @@ export async function writeCredentials(
 }
 
 /**
- * Writes admission.json, by which the apiserver shows a client certificate to every webhook that
- * asks for one, and callers.crt, the authority of that certificate (Kubernetes docs,
+ * Writes admission.json, which makes the apiserver show a client certificate to every webhook that
+ * requests one. Also writes callers.crt, the authority of that certificate (Kubernetes docs,
  * access-authn-authz/extensible-admission-controllers, "Authenticate API servers").
  */
 async function writeAdmission(folder: string): Promise<void> {

@@ -12,16 +12,17 @@ const PACKAGES = {
 } as const
 
 /**
- * Describes in one sentence what is missing on this machine for a cluster; undefined if nothing is.
+ * Returns a sentence about the prerequisites of a cluster that this machine lacks; undefined if it
+ * has all.
  *
- * @param hasNode whether pods are to run, for which root, Linux and more programs are needed
+ * @param hasNode whether pods are to run, which needs root, Linux and more programs
  */
 export async function problemOfPrerequisites(hasNode: boolean): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'the cluster of the tests needs Linux'
   if (!(await isInstalled('go'))) return 'the cluster of the tests needs Go, to build Kubernetes'
   if (!hasNode) return undefined
   if (process.getuid?.() !== 0) {
-    return 'a node needs root; --no-node starts the control plane alone'
+    return 'a node needs root; use --no-node to start only the control plane'
   }
   const missing: string[] = []
   for (const [program, name] of Object.entries(PACKAGES)) {

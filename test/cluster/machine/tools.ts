@@ -39,7 +39,7 @@ export async function kubernetesVersion(module: Module): Promise<string> {
 /**
  * Builds the programs of a module if they are missing.
  *
- * @returns the folder that holds them
+ * @returns the folder of the programs
  */
 export async function tools(module: Module, say: (line: string) => void): Promise<string> {
   const source = join(MODULES, module)
@@ -109,8 +109,8 @@ export interface RunOptions {
 /**
  * Runs a program to its end.
  *
- * @returns what it wrote to standard output
- * @throws an error with the command and the last of what it wrote to standard error
+ * @returns its standard output
+ * @throws an error with the command and the end of its standard error
  */
 export async function run(
   program: string,

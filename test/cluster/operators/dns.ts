@@ -4,7 +4,7 @@ import { kubectl } from '../machine/kubectl.ts'
 import { tools } from '../machine/tools.ts'
 import { startInCluster } from './in-cluster.ts'
 
-/** The configuration: names outside of the cluster are refused. */
+/** The configuration of CoreDNS, which refuses names outside of the cluster. */
 const COREFILE = `.:53 {
   errors
   ready

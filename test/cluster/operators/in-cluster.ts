@@ -14,7 +14,7 @@ export interface Program {
   readonly words: readonly string[]
   /** Files that the program finds in /etc/NAME, by name. */
   readonly files?: Readonly<Record<string, string>>
-  /** The HTTP path and the port that tell whether the program is ready. */
+  /** The HTTP path and the port of the readiness probe. */
   readonly readiness?: { readonly path: string; readonly port: number }
 }
 

@@ -27,7 +27,7 @@ const DEFINITIONS: Readonly<Record<Operator, string>> = {
 
 /**
  * Runs controllers of other projects in the cluster until the test ends. Also installs their
- * CustomResourceDefinitions, and a DNS with which the pods that they create find each other.
+ * CustomResourceDefinitions, and starts a DNS server that resolves the names of the created pods.
  */
 export async function startOperators(
   t: Test,
@@ -72,8 +72,8 @@ const HOW: Readonly<Record<Operator, () => How | Promise<How>>> = {
 }
 
 /**
- * Returns the configuration of JobSet. Its webhooks are not registered, but its server for them
- * needs a certificate to start.
+ * Returns the configuration of JobSet. The webhooks of JobSet are not registered, but its webhook
+ * server needs a certificate to start.
  */
 async function jobSetFiles(): Promise<Readonly<Record<string, string>>> {
   const { issue } = await makeAuthority()

@@ -12,8 +12,8 @@ const KINDS = ['certificates', 'certificaterequests', 'issuers', 'clusterissuers
 
 /**
  * Runs the real cert-manager beside a cluster until the test ends: its controllers and its CA
- * injector, without the webhook that validates Certificates. Its definitions are removed at the
- * end.
+ * injector, without the webhook that validates Certificates. Removes the CustomResourceDefinitions
+ * at the end.
  */
 export async function startCertManager(t: Test, cluster: Cluster): Promise<void> {
   const program = join(await tools('cert-manager', () => {}), 'cert-manager')
@@ -32,7 +32,7 @@ export async function startCertManager(t: Test, cluster: Cluster): Promise<void>
   if (!isRunning(daemon)) throw new Error(`cert-manager ended; see its log in ${cluster.folder}`)
 }
 
-/** A certificate, identified by its Secret. The chart gives both the same name. */
+/** A certificate, identified by its Secret. In the chart, the Certificate has the same name. */
 export interface Certificate {
   readonly namespace: string
   readonly name: string
@@ -57,7 +57,7 @@ export async function renew(cluster: Cluster, certificate: Certificate): Promise
     type: 'Issuing',
     status: 'True',
     reason: 'ManuallyTriggered',
-    message: 'a test asks for it',
+    message: 'requested by a test',
     lastTransitionTime: new Date().toISOString().replace(/\.\d+/, ''),
     observedGeneration: metadata.generation,
   }

@@ -21,7 +21,7 @@ export interface Release {
 
 export type Helm = 'helm-4' | 'helm-3'
 
-/** The flag for releases that do not become ready. */
+/** The flag for a release that is not expected to become ready. */
 export const NO_WAIT = '--wait=hookOnly'
 
 /** Runs helm on a release, `helm VERB NAME WORDS`, and waits until its objects are ready. */

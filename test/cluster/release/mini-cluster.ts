@@ -4,8 +4,8 @@ import { DEBIAN_IMAGE } from '../machine/images.ts'
 const RECORDED = new URL('../../cases/flux-minicluster-rank0/review.json', import.meta.url)
 
 /**
- * Returns the Job that the Flux Operator creates for a MiniCluster, from its recorded pods, with
- * other images, another command and smaller resources, and without the ConfigMap of its scripts.
+ * Returns the Job that the Flux Operator creates for a MiniCluster, built from the recorded pods.
+ * The images, the command and the resources differ, and the ConfigMap of scripts is not mounted.
  *
  * @param work the shell command of every rank
  */

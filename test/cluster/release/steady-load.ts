@@ -39,10 +39,9 @@ export interface Place {
 
 /**
  * Creates pods at a steady rate without waiting for earlier calls, up to a number of parallel
- * calls. Each pod is checked as the apiserver returns it. The pods are never scheduled, and are
- * deleted.
+ * calls. Checks each pod that the apiserver returns. The pods are never scheduled, and are deleted.
  *
- * @param places the namespaces, in turn
+ * @param places the namespaces, which are used in turn
  * @param rate pods per second
  */
 export function startLoad(api: Api, places: readonly Place[], rate: number): SteadyLoad {

@@ -47,14 +47,14 @@ function attacher(cluster: Cluster, namespace: string) {
     ])
 }
 
-/** The observed pods, each with what is special about it. */
+/** The specs of the observed pods, by the name of the pod. */
 const OBSERVED = {
   alone: {},
   sharing: { shareProcessNamespace: true },
   user: { securityContext: { runAsUser: 1000, runAsGroup: 1000 } },
 }
 
-t.test('a pod that runs is observed', async (t) => {
+t.test('attach adds an observer to a running pod', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-attach')
   const attach = attacher(cluster, 'explain-attach')
@@ -62,16 +62,16 @@ t.test('a pod that runs is observed', async (t) => {
     await runPod(cluster, 'explain-attach', pod(name, spec))
     const outcome = await attach(name, '--option', 'rate=1', '--option', 'completions=2')
     const [, command = ''] = outcome.out.split('\n')
-    // Exactly the command that `attach` prints; the log ends when the observer ends.
+    // Runs the command that `attach` prints. The log ends when the observer ends.
     const log = await kubectl(cluster, command.trim().split(' ').slice(1))
     return { name, ...outcome, command, log, again: await attach(name) }
   }
-  // All at once, because a kubelet takes seconds to start a container.
+  // The pods are observed in parallel, because a kubelet takes seconds to start a container.
   const pods = Object.entries(OBSERVED).map(([name, spec]) => observe(name, spec))
   const started = runPod(cluster, 'explain-attach', pod('wrong'))
 
   for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
-    await t.test(`one that is ${name}`, async (t) => {
+    await t.test(`pod ${name}: the log is complete, and a second attach is refused`, async (t) => {
       t.equal(code, 0, err)
       t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
       t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
@@ -81,7 +81,7 @@ t.test('a pod that runs is observed', async (t) => {
       const { data, metadata } = parse('perf-sysstat', log)
       t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
       t.equal(timepointsIn(log), 2)
-      t.equal(data.length, 2, 'every timepoint')
+      t.equal(data.length, 2, 'the parser returns every timepoint')
       for (const { cpu_statistics_task: rows = [] } of data) {
         t.ok(rows.some(({ program }) => program === 'sh'))
       }
@@ -93,20 +93,23 @@ t.test('a pod that runs is observed', async (t) => {
     })
   }
 
-  await t.test('what is added is what an injection adds, as far as it may', async (t) => {
-    const { body } = await api.get('/api/v1/namespaces/explain-attach/pods/user')
-    const [added] = body.spec.ephemeralContainers
-    t.match(added, {
-      name: 'perf-sysstat',
-      targetContainerName: 'app',
-      image: IMAGES.observer,
-      securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },
-    })
-    t.strictSame(added.resources, {})
-    t.equal(added.volumeMounts, undefined)
-  })
+  await t.test(
+    'the ephemeral container has the image and user of an injected observer',
+    async (t) => {
+      const { body } = await api.get('/api/v1/namespaces/explain-attach/pods/user')
+      const [added] = body.spec.ephemeralContainers
+      t.match(added, {
+        name: 'perf-sysstat',
+        targetContainerName: 'app',
+        image: IMAGES.observer,
+        securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },
+      })
+      t.strictSame(added.resources, {})
+      t.equal(added.volumeMounts, undefined)
+    },
+  )
 
-  await t.test('what cannot be is said in a sentence', async (t) => {
+  await t.test('attach states in one sentence why it fails', async (t) => {
     await started
     const [nobody, target, option] = await Promise.all([
       attach('nobody'),
@@ -129,7 +132,7 @@ t.test('a pod that runs is observed', async (t) => {
   })
 })
 
-t.test('a policy that forbids it says so', async (t) => {
+t.test('attach names the policy or the missing right that prevents it', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-forbidden')
   await runPod(cluster, 'explain-forbidden', pod('root'))
@@ -158,7 +161,7 @@ t.test('a policy that forbids it says so', async (t) => {
   const kubeconfig = `${t.testdir({ kubeconfig: JSON.stringify(config) })}/kubeconfig`
   const viewer = attacher({ ...cluster, kubeconfig }, 'explain-forbidden')
   await until(
-    'the binding counts',
+    'the role binding takes effect',
     async () => !(await viewer('nobody')).err.includes('cannot get'),
   )
   t.match(await viewer('root'), {

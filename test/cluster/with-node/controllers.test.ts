@@ -8,8 +8,8 @@ import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// The real controllers of JobSet, MPIJob and MetricSet create pods in a namespace that asks for
-// observers. The pods are injected, their processes have rows, no controller reverts the change,
+// The real controllers of JobSet, MPIJob and MetricSet create pods in a namespace that requests
+// observers. The pods are injected, their processes have rows, no controller reverts the injection,
 // and each workload succeeds.
 
 const NAME = 'ridealong-controllers'
@@ -21,7 +21,7 @@ const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.d
 const LAMMPS =
   '--mca mpi_yield_when_idle 1 lmp -in /in.lj -log none -var steps 1000000 -var seconds 10'
 
-/** Returns a shell command that waits until the DNS knows the hosts. */
+/** Returns a shell command that waits until the DNS resolves the hosts. */
 const waitForHosts = (hosts: string) =>
   `for host in ${hosts}; do until getent hosts $host; do sleep 1; done; done`
 
@@ -54,7 +54,7 @@ const waitFor = (cluster: Cluster, condition: string, object: string) =>
 async function programsOf(t: Test, cluster: Cluster, workload: string) {
   const { rows, page } = await collect(t, cluster, SPACE, workload)
   const logs = rows.filter(({ kind }) => kind === 'log')
-  for (const { pod, notices } of logs) t.strictSame(notices, [], `${pod} needs no notice`)
+  for (const { pod, notices } of logs) t.strictSame(notices, [], `the log of ${pod} has no notices`)
   t.equal(page.ranks.length, logs.length, 'the report shows each pod')
   const processes = rows.filter(({ kind }) => kind === 'process')
   return new Map<string, ReadonlySet<string>>(
@@ -95,13 +95,13 @@ async function jobSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
   await create(cluster, JOB_SET)
   await waitFor(cluster, 'condition=Completed', 'jobset/train')
   const pods = await podsOf(cluster, 'jobset.sigs.k8s.io/jobset-name=train')
-  t.equal(pods.length, 3, 'the controller made each pod once')
+  t.equal(pods.length, 3, 'the controller created each pod once')
   t.ok(pods.every(({ phase }) => phase === 'Succeeded'))
   const injected = pods.filter(isInjected)
   t.strictSame(
     pods.filter((pod) => !isInjected(pod)).map(({ name }) => name.split('-')[1]),
     ['leader'],
-    'the leader opts out',
+    'only the leader opts out',
   )
   const programs = await programsOf(t, cluster, 'jobset/train')
   t.strictSame([...programs.keys()].sort(), injected.map(({ name }) => name).sort())
@@ -164,7 +164,7 @@ async function mpiJobIsObserved(t: Test, cluster: Cluster): Promise<void> {
 const ENOUGH = '/tmp/enough'
 const [LAUNCHER, WORKER] = ['l', 'w'].map((job) => `set-${job}-0-0.ms.${SPACE}.svc.cluster.local`)
 
-/** One rank in each pod; the DNS does not know the short names of the pods. */
+/** The command runs one rank in each pod. The DNS does not resolve the short names of the pods. */
 const MPIRUN_AS_ROOT = 'mpirun --allow-run-as-root --mca orte_keep_fqdn_hostnames 1 --map-by node'
 
 const METRIC_SET = {
@@ -179,7 +179,8 @@ const METRIC_SET = {
         image: APPLICATIONS.mpi,
         options: {
           workdir: '/tmp',
-          // The operator writes it to a file with a here document, which expands variables.
+          // The operator writes the command to a file with a here document, which expands
+          // variables.
           command: [
             `until getent hosts ${LAUNCHER} && getent hosts ${WORKER}; do sleep 1; done`,
             `${MPIRUN_AS_ROOT} --hostfile ./hostlist.txt -np 2 ${LAMMPS}`,
@@ -218,7 +219,7 @@ async function metricSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
   await waitFor(cluster, 'condition=Completed', 'jobset/set')
 }
 
-t.test('pods that controllers of other projects create', async (t) => {
+t.test('pods of controllers of other projects', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await installChart(t, cluster, api, NAME)
   await startOperators(t, cluster, api, ['jobset', 'mpi-operator', 'metrics-operator'])

@@ -8,7 +8,7 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS, startWebhook } from '../webhook.ts'
 
-// Tests of `explain` on a real cluster, first without faults and then with each fault.
+// Tests of `explain` on a real cluster: without a webhook, with a webhook, and with faults.
 
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const NAME = 'explain'
@@ -46,7 +46,7 @@ async function webhookFor(t: Test, cluster: Cluster) {
   return webhook
 }
 
-t.test('without a webhook', async (t) => {
+t.test('explain without a webhook', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-absent')
   const explain = explainer(cluster, 'explain-absent')
@@ -62,42 +62,50 @@ t.test('without a webhook', async (t) => {
   t.match(await explain('balloon/b'), { code: 2, err: /has no namespaced kind "balloon"/ })
 })
 
-t.test('with a webhook', async (t) => {
+t.test('explain with a webhook', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain')
   const webhook = await webhookFor(t, cluster)
   await createNamespace(t, api, 'explain-unarmed', { annotations: ASKS })
   const explain = explainer(cluster, 'explain')
 
-  await t.test('what is well, rule by rule', async (t) => {
-    await apply(cluster, 'explain', pod('asks'))
-    const { code, said } = await explain('pod/asks')
-    t.equal(code, 0)
-    t.match(said, [{ outcome: 'injected', conclusion: 'The pod was injected with perf-sysstat.' }])
-    const verdicts = Object.fromEntries(
-      said[0].findings.map(({ name, verdict }: Named) => [name, verdict]),
-    )
-    t.match(verdicts, {
-      'webhook configuration': 'ok',
-      CA: 'ok',
-      matchConditions: 'ok',
-      quota: undefined,
-    })
-    t.strictSame(said[0].cost, {
-      pods: 1,
-      requests: { cpu: '0', memory: '0' },
-      limits: { cpu: '100m', memory: '32Mi' },
-    })
-  })
+  await t.test(
+    'an injected pod has the verdict ok for each rule, and its cost is shown',
+    async (t) => {
+      await apply(cluster, 'explain', pod('asks'))
+      const { code, said } = await explain('pod/asks')
+      t.equal(code, 0)
+      t.match(said, [
+        { outcome: 'injected', conclusion: 'The pod was injected with perf-sysstat.' },
+      ])
+      const verdicts = Object.fromEntries(
+        said[0].findings.map(({ name, verdict }: Named) => [name, verdict]),
+      )
+      t.match(verdicts, {
+        'webhook configuration': 'ok',
+        CA: 'ok',
+        matchConditions: 'ok',
+        quota: undefined,
+      })
+      t.strictSame(said[0].cost, {
+        pods: 1,
+        requests: { cpu: '0', memory: '0' },
+        limits: { cpu: '100m', memory: '32Mi' },
+      })
+    },
+  )
 
-  await t.test('the webhook said why, and so does explain', async (t) => {
-    await apply(cluster, 'explain', pod('host', ASKS, { hostPID: true }))
-    const { code, said } = await explain('pod/host')
-    t.equal(code, 1)
-    t.match(said, [{ reason: 'host-pid', remedy: 'remove hostPID from the pod template' }])
-  })
+  await t.test(
+    'explain repeats the reason in the status of a pod, and names a remedy',
+    async (t) => {
+      await apply(cluster, 'explain', pod('host', ASKS, { hostPID: true }))
+      const { code, said } = await explain('pod/host')
+      t.equal(code, 1)
+      t.match(said, [{ reason: 'host-pid', remedy: 'remove hostPID from the pod template' }])
+    },
+  )
 
-  await t.test('an image that no node can pull', async (t) => {
+  await t.test('explain reports an application whose image cannot be pulled', async (t) => {
     await apply(
       cluster,
       'explain',
@@ -107,14 +115,14 @@ t.test('with a webhook', async (t) => {
       const { said } = await explain('pod/imageless')
       return said[0].findings.find(({ name }: Named) => name === 'container app')
     }
-    await until('the kubelet says so', async () => (await held()) !== undefined)
+    await until('the kubelet reports the failed pull', async () => (await held()) !== undefined)
     t.match(await held(), {
       verdict: 'look',
       sentence: /^cannot start: (ErrImagePull|ImagePullBackOff)/,
     })
   })
 
-  await t.test('ranks of one Job with different outcomes', async (t) => {
+  await t.test('explain groups the ranks of a Job by outcome', async (t) => {
     const spec = { restartPolicy: 'Never', ...POD }
     const template = { metadata: { annotations: ASKS }, spec }
     const indexed = { completions: 3, parallelism: 3, completionMode: 'Indexed', template }
@@ -133,13 +141,13 @@ t.test('with a webhook', async (t) => {
           'json',
         ]),
       ).items
-    await until('three pods are there', async () => (await pods()).length === 3)
+    await until('three pods exist', async () => (await pods()).length === 3)
     const same = await explain('job/ranks')
     t.match(same, {
       code: 0,
       said: [{ subject: 'job/ranks, ranks 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
     })
-    // As another controller would: the status of one pod is overwritten.
+    // Overwrites the status of one pod, as another controller could.
     const [first] = await pods()
     const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
     const path = `/api/v1/namespaces/explain/pods/${first.metadata.name}`
@@ -151,7 +159,7 @@ t.test('with a webhook', async (t) => {
     t.same(said.map(({ outcome }: { outcome: string }) => outcome).sort(), ['injected', 'left'])
   })
 
-  await t.test('a Deployment, whose pods are not its own', async (t) => {
+  await t.test('explain finds the pods of a Deployment, which its ReplicaSet owns', async (t) => {
     const labels = { app: 'deployed' }
     const template = { metadata: { labels, annotations: ASKS }, spec: POD }
     const spec = { replicas: 2, selector: { matchLabels: labels }, template }
@@ -162,13 +170,13 @@ t.test('with a webhook', async (t) => {
       spec,
     })
     await until(
-      'both pods are there',
+      'both pods exist',
       async () => (await explain('deploy/d')).said[0]?.cost?.pods === 2,
     )
     t.match((await explain('deployments.apps/d')).said, [{ outcome: 'injected' }])
   })
 
-  await t.test('a namespace that is armed', async (t) => {
+  await t.test('explain predicts an injection for a pod in an armed namespace', async (t) => {
     const folder = t.testdir({ 'pod.json': JSON.stringify(pod('quiet', {})) })
     const elsewhere = explainer(cluster, 'explain-unarmed')
     t.match(await elsewhere('-f', `${folder}/pod.json`), {
@@ -178,7 +186,7 @@ t.test('with a webhook', async (t) => {
   })
 
   await t.test(
-    'a webhook that was down when the pod was created, and a CA that is wrong',
+    'explain reports a wrong CA, and a webhook that was down when the pod was created',
     async (t) => {
       const other = await makeAuthority()
       const { body } = await api.get(`${CONFIGURATIONS}/${NAME}`)
@@ -208,7 +216,7 @@ t.test('with a webhook', async (t) => {
     },
   )
 
-  await t.test('a namespace that is not armed', async (t) => {
+  await t.test('explain reports an annotated namespace that is not armed', async (t) => {
     await kubectl(cluster, ['label', 'namespace', 'explain-unarmed', 'ridealong.dev/armed-'])
     const folder = t.testdir({ 'pod.json': JSON.stringify(pod('quiet', {})) })
     const elsewhere = explainer(cluster, 'explain-unarmed')
@@ -224,10 +232,10 @@ interface Named {
   readonly verdict: string
 }
 
-/** Waits until no other webhook of Ridealong would answer instead of the one that is down. */
+/** Waits until only the stopped webhook is configured, so that no other webhook answers. */
 async function alone(cluster: Cluster): Promise<void> {
   const get = ['get', 'mutatingwebhookconfigurations', '-o', 'json']
-  await until('no other webhook is installed', async () => {
+  await until('no other webhook is configured', async () => {
     const { items } = JSON.parse(await kubectl(cluster, get))
     return items.every(({ metadata }: { metadata: Named }) => metadata.name === NAME)
   })

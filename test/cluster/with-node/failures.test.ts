@@ -6,7 +6,7 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Tests of pods that are created while the webhook is not called, does not answer, or is not there.
+// Tests of pods that are created while the webhook is not called, hangs, or does not run.
 
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const NOWHERE = { nodeSelector: { nowhere: 'true' } }
@@ -28,7 +28,7 @@ const REQUESTS = 'apiserver_admission_webhook_request_total'
 const FAILED_OPEN = 'apiserver_admission_webhook_fail_open_count'
 const WEBHOOKS = ['pods.ridealong.dev', 'armed.ridealong.dev']
 
-t.test('nobody asks the webhook about pods that do not ask', async (t) => {
+t.test('the webhook is not called for pods that do not request observers', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'silent')
   const webhook = await startWebhook(cluster)
@@ -41,15 +41,15 @@ t.test('nobody asks the webhook about pods that do not ask', async (t) => {
     if (status !== 201) t.fail(`pod-${i} is created`)
   }
   t.equal(await reviews(), before.reviews, 'the webhook counted no review')
-  t.strictSame(await calls(), before.calls, 'and the apiserver no call')
+  t.strictSame(await calls(), before.calls, 'the apiserver counted no call')
   const { body } = await api.post('/api/v1/namespaces/silent/pods', pod('asking', ASKS))
   t.match(body.metadata.annotations, { 'ridealong.dev/status': /injected/ })
-  t.equal(await reviews(), before.reviews + 1, 'a pod that asks is a review')
+  t.equal(await reviews(), before.reviews + 1, 'a pod that requests observers is counted')
 })
 
 /**
- * Counts reviews of pods only: namespaces with the annotation are reviewed too, even while they are
- * deleted, for example those of earlier tests.
+ * Returns the number of reviews of pods. Namespaces with the annotation are also reviewed, even
+ * while they are deleted, for example those of earlier tests.
  */
 function podReviews(exposition: string): number {
   return ['injected', 'left', 'denied']
@@ -69,18 +69,18 @@ t.test('a server-side dry run has no side effect', async (t) => {
   t.match(dry.body.metadata.annotations, { 'ridealong.dev/status': /injected/ })
   t.equal(await injections(), before, 'no injection is counted')
   const { body } = await api.get('/api/v1/namespaces/dry/pods')
-  t.equal(body.items.length, 0, 'no pod is there')
+  t.equal(body.items.length, 0, 'no pod exists')
   const space = {
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: 'dry-2', annotations: ASKS },
   }
   const { body: armed } = await api.post('/api/v1/namespaces?dryRun=All', space)
-  t.equal(armed.metadata.labels['ridealong.dev/armed'], 'true', 'a namespace would be armed')
-  t.equal((await api.get('/api/v1/namespaces/dry-2')).status, 404, 'and is not there')
+  t.equal(armed.metadata.labels['ridealong.dev/armed'], 'true', 'the dry run shows the label')
+  t.equal((await api.get('/api/v1/namespaces/dry-2')).status, 404, 'the namespace does not exist')
 })
 
-t.test('without the webhook, pods are created at once and run', async (t) => {
+t.test('pods are created and run while the webhook is stopped', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'alone')
   const webhook = await startWebhook(cluster)
@@ -89,9 +89,13 @@ t.test('without the webhook, pods are created at once and run', async (t) => {
   await webhook.stop()
   const { status, body } = await api.post('/api/v1/namespaces/alone/pods', pod('runs', ASKS, {}))
   t.equal(status, 201)
-  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'as it came')
-  t.equal(await counted(api, FAILED_OPEN, 'pods.ridealong.dev'), failures + 1, 'the failure counts')
-  await until('the pod has run', async () => {
+  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'the pod has no status')
+  t.equal(
+    await counted(api, FAILED_OPEN, 'pods.ridealong.dev'),
+    failures + 1,
+    'the failed call is counted',
+  )
+  await until('the pod has succeeded', async () => {
     const { body: now } = await api.get('/api/v1/namespaces/alone/pods/runs')
     return now.status.phase === 'Succeeded'
   })
@@ -100,7 +104,7 @@ t.test('without the webhook, pods are created at once and run', async (t) => {
 /** The chart's timeoutSeconds. */
 const TIMEOUT_SECONDS = 3
 
-t.test('a webhook that hangs delays a pod by its timeout and no more', async (t) => {
+t.test('a webhook that hangs delays a pod by only one timeout', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'hanging')
   const webhook = await startWebhook(cluster)
@@ -116,8 +120,8 @@ t.test('a webhook that hangs delays a pod by its timeout and no more', async (t)
   try {
     // The time of the apiserver itself is measured with a pod for which the webhook is not called.
     const [asking, quiet] = [await seconds(ASKS), await seconds({})]
-    t.ok(asking >= TIMEOUT_SECONDS, `it waited ${asking.toFixed(1)} s`)
-    t.ok(asking - quiet < TIMEOUT_SECONDS * 2, 'for one call, not for several')
+    t.ok(asking >= TIMEOUT_SECONDS, `the apiserver waited ${asking.toFixed(1)} s`)
+    t.ok(asking - quiet < TIMEOUT_SECONDS * 2, 'the apiserver waited for one call only')
   } finally {
     process.kill(webhook.daemon.pid, 'SIGCONT')
   }

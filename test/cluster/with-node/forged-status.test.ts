@@ -15,8 +15,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Everybody who may create a pod can forge its status, name a process, fill a log, and invent an
-// owner. These pods run on a real node. No verb may believe them, and none of their texts may
+// Every user who may create pods can forge the status, the process names, the log and the owner of
+// a pod. These tests run such pods on a real node. No verb may trust these texts, and no text may
 // control a terminal.
 
 const NAME = 'forged'
@@ -26,8 +26,8 @@ const LEASE = 'forged-scan'
 const ASKS = { [KEYS.inject]: 'perf-sysstat' }
 
 /**
- * A script that starts processes with hostile names. The kernel keeps 15 bytes, without slash and
- * NUL.
+ * A script that starts processes with hostile names. The kernel keeps the first 15 bytes of a name,
+ * which cannot contain a slash or NUL.
  */
 const PROCESSES = `
 for name in "$(printf '\\033]0;PWNED\\007')" "$(printf '\\302\\2332J\\nFORGED')"; do
@@ -59,7 +59,7 @@ const LOG = [
   '',
 ].join('\n')
 
-/** A container with the name of an observer, which prints this log. */
+/** A container that has the name of an observer and prints LOG. */
 const FORGER = {
   ...{ name: 'perf-sysstat', image: DEBIAN_IMAGE, restartPolicy: 'Always' },
   ...{
@@ -68,11 +68,11 @@ const FORGER = {
   },
 }
 
-/** What explain concludes about a pod that the webhook did not answer for. */
+/** The conclusion of `explain` for a pod if no webhook answered at its creation. */
 const NO_ANSWER =
   /^The pod requests observers, but the webhook did not answer when the pod was created\.$/m
 
-/** The notice beside the log of that container. */
+/** The notice about the log of the forged container. */
 const DIFFERS =
   /container perf-sysstat has image .*\/library\/debian.* its log may not come from an observer/
 
@@ -81,12 +81,13 @@ interface Forgery {
   readonly status: (catalog: string) => string
   readonly spec?: object
   readonly metadata?: object
-  /** The webhook's warning when such a pod is created; undefined where it adds an observer. */
+  /** The webhook's warning when the pod is created; undefined if the webhook adds an observer. */
   readonly decided?: RegExp
-  /** The guard's warning where no webhook answers. */
+  /** The guard's warning if no webhook answers. */
   readonly guarded: RegExp
-  /** The conclusion of `explain` on the running pod, and on its manifest. */
+  /** The conclusion of `explain` about the running pod. */
   readonly explained: RegExp
+  /** The conclusion of `explain` about the manifest of the pod. */
   readonly wouldBe: RegExp
 }
 
@@ -135,7 +136,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
   },
   owned: {
     status: () => left,
-    // The garbage collector deletes pods whose owner does not exist, if it knows the owner's kind.
+    // The garbage collector deletes a pod whose owner does not exist, but only if the kind exists.
     metadata: {
       ownerReferences: [
         {
@@ -190,7 +191,7 @@ async function install(t: Test, cluster: Cluster, api: Api) {
   return webhook
 }
 
-/** Creates an honest pod and the forged ones. A status is written after the pod was created. */
+/** Creates a pod without a forgery, and the forged pods. A status is forged after the creation. */
 async function runPods(cluster: Cluster, api: Api): Promise<string> {
   const path = `/api/v1/namespaces/${NAME}/pods`
   const annotations = { ...ASKS, 'perf-sysstat.ridealong.dev/rate': '1' }
@@ -209,7 +210,7 @@ async function runPods(cluster: Cluster, api: Api): Promise<string> {
   return catalog
 }
 
-t.test('a forged status on a running pod misleads no verb', async (t) => {
+t.test('a forged status of a running pod does not mislead any verb', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, NAME)
   await createNamespace(t, api, UNANSWERED)
@@ -225,104 +226,118 @@ t.test('a forged status on a running pod misleads no verb', async (t) => {
     const { warnings } = await api.post(`/api/v1/namespaces/${UNANSWERED}/pods?dryRun=All`, pod)
     return warnings.join('\n')
   }
-  // The apiserver learns of a policy by its own watch.
+  // The apiserver reads policies from a watch, so they take effect with a delay.
   for (const name of ['absent', 'other-image']) {
     const forgery = FORGERIES[name] as Forgery
-    await until(`the policies judge the pod ${name}`, async () => {
+    await until(`the policies apply to the pod ${name}`, async () => {
       return forgery.guarded.test(await tryUnanswered(recreated(name, forgery, catalog)))
     })
   }
 
-  await t.test('a pod that is created again is judged by its containers', async (t) => {
-    for (const [name, forgery] of Object.entries(FORGERIES)) {
-      const again = recreated(name, forgery, catalog)
-      const { body, warnings } = await api.post(`${here}/pods?dryRun=All`, again)
-      const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
-      t.strictSame(names, ['perf-sysstat'], `${name}: with an observer, once`)
-      const isOurs = body.spec.initContainers[0].image === IMAGES.observer
-      t.equal(isOurs, forgery.decided === undefined, `${name}: a forger's container stays as it is`)
-      t.match(warnings[0] ?? '', forgery.decided ?? /^$/, name)
-      const unanswered = await tryUnanswered(again)
-      t.match(unanswered, forgery.guarded, `${name}: the guard`)
-      t.equal(HARMFUL.exec(unanswered)?.[0], undefined, name)
-    }
-  })
-
-  await t.test('explain says what is there, and what would be', async (t) => {
-    for (const [name, forgery] of Object.entries(FORGERIES)) {
-      const file = join(folder, `${name}.json`)
-      writeFileSync(file, JSON.stringify(recreated(name, forgery, catalog)))
-      const [live, manifest] = await Promise.all([
-        show(t, ['explain', `pod/${name}`, ...at, ...same]),
-        show(t, ['explain', '-f', file, ...at, ...same]),
-      ])
-      t.match(live, { code: 1, out: forgery.explained }, name)
-      const code = forgery.decided === undefined ? 0 : 1
-      t.match(manifest, { code, out: forgery.wouldBe }, `${name}, its manifest`)
-    }
-    const control = await show(t, ['explain', 'pod/control', ...at, ...same])
-    t.match(control, { code: 0, out: /The pod was injected with perf-sysstat\.$/m })
-  })
-
-  const image = ['--observer-image', IMAGES.observer]
-  const logs = ['collect', '-l', `run=${NAME}`, ...at, ...image]
-  await t.test('collect reads the logs of containers that are there, and says whose', async (t) => {
-    await until('two names of processes are in the log', async () => {
-      const words = ['logs', '-n', NAME, 'control', '-c', 'perf-sysstat']
-      const text = await kubectl(cluster, words)
-      return text.includes('?]0;PWNED?') && text.includes('?2J?FORGED')
-    })
-    for (const form of ['jsonl', 'csv', 'logs']) {
-      const { code, out } = await show(t, [...logs, '-o', form])
-      t.equal(code, 0, form)
-      t.match(out, DIFFERS, `${form}: the forger's log is named`)
-      t.notMatch(out, /forged\/(absent|unavailable|long|not-json|owned)\//, form)
-      t.match(out, /\?\]0;PWNED\?/, `${form}: the name of the process`)
-    }
-    const none = await show(t, ['collect', 'pod/unavailable', ...at, ...image])
-    t.match(none, {
-      code: 2,
-      out: /there are no observers in the 1 pod of pod\/unavailable; .* was left without observers: /,
-    })
-  })
-
   await t.test(
-    'the report names the log of the forger, and the doctor is not misled',
+    'webhook and guard check the containers of a pod, not its forged status',
     async (t) => {
-      const rows = join(folder, 'rows.jsonl')
-      t.equal((await show(t, [...logs, '--to', rows])).code, 0)
-      const page = await show(t, ['report', rows])
-      t.equal(page.code, 0)
-      t.match(page.out, /its log may not come from an observer/)
-      const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
-      t.match(out, /^ok +a pod that asks +in a dry run in namespace forged, the pod got /m)
+      for (const [name, forgery] of Object.entries(FORGERIES)) {
+        const again = recreated(name, forgery, catalog)
+        const { body, warnings } = await api.post(`${here}/pods?dryRun=All`, again)
+        const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
+        t.strictSame(names, ['perf-sysstat'], `${name}: the pod has one observer`)
+        const isOurs = body.spec.initContainers[0].image === IMAGES.observer
+        t.equal(isOurs, forgery.decided === undefined, `${name}: a forged container is not changed`)
+        t.match(warnings[0] ?? '', forgery.decided ?? /^$/, name)
+        const unanswered = await tryUnanswered(again)
+        t.match(unanswered, forgery.guarded, `${name}: the guard's warning`)
+        t.equal(HARMFUL.exec(unanswered)?.[0], undefined, name)
+      }
     },
   )
 
-  await t.test('the scan counts them, and its Events have no text of theirs', async (t) => {
-    const count = async (reason: string) =>
-      sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason })
-    await until('it counts them', async () => (await count('altered')) === 2)
-    await until('and others', async () => (await count('observer-unavailable')) === 2)
-    t.equal(await count('unanswered'), 0)
-    const events = async () =>
-      (await api.get(`${here}/events?fieldSelector=source=ridealong`)).body.items
-    await until('they have Events', async () => (await events()).length >= 4)
-    const items: readonly EventObject[] = await events()
-    t.strictSame(
-      items.map(({ reason, involvedObject: { kind, name } }) => `${reason} ${kind}/${name}`).sort(),
-      [
-        'ObserverAltered Pod/absent',
-        'ObserverAltered Pod/other-image',
-        'ObserverUnavailable Pod/owned',
-        'ObserverUnavailable Pod/unavailable',
-      ],
-    )
-    const messages = items.map(({ message }) => message).join('\n')
-    t.notMatch(messages, /PWNED|555|debian/)
-    const described = await kubectl(cluster, ['get', 'events', '-n', NAME])
-    t.equal(HARMFUL.exec(described)?.[0], undefined)
+  await t.test(
+    'explain describes the running pod, and predicts the result for a manifest',
+    async (t) => {
+      for (const [name, forgery] of Object.entries(FORGERIES)) {
+        const file = join(folder, `${name}.json`)
+        writeFileSync(file, JSON.stringify(recreated(name, forgery, catalog)))
+        const [live, manifest] = await Promise.all([
+          show(t, ['explain', `pod/${name}`, ...at, ...same]),
+          show(t, ['explain', '-f', file, ...at, ...same]),
+        ])
+        t.match(live, { code: 1, out: forgery.explained }, name)
+        const code = forgery.decided === undefined ? 0 : 1
+        t.match(manifest, { code, out: forgery.wouldBe }, `${name}, its manifest`)
+      }
+      const control = await show(t, ['explain', 'pod/control', ...at, ...same])
+      t.match(control, { code: 0, out: /The pod was injected with perf-sysstat\.$/m })
+    },
+  )
+
+  const image = ['--observer-image', IMAGES.observer]
+  const logs = ['collect', '-l', `run=${NAME}`, ...at, ...image]
+  await t.test(
+    'collect reads only existing logs, and marks the log of a forged container',
+    async (t) => {
+      await until('both process names are in the log', async () => {
+        const words = ['logs', '-n', NAME, 'control', '-c', 'perf-sysstat']
+        const text = await kubectl(cluster, words)
+        return text.includes('?]0;PWNED?') && text.includes('?2J?FORGED')
+      })
+      for (const form of ['jsonl', 'csv', 'logs']) {
+        const { code, out } = await show(t, [...logs, '-o', form])
+        t.equal(code, 0, form)
+        t.match(out, DIFFERS, `${form}: a notice marks the forged log`)
+        t.notMatch(out, /forged\/(absent|unavailable|long|not-json|owned)\//, form)
+        t.match(out, /\?\]0;PWNED\?/, `${form}: the process name is printable`)
+      }
+      const none = await show(t, ['collect', 'pod/unavailable', ...at, ...image])
+      t.match(none, {
+        code: 2,
+        out: /there are no observers in the 1 pod of pod\/unavailable; .* was left without observers: /,
+      })
+    },
+  )
+
+  await t.test('the report marks the forged log, and the doctor is not misled', async (t) => {
+    const rows = join(folder, 'rows.jsonl')
+    t.equal((await show(t, [...logs, '--to', rows])).code, 0)
+    const page = await show(t, ['report', rows])
+    t.equal(page.code, 0)
+    t.match(page.out, /its log may not come from an observer/)
+    const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
+    t.match(out, /^ok +a pod that asks +in a dry run in namespace forged, the pod got /m)
   })
+
+  await t.test(
+    'the scan counts forged pods, and its Events contain no text of the pods',
+    async (t) => {
+      const count = async (reason: string) =>
+        sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason })
+      await until('the scan counts the altered pods', async () => (await count('altered')) === 2)
+      await until(
+        'the scan counts the pods without images',
+        async () => (await count('observer-unavailable')) === 2,
+      )
+      t.equal(await count('unanswered'), 0)
+      const events = async () =>
+        (await api.get(`${here}/events?fieldSelector=source=ridealong`)).body.items
+      await until('the pods have Events', async () => (await events()).length >= 4)
+      const items: readonly EventObject[] = await events()
+      t.strictSame(
+        items
+          .map(({ reason, involvedObject: { kind, name } }) => `${reason} ${kind}/${name}`)
+          .sort(),
+        [
+          'ObserverAltered Pod/absent',
+          'ObserverAltered Pod/other-image',
+          'ObserverUnavailable Pod/owned',
+          'ObserverUnavailable Pod/unavailable',
+        ],
+      )
+      const messages = items.map(({ message }) => message).join('\n')
+      t.notMatch(messages, /PWNED|555|debian/)
+      const described = await kubectl(cluster, ['get', 'events', '-n', NAME])
+      t.equal(HARMFUL.exec(described)?.[0], undefined)
+    },
+  )
 })
 
 interface EventObject {
@@ -337,11 +352,14 @@ function recreated(name: string, forgery: Forgery, catalog: string) {
   return podOf(`${name}-again`, { spec: forgery.spec ?? {} }, annotations)
 }
 
-/** Runs a verb in a real terminal. Its output may contain only text and Ridealong's own colours. */
+/**
+ * Runs a verb in a real terminal, and checks that the output contains only text and Ridealong's own
+ * colours.
+ */
 async function show(t: Test, args: readonly string[]) {
   const { code, out } = await runInTerminal(args)
   const text = out.replace(OURS, '')
   t.equal(HARMFUL.exec(text)?.[0], undefined, args.slice(0, 2).join(' '))
-  t.notMatch(text, FORGED, 'no text of theirs begins a line')
+  t.notMatch(text, FORGED, 'no forged text begins a line')
   return { code, out: text }
 }

@@ -9,9 +9,9 @@ import { killContainer, scale, settled } from '../release/replicas.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// Pods are created while no webhook answers. When the webhook is back, with the rights of the
-// chart, one replica finds all of these pods, counts them, and writes one Event on each owner. It
-// changes no pod.
+// Pods are created while no webhook answers. After the webhook has started again, one replica finds
+// all of these pods, counts them, and writes one Event for each owner. The replica has only the
+// rights that the chart grants, and changes no pod.
 
 const NAME = 'ridealong-guarded'
 const ARMED = 'guarded-armed'
@@ -22,7 +22,7 @@ const PODS = 20
 /** The default interval between scans is too long for a test. */
 const OFTEN = 'guard.scan.intervalSeconds=1'
 
-/** No node accepts these pods, so they cost nothing and stay. */
+/** The pods name a scheduler that does not exist, so they stay pending. */
 const SPEC = { schedulerName: 'nobody', containers: [{ name: 'app', image: 'app' }] }
 
 const pod = (name: string, annotations: object = {}) => ({
@@ -65,7 +65,7 @@ async function counting(release: Release): Promise<readonly (readonly [Replica, 
   return counts.flat()
 }
 
-/** Lists Ridealong's Events: namespace, object, and number of pods. */
+/** Lists Ridealong's Events as lines with the namespace, reason, object and number of pods. */
 async function told(api: Api): Promise<readonly string[]> {
   const { body } = await api.get('/api/v1/events?fieldSelector=source=ridealong')
   // biome-ignore lint/suspicious/noExplicitAny: Events as the apiserver serves them.
@@ -75,7 +75,7 @@ async function told(api: Api): Promise<readonly string[]> {
   return lines.sort()
 }
 
-/** Returns the fields of a pod that must not change. */
+/** Returns the uid and resourceVersion of each pod, which must not change. */
 async function identities(api: Api): Promise<readonly string[]> {
   const lists = await Promise.all(
     [ARMED, QUIET].map((namespace) => api.get(`/api/v1/namespaces/${namespace}/pods`)),
@@ -95,18 +95,18 @@ const oneCounts = (release: Release, wanted: number) => async () => {
   return found.length === 1 && found[0]?.[1] === wanted
 }
 
-t.test('pods that were missed are found later', async (t) => {
+t.test('the scan finds pods that the webhook missed', async (t) => {
   const { release, api } = await install(t)
   await createNamespace(t, api, ARMED)
   await createNamespace(t, api, QUIET)
   await apply(release, ARMED, pod('before'))
-  // Times are whole seconds: a pod that was created in the same second may be older than the
-  // annotation.
+  // Kubernetes stores times in whole seconds. The pods and the annotation must therefore not be
+  // created in the same second.
   await sleep(1100)
   await api.merge(`/api/v1/namespaces/${ARMED}`, { metadata: { annotations: ASKS } })
   await sleep(1100)
   await apply(release, ARMED, pod('answered'))
-  await until('one replica counts, and has nothing to count', oneCounts(release, 0))
+  await until('one replica counts no missed pods', oneCounts(release, 0))
   t.same(await told(api), [])
 
   await scale(release, 0)
@@ -116,47 +116,50 @@ t.test('pods that were missed are found later', async (t) => {
   await apply(release, QUIET, pod('annotated'))
   const later = { metadata: { annotations: ASKS } }
   await api.merge(`/api/v1/namespaces/${QUIET}/pods/annotated`, later)
-  await until('all pods of the Job are there', async () => {
+  await until('all pods of the Job exist', async () => {
     const { body } = await api.get(`/api/v1/namespaces/${ARMED}/pods?labelSelector=job-name=lammps`)
     return body.items.length === PODS
   })
   const before = await identities(api)
 
   const EVENTS = [`${ARMED}: NotObserved Job/lammps ${PODS}`, `${QUIET}: NotObserved Pod/alone 1`]
-  await t.test('each is counted, by one replica, and told once', async (t) => {
-    await scale(release, 2)
-    await until('one replica counts them', oneCounts(release, PODS + 1), 90_000)
-    await until('it is told', async () => (await told(api)).length >= EVENTS.length)
-    await sleep(5000)
-    t.same(await told(api), EVENTS, 'one Event on each owner')
-    t.equal((await counting(release)).length, 1)
-    const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
-    t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)
-  })
+  await t.test(
+    'one replica counts each missed pod, and writes one Event for each owner',
+    async (t) => {
+      await scale(release, 2)
+      await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 90_000)
+      await until('the Events exist', async () => (await told(api)).length >= EVENTS.length)
+      await sleep(5000)
+      t.same(await told(api), EVENTS, 'one Event for each owner')
+      t.equal((await counting(release)).length, 1)
+      const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
+      t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)
+    },
+  )
 
-  await t.test('when that replica is killed, another counts the same', async (t) => {
+  await t.test('when this replica is killed, another replica counts the same pods', async (t) => {
     const [[replica] = []] = await counting(release)
     if (replica === undefined) throw new Error('no replica counts')
     const { containerId, restarts, name } = replica
     await killContainer(release.cluster, containerId)
-    await until('it is started again', async () => {
+    await until('the replica is started again', async () => {
       const replicas = await replicasOf(release)
       return replicas.some((one) => one.name === name && one.restarts > restarts)
     })
     await settled(release, 2)
     // Another replica takes the Lease after half a minute without a renewal.
-    await until('one replica counts them', oneCounts(release, PODS + 1), 120_000)
+    await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 120_000)
     await sleep(3000)
-    t.same(await told(api), EVENTS, 'the Events are the same')
+    t.same(await told(api), EVENTS, 'the Events are unchanged')
   })
 
-  await t.test('no pod was touched', async (t) => {
+  await t.test('no pod was changed', async (t) => {
     t.same(await identities(api), before)
   })
 
-  await t.test('pods that are gone are counted no more', async () => {
+  await t.test('deleted pods are no longer counted', async () => {
     await kubectl(release.cluster, ['delete', 'job/lammps', '-n', ARMED])
     await kubectl(release.cluster, ['delete', 'pod/alone', '-n', QUIET])
-    await until('none is counted', oneCounts(release, 0))
+    await until('no pod is counted', oneCounts(release, 0))
   })
 })

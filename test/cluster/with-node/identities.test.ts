@@ -6,10 +6,10 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// The counters that the status of a pod predicts are those that its observer can read, whoever the
-// pod and its image say that the target is.
+// The status of a pod must predict the counters that its observer can read, for each user that the
+// pod or its image can set for the target.
 
-/** Images by their user. Debian's has none, so its containers run as root. */
+/** The images of the targets, by their user. Debian's image sets no user, so it runs as root. */
 const TARGETS = {
   root: DEBIAN_IMAGE,
   1234: APPLICATIONS['user-1234'],
@@ -28,7 +28,7 @@ type Readable = 'all' | 'no-io'
 interface Case {
   readonly title: string
   readonly predicted: Readable | 'unknown'
-  /** The images of the target, and the counters that can be read in each. */
+  /** The counters that can be read, by the image of the target. */
   readonly read: Readonly<Partial<Record<keyof typeof TARGETS, Readable>>>
   /** The security context of the target. */
   readonly context?: object
@@ -45,7 +45,7 @@ const RESTRICTED = {
 const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
-/** A case is `unknown` only if two images give two answers: nothing better could be predicted. */
+/** A case is `unknown` only if its images have different counters: no other prediction is right. */
 const CASES: readonly Case[] = [
   { title: 'no user', predicted: 'all', read: { root: 'all', 1234: 'all' } },
   {
@@ -61,7 +61,7 @@ const CASES: readonly Case[] = [
     read: { root: 'all', 1234: 'all' },
   },
   {
-    title: 'no user, in the network of the node',
+    title: 'no user, with hostNetwork',
     spec: { hostNetwork: true },
     predicted: 'all',
     read: { root: 'all' },
@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
     read: { root: 'all', 1234: 'no-io' },
   },
   {
-    title: 'no user, and only a capability that is added',
+    title: 'no user, and only one added capability',
     context: { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
     predicted: 'no-io',
     read: { root: 'no-io', 1234: 'no-io' },
@@ -116,7 +116,7 @@ const CASES: readonly Case[] = [
     read: { root: 'all', 1234: 'all' },
   },
   {
-    title: 'runAsUser only, whose group the image may know',
+    title: 'runAsUser only; the image may set its group',
     context: { runAsUser: 1234 },
     predicted: 'unknown',
     read: { root: 'all', 1234: 'no-io' },
@@ -183,15 +183,15 @@ function podOf(name: string, image: string, securityContext?: object, spec?: obj
 interface Seen {
   /** The counters that the status of the created pod predicts. */
   readonly counters: unknown
-  /** The counters that the observer says it can read. */
+  /** The counters that the observer reports as readable. */
   readonly said: unknown
-  /** Whether the read bytes in the log's rows are null. */
+  /** Whether the bytes read are null, in each row of the log. */
   readonly hidden: readonly boolean[]
 }
 
 const BYTES = /"kb_rd_s":(null|[\d.]+)/g
 
-/** Creates a pod and waits until its observer has written a row about it. */
+/** Creates a pod and waits until its observer has written a row. */
 async function observe(cluster: Cluster, { name, space, pod }: Watched): Promise<Seen> {
   const here = ['-n', space]
   const created = await kubectl(
@@ -214,7 +214,7 @@ async function observe(cluster: Cluster, { name, space, pod }: Watched): Promise
   return { counters, said, hidden: [...log.matchAll(BYTES)].map(([, bytes]) => bytes === 'null') }
 }
 
-t.test('the counters of a status are those that can be read', async (t) => {
+t.test('the status predicts the counters that the observer can read', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
@@ -226,14 +226,18 @@ t.test('the counters of a status are those that can be read', async (t) => {
   for (const [index, { title, predicted, read }] of pods.entries()) {
     const { counters, said, hidden } = seen[index] ?? {}
     await t.test(title, async (t) => {
-      t.equal(counters, predicted, 'the status says so before the pod runs')
-      t.equal(said, read, 'the observer says what it can read')
-      t.strictSame(new Set(hidden), new Set([read === 'no-io']), 'and its rows show it')
+      t.equal(counters, predicted, 'the status predicts the counters')
+      t.equal(said, read, 'the observer reports the counters')
+      t.strictSame(
+        new Set(hidden),
+        new Set([read === 'no-io']),
+        'bytes are null only if unreadable',
+      )
     })
   }
 })
 
-t.test('unknown is predicted only where images differ', async (t) => {
+t.test('unknown is predicted only if the images differ', async (t) => {
   for (const { title, predicted, read } of CASES) {
     const answers = new Set(Object.values(read))
     t.equal(answers.size, predicted === 'unknown' ? 2 : 1, title)

@@ -7,13 +7,13 @@ import { IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-// The images run as the chart and the webhook run them: as any user, with a read-only file system,
-// under the strictest Pod Security level.
+// The images must run as in the pods of the chart and of the webhook: as any user, with a read-only
+// root file system, at the strictest Pod Security level.
 
 const LOCK = fileURLToPath(new URL('../../../package-lock.json', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
-/** The part of npm's lock file that is read: whether a package is only for development. */
+/** The part of npm's lock file that marks packages as development dependencies. */
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: true }>>
 }
@@ -49,14 +49,14 @@ t.test('the images run as any user, with a read-only root file system', async (t
   }
   const image = IMAGES.webhook
   const version = await outputOf('command', { image, args: ['--version'] })
-  t.equal(version.trim(), manifest.version, 'its entrypoint is the command')
+  t.equal(version.trim(), manifest.version, 'the entrypoint is the command')
 
   const list = 'id -u; cd /app/node_modules; ls -d * @*/*; touch x 2>&1 || true'
   const listed = (await outputOf('content', { image, command: ['sh', '-c', list] })).split('\n')
   t.equal(listed[0], '65532')
   t.match(listed.join('\n'), /touch: .*Read-only file system/)
   for (const name of Object.keys(manifest.dependencies)) {
-    t.ok(listed.includes(name), `it holds ${name}`)
+    t.ok(listed.includes(name), `the image contains ${name}`)
   }
   const { packages }: Lock = JSON.parse(readFileSync(LOCK, 'utf8'))
   const isForUse = (name: string) => packages[`node_modules/${name}`]?.dev === undefined
@@ -64,7 +64,7 @@ t.test('the images run as any user, with a read-only root file system', async (t
   t.strictSame(
     modules.filter((name) => !isForUse(name)),
     [],
-    'and nothing that is for development alone',
+    'the image contains no development dependency',
   )
 
   const outputs = await Promise.all(

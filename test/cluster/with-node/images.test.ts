@@ -10,8 +10,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
 
-// The image of an observer cannot be pulled. Applications run without observers and users see the
-// reason. As soon as a node has the image, their pods are observed, without any other change.
+// The image of an observer cannot be pulled. Applications run without observers, and users see the
+// reason. As soon as a node has the image, new pods are observed, without any other change.
 
 /** A host name that never resolves (RFC 6761). */
 const REGISTRY = 'registry.invalid'
@@ -55,18 +55,18 @@ async function available(webhook: Webhook): Promise<number | undefined> {
   return sampleOf(await webhook.metrics(), 'ridealong_observer_image_available', labels)
 }
 
-/** Returns the result of `ridealong doctor` about the images. */
+/** Returns the line of `ridealong doctor` about the images. */
 async function diagnosis(cluster: Cluster, { statusPort }: Webhook): Promise<string> {
   const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
   const where = ['--kubeconfig', cluster.kubeconfig]
   const words = ['doctor', ...where, '--status-url', `http://127.0.0.1:${statusPort}`]
-  // The exit code is 1 if it finds a problem; the output is complete all the same.
+  // The doctor exits with 1 if it finds a problem. Its output is complete in both cases.
   const shell = ['-c', '"$@" || true', 'doctor', process.execPath, main, ...words]
   const lines = (await run('sh', shell)).split('\n')
   return lines.find((line) => line.includes("the webhook's images")) ?? ''
 }
 
-t.test('an image that nobody can pull holds nobody back, until it is there', async (t) => {
+t.test('pods run without observers until a node has the image of the observers', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, HOLDERS)
   await createNamespace(t, api, APPLICATIONS)
@@ -83,23 +83,26 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
   })
   t.teardown(() => webhook.remove())
 
-  await t.test('not one application is held back, and its status says why', async (t) => {
-    await apply(cluster, APPLICATIONS, job('native', ASKS), job('container', CONTAINER))
-    for (const name of ['native', 'container']) {
-      for (const { metadata, spec } of await podsOfCompleted(cluster, name)) {
-        t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
-          outcome: 'left',
-          reason: 'observer-unavailable',
-          message: `no node is known to have ${IMAGE}, the image of perf-sysstat`,
-        })
-        t.equal(spec.containers.length, 1, name)
-        t.equal(spec.initContainers, undefined)
-        t.equal(spec.shareProcessNamespace, undefined)
+  await t.test(
+    'applications complete, and the status of their pods names the reason',
+    async (t) => {
+      await apply(cluster, APPLICATIONS, job('native', ASKS), job('container', CONTAINER))
+      for (const name of ['native', 'container']) {
+        for (const { metadata, spec } of await podsOfCompleted(cluster, name)) {
+          t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
+            outcome: 'left',
+            reason: 'observer-unavailable',
+            message: `no node is known to have ${IMAGE}, the image of perf-sysstat`,
+          })
+          t.equal(spec.containers.length, 1, name)
+          t.equal(spec.initContainers, undefined)
+          t.equal(spec.shareProcessNamespace, undefined)
+        }
       }
-    }
-  })
+    },
+  )
 
-  await t.test('whoever would rather not run without is refused', async (t) => {
+  await t.test('a pod with on-error: deny is refused', async (t) => {
     const { status, body } = await api.post(`/api/v1/namespaces/${APPLICATIONS}/pods`, {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -110,24 +113,24 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
     t.match(body.message, /no node is known to have registry\.invalid/)
   })
 
-  await t.test('metric, doctor and Events say so', async (t) => {
+  await t.test('the metric, the doctor and Events report the missing image', async (t) => {
     t.equal(await available(webhook), 0)
     for (const name of ['native', 'container']) {
-      await until(`describe says it of the Job ${name}`, async () => {
+      await until(`the Job ${name} has an Event about the image`, async () => {
         const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
         const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
         return line?.includes('because no node was known to have an image') === true
       })
     }
     const reason = 'observer-unavailable'
-    // A scan that saw only some of the pods has told of both Jobs, too.
-    await until('two pods of each are counted', async () => {
+    // A scan that saw only some of the pods may already have written Events for both Jobs.
+    await until('two pods of each Job are counted', async () => {
       return sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason }) === 4
     })
     const said = await diagnosis(cluster, webhook)
     t.match(said, /^no +the webhook's images /)
     t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat)`)
-    await until("the kubelet's Event says why", async () => {
+    await until('the kubelet has written an Event about the image', async () => {
       const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
       return body.items.some(({ reason, message }: { reason: string; message: string }) => {
         return reason === 'Failed' && message.includes(IMAGE)
@@ -138,7 +141,10 @@ t.test('an image that nobody can pull holds nobody back, until it is there', asy
   await t.test('when a node has the image, pods are observed', async (t) => {
     await nameOnNode(cluster, IMAGES.observer, IMAGE)
     t.teardown(() => forgetOnNode(cluster, IMAGE))
-    await until('the image is known to be there', async () => (await available(webhook)) === 1)
+    await until(
+      'the metric shows that the image is available',
+      async () => (await available(webhook)) === 1,
+    )
     t.match(await diagnosis(cluster, webhook), /^ok /)
     await apply(cluster, APPLICATIONS, job('observed', ASKS))
     for (const { metadata, spec, status } of await podsOfCompleted(cluster, 'observed')) {

@@ -8,8 +8,8 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Compares an Indexed Job that was injected by the command, in a namespace without a webhook, with
-// the same original Job in a namespace with one.
+// Compares two equal Indexed Jobs. The command injects one Job, which runs in a namespace without a
+// webhook. The webhook injects the pods of the other Job.
 
 const APART = 'inject-apart'
 const ASKED = 'inject-asked'
@@ -67,11 +67,13 @@ interface Pod {
 }
 
 /**
- * Returns a pod without the fields in which two pods of the same Job in two namespaces may differ:
- * the ids that the apiserver gives the Job; the names of the volumes of the service account's token
- * and of its cover, which are generated; and the order of these two volumes, because the apiserver
- * adds the token before a webhook but after a template. Other metadata, such as names and times,
- * and the status are not compared.
+ * Returns a pod without the fields in which pods of the same Job in two namespaces may differ:
+ * - the uid of the Job, which the apiserver generates
+ * - the generated names of two volumes: the service account's token and its cover
+ * - the order of these two volumes, because the apiserver adds the token before a webhook but after
+ *   a template
+ *
+ * Other metadata, such as names and times, and the status are not compared.
  */
 function comparable({ metadata, spec }: Pod) {
   const { annotations, labels, ownerReferences } = metadata
@@ -86,13 +88,13 @@ function comparable({ metadata, spec }: Pod) {
 const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
   a.name < b.name ? -1 : 1
 
-/** Returns how often the webhook has left a pod for a reason. */
+/** Returns the number of pods that the webhook has left for a reason. */
 function leftFor(reason: string, metrics: string): number {
   const line = new RegExp(`^ridealong_reviews_total\\{.*reason="${reason}".*\\} (\\d+)$`, 'm')
   return Number(line.exec(metrics)?.[1] ?? 0)
 }
 
-t.test('what the command injects is what the webhook injects', async (t) => {
+t.test('the command and the webhook inject the same observers', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, APART)
   await createNamespace(t, api, ASKED)
@@ -107,7 +109,7 @@ t.test('what the command injects is what the webhook injects', async (t) => {
   const apart = await podsOf(cluster, APART, 'ranks')
   const asked = await podsOf(cluster, ASKED, 'ranks')
 
-  await t.test('both Jobs complete with pods that are the same, field by field', async (t) => {
+  await t.test('both Jobs complete, and the fields of their pods are equal', async (t) => {
     t.equal(apart.length, 2)
     t.strictSame(apart.map(comparable), asked.map(comparable))
     for (const { spec } of apart) {
@@ -115,7 +117,7 @@ t.test('what the command injects is what the webhook injects', async (t) => {
     }
   })
 
-  await t.test('the logs of both are parsed, every timepoint of them', async (t) => {
+  await t.test('every timepoint in the logs of both Jobs is parsed', async (t) => {
     const pods = [
       ...apart.map((pod) => [APART, pod] as const),
       ...asked.map((pod) => [ASKED, pod] as const),
@@ -129,7 +131,7 @@ t.test('what the command injects is what the webhook injects', async (t) => {
     }
   })
 
-  await t.test('where a webhook is asked, it leaves alone what is injected', async (t) => {
+  await t.test('the webhook does not change pods that the command has injected', async (t) => {
     const before = leftFor('already-injected', await webhook.metrics())
     await apply(cluster, ASKED, await injected(t, 'ranks-again'))
     const pods = await podsOf(cluster, ASKED, 'ranks-again')

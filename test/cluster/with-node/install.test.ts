@@ -27,7 +27,8 @@ import { until } from '../until.ts'
 import { CONFIGURATIONS } from '../webhook.ts'
 
 // Installs the chart with one command, in a namespace that enforces Pod Security restricted, with
-// the real cert-manager. Users annotate, pods are observed, and one command removes everything.
+// the real cert-manager. Then checks that annotated pods are observed, and that one command removes
+// the chart.
 
 const NAME = 'ridealong-install'
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
@@ -54,7 +55,7 @@ async function statusOf(api: Api, namespace: string, annotations: object): Promi
   return JSON.parse(body.metadata?.annotations?.['ridealong.dev/status'] ?? '{}')
 }
 
-t.test('what one command installs', async (t) => {
+t.test('one command installs, upgrades or removes the chart', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await startCertManager(t, cluster)
   await createNamespace(t, api, NAME, { labels: RESTRICTED })
@@ -63,25 +64,28 @@ t.test('what one command installs', async (t) => {
   await createNamespace(t, api, 'install-quiet')
   await helm(release, 'install', [CHART, ...OWN_IMAGES])
 
-  await t.test('replicas are ready', async (t) => {
+  await t.test('both replicas are ready', async (t) => {
     const replicas = await replicasOf(release)
     t.match(replicas, [{ isReady: true }, { isReady: true }])
   })
 
   await t.test('helm test passes', async (t) => {
-    // cert-manager writes the CA into the configuration by its own watch.
-    await until('it passes', () => passes(release))
+    // cert-manager writes the CA into the configuration some time after the installation.
+    await until('helm test passes', () => passes(release))
     const said = await helm(release, 'test', ['--logs'])
     t.match(said, /Phase: +Succeeded/)
     t.match(said, /^ok +a pod that asks/m)
     t.notMatch(said, /^unknown /m)
   })
 
-  await t.test('the test has exactly the rights that its checks take, and creates nothing', (t) => {
-    return checkDoctorRights(t, release)
-  })
+  await t.test(
+    'helm test has exactly the rights that its checks need, and creates nothing',
+    (t) => {
+      return checkDoctorRights(t, release)
+    },
+  )
 
-  await t.test('a CA whose key is lost is replaced as the threat model says', async (t) => {
+  await t.test('the commands of the threat model replace a CA whose key is lost', async (t) => {
     const bundle = async () => {
       const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
       const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')
@@ -95,27 +99,33 @@ t.test('what one command installs', async (t) => {
     )
     const after = await bundle()
     t.not(after, before)
-    t.equal(after.match(/BEGIN CERTIFICATE/g)?.length, 1, 'the CA before is trusted no more')
+    t.equal(after.match(/BEGIN CERTIFICATE/g)?.length, 1, 'the old CA is no longer trusted')
     await until('helm test passes', () => passes(release))
   })
 
-  await t.test('the doctor finds nothing wrong, and says what is when something is', async (t) => {
-    await isExamined(t, api, release)
-  })
+  await t.test(
+    'the doctor finds no problem after the installation, and reports a wrong CA',
+    async (t) => {
+      await isExamined(t, api, release)
+    },
+  )
 
-  await t.test('the pods of a MiniCluster are observed in a namespace that asks', async (t) => {
+  await t.test('the pods of a MiniCluster are observed in an annotated namespace', async (t) => {
     await annotate(api, 'install-annotated')
     await isObserved(t, cluster, 'install-annotated')
   })
 
-  await t.test('explain foretells it, with the catalog and the nodes of the cluster', async (t) => {
-    const { outcome, findings } = await foretell(t, cluster)
-    t.equal(outcome, 'injected')
-    t.match(
-      findings.find(({ name }) => name === 'image'),
-      { verdict: 'ok' },
-    )
-  })
+  await t.test(
+    'explain predicts the injection from the catalog and the nodes of the cluster',
+    async (t) => {
+      const { outcome, findings } = await foretell(t, cluster)
+      t.equal(outcome, 'injected')
+      t.match(
+        findings.find(({ name }) => name === 'image'),
+        { verdict: 'ok' },
+      )
+    },
+  )
 
   await t.test('a pod created right after its namespace was annotated is observed', async (t) => {
     for (let i = 0; i < 10; i += 1) {
@@ -126,65 +136,85 @@ t.test('what one command installs', async (t) => {
     }
   })
 
-  await t.test('a metric that an upgrade brings is there without a restart', async (t) => {
+  await t.test('a metric that an upgrade adds is available without a restart', async (t) => {
     await servesNewMetric(t, api, release)
   })
 
-  await t.test('an image that nobody can pull holds no application back', async (t) => {
-    const words = [CHART, '--reuse-values', '--set']
-    const before = await revisionsOf(release)
-    await helm(release, 'upgrade', [...words, 'observer.image.tag=absent', NO_WAIT])
-    const asked = () => statusOf(api, 'install-annotated', {})
-    await servesOther(release, before)
-    t.match(await asked(), { outcome: 'left', reason: 'observer-unavailable', message: /:absent/ })
-    t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
-    await t.rejects(helm(release, 'test'), 'helm test tells')
-    await helm(release, 'upgrade', [...words, OWN_OBSERVER])
-    await until('observers ride again', async () => (await asked()).outcome === 'injected')
-    // Each replica watches the change separately, and `helm test` asks any of them. Each run
-    // deletes the pods of the run before.
-    await until('helm test passes again', () => passes(release))
-  })
+  await t.test(
+    'pods are created without observers while their image cannot be pulled',
+    async (t) => {
+      const words = [CHART, '--reuse-values', '--set']
+      const before = await revisionsOf(release)
+      await helm(release, 'upgrade', [...words, 'observer.image.tag=absent', NO_WAIT])
+      const asked = () => statusOf(api, 'install-annotated', {})
+      await servesOther(release, before)
+      t.match(await asked(), {
+        outcome: 'left',
+        reason: 'observer-unavailable',
+        message: /:absent/,
+      })
+      t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
+      await t.rejects(helm(release, 'test'), 'helm test fails')
+      await helm(release, 'upgrade', [...words, OWN_OBSERVER])
+      await until(
+        'observers are injected again',
+        async () => (await asked()).outcome === 'injected',
+      )
+      // Each replica watches the change separately, and `helm test` may call any replica, so the
+      // first runs may fail. Each run deletes the pods of the previous run.
+      await until('helm test passes again', () => passes(release))
+    },
+  )
 
-  await t.test('helm uninstall leaves nothing but the namespace', async (t) => {
+  await t.test('helm uninstall removes everything except the namespace', async (t) => {
     await helm(release, 'uninstall')
     await isGone(t, release)
   })
 
-  await t.test('server-side apply installs it, and again without a conflict', async (t) => {
-    const objects = await rendered(release)
-    const apply = ['apply', '--server-side', '-f', '-']
-    await kubectl(cluster, apply, objects)
-    await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
-    // By now others have written to these objects: cert-manager, controllers, and the webhook to
-    // its Lease.
-    await until('pods are observed', async () => {
-      return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
-    })
-    await until('a replica holds the Lease', async () => {
-      const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
-      return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
-    })
-    const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
-    t.ok(again.length > 10)
-    for (const line of again) t.match(line, / serverside-applied$/)
-    t.equal((await statusOf(api, 'install-annotated', {})).outcome, 'injected', 'nothing is undone')
-    await kubectl(cluster, ['delete', '-f', '-'], objects)
-    const secrets = [`${NAME}-tls`, `${NAME}-ca`]
-    await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
-    await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
-    await isGone(t, release)
-  })
+  await t.test(
+    'server-side apply installs the chart, and a second apply has no conflict',
+    async (t) => {
+      const objects = await rendered(release)
+      const apply = ['apply', '--server-side', '-f', '-']
+      await kubectl(cluster, apply, objects)
+      await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
+      // Before the second apply, waits until others have written to these objects: cert-manager,
+      // controllers, and the webhook, which writes to its Lease.
+      await until('pods are observed', async () => {
+        return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
+      })
+      await until('a replica holds the Lease', async () => {
+        const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
+        return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
+      })
+      const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
+      t.ok(again.length > 10)
+      for (const line of again) t.match(line, / serverside-applied$/)
+      t.equal(
+        (await statusOf(api, 'install-annotated', {})).outcome,
+        'injected',
+        'pods are still injected',
+      )
+      await kubectl(cluster, ['delete', '-f', '-'], objects)
+      const secrets = [`${NAME}-tls`, `${NAME}-ca`]
+      await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
+      await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
+      await isGone(t, release)
+    },
+  )
 
-  await t.test('Helm 3 installs it again, Helm 4 upgrades it, and Helm 3 removes it', async (t) => {
-    await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
-    await until('helm test passes', () => passes(release, 'helm-3'))
-    const words = ['--reuse-values', '--set', 'webhook.timeoutSeconds=2']
-    await helm(release, 'upgrade', [CHART, ...words])
-    await until('helm test passes', () => passes(release))
-    await helm(release, 'uninstall', [], 'helm-3')
-    await isGone(t, release)
-  })
+  await t.test(
+    'Helm 3 installs the chart, Helm 4 upgrades it, and Helm 3 removes it',
+    async (t) => {
+      await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
+      await until('helm test passes', () => passes(release, 'helm-3'))
+      const words = ['--reuse-values', '--set', 'webhook.timeoutSeconds=2']
+      await helm(release, 'upgrade', [CHART, ...words])
+      await until('helm test passes', () => passes(release))
+      await helm(release, 'uninstall', [], 'helm-3')
+      await isGone(t, release)
+    },
+  )
 })
 
 interface Webhook {
@@ -213,7 +243,7 @@ async function examine(kubeconfig: string) {
 }
 
 /**
- * Returns the output of `explain` for a manifest, with no option that describes the installation.
+ * Returns the output of `explain` for a manifest, without options that describe the installation.
  */
 async function foretell(t: Test, { kubeconfig }: Cluster) {
   const file = `${t.testdir({ 'pod.json': JSON.stringify(pod(ASKS)) })}/pod.json`
@@ -251,7 +281,7 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   const { ca } = await makeAuthority()
   await api.merge(path, withoutInjector(before, Buffer.from(ca).toString('base64')))
   const asked = async () => verdicts((await examine(cluster.kubeconfig)).checks)
-  await until('the apiserver takes the other CA', async () => {
+  await until('the apiserver uses the other CA', async () => {
     return (await asked())['a pod that asks'] === 'no'
   })
   const { code, outcome, checks } = await examine(cluster.kubeconfig)
@@ -266,9 +296,12 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   )
   const { webhooks, metadata } = before
   await api.merge(path, { metadata: { annotations: metadata.annotations }, webhooks })
-  await until('all is well again', async () => (await examine(cluster.kubeconfig)).code === 0)
+  await until(
+    'the doctor finds no problem',
+    async () => (await examine(cluster.kubeconfig)).code === 0,
+  )
 
-  // For a user without rights, no check has a result.
+  // For a user without rights, every check has the verdict unknown.
   const powerless = await kubeconfigOf(cluster, 'install-quiet', 'default')
   const nobody = await examine(`${t.testdir({ kubeconfig: powerless })}/kubeconfig`)
   t.match(nobody, { code: 2, outcome: 'unknown' })
@@ -281,8 +314,8 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
 }
 
 /**
- * Returns the configuration with another CA, and without the annotation by which cert-manager would
- * replace it.
+ * Returns the configuration with another CA, and without the annotation that makes cert-manager
+ * replace the CA.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a MutatingWebhookConfiguration of the apiserver.
 function withoutInjector({ webhooks }: any, caBundle: string): object {
@@ -294,7 +327,7 @@ function withoutInjector({ webhooks }: any, caBundle: string): object {
   }
 }
 
-/** Returns the objects of the chart without its hooks, as users install it without Helm. */
+/** Returns the objects of the chart without its hooks, for an installation without Helm. */
 async function rendered({ name }: Release): Promise<string> {
   const program = join(await tools('helm-4', () => {}), 'helm')
   return runProgram(program, ['template', name, CHART, '-n', name, '--no-hooks', ...OWN_IMAGES])
@@ -304,11 +337,11 @@ async function annotate(api: Api, namespace: string): Promise<void> {
   const metadata = { annotations: ASKS }
   const { body } = await api.merge(`/api/v1/namespaces/${namespace}`, { metadata })
   if (body.metadata.labels['ridealong.dev/armed'] !== 'true') {
-    throw new Error(`${namespace} is annotated and not armed`)
+    throw new Error(`namespace ${namespace} is annotated but not armed`)
   }
 }
 
-/** Checks that both ranks of a MiniCluster are measured, and that it completes. */
+/** Checks that both ranks of a MiniCluster are observed, and that the MiniCluster completes. */
 async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise<void> {
   const job = miniCluster('lammps', BUSY)
   await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(job))
@@ -318,15 +351,15 @@ async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise
   const { items } = JSON.parse(await kubectl(cluster, words))
   t.equal(items.length, 2)
   for (const { metadata, spec } of items) {
-    t.equal(spec.shareProcessNamespace, true, 'its containers share their processes')
+    t.equal(spec.shareProcessNamespace, true, 'the containers share one process namespace')
     const log = ['logs', '-n', namespace, metadata.name, '-c', 'perf-sysstat']
     const text = await kubectl(cluster, log)
-    t.match(text, /METADATA START .*perf-sysstat/, 'the observer says what it is')
-    t.match(text, /METRICS OPERATOR TIMEPOINT/, 'and samples')
+    t.match(text, /METADATA START .*perf-sysstat/, 'the log begins with metadata')
+    t.match(text, /METRICS OPERATOR TIMEPOINT/, 'the log contains samples')
   }
 }
 
-/** The built-in metric under another name, as the chart's values add it. */
+/** Returns a value for the chart that adds the built-in metric under another name, as JSON. */
 async function ownMetric(cluster: Cluster): Promise<string> {
   const words = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
   const { data } = JSON.parse(await kubectl(cluster, words))
@@ -336,7 +369,7 @@ async function ownMetric(cluster: Cluster): Promise<string> {
   return JSON.stringify(metrics)
 }
 
-/** The revision of the catalog that each replica serves. */
+/** Returns the revision of the catalog that each replica serves. */
 async function revisionsOf(release: Release): Promise<readonly (string | undefined)[]> {
   const texts = await Promise.all((await replicasOf(release)).map(metricsOf))
   return texts.map((text) => /^ridealong_catalog_info\{revision="(\w+)"\} 1$/m.exec(text)?.[1])
@@ -362,7 +395,7 @@ async function servesNewMetric(t: Test, api: Api, release: Release): Promise<voi
   const words = ['--reuse-values', '--set-json', `catalog.metrics=${metrics}`]
   await helm(release, 'upgrade', [CHART, ...words])
   await servesOther(release, old)
-  t.equal(new Set(await revisionsOf(release)).size, 1, 'and the same')
+  t.equal(new Set(await revisionsOf(release)).size, 1, 'all replicas serve the same catalog')
   t.match(await asked(), { outcome: 'injected', metrics: ['own-sysstat'] })
   const after = await replicasOf(release)
   t.same(identities(after), identities(before), 'no replica was replaced or restarted')
@@ -371,8 +404,9 @@ async function servesNewMetric(t: Test, api: Api, release: Release): Promise<voi
 const identities = (replicas: Awaited<ReturnType<typeof replicasOf>>) =>
   replicas.map(({ name, restarts }) => `${name} ${restarts}`).sort()
 
-/** The objects that every namespace has, and records of the past. */
+/** The objects that every namespace contains. */
 const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
+/** Events, which remain after their objects have been deleted. */
 const PAST = /^events(\.|$)/
 
 async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
@@ -389,7 +423,7 @@ async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
   ]
   // Pods and Secrets are deleted a moment after their owners.
   await until(
-    'what is on its way out has gone',
+    'all objects are deleted',
     async () => (await left()).length <= OF_EVERY_NAMESPACE.length,
     90_000,
   ).catch(() => {})

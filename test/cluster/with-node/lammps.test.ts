@@ -13,11 +13,11 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// A real application under MPI with four ranks: all in one pod, and two in each of two pods.
+// Observes a real application under MPI with four ranks: in one pod, and in two pods with two each.
 
 /**
- * Seconds of LAMMPS's loop. It bounds the time and not the steps, so that a log has about the same
- * number of timepoints on every machine.
+ * The duration of LAMMPS's loop in seconds. LAMMPS runs for a fixed time, not for a number of
+ * steps, so that a log has about the same number of timepoints on every machine.
  */
 const SECONDS = Number(process.env.LAMMPS_SECONDS ?? 40)
 const SPACE = 'lammps'
@@ -32,8 +32,8 @@ interface Shape {
 }
 
 /**
- * Runs as an ordinary user, so that mpirun needs no permission to run as root, with more ranks than
- * cores, and without ptrace between ranks.
+ * Starts more ranks than cores, without ptrace between ranks. The command runs as an ordinary user,
+ * so that mpirun does not refuse to run as root.
  */
 const MPIRUN = [
   'mpirun --oversubscribe --bind-to none',
@@ -89,7 +89,7 @@ interface Observed extends Parsed {
   readonly seconds: number
 }
 
-/** Runs a Job until it completes. */
+/** Runs a Job until it completes, and returns the logs of its observers. */
 async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonly Observed[]> {
   const here = ['-n', SPACE]
   await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(job(shape)))
@@ -160,11 +160,15 @@ async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): P
   const { rows, page } = await collect(t, cluster, SPACE, `job/${name}`)
   const ofLammps = rows.filter(({ kind, program }) => kind === 'process' && program === 'lmp')
   const ranks = new Set(ofLammps.map(({ rank, pid }) => `${rank} ${pid}`))
-  t.equal(ranks.size, 4, `collected are ${[...ranks]}`)
+  t.equal(ranks.size, 4, `collected ranks: ${[...ranks]}`)
   t.equal(rows.filter(({ kind }) => kind === 'log').length, pods)
   t.equal(page.ranks.length, pods)
   const lines = page.plots.lines.filter(({ program }) => program === 'lmp')
-  t.strictSame(new Set(lines.map(({ rank, pid }) => `${rank} ${pid}`)), ranks, 'and shown')
+  t.strictSame(
+    new Set(lines.map(({ rank, pid }) => `${rank} ${pid}`)),
+    ranks,
+    'the report shows the ranks',
+  )
   t.ok(lines.every(({ values }) => values[0]?.some((value) => Number(value) > 0)))
   const processes = page.columns.findIndex(({ key }) => key === 'processes')
   const inTable = page.rows.filter(({ program }) => program === 'lmp')
@@ -172,13 +176,13 @@ async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): P
   t.ok(inTable.every(({ values }) => values[processes] === 4 / pods))
 }
 
-t.test('LAMMPS under mpirun', async (t) => {
+t.test('LAMMPS under mpirun is observed', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
 
-  await t.test('without a target-command every process of the container has rows', async (t) => {
+  await t.test('without a target-command, every process of the container has rows', async (t) => {
     const shape = { name: 'all', pods: 2, ranks: 2, seconds: Math.ceil(SECONDS / 3) }
     for (const observed of await observe(t, cluster, shape)) {
       holdsWhole(t, observed, shape.seconds)
@@ -187,34 +191,41 @@ t.test('LAMMPS under mpirun', async (t) => {
       }
       const cpu = cpuOf(summaryOf(observed.log).slice(1))
       const { seconds } = observed
-      t.ok(Math.abs(cpu - seconds) <= seconds * 0.03, `${cpu} CPU seconds, the kernel ${seconds}`)
+      t.ok(
+        Math.abs(cpu - seconds) <= seconds * 0.03,
+        `observer: ${cpu} CPU seconds, kernel: ${seconds}`,
+      )
     }
     await hasFourRanks(t, cluster, shape)
   })
 
-  await t.test('with one for its name the ranks have, and are busy', async (t) => {
-    const annotations = { 'ridealong.dev/target-command': 'lmp' }
-    const shape = { name: 'ranks', pods: 1, ranks: 4, seconds: SECONDS, annotations }
-    const [observed] = await observe(t, cluster, shape)
-    if (observed === undefined) return
-    holdsWhole(t, observed, shape.seconds)
-    const every = observed.data.flatMap((timepoint) => timepoint.cpu_statistics_task ?? [])
-    t.equal(new Set(every.map(({ pid }) => pid)).size, 4)
-    for (const rows of inFullSwing(observed)) {
-      t.strictSame(programs(rows), ['lmp', 'lmp', 'lmp', 'lmp'])
-    }
-    // Four ranks on fewer cores wait for each other: a busy rank computes or waits for a core.
-    for (const pid of new Set(every.map(({ pid }) => pid))) {
-      const own = inFullSwing(observed).flatMap((rows) => rows.filter((row) => row.pid === pid))
-      const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
-      t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
-    }
-    // The last moment of a rank, at most one interval, is only in the account of its parent.
-    const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
-    const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
-    t.ok(isTrue, `${cpu} CPU seconds, the kernel ${seconds}`)
-    await hasFourRanks(t, cluster, shape)
-  })
+  await t.test(
+    'with a target-command, only the ranks have rows, and each rank is busy',
+    async (t) => {
+      const annotations = { 'ridealong.dev/target-command': 'lmp' }
+      const shape = { name: 'ranks', pods: 1, ranks: 4, seconds: SECONDS, annotations }
+      const [observed] = await observe(t, cluster, shape)
+      if (observed === undefined) return
+      holdsWhole(t, observed, shape.seconds)
+      const every = observed.data.flatMap((timepoint) => timepoint.cpu_statistics_task ?? [])
+      t.equal(new Set(every.map(({ pid }) => pid)).size, 4)
+      for (const rows of inFullSwing(observed)) {
+        t.strictSame(programs(rows), ['lmp', 'lmp', 'lmp', 'lmp'])
+      }
+      // Four ranks share fewer cores, so a busy rank computes or waits for a core.
+      for (const pid of new Set(every.map(({ pid }) => pid))) {
+        const own = inFullSwing(observed).flatMap((rows) => rows.filter((row) => row.pid === pid))
+        const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
+        t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
+      }
+      // The observer may miss the last interval of each rank. The parent's account contains this
+      // time.
+      const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
+      const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
+      t.ok(isTrue, `observer: ${cpu} CPU seconds, kernel: ${seconds}`)
+      await hasFourRanks(t, cluster, shape)
+    },
+  )
 })
 
 /** Returns the percentage of an interval in which a process computed or waited for a core. */

@@ -14,7 +14,7 @@ const NAME = 'ridealong-minicluster'
 const SPACE = 'minicluster'
 const HERE = ['-n', SPACE]
 
-/** The largest relative difference between what was written and what the observer counted. */
+/** The largest relative difference between the bytes that LAMMPS wrote and the observer's count. */
 const TOLERANCE = 0.03
 
 /** Returns a certificate, made by Flux, with which the brokers authenticate each other. */
@@ -40,7 +40,7 @@ function miniCluster(curveCert: string): object {
   const flux = {
     curveCert,
     connectTimeout: '5s',
-    // Both pods run on one machine: Flux would bind both ranks to its first core.
+    // Both pods run on one machine. Without this flag, Flux binds both ranks to its first core.
     optionFlags: '-o cpu-affinity=off',
     container: { disable: true, image: APPLICATIONS.flux },
   }
@@ -100,7 +100,7 @@ function wasObserved(t: Test, { object, output }: Pod): void {
     counters: 'all',
   })
   const names = spec.initContainers.map(({ name }: { readonly name: string }) => name)
-  t.strictSame(names, ['flux-view', 'perf-sysstat'], 'the observer starts after the view')
+  t.strictSame(names, ['flux-view', 'perf-sysstat'], 'the observer starts after flux-view')
   for (const { name, restartCount } of [
     ...status.initContainerStatuses,
     ...status.containerStatuses,
@@ -117,7 +117,7 @@ function bytesOfDump([first]: readonly Pod[]): number {
 
 const isOfLammps = ({ program }: { readonly program?: string }) => program === 'lmp'
 
-t.test('LAMMPS in a MiniCluster of the Flux Operator', async (t) => {
+t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await installChart(t, cluster, api, NAME)
   await startOperators(t, cluster, api, ['flux-operator'])
@@ -128,7 +128,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator', async (t) => {
   const logs = rows.filter(({ kind }) => kind === 'log')
   const processes = rows.filter(({ kind }) => kind === 'process')
 
-  await t.test('both pods were injected, and LAMMPS ran on both', (t) => {
+  await t.test('both pods were injected, and LAMMPS ran in both pods', (t) => {
     t.strictSame(
       pods.map(({ rank }) => rank),
       ['0', '1'],
@@ -138,20 +138,24 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator', async (t) => {
     t.end()
   })
 
-  await t.test('each rank has rows for its lmp, and for nothing else', (t) => {
+  await t.test('each rank has rows only for its lmp process', (t) => {
     const seen = new Set(processes.map(({ rank, program }) => `${rank} ${program}`))
     t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
     t.equal(new Set(processes.map(({ rank, pid }) => `${rank} ${pid}`)).size, 2)
     for (const rank of ['0', '1']) {
       const own = processes.filter((row) => row.rank === rank)
-      t.equal(new Set(own.map(({ timepoint }) => timepoint)).size, own.length, 'one at a time')
+      t.equal(
+        new Set(own.map(({ timepoint }) => timepoint)).size,
+        own.length,
+        'one row for each timepoint',
+      )
       t.ok(own.length > 5, `rank ${rank} has ${own.length} rows`)
       t.ok(own.some(({ percent_cpu }) => percent_cpu > 0))
     }
     t.end()
   })
 
-  await t.test('no counter of I/O is null', (t) => {
+  await t.test('no I/O counter is null', (t) => {
     for (const row of processes) {
       const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
       const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
@@ -161,12 +165,15 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator', async (t) => {
     t.end()
   })
 
-  await t.test('the bytes written are those of the file that LAMMPS wrote', (t) => {
+  await t.test('the observer counts the bytes of the file that LAMMPS wrote', (t) => {
     const bytes = bytesOfDump(pods)
     t.ok(bytes > 10_000_000, `the file has ${bytes} bytes`)
     const { summary } = logs.find(({ rank }) => rank === '0')
     const { bytes_written: written } = summary.find(isOfLammps)
-    t.ok(Math.abs(written - bytes) <= bytes * TOLERANCE, `${written} were written of ${bytes}`)
+    t.ok(
+      Math.abs(written - bytes) <= bytes * TOLERANCE,
+      `${written} of ${bytes} bytes were counted`,
+    )
     t.end()
   })
 

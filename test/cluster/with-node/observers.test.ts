@@ -8,8 +8,8 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Tests that need a container runtime and a kubelet: what the kernel lets an observer read, and
-// what `kubectl logs` returns of a long log.
+// Tests that need a container runtime and a kubelet: which counters the kernel lets an observer
+// read, and whether `kubectl logs` returns a long log completely.
 
 const SPACE = 'observers'
 const GRANT = { labels: { 'ridealong.dev/privilege': 'privileged' } }
@@ -22,7 +22,7 @@ interface Own {
 
 const rate = (value: string) => ({ name: 'RIDEALONG_OPTION_RATE', value })
 
-/** Metrics that an administrator adds: the observer as another user, or with short intervals. */
+/** Metrics of an administrator whose observers run as another user, or with short intervals. */
 const METRICS: Readonly<Record<string, Own>> = {
   'of-another-group': { securityContext: { runAsUser: 1000, runAsGroup: 1001 } },
   'of-another-user': { securityContext: { runAsUser: 1001, runAsGroup: 1001 } },
@@ -42,7 +42,7 @@ function documentOf(name: string, { securityContext, env = [rate('1')], limits }
     kind: 'Metric',
     metadata: { name },
     spec: {
-      description: 'perf-sysstat as somebody else',
+      description: 'perf-sysstat with other settings',
       privilege: securityContext === undefined ? 'restricted' : 'privileged',
       container: {
         image: IMAGES.observer,
@@ -55,7 +55,7 @@ function documentOf(name: string, { securityContext, env = [rate('1')], limits }
   }
 }
 
-/** JSON is YAML. */
+/** Writes the metrics to a folder, as JSON, which is valid YAML. Returns the folder. */
 function catalogIn(folder: string): string {
   for (const [name, own] of Object.entries(METRICS)) {
     writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(documentOf(name, own)))
@@ -110,16 +110,22 @@ const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
 // counters that the observer could read.
 const READABLE: readonly (readonly [string, string, object, string, string])[] = [
   ['the same user and group', 'perf-sysstat', USER, 'all', 'all'],
-  ['the same user of another group', 'of-another-group', USER, 'no-io', 'no-io'],
-  ['the same user, no group known', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
+  ['the same user, another group', 'of-another-group', USER, 'no-io', 'no-io'],
+  ['the same user, unknown group', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
   ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
-  ['root, of root', 'perf-sysstat', ROOT, 'all', 'all'],
-  // Without a user in the pod, each container runs as the user of its image, root.
-  ['nobody knows who, of nobody knows whom', 'perf-sysstat', {}, 'all', 'all'],
-  ['root, of a user', 'of-root', USER, 'all', 'all'],
-  ['root, of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
-  ['root that may trace, of a user', 'of-a-tracer', USER, 'all', 'all'],
-  ['root that may trace, of root with added capabilities', 'of-a-tracer', STRONG, 'all', 'all'],
+  ['root, target of root', 'perf-sysstat', ROOT, 'all', 'all'],
+  // If the pod sets no user, each container runs as the user of its image, which is root.
+  ['no user set in the pod', 'perf-sysstat', {}, 'all', 'all'],
+  ['root, target of a user', 'of-root', USER, 'all', 'all'],
+  ['root, target of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
+  ['root with SYS_PTRACE, target of a user', 'of-a-tracer', USER, 'all', 'all'],
+  [
+    'root with SYS_PTRACE, target of root with added capabilities',
+    'of-a-tracer',
+    STRONG,
+    'all',
+    'all',
+  ],
 ]
 
 function observeAll(cluster: Cluster): Promise<readonly Observed[]> {
@@ -131,7 +137,9 @@ function observeAll(cluster: Cluster): Promise<readonly Observed[]> {
   )
 }
 
-/** The number of intervals in two hours at the default rate, at a hundredth of the length. */
+/**
+ * Samples at intervals of 0.1 s for this time are as many as two hours have at the default rate.
+ */
 const SECONDS = 72
 const PROCESSES = 64
 
@@ -154,7 +162,7 @@ t.test('an observer in a pod', async (t) => {
     all.map(({ log }) => log),
   )
   for (const [index, [title, , , promised, read]] of READABLE.entries()) {
-    await t.test(`${title}: reads what the status promised`, async (t) => {
+    await t.test(`${title}: predicted ${promised}, read ${read}`, async (t) => {
       t.equal(all[index]?.counters, promised)
       t.equal(logs[index]?.metadata.counters, read)
       const rows = (logs[index]?.data ?? []).flatMap((timepoint) => timepoint.io_statistics ?? [])
@@ -162,23 +170,23 @@ t.test('an observer in a pod', async (t) => {
       const isHidden = read === 'no-io'
       t.ok(
         rows.every(({ kb_rd_s }) => (kb_rd_s === null) === isHidden),
-        'hidden bytes are null',
+        'bytes are null only if unreadable',
       )
     })
   }
 
-  await t.test('has a long log that is served whole', async (t) => {
+  await t.test('kubectl logs returns a long log completely', async (t) => {
     const { log } = long
     const { data } = parse('perf-sysstat', log)
     const [whole] = summaryOf(log)
     t.ok(data.length > 0)
     t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
-    t.equal(data.length, whole?.timepoints, 'of those that the observer took')
-    t.ok(log.length > 4 << 20 && log.length < 8 << 20, `${log.length} bytes are in the budget`)
-    // The first processes are seen before the last are started, and the last after the first ended.
+    t.equal(data.length, whole?.timepoints, 'the summary counts every timepoint')
+    t.ok(log.length > 4 << 20 && log.length < 8 << 20, `${log.length} bytes, from 4 to 8 MiB`)
+    // The first samples precede the start of some processes, and the last follow the end of some.
     const isFull = ({ policy }: (typeof data)[number]) => policy?.length === PROCESSES
     const full = data.slice(data.findIndex(isFull), data.findLastIndex(isFull) + 1)
-    t.ok(full.every(isFull), 'each has a row for every process while all were there')
+    t.ok(full.every(isFull), 'each has a row for every process while all processes run')
     t.ok(full.length >= data.length * 0.8, `${full.length} of ${data.length} timepoints`)
     t.match(log.trimEnd(), /SUMMARY END$/)
   })

@@ -12,8 +12,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// A foreign operator: Kubeflow's training operator creates the pods of a PyTorchJob. Its pods are
-// observed, the operator does not undo the change, and the job succeeds.
+// Kubeflow's training operator creates the pods of a PyTorchJob. The pods are observed, the
+// operator does not undo the injection, and the job succeeds.
 
 const NAME = 'pytorch'
 const OPERATOR = 'github.com/kubeflow/training-operator'
@@ -69,10 +69,9 @@ async function startOperator(t: Test, cluster: Cluster): Promise<void> {
       'training-operator',
     )
   // At its first start, the operator writes its certificate to a Secret, which a kubelet would
-  // mount. The
-  // second start finds the files.
+  // mount. This test writes the Secret to files, which the operator finds at its second start.
   const first = run()
-  await until('the operator has made its certificate', () => fetchCertificate(cluster))
+  await until('the operator has written its certificate', () => fetchCertificate(cluster))
   await stop(first)
   const operator = run()
   t.teardown(async () => {
@@ -131,7 +130,7 @@ t.test("the pods of Kubeflow's training operator are observed, and its job succe
   const { items } = JSON.parse(
     await kubectl(cluster, ['get', 'pods', '-n', 'training', '-o', 'json']),
   )
-  t.equal(items.length, 1, 'the operator made each pod once')
+  t.equal(items.length, 1, 'the operator created one pod')
   for (const { metadata, spec, status } of items) {
     t.equal(metadata.ownerReferences[0].kind, 'PyTorchJob')
     t.match(spec.initContainers.at(-1), { name: 'perf-sysstat', restartPolicy: 'Always' })

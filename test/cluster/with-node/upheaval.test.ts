@@ -11,9 +11,9 @@ import { startLoad, type Tally } from '../release/steady-load.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// Pods are created all the time while the webhook is upgraded, scaled, killed and renewed. None is
-// missed, with the deadline of the chart. If a replica is killed without a shutdown, each missed
-// pod is counted.
+// Pods are created continuously while the webhook is upgraded or scaled, or its certificates are
+// renewed. With the timeout of the chart, no pod is missed. If replicas are killed without a
+// shutdown, each missed pod is counted.
 
 const NAME = 'ridealong-upheaval'
 const RATE = 50
@@ -23,7 +23,7 @@ const PLACES = [
   { namespace: 'steady-armed', annotations: {} },
 ] as const
 
-/** Milliseconds in which an earlier change has taken effect on all connections. */
+/** The time in milliseconds until an earlier change has taken effect on all connections. */
 const AFTERMATH_MS = 3000
 
 const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
@@ -33,7 +33,7 @@ const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
 async function renewLeaf(release: Release): Promise<void> {
   const leaf = await renew(release.cluster, { namespace: NAME, name: `${NAME}-tls` })
   const ends = Date.parse(leaf.validTo) / 1000
-  await until('every replica shows the new certificate', async () => {
+  await until('every replica uses the new certificate', async () => {
     const shown = await Promise.all((await replicasOf(release)).map(metricsOf))
     return shown.every((text) => sampleOf(text, EXPIRY) === ends)
   })
@@ -41,7 +41,7 @@ async function renewLeaf(release: Release): Promise<void> {
 
 const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
 
-/** Renews the CA; the apiserver gets its certificate with the next server certificate. */
+/** Renews the CA, then the server certificate. Only then does the apiserver get the new CA. */
 async function renewAuthority(release: Release): Promise<void> {
   const authority = { namespace: NAME, name: `${NAME}-ca` }
   const before = await issued(release.cluster, authority)
@@ -52,7 +52,7 @@ async function renewAuthority(release: Release): Promise<void> {
 
 const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unknown>])[] = [
   ['nothing happens', () => Promise.resolve()],
-  ['the leaf is renewed', renewLeaf],
+  ['the server certificate is renewed', renewLeaf],
   ['the CA is renewed', renewAuthority],
   [
     'a rolling restart',
@@ -63,7 +63,7 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
     },
   ],
   [
-    'two replicas become four, and two again',
+    'scaling from two replicas to four and back',
     async (release) => {
       await scale(release, 4)
       await scale(release, 2)
@@ -80,7 +80,7 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
   ],
 ]
 
-t.test('what happens to a webhook in its life', async (t) => {
+t.test('pods that are created while the webhook changes', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const release = await installChart(t, cluster, api, NAME)
   await createNamespace(t, api, 'steady-asking')
@@ -90,24 +90,24 @@ t.test('what happens to a webhook in its life', async (t) => {
     await t.test(`no pod is missed: ${what}`, async (t) => {
       const { created, ...others } = await during(t, api, () => upheaval(release))
       t.ok(created > 0)
-      t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each has its observer')
+      t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each pod has its observer')
     })
   }
 
   for (const count of [1, 2]) {
-    await t.test(`who is missed is counted: ${count} of 2 replicas killed`, async (t) => {
+    await t.test(`each missed pod is counted: ${count} of 2 replicas killed`, async (t) => {
       await settled(release, 2)
       const before = await failures(api)
       const { missed, left, warned, refused } = await during(t, api, () => kill(release, count))
       const after = await failures(api)
       t.comment(`${missed} missed`)
-      t.same({ left, refused }, { left: 0, refused: [] }, 'none is left or refused')
-      t.equal(warned, missed, 'the guard warns of each that is missed, and of no other')
-      t.equal(after.guard - before.guard, missed, 'and the apiserver counts as many')
-      // For a pod that has its observer, the second call (reinvocation) may fail.
+      t.same({ left, refused }, { left: 0, refused: [] }, 'no pod is left or refused')
+      t.equal(warned, missed, 'the guard warns about each missed pod, and about no other')
+      t.equal(after.guard - before.guard, missed, 'the apiserver counts each warning')
+      // The second call (reinvocation) for a pod that already has its observer may also fail.
       const failed = after.open - before.open
-      t.ok(failed >= missed, `each was missed for want of an answer: ${failed} calls failed`)
-      if (count === 2) t.ok(missed > 0, 'with nobody there, some are missed')
+      t.ok(failed >= missed, `a call failed for each missed pod: ${failed} calls failed`)
+      if (count === 2) t.ok(missed > 0, 'without replicas, some pods are missed')
     })
   }
 })
@@ -132,15 +132,15 @@ async function kill(release: Release, count: number): Promise<void> {
   for (const { containerId } of replicas.slice(0, count)) {
     await killContainer(release.cluster, containerId)
   }
-  await until('they are started again', async () => {
+  await until('the replicas are started again', async () => {
     return restarts(await replicasOf(release)) >= restarts(replicas) + count
   })
   await settled(release, 2)
 }
 
 /**
- * Reads two counts of the apiserver: pods for which the guard printed a warning, and calls without
- * an answer.
+ * Reads two metrics of the apiserver: the number of warnings of the guard, and the number of calls
+ * without an answer.
  */
 async function failures(api: Api): Promise<{ guard: number; open: number }> {
   const { body } = await api.get('/metrics')

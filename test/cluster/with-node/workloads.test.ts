@@ -12,7 +12,7 @@ import { startWebhook } from '../webhook.ts'
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
 const LABELS = { app: 'busy' }
 
-/** Commands that take a few seconds, or never end. */
+/** Shell commands: the first computes for six seconds, the second never ends. */
 const BUSY = 'end=$(($(date +%s) + 6)); while [ $(date +%s) -lt $end ]; do :; done'
 const ENDLESS = 'trap exit TERM; while :; do sleep 0.1; done'
 
@@ -73,18 +73,21 @@ function log(cluster: Cluster, pod: Pod, container: string): Promise<string> {
   return kubectl(cluster, ['logs', '-n', namespace, name, '-c', container])
 }
 
-/** Checks what is true for every observed pod. */
+/** Checks the properties of every observed pod. */
 async function holdsForPod(t: Test, cluster: Cluster, pod: Pod): Promise<void> {
   const { metadata, spec } = pod
-  t.equal(spec.shareProcessNamespace, true, 'its containers share their processes')
+  t.equal(spec.shareProcessNamespace, true, 'the containers share one process namespace')
   t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), { outcome: 'injected' })
   const observer = spec.initContainers?.at(-1)
   t.match(observer, { name: 'perf-sysstat', restartPolicy: 'Always' })
   const mounted = observer.volumeMounts?.map(({ mountPath }: Pod) => mountPath) ?? []
-  t.ok(mounted.includes('/var/run/secrets/kubernetes.io/serviceaccount'), 'the token is covered')
+  t.ok(
+    mounted.includes('/var/run/secrets/kubernetes.io/serviceaccount'),
+    'the service account token is covered',
+  )
   const text = await log(cluster, pod, 'perf-sysstat')
-  t.match(text, /METADATA START .*perf-sysstat/, 'the observer says what it is')
-  t.match(text, /METRICS OPERATOR TIMEPOINT/, 'and samples')
+  t.match(text, /METADATA START .*perf-sysstat/, 'the log begins with metadata')
+  t.match(text, /METRICS OPERATOR TIMEPOINT/, 'the log contains samples')
 }
 
 function waitFor(cluster: Cluster, condition: string, what: string, namespace: string) {
@@ -93,7 +96,7 @@ function waitFor(cluster: Cluster, condition: string, what: string, namespace: s
   ])
 }
 
-t.test('what real controllers create is observed, and ends as it would', async (t) => {
+t.test('pods of real controllers are observed, and their workloads complete', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'quiet')
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
@@ -111,7 +114,7 @@ t.test('what real controllers create is observed, and ends as it would', async (
     ['asking', 'quiet'],
     ['in-namespace', 'annotated'],
   ] as const) {
-    await t.test(`an Indexed Job, ${name}`, async (t) => {
+    await t.test(`the pods of the Indexed Job ${name} are observed`, async (t) => {
       await waitFor(cluster, 'condition=Complete', `job/${name}`, namespace)
       const pods = await podsOf(cluster, namespace, `job-name=${name}`)
       t.equal(pods.length, 2)
@@ -119,12 +122,12 @@ t.test('what real controllers create is observed, and ends as it would', async (
         await holdsForPod(t, cluster, pod)
         const [status] = pod.status.initContainerStatuses
         t.equal(status.restartCount, 0, 'the observer was never restarted')
-        t.equal(status.state.terminated.exitCode, 0, 'and ended well')
+        t.equal(status.state.terminated.exitCode, 0, 'the observer exited with 0')
       }
     })
   }
 
-  await t.test('a Job whose observer is an ordinary container', async (t) => {
+  await t.test('a Job with an observer as an ordinary container completes', async (t) => {
     await waitFor(cluster, 'condition=Complete', 'job/container', 'quiet')
     for (const pod of await podsOf(cluster, 'quiet', 'job-name=container')) {
       t.equal(pod.spec.containers.at(-1).name, 'perf-sysstat')
@@ -132,14 +135,14 @@ t.test('what real controllers create is observed, and ends as it would', async (
     }
   })
 
-  await t.test('a Deployment', async (t) => {
+  await t.test('the pod of a Deployment is observed', async (t) => {
     await waitFor(cluster, 'condition=Available', 'deployment/deployment', 'quiet')
     const [pod] = await podsOf(cluster, 'quiet', 'app=busy,pod-template-hash')
     await sampled(cluster, pod)
     await holdsForPod(t, cluster, pod)
   })
 
-  await t.test('a StatefulSet', async (t) => {
+  await t.test('the pod of a StatefulSet is observed', async (t) => {
     await waitFor(
       cluster,
       'jsonpath={.status.readyReplicas}=1',
@@ -151,17 +154,17 @@ t.test('what real controllers create is observed, and ends as it would', async (
     await holdsForPod(t, cluster, pod)
   })
 
-  await t.test('a bare pod', async (t) => {
+  await t.test('a bare pod is observed', async (t) => {
     await waitFor(cluster, 'jsonpath={.status.phase}=Succeeded', 'pod/bare', 'quiet')
     await holdsForPod(t, cluster, JSON.parse(await kubectl(cluster, GET_BARE)))
   })
 
-  await t.test('a CronJob', async (t) => {
+  await t.test('the pod of a CronJob is observed', async (t) => {
     const created = async () =>
       (await podsOf(cluster, 'quiet', 'batch.kubernetes.io/job-name')).find(({ metadata }) =>
         metadata.name.startsWith('cron-'),
       )
-    await until('the minute is full', async () => (await created()) !== undefined)
+    await until('the CronJob has created its pod', async () => (await created()) !== undefined)
     const pod = await created()
     const path = `pod/${pod.metadata.name}`
     await waitFor(cluster, 'jsonpath={.status.phase}=Succeeded', path, 'quiet')

@@ -10,9 +10,9 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Other webhooks mutate the same pods, before Ridealong and after it, and mutate its observers too.
-// Kubernetes calls webhooks in the order of their configurations' names, and some of them a second
-// time (reinvocation).
+// Other webhooks mutate the same pods, before or after Ridealong, and may also mutate its
+// observers. Kubernetes calls webhooks in the order of the names of their configurations, and calls
+// some of them a second time (reinvocation).
 
 // biome-ignore lint/suspicious/noExplicitAny: pods as the apiserver sends them.
 type Pod = any
@@ -91,7 +91,7 @@ const strip: Mutate = (pod) =>
     restartPolicy ? [{ op: 'remove', path: `/spec/initContainers/${place}/restartPolicy` }] : [],
   )
 
-/** Does the same only at the first call for each pod. */
+/** Removes `restartPolicy` as `strip` does, but only once for each pod. */
 function stripOnce(): Mutate {
   const stripped = new Set<string>()
   return (pod) => {
@@ -107,7 +107,7 @@ interface Beside {
   readonly what: string
   readonly name: string
   readonly mutate: Mutate
-  /** Returns the init containers of the created pod, and whether each is restarted. */
+  /** The init containers of the created pod, each with its restartPolicy. */
   readonly wanted: Readonly<Record<string, string | undefined>>
 }
 
@@ -115,25 +115,25 @@ const ALWAYS = 'Always'
 
 const OTHERS: readonly Beside[] = [
   {
-    what: 'that runs before',
+    what: 'adds a sidecar before Ridealong is called',
     name: 'a-first',
     mutate: addMesh,
     wanted: { mesh: ALWAYS, 'perf-sysstat': ALWAYS },
   },
   {
-    what: 'that runs after',
+    what: 'adds a sidecar after Ridealong was called',
     name: 'z-last',
     mutate: addMesh,
     wanted: { mesh: ALWAYS, 'perf-sysstat': ALWAYS },
   },
   {
-    what: 'that strips restartPolicy once',
+    what: 'removes restartPolicy once: Ridealong restores it',
     name: 'z-last',
     mutate: stripOnce(),
     wanted: { 'perf-sysstat': ALWAYS },
   },
   {
-    what: 'that strips it always: ours cannot win, and the status shows what was meant',
+    what: 'always removes restartPolicy: the status still shows the injection',
     name: 'z-last',
     mutate: strip,
     wanted: { 'perf-sysstat': undefined },
@@ -152,7 +152,7 @@ for (const { what, name, mutate, wanted } of OTHERS) {
       return mutate(pod)
     })
     const path = '/api/v1/namespaces/beside/pods?dryRun=All'
-    await until('the other is called', async () => {
+    await until('the other webhook is called', async () => {
       await api.post(path, { ...pod(), metadata: { name: 'probe' } })
       return calls > 0
     })

@@ -38,8 +38,8 @@ async function create(t: Test, annotations: object, labels: object = {}): Promis
 const AS_MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 
 /**
- * Sets or removes the annotation with a patch, as `kubectl annotate` does. It succeeds also while a
- * replica changes the label of the namespace.
+ * Sets or removes the annotation with a patch, as `kubectl annotate` does. A patch succeeds even if
+ * a replica changes the label of the namespace at the same time.
  */
 async function annotate(name: string, inject: string | undefined): Promise<void> {
   const body = { metadata: { annotations: { [KEYS.inject]: inject ?? null } } }
@@ -66,16 +66,14 @@ async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = tr
   t.teardown(() => cluster.stop())
   const app = await startApp(t, { namespaces: cluster })
   if (isReady) {
-    await until('it is ready', () => cluster.checks().every(({ fatal }) => !fatal))
+    await until('the replica is ready', () => cluster.checks().every(({ fatal }) => !fatal))
   }
-  /**
-   * Tells whether a pod without annotations, sent by the webhook for armed namespaces, is patched.
-   */
+  /** Tells whether a pod without annotations is patched if the webhook is called for it. */
   const isPatched = async (namespace: string) => {
     const answer = await post(app, '/mutate/pods', reviewOf(podOf({}), { namespace }))
     return addedNames(answer).includes('perf-sysstat')
   }
-  /** Tells the same, without a request to the apiserver. */
+  /** Tells whether the cache contains the annotation, without a request to the apiserver. */
   const isKnownToAsk = (name: string) => {
     const found = cluster.find(name, false)
     return !(found instanceof Promise) && found.annotations.has(KEYS.inject)
@@ -83,34 +81,34 @@ async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = tr
   return { cluster, relay, lines, isPatched, isKnownToAsk }
 }
 
-t.test('pods of a namespace are patched from its annotation to its end', options, async (t) => {
+t.test('pods of a namespace are patched while it is annotated', options, async (t) => {
   const replicas = await Promise.all([startReplica(t), startReplica(t)])
   const name = await create(t, {})
   for (const { isPatched } of replicas) t.equal(await isPatched(name), false)
   await annotate(name, 'perf-sysstat')
   for (const { isPatched, isKnownToAsk } of replicas) {
-    await until('it is known', () => isKnownToAsk(name))
-    t.equal(await isPatched(name), true, 'by every replica')
+    await until('the annotation is known', () => isKnownToAsk(name))
+    t.equal(await isPatched(name), true, 'every replica patches the pod')
   }
   await annotate(name, undefined)
   for (const { isPatched, isKnownToAsk } of replicas) {
-    await until('its end is known', () => !isKnownToAsk(name))
+    await until('the removal is known', () => !isKnownToAsk(name))
     t.equal(await isPatched(name), false)
   }
 })
 
-t.test('pods that come at once in a new namespace are patched', options, async (t) => {
+t.test('pods are patched right after the creation of their namespace', options, async (t) => {
   const { isPatched } = await startReplica(t)
   for (let i = 0; i < 10; i += 1) t.equal(await isPatched(await create(t, ASKING)), true)
 })
 
-t.test('pods are patched before the cluster has been listed', options, async (t) => {
+t.test('pods are patched before the first list is complete', options, async (t) => {
   const name = await create(t, ASKING)
   const { isPatched } = await startReplica(t, {}, false)
   t.equal(await isPatched(name), true)
 })
 
-t.test('the LimitRange of an unknown namespace is found with it', options, async (t) => {
+t.test('a lookup of an unknown namespace also returns its LimitRange', options, async (t) => {
   const namespace = await create(t, ASKING)
   // The client's types name the field `default` of a LimitRange `_default`.
   const limits = [{ type: 'Container', _default: { cpu: '1' }, max: { cpu: '2' } }]
@@ -120,40 +118,44 @@ t.test('the LimitRange of an unknown namespace is found with it', options, async
   const found = await cluster.find(namespace, true)
   t.equal(found.limitRanges.length, 1)
   await client().deleteNamespacedLimitRange({ namespace, name: 'limits' })
-  await until('its end is known', async () => {
+  await until('the deletion is known', async () => {
     return (await cluster.find(namespace, true)).limitRanges.length === 0
   })
 })
 
-t.test('a label that was missed or left over is repaired soon', options, async (t) => {
+t.test('a missing or outdated label is repaired', options, async (t) => {
   await startReplica(t)
   const missed = await create(t, ASKING)
   const left = await create(t, {}, { [ARMED_LABEL]: 'true' })
-  await until('it is armed', () => isArmed(missed))
-  await until('it is disarmed', async () => !(await isArmed(left)))
+  await until('the namespace is armed', () => isArmed(missed))
+  await until('the namespace is disarmed', async () => !(await isArmed(left)))
   await annotate(missed, undefined)
-  await until('it is disarmed', async () => !(await isArmed(missed)))
+  await until('the namespace is disarmed', async () => !(await isArmed(missed)))
 })
 
-t.test('a cut network is survived: caches serve, and learn what was missed', options, async (t) => {
+t.test('caches serve while the network is cut, and are updated afterwards', options, async (t) => {
   const name = await create(t, ASKING)
   const other = await create(t, {})
   const { relay, cluster, isPatched, isKnownToAsk } = await startReplica(t)
   relay.cut()
-  await until('it is said', () => cluster.checks().every(({ problem }) => problem !== undefined))
+  await until('every check reports a problem', () =>
+    cluster.checks().every(({ problem }) => problem !== undefined),
+  )
   t.equal(await isPatched(name), true)
   await annotate(name, undefined)
   await annotate(other, 'perf-sysstat')
   relay.mend()
-  await until('both are known', () => !isKnownToAsk(name) && isKnownToAsk(other))
-  await until('all is well', () => cluster.checks().every(({ problem }) => problem === undefined))
+  await until('both changes are known', () => !isKnownToAsk(name) && isKnownToAsk(other))
+  await until('no check reports a problem', () =>
+    cluster.checks().every(({ problem }) => problem === undefined),
+  )
 })
 
-t.test('a connection that hangs is noticed, and another one made', options, async (t) => {
+t.test('a hanging connection is detected and replaced', options, async (t) => {
   const name = await create(t, {})
   const { relay, lines, isKnownToAsk } = await startReplica(t, { silenceMs: 3000, answerMs: 1000 })
   await annotate(name, 'perf-sysstat')
-  await until('it is watched', () => isKnownToAsk(name))
+  await until('the annotation is known', () => isKnownToAsk(name))
   relay.hang()
   relay.mend()
   await annotate(name, undefined)

@@ -47,7 +47,7 @@ async function startStrict(t: Test, ...names: readonly string[]) {
   return { api, callers, clientCa, refusals, postAs }
 }
 
-t.test('with --client-ca, the apiserver is answered and other callers are not', async (t) => {
+t.test('with --client-ca, the webhook answers only the apiserver', async (t) => {
   const { api, refusals, postAs } = await startStrict(t, 'kube-apiserver')
   t.match(await statusOf(api), /"outcome":"injected"/)
   const before = await refusals()
@@ -55,22 +55,22 @@ t.test('with --client-ca, the apiserver is answered and other callers are not', 
   const other = await makeAuthority()
   const pair = await other.issue({ subject: 'CN=kube-apiserver', names: [] })
   await t.rejects(postAs(pair), 'a certificate of another authority')
-  await until('both are counted', async () => (await refusals()) === before + 2)
+  await until('both refused calls are counted', async () => (await refusals()) === before + 2)
   t.match(await statusOf(api), /"outcome":"injected"/)
 })
 
-t.test('new authorities count without a restart', async (t) => {
+t.test('new authorities take effect without a restart', async (t) => {
   const { api, callers, clientCa, refusals } = await startStrict(t)
   const next = await makeAuthority()
   writeFileSync(clientCa, next.ca)
   await until('the apiserver is refused', async () => (await statusOf(api)) === undefined)
   t.ok((await refusals()) > 0)
   writeFileSync(clientCa, `${next.ca}${callers}`)
-  await until('it is answered again', async () => (await statusOf(api)) !== undefined)
+  await until('the apiserver is answered again', async () => (await statusOf(api)) !== undefined)
   t.match(await statusOf(api), /"outcome":"injected"/)
 })
 
-t.test('without --client-ca, the same apiserver is answered as before', async (t) => {
+t.test('without --client-ca, the webhook answers the same apiserver', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, NAME)
   const webhook = await startWebhook(cluster, { name: NAME, namespace: NAME })

@@ -6,12 +6,12 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// The manifests of the tests are valid for the definitions of their operators.
+// The custom resources of the tests must be valid for the definitions of their operators.
 
 const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
 const WORKLOADS = fileURLToPath(new URL('../../workloads', import.meta.url))
 
-/** A custom resource: its kind, and its JSON. */
+/** Returns the custom resources in the manifests of the tests. */
 function customResources() {
   return readdirSync(WORKLOADS).flatMap((name) => {
     const documents = parseAllDocuments(readFileSync(`${WORKLOADS}/${name}`, 'utf8'))
@@ -25,18 +25,18 @@ function isBuiltIn(apiVersion: string): boolean {
   return apiVersion.split('/')[0]?.endsWith('.k8s.io') === true && !apiVersion.includes('x-k8s.io')
 }
 
-/** Whether kubectl says that the apiserver does not serve a kind. */
+/** Tells whether kubectl reports that the apiserver does not serve a kind. */
 function isUnserved(said: string): boolean {
   return /no matches for kind|could not find the requested resource/.test(said)
 }
 
-t.test("every custom resource is accepted by its operator's own definition", async (t) => {
+t.test("every custom resource is valid for its operator's definition", async (t) => {
   const { cluster, api } = await runningCluster(t)
   await kubectl(cluster, ['apply', '--server-side', '-f', CRDS])
   await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=300s'])
   await createNamespace(t, api, 'custom')
   const resources = customResources()
-  t.ok(resources.length >= 5, `there are ${resources.length}`)
+  t.ok(resources.length >= 5, `${resources.length} custom resources`)
   for (const resource of resources) {
     const { kind, metadata } = resource
     const inCustom = { ...resource, metadata: { ...metadata, namespace: 'custom' } }

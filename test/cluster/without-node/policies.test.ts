@@ -8,8 +8,8 @@ import { run, tools } from '../machine/tools.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// Tests of the chart's policies in a real apiserver, without a webhook: the guard's warning is then
-// the only message about a pod that requested observers.
+// Tests of the chart's policies in a real apiserver, without a webhook. Therefore the guard's
+// warning is the only message about a pod that requested observers.
 
 const CHART = fileURLToPath(new URL('../../../charts/ridealong', import.meta.url))
 const NAME = 'policies'
@@ -52,17 +52,17 @@ const UNANSWERED =
   'the pod requests observers, but the Ridealong webhook did not answer, so it has none'
 const ALTERED = 'an observer was removed or altered after Ridealong added it:'
 
-t.test('the guard says which pods asked and got nothing, or had it altered', async (t) => {
+t.test('the guard warns about missing and altered observers', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'guard-asks', { annotations: { 'ridealong.dev/inject': 'a' } })
   await createNamespace(t, api, 'guard-silent')
   await install(t, cluster, 'guard.yaml')
   const warnings = async (namespace: string, pod: object) => {
     const answer = await api.post(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod)
-    t.equal(answer.status, 201, 'and lets them run')
+    t.equal(answer.status, 201, 'the pod is created')
     return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
   }
-  await until('the guard judges', async () => {
+  await until('the guard takes effect', async () => {
     return (await warnings('guard-silent', asks('perf-sysstat'))).length > 0
   })
   const shared = { shareProcessNamespace: true }
@@ -112,18 +112,18 @@ function plain(container: object | undefined) {
   return { ...container, restartPolicy: undefined }
 }
 
-t.test('the guard refuses where the administrator says so', async (t) => {
+t.test('the guard denies pods in namespaces that denyNamespaceSelector selects', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'guard-deny', { labels: { guard: 'deny' } })
   await install(t, cluster, 'guard.yaml')
   const path = '/api/v1/namespaces/guard-deny/pods?dryRun=All'
-  await until('the guard refuses', async () => {
+  await until('the guard denies the pod', async () => {
     return (await api.post(path, asks('perf-sysstat'))).status === 422
   })
-  t.equal((await api.post(path, podOf({}))).status, 201, 'but no pod that does not ask')
+  t.equal((await api.post(path, podOf({}))).status, 201, 'a pod without a request is created')
 })
 
-t.test('the webhook may change the label of a namespace, and nothing else of it', async (t) => {
+t.test('the webhook may change the label of a namespace, and no other field', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'fenced'
   await createNamespace(t, api, name, { labels: { a: 'b' }, annotations: { c: 'd' } })
@@ -139,9 +139,9 @@ t.test('the webhook may change the label of a namespace, and nothing else of it'
       (error: Error) => / denied request: (.*)/.exec(error.message)?.[1] ?? error.message,
     )
   const label = (value: string | null) => patch({ labels: { 'ridealong.dev/armed': value } })
-  await until('the right is given', async () => (await label('true')) === 'done')
+  await until('the role takes effect', async () => (await label('true')) === 'done')
   let tries = 0
-  await until('the fence stands', async () => {
+  await until('the policy takes effect', async () => {
     tries += 1
     return (await patch({ labels: { e: `${tries}` } })) !== 'done'
   })
@@ -161,10 +161,10 @@ t.test('the webhook may change the label of a namespace, and nothing else of it'
   const { body } = await api.merge(`/api/v1/namespaces/${name}`, {
     metadata: { labels: { n: 'o' } },
   })
-  t.equal(body.metadata.labels.n, 'o', 'and whoever else has the right may do all of this')
+  t.equal(body.metadata.labels.n, 'o', 'the policy does not restrict other users')
 })
 
-t.test("the guard says which containers are not the catalog's observers", async (t) => {
+t.test("the guard names containers that differ from the catalog's observers", async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'guard-observers')
   await install(t, cluster, 'guard-observers.yaml')
@@ -179,17 +179,21 @@ t.test("the guard says which containers are not the catalog's observers", async 
   }
   const warnings = async (pod: object) => {
     const answer = await api.post('/api/v1/namespaces/guard-observers/pods?dryRun=All', pod)
-    t.equal(answer.status, 201, 'and lets them run')
+    t.equal(answer.status, 201, 'the pod is created')
     return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
   }
   const NOT = 'a container differs from the observer of the catalog: perf-sysstat runs'
-  await until('this policy judges, and no policy of another test', async () => {
+  await until('only the policy of this test takes effect', async () => {
     const found = await warnings(claiming(own({ image: 'other:1' })))
     return found.join() === `${NOT} other:1 instead of ${image}`
   })
   const rows: readonly (readonly [string, object, readonly string[]])[] = [
     ['the observer', claiming(own()), []],
-    ['with what others add', claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })), []],
+    [
+      'fields that other webhooks add',
+      claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })),
+      [],
+    ],
     ['another image', claiming(own({ image: 'evil:1' })), [`${NOT} evil:1 instead of ${image}`]],
     [
       'another command',
@@ -207,7 +211,7 @@ t.test("the guard says which containers are not the catalog's observers", async 
       [`${NOT} ${image} with another command than that of the catalog`],
     ],
     [
-      'a name that is no metric',
+      'a name that is not a metric',
       claiming({ name: 'setup', image: 'a' }),
       [`${NOT.replace('perf-sysstat', 'setup')} a, but the catalog has no metric of that name`],
     ],
@@ -216,8 +220,12 @@ t.test("the guard says which containers are not the catalog's observers", async 
       podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
       [],
     ],
-    ['no JSON', podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }), []],
-    ['a status of any length', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
+    [
+      'a status that is not JSON',
+      podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }),
+      [],
+    ],
+    ['a long status', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
   ]
   for (const [what, pod, expected] of rows) t.same(await warnings(pod), expected, what)
 })
@@ -229,7 +237,7 @@ function manifestsIn(document: string): string {
   return yaml
 }
 
-t.test('the policy of docs/security.md parts the label from the annotation', async (t) => {
+t.test('the policy of docs/security.md protects the label, not the annotation', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'annotated'
   await createNamespace(t, api, name)
@@ -257,15 +265,15 @@ t.test('the policy of docs/security.md parts the label from the annotation', asy
   const ann = ['--as', 'ann']
   const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
   const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
-  await until('the right is given', async () => (await patch(ann, annotated)) === 'done')
-  await until('the policy counts', async () => {
+  await until('the role takes effect', async () => (await patch(ann, annotated)) === 'done')
+  await until('the policy takes effect', async () => {
     await patch([], { labels: { 'ridealong.dev/privilege': null } })
     return (await patch(ann, granted)) !== 'done'
   })
   t.match(await patch(ann, granted), 'changing ridealong.dev/privilege needs the right to patch')
   t.equal(await patch(ann, annotated), 'done')
   t.equal(await patch(ann, { labels: { other: 'x' } }), 'done')
-  t.equal(await patch([], granted), 'done', 'an administrator may')
+  t.equal(await patch([], granted), 'done', 'an administrator may change the label')
   t.match(
     await patch(ann, { labels: { 'ridealong.dev/privilege': null } }),
     'needs the right to patch',

@@ -13,8 +13,8 @@ import { type RunningRecorder, startRecorder } from '../recorder.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// The reviews that a real apiserver sends for pods of real controllers are recorded, get the same
-// answers again, and no object stays in the cluster, however the recording ends.
+// Records the reviews that a real apiserver sends for pods of real controllers, and answers the
+// recordings. No object may remain in the cluster, however the recording ends.
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 const SECRET = 'hush-1234'
@@ -93,28 +93,28 @@ t.test('pods of real controllers are recorded, redacted, and answered', async (t
   t.equal((await api.post(`${path}/limitranges`, limitRange)).status, 201)
   const recorder = await start(t, place, '--count', '4', '--timeout', '600')
   await recorder.ready
-  t.ok(await isConfigured(api, namespace), 'the apiserver is told to call')
+  t.ok(await isConfigured(api, namespace), 'the webhook configuration exists')
   for (const object of [JOB, DEPLOYMENT]) await apply(cluster, namespace, object)
   const dryRun = await api.post(`${path}/pods?dryRun=All`, named('tried'))
   t.equal(dryRun.status, 201)
   t.equal(await recorder.ended, 0, recorder.text())
-  t.notOk(await isConfigured(api, namespace), 'the configuration is gone')
+  t.notOk(await isConfigured(api, namespace), 'the webhook configuration is deleted')
 
   const cases = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const names = cases.map(({ name }) => name.replace(/web-[a-z0-9]+$/, 'web')).sort()
   t.strictSame(names, ['job-asking-0', 'job-asking-1', 'pod-tried', 'replicaset-web'])
   for (const { name } of cases) {
     const text = readFileSync(join(folder, name, 'review.json'), 'utf8')
-    t.notMatch(text, SECRET, `${name} keeps the secret`)
+    t.notMatch(text, SECRET, `${name} does not contain the secret`)
     const body = JSON.parse(text)
     t.match(readReview(body), { operation: 'CREATE', namespace, dryRun: name === 'pod-tried' })
     t.strictSame(redactReview(body, await loadCatalog({})), body, 'nothing is left to redact')
     const status = body.request.object.metadata.annotations?.['ridealong.dev/status']
-    t.equal(status, undefined, 'it is what Ridealong would receive')
+    t.equal(status, undefined, 'the recorded pod has no status')
   }
   const known = (await readNamespaceFile(join(folder, 'namespaces.yaml'))).find(namespace)
   t.equal(known.annotations.get('ridealong.dev/inject'), 'perf-sysstat')
-  t.equal(known.limitRanges.length, 1, 'what rules in the namespace is written down too')
+  t.equal(known.limitRanges.length, 1, 'the LimitRange is recorded')
 
   t.equal((await run(['test', folder, '--update'])).code, 0)
   const tested = await run(['test', folder])
@@ -125,7 +125,7 @@ t.test('pods of real controllers are recorded, redacted, and answered', async (t
   for (const name of ['job-asking-0', web]) t.equal(answerOf(name).outcome, 'injected', name)
 })
 
-t.test('a quota is written down as it was before the pod', async (t) => {
+t.test('a recorded quota does not count the recorded pod', async (t) => {
   const place = await prepare(t, 'record-quota')
   const { api, namespace, folder } = place
   const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`
@@ -147,12 +147,13 @@ t.test('a quota is written down as it was before the pod', async (t) => {
     pods += 1
     return Number(written) === pods - 1
   }
-  // A pod waits for 200 ms at most until its namespace is read: on a busy machine that may be late.
-  await until('a quota is written down as it was before its pod', record)
+  // The recorder delays a pod by at most 200 ms to read its namespace. On a busy machine, it may
+  // read the namespace too late.
+  await until('a recorded quota does not count its pod', record)
 })
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  t.test(`a recorder that gets ${signal} leaves nothing in the cluster`, async (t) => {
+  t.test(`a recorder that receives ${signal} removes its configuration`, async (t) => {
     const place = await prepare(t, `record-${signal.toLowerCase()}`)
     const { api, namespace, folder } = place
     const recorder = await start(t, place, '--selector', 'app=recorded')
@@ -161,9 +162,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const other = { ...named('other'), metadata: { name: 'other', labels: { app: 'other' } } }
     t.equal((await api.post(pods, other)).status, 201)
     t.equal((await api.post(pods, named('chosen'))).status, 201)
-    await until('it is recorded', async () => recorder.text().includes('pod-chosen:'))
-    // Interrupts follow every 5 ms. They would end a program that does not wait for its cleanup.
-    // Node itself does not handle signals while it exits, so the exit code may be the signal's.
+    await until('the pod is recorded', async () => recorder.text().includes('pod-chosen:'))
+    // Signals follow every 5 ms. They would end a program that does not wait for its cleanup.
+    // Node.js does not handle signals while it exits, so the exit code may be the signal's.
     const hand = setInterval(() => recorder.child.kill(signal), 5)
     t.teardown(() => clearInterval(hand))
     await recorder.ended
@@ -174,7 +175,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-t.test('a recorder whose reader has gone leaves nothing in the cluster', async (t) => {
+t.test('a recorder whose output pipe is closed removes its configuration', async (t) => {
   const place = await prepare(t, 'record-reader')
   const { api, namespace } = place
   const recorder = await start(t, place)
@@ -185,14 +186,14 @@ t.test('a recorder whose reader has gone leaves nothing in the cluster', async (
   t.notOk(await isConfigured(api, namespace))
 })
 
-t.test('a recording that gets no pod in its time says no', async (t) => {
+t.test('a recording that receives no pod before its timeout exits with 1', async (t) => {
   const place = await prepare(t, 'record-nothing')
   const recorder = await start(t, place, '--timeout', '5')
   t.equal(await recorder.ended, 1, recorder.text())
   t.notOk(await isConfigured(place.api, place.namespace))
 })
 
-t.test('a folder that cannot be written to ends it, and leaves nothing', async (t) => {
+t.test('a recorder that cannot write to its folder removes its configuration', async (t) => {
   const place = await prepare(t, 'record-unwritable')
   const recorder = await start(t, place)
   await recorder.ready
@@ -205,7 +206,7 @@ t.test('a folder that cannot be written to ends it, and leaves nothing', async (
   t.notOk(await isConfigured(place.api, place.namespace))
 })
 
-t.test('two recorders of one name: the second is refused, or takes its place', async (t) => {
+t.test('a second recorder of the same name is refused, or replaces the first', async (t) => {
   const place = await prepare(t, 'record-twice')
   const { api, namespace } = place
   const first = await start(t, place)
@@ -213,20 +214,22 @@ t.test('two recorders of one name: the second is refused, or takes its place', a
   const refused = await start(t, place)
   t.equal(await refused.ended, 2)
   t.match(refused.text(), /record-twice already exists.*--force replaces it/)
-  t.ok(await isConfigured(api, namespace), 'the first goes on')
+  t.ok(await isConfigured(api, namespace), 'the first recorder continues')
   const second = await start(t, place, '--force')
   await second.ready
   await api.post(`/api/v1/namespaces/${namespace}/pods`, named('late'))
-  await until('the second records it', async () => second.text().includes('pod-late:'))
+  await until('the second recorder records the pod', async () =>
+    second.text().includes('pod-late:'),
+  )
   first.child.kill('SIGINT')
   t.equal(await first.ended, 1)
-  t.ok(await isConfigured(api, namespace), "the first does not take away what is the second's")
+  t.ok(await isConfigured(api, namespace), "the first recorder keeps the second's configuration")
   second.child.kill('SIGINT')
   t.equal(await second.ended, 0, second.text())
   t.notOk(await isConfigured(api, namespace))
 })
 
-t.test('an address that the apiserver does not reach is said at once', async (t) => {
+t.test('a recorder reports an address that the apiserver cannot reach', async (t) => {
   const place = await prepare(t, 'record-unreached')
   const recorder = await start(t, place, '--port', '1')
   t.equal(await recorder.ended, 2)

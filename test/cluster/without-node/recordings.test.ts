@@ -8,9 +8,9 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// A pod that is accepted without Ridealong is accepted with it too: with its observers, or without
-// them for the right reason. Every recorded pod is sent to the apiserver, in namespaces with all
-// kinds of rules, first without the webhook and then with it.
+// A pod that the apiserver accepts without Ridealong must also be accepted with Ridealong: with
+// observers, or without them for the expected reason. Every recorded pod is sent to the apiserver,
+// in namespaces with all kinds of rules, first without the webhook and then with it.
 
 const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 
@@ -69,14 +69,14 @@ const SETTINGS: readonly Setting[] = [
       defaultRequest: { cpu: '1', memory: '1Gi' },
     }),
     reason: 'limit-range',
-    // An observer of a Guaranteed pod requests as much as its limits.
+    // The observer of a Guaranteed pod has requests that are equal to its limits.
     classes: ['Burstable'],
   },
 ]
 
 /**
- * Returns the recorded pods as a new apiserver accepts them, without fields that the old one had
- * added.
+ * Returns the recorded pods without the fields that the recording apiserver added, so that another
+ * apiserver accepts the pods.
  */
 async function recordedPods(): Promise<ReadonlyMap<string, Pod>> {
   const namespaces = await readNamespaceFile(`${CASES}/namespaces.yaml`)
@@ -140,13 +140,10 @@ async function prepare(t: Test, api: Api): Promise<void> {
   }
 }
 
-/**
- * The least number of pods that are accepted without Ridealong, and injected if no rule prevents
- * it.
- */
+/** The smallest number of pods that must be injected in the namespace without rules. */
 const LEAST_INJECTED = 15
 
-t.test('what is accepted without the webhook is accepted with it', async (t) => {
+t.test('pods that are accepted without the webhook are accepted with the webhook', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const pods = await recordedPods()
   await prepare(t, api)
@@ -158,7 +155,7 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
     const [setting = '', recording = ''] = key.split('/')
     const now = after.get(key)
     if (!isAccepted) {
-      t.not(now?.outcome, 'injected', `${key} was refused, and is: ${message}`)
+      t.not(now?.outcome, 'injected', `${key} is refused without the webhook: ${message}`)
       continue
     }
     t.ok(now?.isAccepted, `${key} is accepted ${now?.message}`)
@@ -170,7 +167,7 @@ t.test('what is accepted without the webhook is accepted with it', async (t) => 
   const injected = [...after].filter(([key, { outcome }]) => {
     return key.startsWith('plain/') && outcome === 'injected'
   })
-  t.ok(injected.length >= LEAST_INJECTED, `${injected.length} are injected where nothing forbids`)
+  t.ok(injected.length >= LEAST_INJECTED, `${injected.length} pods are injected without rules`)
 })
 
 /** Returns the expected outcome of a pod, from its outcome without the rule. */
@@ -182,9 +179,9 @@ function wantedIn(setting: string, recording: string, qos = '', plain = ''): str
 }
 
 /**
- * Makes the apiserver count the resources of a pod, and sets the only quota of a namespace to
- * exactly that. Waits until the apiserver's quota check, which learns of a quota from its own
- * watch, accepts the pod.
+ * Sets the only quota of a namespace to exactly the resources that the apiserver counts for a pod.
+ * The apiserver's quota check reads quotas from a watch of its own, so this function waits until
+ * the check accepts the pod.
  */
 async function fillExactly(
   api: Api,
@@ -199,7 +196,10 @@ async function fillExactly(
   await api.post(`${at}/resourcequotas`, object)
   const exact = `${at}/resourcequotas/exact`
   const quota = async () => (await api.get(exact)).body
-  await until('the quota is counted', async () => (await quota()).status?.used !== undefined)
+  await until(
+    'the apiserver has computed the usage of the quota',
+    async () => (await quota()).status?.used !== undefined,
+  )
   const { name, generateName, labels } = pod.metadata
   const spec = { ...pod.spec, nodeSelector: { nowhere: 'true' } }
   // Without its annotations the pod requests no observers.
@@ -223,7 +223,7 @@ async function fillExactly(
 /** The recordings of pods with the requests and limits that a quota requires. */
 const COUNTED = ['pod-guaranteed', 'mpijob-launcher', 'deployment-namespace-annotated']
 
-t.test('a pod that fills its quota exactly runs on, with observers or without', async (t) => {
+t.test('a pod that fills its quota exactly is accepted without observers', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const pods = await recordedPods()
   const webhook = await startWebhook(cluster)
@@ -231,7 +231,7 @@ t.test('a pod that fills its quota exactly runs on, with observers or without', 
   for (const kind of ['requests', 'limits']) {
     for (const recording of COUNTED) {
       const pod = pods.get(recording)
-      // In a namespace of its own, no earlier quota can be mistaken for this one.
+      // Each recording has its own namespace, so that no earlier quota has an effect.
       const namespace = `in-quota-${kind}-${recording}`
       await createNamespace(t, api, namespace)
       await fillExactly(api, namespace, pod, [`${kind}.cpu`, `${kind}.memory`])
@@ -240,7 +240,7 @@ t.test('a pod that fills its quota exactly runs on, with observers or without', 
         return (await tryIn(api, namespace, pod)).outcome === 'quota'
       })
       const { isAccepted, outcome, message } = await tryIn(api, namespace, pod)
-      t.ok(isAccepted, `${recording} is accepted with it, under a quota on ${kind} ${message}`)
+      t.ok(isAccepted, `${recording} is accepted under a quota on ${kind} ${message}`)
       t.equal(outcome, 'quota', `${recording} is left: its observers would exceed the quota`)
     }
   }

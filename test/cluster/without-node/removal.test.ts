@@ -7,8 +7,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Tests of the hooks that Helm runs before it removes the chart, and of its test, on an apiserver
-// without a webhook.
+// Tests on an apiserver without a webhook: `disarm`, which Helm runs before it removes the chart,
+// and `doctor`, which `helm test` runs.
 
 const CERTIFICATES = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -31,79 +31,85 @@ const CERTIFICATES = {
 
 const ARMED = { 'ridealong.dev/armed': 'true' }
 
-t.test('disarm takes away what would outlive an installation, and nothing else', async (t) => {
-  const { cluster, api } = await runningCluster(t)
-  const disarm = (...words: readonly string[]) =>
-    run(['disarm', '--kubeconfig', cluster.kubeconfig, ...words])
-  await until('no namespace of another test is armed', async () => {
-    const { body } = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev/armed')
-    return body.items.length === 0
-  })
-  await createNamespace(t, api, 'armed-1', { labels: { ...ARMED, kept: 'yes' } })
-  await createNamespace(t, api, 'armed-2', { labels: ARMED })
-  const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
-  const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
-  for (const name of ['removed', 'kept']) {
-    await api.post(configurations, { metadata: { name } })
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
-    await api.post(bindings, { metadata: { name: `${name}-arming` }, roleRef })
-    await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name } })
-  }
-  t.teardown(() => api.delete(`${configurations}/kept`))
-  t.teardown(() => api.delete(`${bindings}/kept-arming`))
-  const words = [
-    ...['--webhook-configuration', 'removed', '--cluster-role-binding', 'removed-arming'],
-    ...['--namespace', 'armed-1', '--certificate', 'removed'],
-  ]
-  t.same(await disarm(...words), {
-    code: 0,
-    err: '',
-    out: [
-      'MutatingWebhookConfiguration removed: removed',
-      'ClusterRoleBinding removed-arming: removed',
-      'Namespace armed-1: label ridealong.dev/armed removed',
-      'Namespace armed-2: label ridealong.dev/armed removed',
-      'Certificate removed: not found',
-      'Secret removed: removed',
-      '',
-    ].join('\n'),
-  })
-  t.equal((await api.get(`${configurations}/removed`)).status, 404)
-  t.equal((await api.get(`${configurations}/kept`)).status, 200)
-  t.equal((await api.get(`${bindings}/kept-arming`)).status, 200)
-  t.equal((await api.get('/api/v1/namespaces/armed-1/secrets/kept')).status, 200)
-  const { labels } = (await api.get('/api/v1/namespaces/armed-1')).body.metadata
-  t.same(labels, { 'kubernetes.io/metadata.name': 'armed-1', kept: 'yes' })
-  const again = await disarm(...words)
-  t.equal(again.code, 0, 'a second time is no trouble')
-  t.notMatch(again.out, / removed$|disarmed/m)
-})
+t.test(
+  'disarm removes objects and labels that would outlive an installation, and no others',
+  async (t) => {
+    const { cluster, api } = await runningCluster(t)
+    const disarm = (...words: readonly string[]) =>
+      run(['disarm', '--kubeconfig', cluster.kubeconfig, ...words])
+    await until('no namespace of another test is armed', async () => {
+      const { body } = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev/armed')
+      return body.items.length === 0
+    })
+    await createNamespace(t, api, 'armed-1', { labels: { ...ARMED, kept: 'yes' } })
+    await createNamespace(t, api, 'armed-2', { labels: ARMED })
+    const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+    const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+    for (const name of ['removed', 'kept']) {
+      await api.post(configurations, { metadata: { name } })
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
+      await api.post(bindings, { metadata: { name: `${name}-arming` }, roleRef })
+      await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name } })
+    }
+    t.teardown(() => api.delete(`${configurations}/kept`))
+    t.teardown(() => api.delete(`${bindings}/kept-arming`))
+    const words = [
+      ...['--webhook-configuration', 'removed', '--cluster-role-binding', 'removed-arming'],
+      ...['--namespace', 'armed-1', '--certificate', 'removed'],
+    ]
+    t.same(await disarm(...words), {
+      code: 0,
+      err: '',
+      out: [
+        'MutatingWebhookConfiguration removed: removed',
+        'ClusterRoleBinding removed-arming: removed',
+        'Namespace armed-1: label ridealong.dev/armed removed',
+        'Namespace armed-2: label ridealong.dev/armed removed',
+        'Certificate removed: not found',
+        'Secret removed: removed',
+        '',
+      ].join('\n'),
+    })
+    t.equal((await api.get(`${configurations}/removed`)).status, 404)
+    t.equal((await api.get(`${configurations}/kept`)).status, 200)
+    t.equal((await api.get(`${bindings}/kept-arming`)).status, 200)
+    t.equal((await api.get('/api/v1/namespaces/armed-1/secrets/kept')).status, 200)
+    const { labels } = (await api.get('/api/v1/namespaces/armed-1')).body.metadata
+    t.same(labels, { 'kubernetes.io/metadata.name': 'armed-1', kept: 'yes' })
+    const again = await disarm(...words)
+    t.equal(again.code, 0, 'disarm succeeds a second time')
+    t.notMatch(again.out, / removed$|disarmed/m)
+  },
+)
 
-t.test('disarm takes a Certificate before its Secret, which would be issued again', async (t) => {
-  const { cluster, api } = await runningCluster(t)
-  await createNamespace(t, api, 'certified')
-  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(CERTIFICATES))
-  t.teardown(() => kubectl(cluster, ['delete', 'crd', CERTIFICATES.metadata.name]))
-  const established = ['wait', '--for=condition=Established', `crd/${CERTIFICATES.metadata.name}`]
-  await kubectl(cluster, [...established, '--timeout=300s'])
-  const metadata = { name: 'tls', namespace: 'certified' }
-  const certificate = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata }
-  // A kind is served a moment after its definition is established.
-  await until('the Certificate is created', () =>
-    kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(certificate)).then(
-      () => true,
-      () => false,
-    ),
-  )
-  const { code, out } = await run([
-    ...['disarm', '--kubeconfig', cluster.kubeconfig],
-    ...['--namespace', 'certified', '--certificate', 'tls'],
-  ])
-  t.equal(code, 0)
-  t.match(out, /Certificate tls: removed\nSecret tls: not found\n$/)
-})
+t.test(
+  'disarm removes a Certificate before its Secret, so that no new Secret is issued',
+  async (t) => {
+    const { cluster, api } = await runningCluster(t)
+    await createNamespace(t, api, 'certified')
+    await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(CERTIFICATES))
+    t.teardown(() => kubectl(cluster, ['delete', 'crd', CERTIFICATES.metadata.name]))
+    const established = ['wait', '--for=condition=Established', `crd/${CERTIFICATES.metadata.name}`]
+    await kubectl(cluster, [...established, '--timeout=300s'])
+    const metadata = { name: 'tls', namespace: 'certified' }
+    const certificate = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata }
+    // A kind is served a moment after its definition is established.
+    await until('the Certificate is created', () =>
+      kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(certificate)).then(
+        () => true,
+        () => false,
+      ),
+    )
+    const { code, out } = await run([
+      ...['disarm', '--kubeconfig', cluster.kubeconfig],
+      ...['--namespace', 'certified', '--certificate', 'tls'],
+    ])
+    t.equal(code, 0)
+    t.match(out, /Certificate tls: removed\nSecret tls: not found\n$/)
+  },
+)
 
-t.test('disarm says what the apiserver refuses, and what stays', async (t) => {
+t.test('disarm reports a request that the apiserver refuses', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'refused', { labels: ARMED })
   const raw = await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])
@@ -120,7 +126,7 @@ t.test('disarm says what the apiserver refuses, and what stays', async (t) => {
   )
 })
 
-t.test('disarm says which label a webhook puts back', async (t) => {
+t.test('disarm reports a label that a webhook sets again', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const webhook = await startWebhook(cluster, { name: 'staying' })
   t.teardown(() => webhook.remove())
@@ -131,7 +137,7 @@ t.test('disarm says which label a webhook puts back', async (t) => {
   t.match(err, /the label of Namespace annotated-armed: a webhook sets the label again/)
 })
 
-t.test('doctor says that the apiserver gets no answer, and what the webhook says', async (t) => {
+t.test('doctor reports a missing webhook, and the checks of the status port', async (t) => {
   const { cluster } = await runningCluster(t)
   const checks: readonly ReadinessCheck[] = [
     { name: 'serving', problem: undefined, fatal: true },
@@ -142,7 +148,7 @@ t.test('doctor says that the apiserver gets no answer, and what the webhook says
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const doctor = (...words: readonly string[]) =>
     run(['doctor', '--kubeconfig', cluster.kubeconfig, ...words])
-  // The form in which a kubelet sets the address of a Service in the environment.
+  // A kubelet writes the address of a Service to the environment in this form.
   const { code, out, err } = await doctor('--status-url', url.replace('http:', 'tcp:'))
   t.equal(code, 1, err)
   t.match(out, /^ok {7}the webhook's serving +ok\n/)
@@ -153,7 +159,7 @@ t.test('doctor says that the apiserver gets no answer, and what the webhook says
   )
   t.match(out, /\nno {7}a namespace that asks +in a dry run, the webhook did not answer\n/)
   t.match(out, /\nno {7}a pod that asks +in a dry run, the webhook did not answer\n/)
-  // A port of the system that no program listens on, and that fetch does not reject.
+  // No program listens on this system port, and fetch does not block it.
   const unreachable = await doctor('--status-url', 'http://127.0.0.1:2')
   t.equal(unreachable.code, 1)
   t.match(unreachable.out, /^no {7}the webhook answers +connect ECONNREFUSED/)
