@@ -13,10 +13,10 @@ interface Text extends Reading {
   readonly text: string
 }
 
-/** Reads a file, and fails if it contains the word bad. */
+/** Reads a file, and fails if its text begins with `bad`. */
 async function readText(path: string): Promise<Text> {
   const text = await readFile(path, 'utf8')
-  if (text.startsWith('bad')) throw new Error(`${path} holds ${text}`)
+  if (text.startsWith('bad')) throw new Error(`${path} contains ${text}`)
   return { text, revision: text }
 }
 
@@ -38,55 +38,64 @@ async function followText(t: Test, path: string) {
 
 async function severalLooks(seen: { readonly reads: number }): Promise<void> {
   const { reads } = seen
-  await until('it looked several times', () => seen.reads > reads + 3)
+  await until('the file is read several times', () => seen.reads > reads + 3)
 }
 
-t.test('a file that changes is noticed once, and one that does not never', async (t) => {
-  const path = join(t.testdir({ file: 'one' }), 'file')
-  const { followed, seen } = await followText(t, path)
-  await severalLooks(seen)
-  t.strictSame(seen.changes, [])
-  t.equal(followed.current.text, 'one')
-  writeFileSync(`${path}.new`, 'two')
-  renameSync(`${path}.new`, path)
-  await until('the change is noticed', () => followed.current.text === 'two')
-  await severalLooks(seen)
-  t.strictSame(seen.changes, ['two'])
-  t.strictSame(seen.troubles, [])
-  t.equal(followed.trouble, undefined)
-})
+t.test(
+  'follow reports each change of a file once, and no change of an unchanged file',
+  async (t) => {
+    const path = join(t.testdir({ file: 'one' }), 'file')
+    const { followed, seen } = await followText(t, path)
+    await severalLooks(seen)
+    t.strictSame(seen.changes, [])
+    t.equal(followed.current.text, 'one')
+    writeFileSync(`${path}.new`, 'two')
+    renameSync(`${path}.new`, path)
+    await until('the change is reported', () => followed.current.text === 'two')
+    await severalLooks(seen)
+    t.strictSame(seen.changes, ['two'])
+    t.strictSame(seen.troubles, [])
+    t.equal(followed.trouble, undefined)
+  },
+)
 
-t.test('what does not hold is told once, and the last that held stays', async (t) => {
+t.test('follow reports an invalid file once, and keeps the last valid reading', async (t) => {
   const path = join(t.testdir({ file: 'one' }), 'file')
   const { followed, seen } = await followText(t, path)
   writeFileSync(path, 'bad')
-  await until('it is told', () => followed.trouble !== undefined)
+  await until('the trouble is reported', () => followed.trouble !== undefined)
   await severalLooks(seen)
-  t.strictSame(seen.troubles, [`${path} holds bad`])
-  t.equal(followed.trouble, `${path} holds bad`)
+  t.strictSame(seen.troubles, [`${path} contains bad`])
+  t.equal(followed.trouble, `${path} contains bad`)
   t.equal(followed.current.text, 'one')
   t.strictSame(seen.changes, [])
   writeFileSync(path, 'bad again')
-  await until('the other trouble is told', () => followed.trouble === `${path} holds bad again`)
-  t.strictSame(seen.troubles.at(-1), `${path} holds bad again`)
+  await until(
+    'the new trouble is reported',
+    () => followed.trouble === `${path} contains bad again`,
+  )
+  t.strictSame(seen.troubles.at(-1), `${path} contains bad again`)
 })
 
-t.test('trouble is over when what held before is back, and can be told again', async (t) => {
-  const path = join(t.testdir({ file: 'one' }), 'file')
-  const { followed, seen } = await followText(t, path)
-  for (const times of [1, 2]) {
-    writeFileSync(`${path}.new`, 'bad')
-    renameSync(`${path}.new`, path)
-    await until('it is told', () => followed.trouble !== undefined)
-    t.equal(seen.troubles.length, times)
-    writeFileSync(`${path}.new`, 'one')
-    renameSync(`${path}.new`, path)
-    await until('it is over', () => followed.trouble === undefined)
-  }
-  t.strictSame(seen.changes, [], 'nothing changed')
-})
+t.test(
+  'a restored file ends the trouble, and the same trouble can be reported again',
+  async (t) => {
+    const path = join(t.testdir({ file: 'one' }), 'file')
+    const { followed, seen } = await followText(t, path)
+    for (const times of [1, 2]) {
+      writeFileSync(`${path}.new`, 'bad')
+      renameSync(`${path}.new`, path)
+      await until('the trouble is reported', () => followed.trouble !== undefined)
+      t.equal(seen.troubles.length, times)
+      writeFileSync(`${path}.new`, 'one')
+      renameSync(`${path}.new`, path)
+      await until('the trouble is over', () => followed.trouble === undefined)
+    }
+    t.strictSame(seen.changes, [], 'nothing changed')
+  },
+)
 
-t.test('what could not be taken up is trouble that is told once, and tried again', async (t) => {
+t.test('follow reports a change that onChange refuses once, and tries it again', async (t) => {
   let isRefused = true
   let refusals = 0
   const troubles: string[] = []
@@ -100,26 +109,26 @@ t.test('what could not be taken up is trouble that is told once, and tried again
     onTrouble: (trouble) => troubles.push(trouble),
   })
   t.teardown(() => followed.stop())
-  await until('it was refused several times', () => refusals > 3)
+  await until('the change was refused several times', () => refusals > 3)
   t.equal(followed.trouble, 'not now')
   t.equal(followed.current.revision, 'one')
   isRefused = false
-  await until('it was taken up', () => followed.current.revision === 'two')
+  await until('the change was accepted', () => followed.current.revision === 'two')
   t.equal(followed.trouble, undefined)
   t.strictSame(troubles, ['not now'])
 })
 
-t.test('what is thrown need not be an error', async (t) => {
+t.test('follow reports a thrown value that is not an Error', async (t) => {
   const followed = follow({ revision: '1' }, () => Promise.reject('a word'), {
     everyMs: 5,
     onChange() {},
     onTrouble() {},
   })
   t.teardown(() => followed.stop())
-  await until('it is told', () => followed.trouble === 'a word')
+  await until('the trouble is reported', () => followed.trouble === 'a word')
 })
 
-t.test('a slow reading never takes the place of a newer one', async (t) => {
+t.test('a slow reading never replaces a newer one', async (t) => {
   const changes: string[] = []
   let readings = 0
   let finish = (_reading: Reading) => {}
@@ -138,13 +147,13 @@ t.test('a slow reading never takes the place of a newer one', async (t) => {
   t.teardown(() => followed.stop())
   await sleep(60)
   finish({ revision: 'old' })
-  await until('the new one is there', () => followed.current.revision === 'new')
+  await until('the new reading is current', () => followed.current.revision === 'new')
   await sleep(30)
   t.ok(changes.length < 3, changes.join(', '))
   t.notOk(changes.lastIndexOf('old') > changes.indexOf('new'), changes.join(', '))
 })
 
-t.test('who stops following looks no more', async (t) => {
+t.test('follow reads no file after it was stopped', async (t) => {
   const path = join(t.testdir({ file: 'one' }), 'file')
   const { followed, seen } = await followText(t, path)
   await severalLooks(seen)
@@ -158,7 +167,7 @@ t.test('who stops following looks no more', async (t) => {
   t.equal(followed.current.text, 'one')
 })
 
-t.test('a Secret that the kubelet replaces is followed through its links', async (t) => {
+t.test('follow reads a mounted Secret again when the kubelet replaces its links', async (t) => {
   const folder = join(t.testdir({ tls: {} }), 'tls')
   const authority = await makeAuthority()
   const issue = async () => {
@@ -184,7 +193,7 @@ t.test('a Secret that the kubelet replaces is followed through its links', async
   const good = followed.current
   const stranger = await issue()
   mountFiles(folder, { ...(await issue()), 'tls.key': stranger['tls.key'] })
-  await until('it is told', () =>
+  await until('the trouble is reported', () =>
     /the private key .* does not belong to/.test(followed.trouble ?? ''),
   )
   t.equal(followed.current, good)

@@ -9,7 +9,7 @@ const authority = await makeAuthority()
 const one = await authority.issue({ names: ['localhost'], days: 2 })
 const other = await authority.issue({ names: ['localhost'] })
 
-t.test('a pair is read with its end', async (t) => {
+t.test('a key pair is read with its expiry time', async (t) => {
   const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
   const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
   t.equal(pair.cert, one.cert)
@@ -17,7 +17,7 @@ t.test('a pair is read with its end', async (t) => {
   t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
 })
 
-t.test('a chain in the file of the certificate stays, and the first of it counts', async (t) => {
+t.test('a certificate chain is kept, and its first certificate is used', async (t) => {
   const chain = `${one.cert}\n${authority.ca}`
   const folder = t.testdir({ 'tls.crt': chain, 'tls.key': one.key })
   const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
@@ -25,7 +25,7 @@ t.test('a chain in the file of the certificate stays, and the first of it counts
   t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
 })
 
-t.test('the revision is of both files', async (t) => {
+t.test('the revision changes with either file', async (t) => {
   const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
   const read = () => readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
   const { revision } = await read()
@@ -63,7 +63,7 @@ const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
     /tls\.key contains no valid private key in PEM: ./,
   ],
   [
-    'written by half',
+    'cut off',
     { 'tls.crt': one.cert, 'tls.key': cut(one.key) },
     /tls\.key contains no valid private key in PEM: ./,
   ],
@@ -72,27 +72,27 @@ const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
     { 'tls.crt': one.cert, 'tls.key': one.cert },
     /tls\.key contains no valid private key in PEM: ./,
   ],
-  ['not there', { 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
+  ['missing', { 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
   [
-    'good, and the certificate garbage',
+    'valid, but the certificate is garbage',
     { 'tls.crt': 'garbage', 'tls.key': one.key },
     /tls\.crt contains no valid certificate in PEM: ./,
   ],
   [
-    'good, and the certificate written by half',
+    'valid, but the certificate is cut off',
     { 'tls.crt': cut(one.cert), 'tls.key': one.key },
     /tls\.crt contains no valid certificate in PEM: ./,
   ],
   [
-    'good, and the certificate a key',
+    'valid, but the certificate is a key',
     { 'tls.crt': one.key, 'tls.key': one.key },
     /tls\.crt contains no valid certificate in PEM: ./,
   ],
-  ['good, and the certificate not there', { 'tls.key': one.key }, /ENOENT.*tls\.crt/],
+  ['valid, but the certificate is missing', { 'tls.key': one.key }, /ENOENT.*tls\.crt/],
 ]
 
 for (const [what, files, message] of WRONG) {
-  t.test(`a key that is ${what} is an error that names the file`, async (t) => {
+  t.test(`an error names the invalid file: the key is ${what}`, async (t) => {
     const folder = t.testdir(files)
     const reading = readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
     const error = await reading.then(
@@ -100,6 +100,6 @@ for (const [what, files, message] of WRONG) {
       (error: Error) => error,
     )
     t.match(error?.message, message)
-    t.notMatch(error?.message, one.key.split('\n')[1], 'and never shows the key')
+    t.notMatch(error?.message, one.key.split('\n')[1], 'the error does not contain the key')
   })
 }

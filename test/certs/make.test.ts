@@ -6,7 +6,7 @@ import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 
 const NAMES = ['ridealong.ridealong-system.svc', 'localhost', '127.0.0.1', '::1']
 
-t.test('a certificate is of ECDSA P-256, and its key belongs to it', async (t) => {
+t.test('a certificate uses ECDSA P-256, and matches its key', async (t) => {
   const { cert, key } = await (await makeAuthority()).issue({ names: NAMES })
   const certificate = new X509Certificate(cert)
   t.equal(certificate.publicKey.asymmetricKeyType, 'ec')
@@ -15,7 +15,7 @@ t.test('a certificate is of ECDSA P-256, and its key belongs to it', async (t) =
   t.equal(certificate.checkPrivateKey(createPrivateKey(key)), true)
 })
 
-t.test('a certificate is for each name and address, and for no other', async (t) => {
+t.test('a certificate is valid only for the given names and addresses', async (t) => {
   const { cert } = await (await makeAuthority()).issue({ names: NAMES })
   const certificate = new X509Certificate(cert)
   t.ok(certificate.checkHost('ridealong.ridealong-system.svc', { subject: 'never' }))
@@ -23,20 +23,20 @@ t.test('a certificate is for each name and address, and for no other', async (t)
   t.ok(certificate.checkIP('127.0.0.1'))
   t.ok(certificate.checkIP('::1'))
   t.notOk(certificate.checkHost('example.com'))
-  t.notOk(certificate.checkHost('127.0.0.1', { subject: 'never' }), 'an address is no DNS name')
+  t.notOk(certificate.checkHost('127.0.0.1', { subject: 'never' }), 'an address is not a DNS name')
   t.notOk(certificate.checkIP('127.0.0.2'))
   t.match(certificate.subjectAltName, 'DNS:localhost')
   t.match(certificate.subjectAltName, 'IP Address:127.0.0.1')
 })
 
-t.test('a certificate is for servers, and signs no other', async (t) => {
+t.test('a certificate is for servers, and cannot sign certificates', async (t) => {
   const { cert } = await (await makeAuthority()).issue({ names: NAMES })
   const certificate = new X509Certificate(cert)
   t.equal(certificate.ca, false)
   t.strictSame(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'], 'serverAuth')
 })
 
-t.test('the chain verifies against its own authority alone', async (t) => {
+t.test('the chain verifies only against its own authority', async (t) => {
   const [authority, other] = await Promise.all([makeAuthority(), makeAuthority()])
   const { cert } = await authority.issue({ names: NAMES })
   const certificate = new X509Certificate(cert)
@@ -48,7 +48,7 @@ t.test('the chain verifies against its own authority alone', async (t) => {
   t.equal(certificate.verify(new X509Certificate(other.ca).publicKey), false)
 })
 
-t.test('a certificate lives as many days as was said, from a little before now', async (t) => {
+t.test('a certificate is valid for the given days, and starts shortly before now', async (t) => {
   const authority = await makeAuthority()
   for (const days of [1, 7]) {
     const before = Date.now()
@@ -57,18 +57,21 @@ t.test('a certificate lives as many days as was said, from a little before now',
     const life = Date.parse(validTo) - before
     const day = 24 * 60 * 60 * 1000
     t.ok(life > days * day - 2000 && life < days * day + 60_000, validTo)
-    t.ok(Date.parse(validFrom) <= before - 5 * 60 * 1000, 'a clock may be a little behind')
+    t.ok(
+      Date.parse(validFrom) <= before - 5 * 60 * 1000,
+      'valid for a client whose clock is behind',
+    )
   }
 })
 
-t.test('a certificate that has ended can be made, and begins before it ends', async (t) => {
+t.test('an expired certificate can be created, and its start is before its end', async (t) => {
   const { cert } = await (await makeAuthority()).issue({ names: NAMES, days: -1 })
   const { validFrom, validTo } = new X509Certificate(cert)
   t.ok(Date.parse(validTo) < Date.now())
   t.ok(Date.parse(validFrom) < Date.parse(validTo))
 })
 
-t.test('no two certificates are the same', async (t) => {
+t.test('two certificates always differ', async (t) => {
   const authority = await makeAuthority()
   const made = [await authority.issue({ names: NAMES }), await authority.issue({ names: NAMES })]
   const [one, other] = made.map(({ cert }) => new X509Certificate(cert))
@@ -76,7 +79,7 @@ t.test('no two certificates are the same', async (t) => {
   t.not(made[0]?.key, made[1]?.key)
 })
 
-t.test('files are named as in a Secret, and the key is its owner’s alone to read', async (t) => {
+t.test('files have the names of a Secret, and only the owner can read the key', async (t) => {
   const folder = join(t.testdir({}), 'new', 'certs')
   const authority = await makeAuthority()
   await writeKeyPair(folder, authority, { names: NAMES })

@@ -3,7 +3,8 @@ import { installCheckov } from './checkov.ts'
 import { MODULES } from './programs.ts'
 
 /**
- * Builds the programs that the tests of the chart and of the workflows run, once; it takes minutes.
+ * Builds the programs that the tests of the chart and of the workflows run. The first build takes
+ * minutes.
  */
 const say = (line: string) => {
   process.stderr.write(`${line}\n`)

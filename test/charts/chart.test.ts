@@ -18,7 +18,7 @@ function objectsOf(manifests: string): readonly Fields[] {
 const read = (path: string) => readFileSync(path, 'utf8')
 const valuesSchema = JSON.parse(read(join(CHART, 'values.schema.json')))
 
-t.test('the chart holds the documents of the built-in catalog', (t) => {
+t.test('the chart contains the documents of the built-in catalog', (t) => {
   const names = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
   const copies = join(CHART, 'files/catalog')
   t.same(readdirSync(copies).sort(), names.sort(), '`npm run chart:catalog` copies them')
@@ -26,7 +26,7 @@ t.test('the chart holds the documents of the built-in catalog', (t) => {
   t.end()
 })
 
-t.test('metrics of the values are held to the schema of the catalog', (t) => {
+t.test('metrics in the values must match the schema of the catalog', (t) => {
   const { metric, ...definitions } = valuesSchema.definitions
   t.same(metric, metricSchema.properties.spec)
   for (const [name, definition] of Object.entries(metricSchema.definitions)) {
@@ -48,20 +48,20 @@ function openPlaces(schema: unknown, place = '#'): readonly string[] {
   return isOpen ? [place, ...inner] : inner
 }
 
-t.test('every key of the values is known, but for objects of Kubernetes itself', (t) => {
+t.test('the schema names every key of the values, except in objects of Kubernetes', (t) => {
   t.same(openPlaces(valuesSchema), [])
   t.equal(valuesSchema.additionalProperties, false)
   t.end()
 })
 
-t.test('every value has a schema, and a comment or a name that says it', (t) => {
+t.test('every top-level value has a schema', (t) => {
   const [values] = objectsOf(read(join(CHART, 'values.yaml')))
   const known = Object.keys(valuesSchema.properties).filter((key) => key !== 'global')
   t.same(Object.keys(values ?? {}).sort(), known.sort())
   t.end()
 })
 
-t.test('Helm finds no fault with the chart', { skip }, (t) => {
+t.test('helm lint finds no problem in the chart', { skip }, (t) => {
   for (const helm of ['helm-4', 'helm-3'] as const) {
     const { code, out, err } = run(PROGRAMS[helm], ['lint', '--strict', CHART])
     t.equal(code, 0, `${helm}: ${out}${err}`)
@@ -80,30 +80,34 @@ t.test('Helm 3 renders the same objects as Helm 4', { skip }, (t) => {
   t.end()
 })
 
-t.test('only the right to try a pod is outside of the namespace of the release', { skip }, (t) => {
-  const placed = objectsOf(render(EVERYTHING)).map(({ kind, metadata }) => {
-    const { name, namespace } = fieldsOrNone(metadata)
-    return { kind, name, namespace }
-  })
-  const isInRelease = ({ namespace }: { readonly namespace: unknown }) =>
-    namespace === 'ridealong-system'
-  t.ok(placed.filter(isInRelease).length > 10)
-  t.strictSame(
-    placed.filter((one) => one.namespace !== undefined && !isInRelease(one)),
-    ['Role', 'RoleBinding'].map((kind) => {
-      return { kind, name: 'ridealong-doctor', namespace: 'default' }
-    }),
-  )
-  t.end()
-})
+t.test(
+  'only the right to create pods in a dry run is outside the namespace of the release',
+  { skip },
+  (t) => {
+    const placed = objectsOf(render(EVERYTHING)).map(({ kind, metadata }) => {
+      const { name, namespace } = fieldsOrNone(metadata)
+      return { kind, name, namespace }
+    })
+    const isInRelease = ({ namespace }: { readonly namespace: unknown }) =>
+      namespace === 'ridealong-system'
+    t.ok(placed.filter(isInRelease).length > 10)
+    t.strictSame(
+      placed.filter((one) => one.namespace !== undefined && !isInRelease(one)),
+      ['Role', 'RoleBinding'].map((kind) => {
+        return { kind, name: 'ridealong-doctor', namespace: 'default' }
+      }),
+    )
+    t.end()
+  },
+)
 
-t.test("every branch of every template does what the chart's own tests say", { skip }, (t) => {
+t.test('the unit tests of the chart pass', { skip }, (t) => {
   const { code, out, err } = run(PROGRAMS['helm-unittest'], ['--strict', CHART])
   t.equal(code, 0, out + err)
   t.end()
 })
 
-t.test('every template has a suite', (t) => {
+t.test('every template has a suite of unit tests', (t) => {
   const names = readdirSync(join(CHART, 'tests')).filter((name) => name.endsWith('_test.yaml'))
   const suites = names.map((name) => read(join(CHART, 'tests', name)))
   const templates = readdirSync(join(CHART, 'templates'), { recursive: true, encoding: 'utf8' })
@@ -128,7 +132,7 @@ t.test('the program loads the catalog that the chart installs', { skip }, async 
   }
 })
 
-t.test('every expression that is shown or alerted on is PromQL', { skip }, (t) => {
+t.test('every expression of dashboards and alerts is valid PromQL', { skip }, (t) => {
   const rule = objectsOf(render(EVERYTHING)).find(({ kind }) => kind === 'PrometheusRule')
   const rules = listOrNone(fieldsOrNone(rule?.spec).groups).flatMap((group) =>
     listOrNone(fieldsOrNone(group).rules),
@@ -141,7 +145,7 @@ t.test('every expression that is shown or alerted on is PromQL', { skip }, (t) =
   const alerted = rules.map((each) => String(fieldsOrNone(each).expr))
   t.ok(alerted.length > 5 && asked.length > 5)
   for (const expression of [...asked, ...alerted]) t.equal(faultOf(expression), undefined)
-  t.equal(faultOf('sum by (a) (rate(b[5m])'), 23, 'and one that is not is found')
+  t.equal(faultOf('sum by (a) (rate(b[5m])'), 23, 'an invalid expression is detected')
   t.end()
 })
 

@@ -26,12 +26,12 @@ export const PROGRAMS: Readonly<Record<Program, string>> = Object.fromEntries(
 const isMissing = MODULES.some((module) => !existsSync(PROGRAMS[module]))
 
 /**
- * Why the tests of the chart are skipped, or false. In CI they run, and fail if a program is
- * missing.
+ * The reason to skip the tests of the chart, or false. In CI, the tests always run, and fail if a
+ * program is missing.
  */
 export const skip =
   isMissing && process.env.CI !== 'true'
-    ? 'Helm and what checks charts are not built: `npm run test:chart` does that, with Go'
+    ? 'Helm and the programs that check charts are not built: run `npm run test:chart` (needs Go)'
     : false
 
 export interface Outcome {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { CHECKOV, CHECKOV_CONFIG } from './checkov.ts'
 import { render, run, skip } from './programs.ts'
 
-/** Milliseconds. The scanner is large; on a busy machine it takes half a minute to start. */
+/** Milliseconds. On a busy machine, the scanner needs half a minute to start. */
 const PATIENCE_MS = 300_000
 
 const DIGEST = `sha256:${'0'.repeat(64)}`
@@ -12,8 +12,8 @@ const DIGEST = `sha256:${'0'.repeat(64)}`
 const isMissing = !existsSync(CHECKOV) && process.env.CI !== 'true'
 
 t.test(
-  'a scanner of manifests finds nothing, but for exceptions with a reason',
-  { skip: isMissing ? 'checkov is not installed: `npm run test:chart` does that' : skip },
+  'the scanner of manifests finds no problem, except those with a documented reason',
+  { skip: isMissing ? 'checkov is not installed: run `npm run test:chart`' : skip },
   (t) => {
     t.setTimeout(PATIENCE_MS)
     const manifests = render([`image.digest=${DIGEST}`, `observer.image.digest=${DIGEST}`])
@@ -26,7 +26,7 @@ t.test(
     t.testdir({
       'ridealong.yaml': manifests.replace('allowPrivilegeEscalation: false', 'privileged: true'),
     })
-    t.equal(scan().code, 1, 'and finds what is wrong')
+    t.equal(scan().code, 1, 'a problem is found')
     t.end()
   },
 )

@@ -5,14 +5,14 @@ import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes
 import { run } from '../cluster/machine/tools.ts'
 
 /**
- * Returns the file name that kubeconform expects for the schema of a kind (its option
- * --schema-location). For kubeconform the group of v1 is `v1`.
+ * Returns the file name that kubeconform expects for the schema of a kind (option
+ * --schema-location). For kubeconform, the group of `v1` is `v1`.
  */
 export const SCHEMA_NAME = '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json'
 
 /**
- * Returns the folder with the source of a Go module. It is downloaded if it is missing, and
- * verified by Go's checksum database.
+ * Returns the folder with the source of a Go module. A missing module is downloaded, and verified
+ * by Go's checksum database.
  */
 export async function downloadModule(path: string, version: string): Promise<string> {
   const found = await run('go', ['mod', 'download', '-json', `${path}@${version}`])
@@ -41,7 +41,8 @@ export function writeKubernetesSchemas(
 }
 
 /**
- * Returns a definition and all definitions that it refers to. kubeconform needs them in one file.
+ * Returns a definition and all definitions that it refers to, because kubeconform needs them in one
+ * file.
  */
 function reachable(name: string, definitions: Fields): Fields {
   const found = new Map<string, unknown>()
@@ -75,7 +76,7 @@ function write(folder: string, [kind, group, version]: readonly unknown[], schem
   writeFileSync(join(folder, name), JSON.stringify(schema))
 }
 
-/** Forbids keys that a schema does not name: the apiserver would drop them silently. */
+/** Forbids keys that a schema does not name, because the apiserver would drop them silently. */
 function closed(schemas: unknown): unknown {
   return JSON.parse(JSON.stringify(schemas), (_, value) => {
     const { type, format, properties, additionalProperties, ...others } = fieldsOrNone(value)

@@ -26,21 +26,29 @@ function meaningOf(text: string): unknown {
   })
 }
 
-t.test('a body means the same without its managedFields, whatever it holds', async (t) => {
-  const property = fc.property(VALUES.object, VALUES.array, VALUES.value, (rest, entries, spec) => {
-    const metadata = { ...(rest as object), managedFields: entries }
-    const text = JSON.stringify({ request: { object: { metadata, spec } } })
-    const left = JSON.stringify(meaningOf(withoutManagedFields(text)))
-    return left === JSON.stringify(meaningOf(text))
-  })
-  t.doesNotThrow(() => fc.assert(property, { numRuns: 20_000 }))
-})
+t.test(
+  'a body without its managedFields parses to the same values, whatever it contains',
+  async (t) => {
+    const property = fc.property(
+      VALUES.object,
+      VALUES.array,
+      VALUES.value,
+      (rest, entries, spec) => {
+        const metadata = { ...(rest as object), managedFields: entries }
+        const text = JSON.stringify({ request: { object: { metadata, spec } } })
+        const left = JSON.stringify(meaningOf(withoutManagedFields(text)))
+        return left === JSON.stringify(meaningOf(text))
+      },
+    )
+    t.doesNotThrow(() => fc.assert(property, { numRuns: 20_000 }))
+  },
+)
 
-t.test('the managedFields that an apiserver writes are left out', async (t) => {
+t.test('the managedFields that an apiserver writes are removed', async (t) => {
   const path = new URL('../cases/flux-minicluster-rank0/review.json', import.meta.url)
   const review = JSON.parse(readFileSync(path, 'utf8'))
   const read = JSON.parse(withoutManagedFields(JSON.stringify(review)))
-  t.ok(review.request.object.metadata.managedFields.length > 0, 'there are some')
+  t.ok(review.request.object.metadata.managedFields.length > 0, 'the review has managedFields')
   review.request.object.metadata.managedFields = []
   t.strictSame(read, review)
 })
@@ -52,14 +60,14 @@ t.test('a body with more objects, lists and fields than a pod in etcd is not par
   const objects = (count: number) => `[${'{},'.repeat(count)}"${'x'.repeat(300_000)}"]`
   const fields = (count: number) => `{${'"a":1,'.repeat(count)}"b":"${'x'.repeat(300_000)}"}`
   const refusal = { message: /more than 400000 objects, lists and fields/, code: 'NOT_A_REVIEW' }
-  // The review, its request and their fields are eight; the list or object counts too.
+  // The review, its request and their fields are eight values. The list or object is another.
   t.equal(readBody(review(objects(399_991))).uid, 'a')
   t.throws(() => readBody(review(objects(399_992))), refusal)
   t.equal(readBody(review(fields(399_990))).uid, 'a')
   t.throws(() => readBody(review(fields(399_991))), refusal)
 })
 
-t.test('a body with more levels than Go decodes is no AdmissionReview', async (t) => {
+t.test('a body with more levels than Go decodes is not an AdmissionReview', async (t) => {
   const review = (value: string) =>
     `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
     `"operation":"CREATE","object":${value},"x":"${'x'.repeat(300_000)}"}}`
@@ -72,7 +80,11 @@ t.test('a body with more levels than Go decodes is no AdmissionReview', async (t
   t.throws(() => readBody(review(lists(9_999))), refusal)
   t.throws(() => readBody(review(objects(9_999))), refusal)
   t.throws(() => readBody(review(lists(3_000_000))), refusal)
-  t.equal(readBody(review(`[${'[],'.repeat(20_000)}{}]`)).uid, 'a', 'wide is not deep')
-  t.equal(readBody(review(JSON.stringify('[{"\\'.repeat(20_000)))).uid, 'a', 'text is not JSON')
+  t.equal(readBody(review(`[${'[],'.repeat(20_000)}{}]`)).uid, 'a', 'a long list has few levels')
+  t.equal(
+    readBody(review(JSON.stringify('[{"\\'.repeat(20_000)))).uid,
+    'a',
+    'brackets in a string are not levels',
+  )
   t.throws(() => readBody(review('"').slice(0, -1)), { code: 'NOT_JSON' })
 })

@@ -79,9 +79,9 @@ for (const [what, pair, problem] of REFUSED) {
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
       await t.rejects(postAs(t, running, { ...(await pair()), maxVersion }))
     }
-    await until('both are counted', async () => (await refusals(running)) === 2)
+    await until('both refusals are counted', async () => (await refusals(running)) === 2)
     const lines = running.lines.filter((line) => line.includes('"msg":"a client was refused"'))
-    t.equal(lines.length, 1, 'not one for each call')
+    t.equal(lines.length, 1, 'one line, not one for each call')
     t.match(lines[0], problem)
     t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
   })
@@ -93,7 +93,7 @@ t.test('without the option, clients need no certificate', async (t) => {
   t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
 })
 
-t.test('of the clients of an authority, only the named ones are answered', async (t) => {
+t.test('only the named clients of an authority are answered', async (t) => {
   const { running } = await startStrict(t, ['apiserver', 'system:admission'])
   for (const subject of ['CN=apiserver', 'CN=system:admission', 'O=system:masters, CN=apiserver']) {
     const answer = await postAs(t, running, await client(subject))
@@ -110,7 +110,7 @@ t.test('of the clients of an authority, only the named ones are answered', async
   t.equal(await refusals(running), before + strangers.length)
 })
 
-t.test('nothing is read from a client of another name', async (t) => {
+t.test('the body of a client with another name is not read', async (t) => {
   const { running } = await startStrict(t, ['apiserver'])
   const agent = keepAliveAgent(t, await client('CN=kubelet'))
   const { port, ca } = running
@@ -120,22 +120,27 @@ t.test('nothing is read from a client of another name', async (t) => {
   }
 })
 
-t.test('new authorities count at once, also for connections and sessions of before', async (t) => {
-  const { folder, running } = await startStrict(t)
-  const agent = keepAliveAgent(t, apiserver)
-  const open = await post(running, PODS, reviewOf(ASKING), agent)
-  t.equal(open.headers.connection, 'keep-alive')
-  const session = await sessionOf(t, running)
-  mountFiles(folder, { 'ca.crt': other.ca })
-  await until('it is noticed', () => running.lines.some((line) => /client-ca.*reload/.test(line)))
-  const last = await post(running, PODS, reviewOf(ASKING), agent)
-  t.equal(last.reused, true)
-  t.equal(last.headers.connection, 'close')
-  await t.rejects(post(running, PODS, reviewOf(ASKING), agent), 'its new connection')
-  await t.rejects(postAs(t, running, { ...apiserver, session }))
-  const pair = await other.issue({ names: [], subject: 'CN=apiserver' })
-  t.strictSame(addedNames(await postAs(t, running, pair)), ['perf-sysstat'])
-})
+t.test(
+  'new authorities apply immediately, even to existing connections and TLS sessions',
+  async (t) => {
+    const { folder, running } = await startStrict(t)
+    const agent = keepAliveAgent(t, apiserver)
+    const open = await post(running, PODS, reviewOf(ASKING), agent)
+    t.equal(open.headers.connection, 'keep-alive')
+    const session = await sessionOf(t, running)
+    mountFiles(folder, { 'ca.crt': other.ca })
+    await until('the change is logged', () =>
+      running.lines.some((line) => /client-ca.*reload/.test(line)),
+    )
+    const last = await post(running, PODS, reviewOf(ASKING), agent)
+    t.equal(last.reused, true)
+    t.equal(last.headers.connection, 'close')
+    await t.rejects(post(running, PODS, reviewOf(ASKING), agent), 'the new connection is refused')
+    await t.rejects(postAs(t, running, { ...apiserver, session }))
+    const pair = await other.issue({ names: [], subject: 'CN=apiserver' })
+    t.strictSame(addedNames(await postAs(t, running, pair)), ['perf-sysstat'])
+  },
+)
 
 /** Returns a TLS session that a client could resume. */
 async function sessionOf(t: Test, { port, ca }: Running): Promise<Buffer | 'late'> {
@@ -144,41 +149,46 @@ async function sessionOf(t: Test, { port, ca }: Running): Promise<Buffer | 'late
   return inTime(new Promise((resolve) => socket.once('session', resolve)))
 }
 
-t.test('old and new authorities count side by side', async (t) => {
+t.test('old and new authorities are valid at the same time', async (t) => {
   const { folder, running } = await startStrict(t)
   mountFiles(folder, { 'ca.crt': `# old\n${trusted.ca}\n# new\n${other.ca}\n` })
   const pair = await other.issue({ names: [], subject: 'CN=apiserver' })
-  await until('the new one counts', async () => {
+  await until('the new authority is valid', async () => {
     return (await postAs(t, running, pair).catch(() => undefined))?.status === 200
   })
   t.equal((await postAs(t, running, apiserver)).status, 200)
 })
 
-t.test('a new key pair of the server leaves the authorities as they are', async (t) => {
+t.test('a new key pair of the server does not change the authorities', async (t) => {
   const { running } = await startStrict(t)
   const pair = await running.authority.issue({ names: ['localhost', '127.0.0.1'], days: 3 })
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
-  await until('it is noticed', () => running.lines.some((line) => line.includes('reloaded')))
+  await until('the change is logged', () => running.lines.some((line) => line.includes('reloaded')))
   await t.rejects(postAs(t, running, undefined))
   t.equal((await postAs(t, running, apiserver)).status, 200)
 })
 
-t.test('a file without authorities leaves the last good ones, and is told', async (t) => {
-  const { folder, running } = await startStrict(t)
-  const bad: readonly (readonly [string, RegExp])[] = [
-    ['', /ca\.crt contains no certificate in PEM/],
-    [apiserver.cert, /ca\.crt: certificate 1 is not the certificate of an authority/],
-    [`${trusted.ca}\n${apiserver.cert}`, /certificate 2 is not the certificate of an authority/],
-  ]
-  for (const [text, problem] of bad) {
-    mountFiles(folder, { 'ca.crt': text })
-    await until('it is shown', async () => problem.test((await running.status('/readyz')).body))
-    t.equal((await running.status('/readyz')).status, 200)
-    await t.rejects(postAs(t, running, undefined))
-    t.equal((await postAs(t, running, apiserver)).status, 200)
-  }
-  const file = `${newFolder()}-ca.crt`
-  writeFileSync(file, 'garbage')
-  await t.rejects(startServer(t, { clientCa: file }), /ca\.crt contains no certificate in PEM/)
-  await t.rejects(startServer(t, { clientCa: `${file}.none` }), /cannot read .*ca\.crt\.none/)
-})
+t.test(
+  'a file without authorities is reported, and the last valid authorities stay in use',
+  async (t) => {
+    const { folder, running } = await startStrict(t)
+    const bad: readonly (readonly [string, RegExp])[] = [
+      ['', /ca\.crt contains no certificate in PEM/],
+      [apiserver.cert, /ca\.crt: certificate 1 is not the certificate of an authority/],
+      [`${trusted.ca}\n${apiserver.cert}`, /certificate 2 is not the certificate of an authority/],
+    ]
+    for (const [text, problem] of bad) {
+      mountFiles(folder, { 'ca.crt': text })
+      await until('the problem is shown', async () =>
+        problem.test((await running.status('/readyz')).body),
+      )
+      t.equal((await running.status('/readyz')).status, 200)
+      await t.rejects(postAs(t, running, undefined))
+      t.equal((await postAs(t, running, apiserver)).status, 200)
+    }
+    const file = `${newFolder()}-ca.crt`
+    writeFileSync(file, 'garbage')
+    await t.rejects(startServer(t, { clientCa: file }), /ca\.crt contains no certificate in PEM/)
+    await t.rejects(startServer(t, { clientCa: `${file}.none` }), /cannot read .*ca\.crt\.none/)
+  },
+)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
-t.test('without any there is one sentence that says what would be right', async (t) => {
+t.test('without a configured cluster, the error names the options that select one', async (t) => {
   const { HOME } = process.env
   process.env.HOME = t.testdir({ '.kube': { config: kubeconfigOf('https://home') } })
   t.teardown(() => Object.assign(process.env, { HOME }))
@@ -14,7 +14,7 @@ t.test('without any there is one sentence that says what would be right', async 
   })
 })
 
-t.test('what anybody on the way could write is not watched', async (t) => {
+t.test('a cluster without TLS is refused', async (t) => {
   const folder = t.testdir({
     plain: kubeconfigOf('http://localhost:8001'),
     good: kubeconfigOf('https://good'),

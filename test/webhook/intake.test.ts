@@ -29,7 +29,7 @@ const LIMITS: IntakeLimits = {
   small: 32 * KIB,
 }
 
-/** Half a request is not cut off before its test is over. */
+/** Requests are not cut off before the end of a test, although they are incomplete. */
 const CONNECTIONS = { ...WEBHOOK_CONNECTIONS, requestMs: 600_000 }
 
 const startSmall = (t: Test) => startApp(t, { intake: LIMITS, connections: CONNECTIONS })
@@ -70,33 +70,40 @@ async function refusals({ metrics }: App): Promise<number> {
 
 /** Waits until the server has counted the sent bytes. */
 async function untilFull(app: App, bytes: number): Promise<void> {
-  await until('the bytes have come', async () => {
+  await until('the bytes are counted', async () => {
     return (await send(app, reviewOfLength(bytes))).status === 503
   })
 }
 
-t.test('while large bodies are held, others are refused and small ones answered', async (t) => {
-  const app = await startSmall(t)
-  const held = await hold(t, app, 185 * KIB)
-  await untilFull(app, 64 * KIB)
-  const before = await refusals(app)
-  const refused = await send(app, reviewOfLength(64 * KIB))
-  t.equal(refused.status, 503)
-  t.equal(refused.headers['retry-after'], '1', 'a whole number: the apiserver then calls again')
-  const { error, message } = JSON.parse(refused.body)
-  t.equal(error, 'overloaded')
-  t.match(message, /too many bytes/)
-  t.equal(await refusals(app), before + 1)
-  t.strictSame(addedNames(await post(app, PODS, SMALL)), ['perf-sysstat'])
-  t.strictSame(addedNames(await send(app, reviewOfLength(31 * KIB))), ['perf-sysstat'])
-  held.destroy()
-  await until(
-    'room is back',
-    async () => (await send(app, reviewOfLength(64 * KIB))).status === 200,
-  )
-})
+t.test(
+  'while large bodies fill the limit, large bodies are refused and small ones answered',
+  async (t) => {
+    const app = await startSmall(t)
+    const held = await hold(t, app, 185 * KIB)
+    await untilFull(app, 64 * KIB)
+    const before = await refusals(app)
+    const refused = await send(app, reviewOfLength(64 * KIB))
+    t.equal(refused.status, 503)
+    t.equal(
+      refused.headers['retry-after'],
+      '1',
+      'the apiserver repeats the call only for a whole number',
+    )
+    const { error, message } = JSON.parse(refused.body)
+    t.equal(error, 'overloaded')
+    t.match(message, /too many bytes/)
+    t.equal(await refusals(app), before + 1)
+    t.strictSame(addedNames(await post(app, PODS, SMALL)), ['perf-sysstat'])
+    t.strictSame(addedNames(await send(app, reviewOfLength(31 * KIB))), ['perf-sysstat'])
+    held.destroy()
+    await until(
+      'the bytes are free again',
+      async () => (await send(app, reviewOfLength(64 * KIB))).status === 200,
+    )
+  },
+)
 
-t.test('a body that does not say its length counts as it comes', async (t) => {
+t.test('a body without a declared length is counted as its bytes arrive', async (t) => {
   const app = await startSmall(t)
   await hold(t, app, 160 * KIB)
   await untilFull(app, 64 * KIB)
@@ -108,7 +115,7 @@ t.test('a body that does not say its length counts as it comes', async (t) => {
   t.strictSame(addedNames(await send(app, [Buffer.from(SMALL)])), ['perf-sysstat'])
 })
 
-t.test('a body that began while there was room is refused when there is none', async (t) => {
+t.test('a body is refused if the limit is reached while it arrives', async (t) => {
   const app = await startSmall(t)
   const early = await openSocket(app.port, app.ca)
   t.teardown(() => early.destroy())
@@ -125,7 +132,7 @@ t.test('a body that began while there was room is refused when there is none', a
   t.equal(await second, 'HTTP/1.1 200')
 })
 
-t.test('a declared length occupies nothing until its bytes come', async (t) => {
+t.test('a declared length is not counted until its bytes arrive', async (t) => {
   const app = await startSmall(t)
   for (let i = 0; i < 5; i += 1) {
     const socket = await openSocket(app.port, app.ca)
@@ -135,7 +142,7 @@ t.test('a declared length occupies nothing until its bytes come', async (t) => {
   t.equal((await send(app, reviewOfLength(128 * KIB))).status, 200)
 })
 
-t.test('a body in tiny pieces counts as the memory that they take', async (t) => {
+t.test('a body in tiny pieces is counted with the memory of its pieces', async (t) => {
   const app = await startSmall(t)
   const body = Array.from(SMALL.padEnd(KIB), (letter) => Buffer.from(letter))
   t.equal((await send(app, body)).status, 503)
@@ -150,7 +157,7 @@ const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
   ['too large, sent in pieces', (app) => send(app, [Buffer.alloc(600 * KIB, ' ')]).catch(() => {})],
   ['refused in the middle', (app) => send(app, [Buffer.alloc(250 * KIB, ' ')])],
   [
-    'broken off',
+    'aborted',
     async (app) => {
       const socket = await openSocket(app.port, app.ca)
       socket.write(`${HEAD}Content-Length: ${180 * KIB}\r\n\r\n${' '.repeat(170 * KIB)}`)
@@ -159,7 +166,7 @@ const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
     },
   ],
   [
-    'broken off before its answer',
+    'aborted before its answer',
     async (app) => {
       const socket = await openSocket(app.port, app.ca)
       const body = reviewOfLength(128 * KIB)
@@ -171,21 +178,21 @@ const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
 ]
 
 for (const [what, end] of ENDS) {
-  t.test(`a body that is ${what} leaves nothing behind`, async (t) => {
+  t.test(`the bytes of a body are released: ${what}`, async (t) => {
     const app = await startSmall(t)
     for (let i = 0; i < 4; i += 1) await end(app)
-    await until('there is room', async () => {
+    await until('a large body is accepted', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200
     })
-    // Without it, the rest of each round would add up to less than the limit.
+    // The second round finds bytes that were not released, if one round is below the limit.
     for (let i = 0; i < 4; i += 1) await end(app)
-    await until('there is still room', async () => {
+    await until('a large body is still accepted', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200
     })
   })
 }
 
-t.test('the longest body fits, and 500 small ones at once', async (t) => {
+t.test('the limits admit the longest body, or 500 small ones at the same time', async (t) => {
   t.ok(INTAKE.allWithLarge >= INTAKE.body)
   t.ok(INTAKE.all >= 500 * INTAKE.small)
   const app = await startApp(t)

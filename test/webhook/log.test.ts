@@ -23,7 +23,7 @@ function opened() {
  */
 const HARMFUL = /(?!\n$)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f]/u
 
-t.test('a line of the log is printable, and says the same', async (t) => {
+t.test('a line of the log is printable, and parses to the same values', async (t) => {
   const { log, lines } = opened()
   log.warn({ trouble: HOSTILE, [HOSTILE]: HOSTILE, err: new Error(HOSTILE) }, HOSTILE)
   t.equal(lines.length, 1)
@@ -32,7 +32,7 @@ t.test('a line of the log is printable, and says the same', async (t) => {
   t.strictSame([trouble, msg, err.message, keyed], [HOSTILE, HOSTILE, HOSTILE, HOSTILE])
 })
 
-t.test('the line of a decision is short, whatever the pod says', async (t) => {
+t.test('the log line of a decision is short for every pod', async (t) => {
   const { log, lines } = opened()
   const long = HOSTILE.repeat(1000)
   const pod = podOf({ [KEYS.inject]: long }, {}, { name: long })

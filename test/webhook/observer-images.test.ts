@@ -32,7 +32,7 @@ function catalogWith(images: Readonly<Record<string, string>>): Catalog {
   return buildCatalog(documents, '3f2a91c0')
 }
 
-/** Returns the metrics about a catalog while these images are on nodes, which a test may change. */
+/** Returns the metrics and checks of a catalog. The images on nodes can be changed by a test. */
 function show(imagesMs: number, images: readonly string[] | undefined) {
   const registry = new Registry()
   const held = new Set(images)
@@ -49,7 +49,7 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
   return { held, offered, checks, available }
 }
 
-t.test('of each metric it is shown whether a node holds its image', async (t) => {
+t.test('the metric and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
   t.strictSame(await Promise.all(['cpu', 'disk', 'gpu'].map(available)), [1, 1, 0])
   t.strictSame(checks(), [
@@ -64,19 +64,19 @@ t.test('of each metric it is shown whether a node holds its image', async (t) =>
   t.strictSame(checks(), [{ name: 'images', problem: undefined, fatal: false }])
   offered.catalog = catalogWith({ net: B })
   t.equal(await available('net'), 1)
-  t.equal(await available('cpu'), undefined, 'what is offered no more is not shown')
+  t.equal(await available('cpu'), undefined, 'a removed metric is not shown')
 })
 
-t.test('a server that has just started waits for the images, and not for ever', async (t) => {
+t.test('a new server is not ready until the images are available or a timeout ends', async (t) => {
   const { held, checks } = show(60_000, [A])
   t.match(checks(), [{ fatal: true, problem: B }])
   held.add(B)
   t.match(checks(), [{ problem: undefined }])
   const impatient = show(50, [A])
-  await until('it gives up', () => impatient.checks()[0]?.fatal === false)
+  await until('the timeout has ended', () => impatient.checks()[0]?.fatal === false)
 })
 
-t.test('where nobody watches, nothing is shown', async (t) => {
+t.test('without image holders, no metric and no check is shown', async (t) => {
   const { checks, available } = show(60_000, undefined)
   t.strictSame(checks(), [])
   t.equal(await available('cpu'), undefined)
@@ -110,13 +110,13 @@ t.test('pods are left while no node holds the image, and observed when one does'
     pace: { ...INTERVALS, imagesMs: 100 },
   })
   const ready = async () => (await running.status('/readyz')).status === 200
-  await until('it is ready all the same', ready)
+  await until('the server is ready without the image', ready)
   const { checks } = JSON.parse((await running.status('/readyz')).body)
   t.equal(checks.images, `no node is known to hold ${A} (io-sysstat, perf-sysstat)`)
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)
   standIn.put('daemonsets', { metadata, spec, status: { ...counted, numberReady: 1 } })
-  await until('it rides', async () => {
+  await until('an observer is injected', async () => {
     const answer = await post(running, '/mutate/pods', reviewOf(ASKING))
     return addedNames(answer).includes('perf-sysstat')
   })

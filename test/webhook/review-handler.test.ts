@@ -34,13 +34,13 @@ function linesFrom(lines: readonly string[], start: number): readonly Record<str
 
 const asking = JSON.stringify(reviewOf(ASKING))
 
-t.test("the namespace's annotation asks for its pods", async (t) => {
+t.test('the annotation of a namespace requests observers for its pods', async (t) => {
   const answer = await post(running, PODS, reviewOf(podOf({}), { namespace: 'hpc' }))
   t.strictSame(addedNames(answer), ['perf-sysstat'])
   t.strictSame(operationsOf(await post(running, PODS, reviewOf(podOf({})))), [])
 })
 
-t.test('an excluded namespace gets nothing', async (t) => {
+t.test('pods of an excluded namespace are not changed', async (t) => {
   const answer = await post(running, PODS, reviewOf(ASKING, { namespace: 'kube-system' }))
   t.strictSame(operationsOf(answer), [])
 })
@@ -63,7 +63,7 @@ const NONSENSE: readonly (readonly [string, unknown])[] = [
 ]
 
 for (const [what, object] of NONSENSE) {
-  t.test(`a pod that is ${what} is allowed as it came`, async (t) => {
+  t.test(`an invalid pod is allowed unchanged: ${what}`, async (t) => {
     const verdict = verdictOf(await post(running, PODS, reviewOf(object)))
     t.equal(verdict.allowed, true)
     t.equal(verdict.patch, undefined)
@@ -73,7 +73,7 @@ for (const [what, object] of NONSENSE) {
   })
 }
 
-t.test('names that every object has are no metrics', async (t) => {
+t.test('names of JavaScript object properties are not metrics', async (t) => {
   for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
     const verdict = verdictOf(
       await post(running, PODS, reviewOf(podOf({ [KEYS.inject]: name, [KEYS.onError]: 'deny' }))),
@@ -83,39 +83,45 @@ t.test('names that every object has are no metrics', async (t) => {
   }
 })
 
-t.test('a server that does not know yet what a namespace asks is asked again', async (t) => {
-  for (const find of [
-    () => Promise.reject(new NotKnownYet('what it asks')),
-    () => {
-      throw new NotKnownYet('what it asks')
-    },
-  ]) {
-    const app = await startApp(t, { namespaces: { find } })
-    const answer = await post(app, PODS, asking)
-    t.equal(answer.status, 503)
-    t.equal(answer.headers['retry-after'], '1')
-    t.equal(JSON.parse(answer.body).error, 'not-known-yet')
-    const labels = { outcome: 'invalid', reason: 'not-known-yet' }
-    t.equal(sampleOf(await app.metrics(), 'ridealong_reviews_total', labels), 1)
-  }
-})
+t.test(
+  'a server that does not know the namespace yet answers 503, so the call is repeated',
+  async (t) => {
+    for (const find of [
+      () => Promise.reject(new NotKnownYet('its annotations')),
+      () => {
+        throw new NotKnownYet('its annotations')
+      },
+    ]) {
+      const app = await startApp(t, { namespaces: { find } })
+      const answer = await post(app, PODS, asking)
+      t.equal(answer.status, 503)
+      t.equal(answer.headers['retry-after'], '1')
+      t.equal(JSON.parse(answer.body).error, 'not-known-yet')
+      const labels = { outcome: 'invalid', reason: 'not-known-yet' }
+      t.equal(sampleOf(await app.metrics(), 'ridealong_reviews_total', labels), 1)
+    }
+  },
+)
 
-t.test('who prefers no pod to one without observers is told what is known', async (t) => {
-  const before = await reviews({ outcome: 'denied', reason: 'unknown-metric' })
-  const pod = podOf({ [KEYS.inject]: 'perf-sysstat, none-such', [KEYS.onError]: 'deny' })
-  const verdict = verdictOf(await post(running, PODS, reviewOf(pod)))
-  t.equal(verdict.allowed, false)
-  t.equal(verdict.patch, undefined)
-  t.equal(verdict.status?.code, 403)
-  t.equal(
-    verdict.status?.message,
-    `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
-      'known metrics are io-sysstat, perf-sysstat',
-  )
-  t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
-})
+t.test(
+  'a pod with on-error: deny is denied, and the message lists the known metrics',
+  async (t) => {
+    const before = await reviews({ outcome: 'denied', reason: 'unknown-metric' })
+    const pod = podOf({ [KEYS.inject]: 'perf-sysstat, none-such', [KEYS.onError]: 'deny' })
+    const verdict = verdictOf(await post(running, PODS, reviewOf(pod)))
+    t.equal(verdict.allowed, false)
+    t.equal(verdict.patch, undefined)
+    t.equal(verdict.status?.code, 403)
+    t.equal(
+      verdict.status?.message,
+      `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
+        'known metrics are io-sysstat, perf-sysstat',
+    )
+    t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
+  },
+)
 
-t.test('who does not say so gets the pod, its status and a warning', async (t) => {
+t.test('a pod without on-error is created with a status and a warning', async (t) => {
   const before = await reviews({ outcome: 'left', reason: 'unknown-metric' })
   const answer = await post(running, PODS, reviewOf(podOf({ [KEYS.inject]: 'none-such' })))
   const verdict = verdictOf(answer)
@@ -133,15 +139,15 @@ const DENYING = podOf({ [KEYS.inject]: 'perf-sysstat', [KEYS.onError]: 'deny' })
 /** A Map whose methods throw. */
 class Broken extends Map<string, Metric> {
   override get(): never {
-    throw new Error('the catalog fell over')
+    throw new Error('defect in the catalog')
   }
 
   override has(): never {
-    throw new Error('the catalog fell over')
+    throw new Error('defect in the catalog')
   }
 
   override values(): never {
-    throw new Error('the catalog fell over')
+    throw new Error('defect in the catalog')
   }
 }
 
@@ -153,22 +159,22 @@ const BROKEN_NAMESPACE: Namespace = {
   limitRanges: [],
   quotas: [],
   get annotations(): never {
-    throw new Error('the namespace fell over')
+    throw new Error('defect in the namespace')
   },
 }
 
 const DEFECTS: readonly (readonly [string, Parameters<typeof startApp>[1]])[] = [
-  ['the namespace fell over', { namespaces: { find: () => BROKEN_NAMESPACE } }],
+  ['defect in the namespace', { namespaces: { find: () => BROKEN_NAMESPACE } }],
   [
-    'the catalog fell over',
+    'defect in the catalog',
     { catalog: () => ({ revision: '00000000', metrics: new Broken([['x', {} as Metric]]) }) },
   ],
   [
-    'the source fell over',
+    'defect in the source',
     {
       namespaces: {
         async find() {
-          throw new Error('the source fell over')
+          throw new Error('defect in the source')
         },
       },
     },
@@ -176,7 +182,7 @@ const DEFECTS: readonly (readonly [string, Parameters<typeof startApp>[1]])[] = 
 ]
 
 for (const [what, parts] of DEFECTS) {
-  t.test(`a defect of ours never refuses a pod: ${what}`, async (t) => {
+  t.test(`a defect of the webhook never denies a pod: ${what}`, async (t) => {
     const app = await startApp(t, parts)
     const answer = await post(app, PODS, reviewOf(DENYING))
     t.equal(answer.status, 200)
@@ -193,7 +199,7 @@ for (const [what, parts] of DEFECTS) {
   })
 }
 
-t.test('a defect of ours never refuses a namespace, and is counted', async (t) => {
+t.test('a defect of the webhook never denies a namespace, and is counted', async (t) => {
   const metrics = new Broken([['x', {} as Metric]])
   const app = await startApp(t, { catalog: () => ({ revision: '00000000', metrics }) })
   const review = reviewOf(namespaceOf('lab', { [KEYS.inject]: 'perf-sysstat' }), { name: 'lab' })
@@ -202,7 +208,7 @@ t.test('a defect of ours never refuses a namespace, and is counted', async (t) =
   t.equal(verdict.patch, undefined)
   const [line] = linesFrom(app.lines, 0)
   t.equal(line?.level, 50)
-  t.match(line, { err: { message: 'the catalog fell over', stack: /\n\s+at / } })
+  t.match(line, { err: { message: 'defect in the catalog', stack: /\n\s+at / } })
   const count = sampleOf(await app.metrics(), 'ridealong_reviews_total', {
     reason: 'internal-error',
   })
@@ -212,7 +218,7 @@ t.test('a defect of ours never refuses a namespace, and is counted', async (t) =
 const armed = { op: 'add', path: '/metadata/labels', value: { 'ridealong.dev/armed': 'true' } }
 
 t.test(
-  'a namespace that asks is labelled, and its author told that running pods are not changed',
+  'an annotated namespace is labelled, with a warning that running pods are not changed',
   async (t) => {
     const before = await reviews({ outcome: 'armed' })
     const space = namespaceOf('lab', { [KEYS.inject]: 'perf-sysstat' })
@@ -223,7 +229,7 @@ t.test(
   },
 )
 
-t.test('a namespace that no longer asks loses the label', async (t) => {
+t.test('a namespace without the annotation loses the label', async (t) => {
   const labels = { 'ridealong.dev/armed': 'true', team: 'blue' }
   const oldObject = namespaceOf('lab', { [KEYS.inject]: 'perf-sysstat' }, labels)
   const object = namespaceOf('lab', {}, labels)
@@ -235,7 +241,7 @@ t.test('a namespace that no longer asks loses the label', async (t) => {
   t.equal(verdictOf(answer).warnings, undefined)
 })
 
-t.test('who annotates a namespace wrongly is warned there and then', async (t) => {
+t.test('an invalid annotation of a namespace causes a warning immediately', async (t) => {
   const wrong: readonly (readonly [Json, RegExp])[] = [
     [
       { [KEYS.inject]: 'none-such' },
@@ -259,18 +265,18 @@ t.test('who annotates a namespace wrongly is warned there and then', async (t) =
     const verdict = verdictOf(answer)
     t.equal(verdict.allowed, true)
     t.match(verdict.warnings, [warning])
-    t.strictSame(operationsOf(answer), [armed], 'its pods are to say so too')
+    t.strictSame(operationsOf(answer), [armed], 'the pods get a status with the reason')
   }
 })
 
-t.test('an excluded namespace is not labelled, and its author told so', async (t) => {
+t.test('an excluded namespace is not labelled, with a warning', async (t) => {
   const space = namespaceOf('kube-system', { [KEYS.inject]: 'perf-sysstat' })
   const answer = await post(running, SPACES, reviewOf(space, { name: 'kube-system' }))
   t.strictSame(operationsOf(answer), [])
   t.match(verdictOf(answer).warnings, [/^ridealong: .*has excluded this namespace/])
 })
 
-t.test('a metric above the privilege of a namespace is left out, and said', async (t) => {
+t.test('a metric above the privilege of a namespace is not injected', async (t) => {
   const catalog = await loadCatalog({})
   const metric = catalog.metrics.get('perf-sysstat') as Metric
   for (const privilege of PRIVILEGES) {

@@ -37,13 +37,13 @@ async function reviews(labels: Json): Promise<number> {
 
 const asking = JSON.stringify(reviewOf(ASKING))
 
-t.test('the timeout that the apiserver writes into the path is no part of it', async (t) => {
+t.test('the query string with the apiserver's timeout is not part of the path', async (t) => {
   t.strictSame(addedNames(await post(running, `${PODS}?timeout=3s`, asking)), ['perf-sysstat'])
   const answer = await post(running, `${SPACES}?timeout=3s`, reviewOf(namespaceOf('lab')))
   t.equal(verdictOf(answer).allowed, true)
 })
 
-t.test('a content type may carry its character set', async (t) => {
+t.test('a content type may include a character set', async (t) => {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   t.strictSame(addedNames(await bad({ headers, body: asking })), ['perf-sysstat'])
 })
@@ -54,10 +54,10 @@ const BAD: readonly (readonly [string, Partial<Call>, number, string])[] = [
   ['text that is not JSON', { body: 'hello' }, 400, 'not-json'],
   ['an empty body', { body: '' }, 400, 'not-json'],
   ['JSON that ends too early', { body: asking.slice(0, -20) }, 400, 'not-json'],
-  ['JSON with more behind it', { body: `${asking}}` }, 400, 'not-json'],
+  ['JSON with trailing text', { body: `${asking}}` }, 400, 'not-json'],
   ['a body in gzip', { body: gzipSync(asking) }, 400, 'not-json'],
   [
-    'a body in gzip that says so',
+    'a body in gzip with its content-encoding',
     { body: gzipSync(asking), headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } },
     400,
     'not-json',
@@ -85,7 +85,7 @@ const BAD: readonly (readonly [string, Partial<Call>, number, string])[] = [
   ],
   ['a body over 7 MiB', { body: pad(SEVEN_MIB + 1) }, 413, 'body-too-large'],
   [
-    'a body over 7 MiB that does not say its length',
+    'a body over 7 MiB without a declared length',
     { body: Array.from({ length: 8 }, () => Buffer.alloc(1024 * 1024, 0x20)) },
     413,
     'body-too-large',
@@ -106,12 +106,12 @@ const BAD: readonly (readonly [string, Partial<Call>, number, string])[] = [
   ['GET', { method: 'GET', headers: {} }, 405, 'wrong-method'],
   ['PUT of a review', { method: 'PUT', body: asking }, 405, 'wrong-method'],
   ['another path', { path: '/mutate', body: asking }, 404, 'wrong-path'],
-  ['a path that only begins as ours', { path: '/mutate/pods/x', body: asking }, 404, 'wrong-path'],
+  ['a path that only begins like a valid path', { path: '/mutate/pods/x', body: asking }, 404, 'wrong-path'],
 ]
 
 for (const path of [PODS, SPACES]) {
   for (const [what, changes, status, word] of BAD) {
-    t.test(`${what} at ${path} is answered with ${status}, said and counted`, async (t) => {
+    t.test(`${what} at ${path} is answered with ${status}, explained and counted`, async (t) => {
       const before = await reviews({ outcome: 'invalid', reason: word })
       const answer = await bad({ path, ...changes })
       t.equal(answer.status, status)
@@ -119,14 +119,14 @@ for (const path of [PODS, SPACES]) {
       const { error, message, ...others } = JSON.parse(answer.body)
       t.equal(error, word)
       t.match(message, /^\S+ .*\S/, 'a sentence')
-      t.strictSame(others, {}, 'and nothing else')
+      t.strictSame(others, {}, 'no other fields')
       t.equal(await reviews({ outcome: 'invalid', reason: word }), before + 1)
-      t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'], 'it goes on')
+      t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'], 'the server still works')
     })
   }
 }
 
-t.test('a call without a body is the fault of its caller', async (t) => {
+t.test('a call without a body is answered with a client error', async (t) => {
   for (const path of [PODS, SPACES]) {
     for (const headers of [{}, JSON_TYPE]) {
       const before = await reviews({ outcome: 'invalid' })
@@ -138,7 +138,7 @@ t.test('a call without a body is the fault of its caller', async (t) => {
   }
 })
 
-t.test('another method is told which one is right, another path which ones are', async (t) => {
+t.test('a wrong method is answered with the right one, a wrong path with the valid paths', async (t) => {
   for (const path of [PODS, `${SPACES}?timeout=3s`]) {
     const answer = await bad({ path, method: 'GET', headers: {} })
     t.equal(answer.headers.allow, 'POST')
@@ -149,7 +149,7 @@ t.test('another method is told which one is right, another path which ones are',
   t.equal(headers.allow, undefined)
 })
 
-t.test('a review of 7 MiB less the envelope is answered', async (t) => {
+t.test('a review of nearly 7 MiB is answered', async (t) => {
   const body = JSON.stringify(reviewOf({ ...ASKING, unknown: 'x'.repeat(SEVEN_MIB - 4096) }))
   t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
 })
@@ -197,18 +197,18 @@ for (const poison of POISON) {
       Reflect.get(() => {}, 'polluted'),
       undefined,
     )
-    t.notMatch(JSON.stringify(readBody(text)), 'polluted', 'the keys are taken out')
+    t.notMatch(JSON.stringify(readBody(text)), 'polluted', 'the keys are removed')
   })
 }
 
-t.test('of two keys with one name the last counts, as in Go', async (t) => {
+t.test('the last of two equal keys is used, as in Go', async (t) => {
   const one = `"${KEYS.inject}":"perf-sysstat"`
   const two = asking.replace(one, `"${KEYS.inject}":"none-such",${one}`)
   t.strictSame(addedNames(await post(running, PODS, two)), ['perf-sysstat'])
 })
 
 t.test(
-  'an unknown field as deep as Go decodes does not keep the pod from its observer',
+  'a pod with an unknown field as deep as Go can decode is injected',
   async (t) => {
     const levels = 9_990
     for (const [open, close] of [
@@ -233,7 +233,7 @@ t.test(
   },
 )
 
-t.test('a uid comes back as it was sent, whatever it is', async (t) => {
+t.test('the answer has the uid of the review, with any characters', async (t) => {
   const uids = ['"', '\\', 'a"b'.repeat(85), '\u0000\u001b\n', 'é€😀', '\u2028', '<script>']
   for (const uid of uids) {
     t.equal(verdictOf(await post(running, PODS, reviewOf(ASKING, { uid }))).uid, uid)

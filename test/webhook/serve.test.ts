@@ -74,7 +74,7 @@ t.test('a running server is healthy and ready, and lists its checks', async (t) 
   t.equal((await running.status('/nothing')).status, 404)
 })
 
-t.test('the webhook is served only with TLS, and the status only without TLS', async (t) => {
+t.test('the webhook port requires TLS, and the status port does not use it', async (t) => {
   const { port, ca, server } = await startServer(t)
   await t.rejects(call({ port, path: PODS, method: 'POST', headers: JSON_TYPE, body: asking }))
   const plain = await call({ port: server.statusPort, path: PODS, method: 'POST' })
@@ -82,7 +82,7 @@ t.test('the webhook is served only with TLS, and the status only without TLS', a
   t.equal((await call({ port, ca, path: '/metrics' })).status, 404)
 })
 
-t.test('the metrics have the names that dashboards know', async (t) => {
+t.test('the metrics have their documented names and types', async (t) => {
   const running = await startServer(t)
   await post(running, PODS, asking)
   const answer = await running.status('/metrics')
@@ -188,7 +188,7 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
   t.equal((await readiness(running)).checks.certificate, 'ok')
 })
 
-t.test('no key ever reaches the log or the status', async (t) => {
+t.test('the log and the status never contain a key', async (t) => {
   const running = await startServer(t)
   const [one, other] = await Promise.all([
     running.authority.issue({ names: NAMES }),
@@ -216,7 +216,7 @@ t.test('a server whose certificate has expired is not ready', async (t) => {
   await until('the server is ready', async () => (await readiness(running)).status === 200)
 })
 
-const metricDocument = (name: string, description = 'a metric of ours') => `
+const metricDocument = (name: string, description = 'a metric of the test') => `
 apiVersion: ridealong.dev/v1alpha1
 kind: Metric
 metadata: {name: ${name}}
@@ -244,11 +244,17 @@ t.test('a metric is available as soon as its document is in the catalog folder',
   const revision = await revisionOf(running)
   t.strictSame(await gets(running, 'ours'), [])
   writeFileSync(join(running.folder, 'catalog', 'ours.yaml'), metricDocument('ours'))
-  await until('ours is available', async () => (await gets(running, 'ours')).includes('ours'))
+  await until('the metric ours is available', async () =>
+    (await gets(running, 'ours')).includes('ours'),
+  )
   const metrics = await running.metrics()
   t.equal(metrics.split('\n').filter((line) => line.startsWith('ridealong_catalog_info')).length, 1)
   t.not(await revisionOf(running), revision)
-  t.strictSame(await gets(running, 'perf-sysstat'), ['perf-sysstat'], 'the built-in metrics stay')
+  t.strictSame(
+    await gets(running, 'perf-sysstat'),
+    ['perf-sysstat'],
+    'the built-in metrics are still available',
+  )
 })
 
 t.test('changes to a catalog that is a mounted ConfigMap are read too', async (t) => {
@@ -273,16 +279,20 @@ t.test('an invalid catalog document is reported and changes nothing', async (t) 
   t.strictSame(await gets(running, 'ours'), ['ours'])
   t.equal(await revisionOf(running), revision)
   writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('more'))
-  await until('more is available', async () => (await gets(running, 'more')).includes('more'))
+  await until('the metric more is available', async () =>
+    (await gets(running, 'more')).includes('more'),
+  )
   t.equal((await readiness(running)).checks.catalog, 'ok')
 })
 
-t.test('a changed file of namespaces is used at once, and an invalid one is not', async (t) => {
-  const running = await startServer(t)
-  const path = join(running.folder, 'namespaces.yaml')
-  const inQuiet = async () => addedNames(await post(running, PODS, reviewOf(podOf({}))))
-  t.strictSame(await inQuiet(), [])
-  const annotated = `
+t.test(
+  'a changed file of namespaces is used without a restart, and an invalid one is not',
+  async (t) => {
+    const running = await startServer(t)
+    const path = join(running.folder, 'namespaces.yaml')
+    const inQuiet = async () => addedNames(await post(running, PODS, reviewOf(podOf({}))))
+    t.strictSame(await inQuiet(), [])
+    const annotated = `
 apiVersion: v1
 kind: List
 items:
@@ -290,17 +300,18 @@ items:
   kind: Namespace
   metadata: {name: quiet, annotations: {ridealong.dev/inject: io-sysstat}}
 `
-  writeFileSync(`${path}.new`, annotated)
-  renameSync(`${path}.new`, path)
-  await until('io-sysstat is injected', async () => (await inQuiet()).includes('io-sysstat'))
-  writeFileSync(path, 'kind: Pod')
-  await until('an error shows', async () => (await readiness(running)).checks.namespaces !== 'ok')
-  const { status, checks } = await readiness(running)
-  t.equal(status, 200)
-  t.match(checks.namespaces, /namespaces\.yaml: document 1 /)
-  t.equal(await failures(running, 'namespaces'), 1)
-  t.strictSame(await inQuiet(), ['io-sysstat'])
-})
+    writeFileSync(`${path}.new`, annotated)
+    renameSync(`${path}.new`, path)
+    await until('io-sysstat is injected', async () => (await inQuiet()).includes('io-sysstat'))
+    writeFileSync(path, 'kind: Pod')
+    await until('an error shows', async () => (await readiness(running)).checks.namespaces !== 'ok')
+    const { status, checks } = await readiness(running)
+    t.equal(status, 200)
+    t.match(checks.namespaces, /namespaces\.yaml: document 1 /)
+    t.equal(await failures(running, 'namespaces'), 1)
+    t.strictSame(await inQuiet(), ['io-sysstat'])
+  },
+)
 
 const CALLERS = 20
 
@@ -385,12 +396,12 @@ t.test('a server that closes waits for a call that has begun', async (t) => {
   await idle.server.close()
   t.equal(await isListening(running.port), true)
   socket.write(asking.slice(50))
-  await until('it is answered', () => received.includes('"allowed":true'))
+  await until('the call is answered', () => received.includes('"allowed":true'))
   t.match(received, /^HTTP\/1\.1 200 /)
   t.equal(await inTime(closing), undefined)
 })
 
-t.test('calls that broke off or were refused do not keep a server from ending', async (t) => {
+t.test('calls that were aborted or refused do not keep a server from ending', async (t) => {
   const running = await startServer(t, { drain: PATIENT })
   const { port, ca } = running
   const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
@@ -431,7 +442,7 @@ t.test('a server waits for a call even if another call was aborted', async (t) =
     received += chunk
   })
   lasting.write(asking.slice(100))
-  await until('it is answered', () => received.includes('"allowed":true'))
+  await until('the call is answered', () => received.includes('"allowed":true'))
   t.equal(await inTime(closing), undefined)
 })
 

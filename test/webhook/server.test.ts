@@ -25,7 +25,7 @@ const { port, ca } = running
 
 const asking = JSON.stringify(reviewOf(ASKING))
 
-t.test('a pod that asks gets its observer over HTTPS', async (t) => {
+t.test('a pod that requests observers is injected over HTTPS', async (t) => {
   const answer = await post(running, PODS, asking)
   t.equal(answer.status, 200)
   t.match(answer.headers['content-type'], 'application/json')
@@ -33,7 +33,7 @@ t.test('a pod that asks gets its observer over HTTPS', async (t) => {
   t.equal(verdictOf(answer).uid, '2bf81092-b31c-43bd-8cff-5901dbd750b9')
 })
 
-t.test('calls that follow each other share one connection', async (t) => {
+t.test('successive calls share one connection', async (t) => {
   const agent = keepAliveAgent(t)
   const answers = []
   for (let i = 0; i < 3; i++) answers.push(await post(running, PODS, asking, agent))
@@ -45,7 +45,7 @@ t.test('calls that follow each other share one connection', async (t) => {
   t.match(first?.headers['keep-alive'], 'timeout=120', 'longer than the 90 s of the apiserver')
 })
 
-t.test('reviews that are written without waiting are answered in their order', async (t) => {
+t.test('pipelined reviews are answered in their order', async (t) => {
   const socket = await openSocket(port, ca)
   t.teardown(() => socket.destroy())
   let received = ''
@@ -58,7 +58,7 @@ t.test('reviews that are written without waiting are answered in their order', a
     const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
     socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
   }
-  await until('three answers came', () => received.split('"allowed":true').length === 4)
+  await until('three answers have arrived', () => received.split('"allowed":true').length === 4)
   const places = uids.map((uid) => received.indexOf(`"uid":"${uid}"`))
   t.ok(places.every((place) => place > 0))
   t.strictSame(
@@ -67,7 +67,7 @@ t.test('reviews that are written without waiting are answered in their order', a
   )
 })
 
-t.test('a connection that ends in the middle of a body hurts nobody else', async (t) => {
+t.test('a connection that ends in the middle of a body does not affect other calls', async (t) => {
   const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
   for (const end of ['destroy', 'end', 'resetAndDestroy'] as const) {
     const socket = await openSocket(port, ca)
@@ -79,7 +79,7 @@ t.test('a connection that ends in the middle of a body hurts nobody else', async
   }
 })
 
-t.test('connections that say nothing keep nobody waiting', async (t) => {
+t.test('incomplete requests on other connections do not delay a call', async (t) => {
   const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(port, ca)))
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
@@ -88,7 +88,7 @@ t.test('connections that say nothing keep nobody waiting', async (t) => {
   t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'])
 })
 
-t.test('a client that trusts another authority is not served', async (t) => {
+t.test('a client that trusts only another authority cannot connect', async (t) => {
   const other = await startServer(t)
   await t.rejects(post({ port, ca: other.ca }, PODS, asking), /certificate|self-signed/i)
 })
@@ -99,26 +99,33 @@ function block(ms: number): void {
   while (performance.now() < end);
 }
 
-t.test('a server that cannot keep up asks to be asked again', async (t) => {
+t.test('an overloaded server answers 503, so that the call is repeated', async (t) => {
   const app = await startApp(t, { maxEventLoopDelayMs: 50 })
   let shed: Answer | undefined
-  await until('a call is turned away', async () => {
+  await until('a call is refused', async () => {
     block(400)
     const answer = await post(app, PODS, asking)
     if (answer.status !== 200) shed = answer
     return shed !== undefined
   })
   t.equal(shed?.status, 503)
-  t.equal(shed?.headers['retry-after'], '1', 'a whole number: the apiserver then asks again')
+  t.equal(
+    shed?.headers['retry-after'],
+    '1',
+    'the apiserver repeats the call only for a whole number',
+  )
   const { error, message } = JSON.parse(shed?.body ?? '')
   t.equal(error, 'overloaded')
   t.match(message, / /)
   const labels = { outcome: 'invalid', reason: 'overloaded' }
   t.ok((sampleOf(await app.metrics(), 'ridealong_reviews_total', labels) ?? 0) >= 1)
-  await until('it keeps up again', async () => (await post(app, PODS, asking)).status === 200)
+  await until(
+    'calls are answered again',
+    async () => (await post(app, PODS, asking)).status === 200,
+  )
 })
 
-t.test('calls at once are each answered with their own uid', async (t) => {
+t.test('parallel calls are each answered with their own uid', async (t) => {
   const uids = Array.from({ length: 200 }, (_, i) => `call-${i}`)
   const agent = keepAliveAgent(t, { maxSockets: 25 })
   const answers = await inTime(

@@ -24,7 +24,7 @@ function linesFrom(lines: readonly string[], start: number): readonly Record<str
 
 const asking = JSON.stringify(reviewOf(ASKING))
 
-t.test('an injection is counted by metric, a dry run is not', async (t) => {
+t.test('an injection is counted by metric, but not in a dry run', async (t) => {
   const app = await startApp(t)
   const count = async (metric: string) =>
     sampleOf(await app.metrics(), 'ridealong_injections_total', { metric })
@@ -32,7 +32,11 @@ t.test('an injection is counted by metric, a dry run is not', async (t) => {
   t.strictSame(addedNames(await post(app, PODS, both)), ['perf-sysstat', 'io-sysstat'])
   t.strictSame(addedNames(await post(app, PODS, asking)), ['perf-sysstat'])
   const dry = reviewOf(ASKING, { dryRun: true })
-  t.strictSame(addedNames(await post(app, PODS, dry)), ['perf-sysstat'], 'answered like any other')
+  t.strictSame(
+    addedNames(await post(app, PODS, dry)),
+    ['perf-sysstat'],
+    'a dry run has the same answer',
+  )
   t.equal(await count('perf-sysstat'), 2)
   t.equal(await count('io-sysstat'), 1)
   const labels = { outcome: 'injected', reason: 'injected' }
@@ -40,7 +44,7 @@ t.test('an injection is counted by metric, a dry run is not', async (t) => {
   t.equal(sampleOf(await app.metrics(), 'ridealong_review_duration_seconds_count'), 3)
 })
 
-t.test('no text of a user becomes a label', async (t) => {
+t.test('no label of a metric contains text of a user', async (t) => {
   const app = await startApp(t)
   const mine = 'my-own-words'
   await post(app, PODS, reviewOf(podOf({ [KEYS.inject]: mine }), { operation: 'CREATE' }))
@@ -49,7 +53,7 @@ t.test('no text of a user becomes a label', async (t) => {
   t.notMatch(await app.metrics(), mine)
 })
 
-t.test('one line is logged per decision: names and words', async (t) => {
+t.test('each decision is logged in one line with its names, outcome and reason', async (t) => {
   const app = await startApp(t)
   const about = ['2bf81092-b31c-43bd-8cff-5901dbd750b9', 'quiet', 'lammps-0']
   const said: readonly (readonly [Json, readonly string[], RegExp])[] = [
@@ -77,7 +81,7 @@ t.test('one line is logged per decision: names and words', async (t) => {
     t.strictSame(
       words.filter((word) => !Object.values(line).includes(word)),
       [],
-      'it names all of them',
+      'the line has all values',
     )
     t.match(app.lines[start], text)
   }
@@ -90,7 +94,7 @@ t.test('one line is logged per decision: names and words', async (t) => {
   t.ok(Object.values(line).includes('lab'))
 })
 
-t.test('what a pod holds never reaches the log', async (t) => {
+t.test('the log never contains text of a pod other than its name', async (t) => {
   const app = await startApp(t)
   const secret = 'correct-horse-battery-staple'
   const spec = {
@@ -129,7 +133,7 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
       },
     ),
   ],
-  ['a name that no object can have', reviewOf(podOf({}, { metadata: { name: LONG } }))],
+  ['a name that is too long', reviewOf(podOf({}, { metadata: { name: LONG } }))],
   [
     'names in quotes',
     reviewOf(podOf({}, { metadata: { name: '"'.repeat(253) } }), {
@@ -137,13 +141,13 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
       uid: '"'.repeat(253),
     }),
   ],
-  ['a namespace that no object can have', reviewOf(podOf({}), { namespace: LONG })],
-  ['a uid as long as it may be', reviewOf(podOf({}), { uid: LONG.slice(0, 256) })],
+  ['a namespace that is too long', reviewOf(podOf({}), { namespace: LONG })],
+  ['a uid of the maximum length', reviewOf(podOf({}), { uid: LONG.slice(0, 256) })],
   ['an operation that does not exist', reviewOf(podOf({}), { operation: LONG })],
-  ['a metric of many letters', reviewOf(podOf({ [KEYS.inject]: LONG }))],
-  ['a mode of many letters', reviewOf(podOf({ [KEYS.inject]: 'io-sysstat', [KEYS.mode]: LONG }))],
+  ['a long metric', reviewOf(podOf({ [KEYS.inject]: LONG }))],
+  ['a long mode', reviewOf(podOf({ [KEYS.inject]: 'io-sysstat', [KEYS.mode]: LONG }))],
   [
-    'an option of many letters',
+    'a long option',
     reviewOf(
       podOf({
         [KEYS.inject]: 'io-sysstat',
@@ -152,7 +156,7 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
     ),
   ],
   [
-    'a target that none of many containers is',
+    'a missing target in a pod of many containers',
     reviewOf(
       podOf(
         { [KEYS.inject]: 'io-sysstat', [KEYS.targetContainer]: 'none' },

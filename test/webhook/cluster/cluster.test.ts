@@ -8,7 +8,7 @@ import { capturedLog, sampleOf } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
-/** Intervals: short for steps that tests wait for, and endless for all others. */
+/** Intervals that are short for the steps that tests wait for, and endless for all others. */
 const QUICK: Intervals = {
   ...INTERVALS,
   pauseMs: 10,
@@ -38,7 +38,7 @@ interface Options {
   prepare?(standIn: Awaited<ReturnType<typeof startStandIn>>['standIn']): void
 }
 
-/** Watches a simulated apiserver; with `isReady` false it does not wait for the first lists. */
+/** Watches a simulated apiserver. If `isReady` is false, does not wait for the first lists. */
 async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {}, isReady = true) {
   const { standIn, access, stop, restart } = await startStandIn(t)
   prepare?.(standIn)
@@ -53,13 +53,13 @@ async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {
   })
   t.teardown(() => cluster.stop())
   if (isReady) {
-    await until('all is listed', () => cluster.checks().every(({ fatal }) => !fatal))
-    await until('all is watched', () => standIn.watches === 3)
+    await until('all resources are listed', () => cluster.checks().every(({ fatal }) => !fatal))
+    await until('all resources are watched', () => standIn.watches === 3)
   }
   const metric = async (name: string, labels: Strings = {}) => {
     return sampleOf(await registry.metrics(), `ridealong_namespace_${name}`, labels) ?? Number.NaN
   }
-  /** Returns the namespace as the cache knows it, without a request to the apiserver. */
+  /** Returns the namespace in the cache, without a request to the apiserver. */
   const injected = (name: string) => {
     const found = cluster.find(name, false)
     return found instanceof Promise ? 'asked' : found.annotations.get(KEYS.inject)
@@ -71,7 +71,7 @@ const LISTS = /^GET \/api\/v1\/namespaces\?limit/
 const LOOKS = /^GET \/api\/v1\/namespaces\/[^/]+$/
 const PATCHES = /^PATCH /
 
-t.test('what changes in the cluster is known in the same turn, without a call', async (t) => {
+t.test('changes of namespaces are known from the watch, without a call for each', async (t) => {
   const { standIn, injected } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
@@ -79,19 +79,19 @@ t.test('what changes in the cluster is known in the same turn, without a call', 
   standIn.put('namespaces', namespace('hpc', { [KEYS.inject]: 'io-sysstat' }))
   await until('the change is known', () => injected('hpc') === 'io-sysstat')
   standIn.put('namespaces', namespace('hpc'))
-  await until('the end is known', () => injected('hpc') === undefined)
+  await until('the removal is known', () => injected('hpc') === undefined)
   t.equal(standIn.count(LOOKS), 0)
 })
 
-t.test('a namespace that is gone is forgotten', async (t) => {
+t.test('a deleted namespace is removed from the cache', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
   standIn.remove('namespaces', 'hpc')
-  await until('it is looked up', () => cluster.find('hpc', false) instanceof Promise)
+  await until('the namespace is looked up', () => cluster.find('hpc', false) instanceof Promise)
 })
 
-t.test('a list of many pages is read to its end', async (t) => {
+t.test('all pages of a list are read', async (t) => {
   const { standIn, injected } = await watch(t, {
     prepare(standIn) {
       for (let i = 0; i < 1201; i += 1) standIn.put('namespaces', namespace(`n-${i}`, ASKING))
@@ -101,22 +101,22 @@ t.test('a list of many pages is read to its end', async (t) => {
   t.equal(standIn.count(LISTS), 3)
 })
 
-t.test('a LimitRange and a ResourceQuota make a new value, and leave the old one', async (t) => {
+t.test('a change of a LimitRange or a ResourceQuota creates a new namespace value', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
   for (const resource of ['limitranges', 'resourcequotas']) {
     const before = cluster.find('hpc', false)
-    t.equal(cluster.find('hpc', false), before, 'nothing is computed for a review')
+    t.equal(cluster.find('hpc', false), before, 'the same value without a change')
     standIn.put(resource, { metadata: { name: 'rule', namespace: 'hpc' }, spec: {} })
-    await until('there is a new value', () => cluster.find('hpc', false) !== before)
+    await until('the value is new', () => cluster.find('hpc', false) !== before)
     const other = cluster.find('hpc', false)
     standIn.remove(resource, 'rule', 'hpc')
-    await until('it is gone', () => cluster.find('hpc', false) !== other)
+    await until('the rule is removed', () => cluster.find('hpc', false) !== other)
   }
 })
 
-t.test('an unknown namespace is asked for once, with its rules, by however many', async (t) => {
+t.test('parallel lookups of an unknown namespace and its rules share one call', async (t) => {
   const { standIn, cluster, metric } = await watch(t)
   standIn.faults.mute = true
   standIn.put('namespaces', namespace('new', ASKING))
@@ -127,23 +127,26 @@ t.test('an unknown namespace is asked for once, with its rules, by however many'
   t.equal(standIn.count(/^GET \/api\/v1\/namespaces\/new$/), 1)
   t.equal(standIn.count(/^GET \/api\/v1\/namespaces\/new\/limitranges$/), 1)
   t.equal(standIn.count(/^GET \/api\/v1\/namespaces\/new\/resourcequotas$/), 1)
-  t.notOk(cluster.find('new', true) instanceof Promise, 'the answer is kept')
+  t.notOk(cluster.find('new', true) instanceof Promise, 'the answer is cached')
   t.equal(await metric('lookups_total', { outcome: 'answered' }), 1)
 })
 
-t.test('a namespace known not to ask is asked again for a pod that is here for it', async (t) => {
-  const { standIn, cluster, injected } = await watch(t, {
-    prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
-  })
-  standIn.faults.mute = true
-  standIn.put('namespaces', namespace('hpc', ASKING))
-  t.equal(injected('hpc'), undefined, 'a pod with an annotation of its own need not wait')
-  const found = await cluster.find('hpc', true)
-  t.equal(found.annotations.get(KEYS.inject), 'perf-sysstat')
-  t.equal(injected('hpc'), 'perf-sysstat')
-})
+t.test(
+  'a pod sent for its namespace causes a lookup if the cache shows no annotation',
+  async (t) => {
+    const { standIn, cluster, injected } = await watch(t, {
+      prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
+    })
+    standIn.faults.mute = true
+    standIn.put('namespaces', namespace('hpc', ASKING))
+    t.equal(injected('hpc'), undefined, 'no lookup for a pod with its own annotation')
+    const found = await cluster.find('hpc', true)
+    t.equal(found.annotations.get(KEYS.inject), 'perf-sysstat')
+    t.equal(injected('hpc'), 'perf-sysstat')
+  },
+)
 
-t.test('one that was just asked is left alone for a while, and then asked again', async (t) => {
+t.test('a lookup is not repeated until the rest time has passed', async (t) => {
   const { standIn, cluster } = await watch(t, {
     pace: { lookupRestMs: 100 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -151,14 +154,14 @@ t.test('one that was just asked is left alone for a while, and then asked again'
   await cluster.find('hpc', true)
   t.notOk(cluster.find('hpc', true) instanceof Promise)
   t.equal(standIn.count(LOOKS), 1)
-  await until('it is asked again', async () => {
+  await until('the namespace is looked up again', async () => {
     const found = cluster.find('hpc', true)
     await found
     return found instanceof Promise
   })
 })
 
-t.test('an apiserver that does not answer holds a pod back no longer than it may', async (t) => {
+t.test('a lookup without an answer ends after its timeout', async (t) => {
   const { standIn, cluster, metric, lines } = await watch(t, {
     pace: { lookupMs: 100 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
@@ -171,7 +174,7 @@ t.test('an apiserver that does not answer holds a pod back no longer than it may
   t.ok(lines.some((line) => line.includes('no answer within 100 ms')))
 })
 
-t.test('a pod that is here for its namespace is asked about again, not left', async (t) => {
+t.test('a pod sent for its namespace is not left while the namespace is unknown', async (t) => {
   const { standIn, cluster, injected } = await watch(t, {
     pace: { lookupMs: 100 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -179,14 +182,18 @@ t.test('a pod that is here for its namespace is asked about again, not left', as
   standIn.faults.hang = /^GET .*\/namespaces\/./
   const find = async (name: string) => cluster.find(name, true)
   await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' })
-  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'nor while the apiserver is left alone')
-  await t.rejects(find('hpc'), { code: 'NOT_KNOWN_YET' }, 'it may ask since a moment ago')
+  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'also while lookups rest')
+  await t.rejects(
+    find('hpc'),
+    { code: 'NOT_KNOWN_YET' },
+    'the namespace may have been annotated a moment ago',
+  )
   standIn.put('namespaces', namespace('new', ASKING))
-  await until('it is known', () => injected('new') === 'perf-sysstat')
+  await until('the namespace is known', () => injected('new') === 'perf-sysstat')
   t.equal((await find('new')).annotations.get(KEYS.inject), 'perf-sysstat')
 })
 
-t.test('where the namespace is said not to ask, its rules are not waited for', async (t) => {
+t.test('a lookup does not wait for the rules of a namespace without the annotation', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
   })
@@ -194,7 +201,7 @@ t.test('where the namespace is said not to ask, its rules are not waited for', a
   t.equal((await cluster.find('hpc', true)).annotations.size, 0)
 })
 
-t.test('rules that do not come take nothing from the namespace that does', async (t) => {
+t.test('a lookup returns the namespace even if its rules cannot be read', async (t) => {
   const { standIn, cluster } = await watch(t, { pace: { lookupMs: 5000 } })
   standIn.faults.mute = true
   standIn.faults.hang = /limitranges$/
@@ -206,7 +213,7 @@ t.test('rules that do not come take nothing from the namespace that does', async
   t.equal((await cluster.find('newer', true)).annotations.get(KEYS.inject), 'perf-sysstat')
 })
 
-t.test('what is no name of a namespace never becomes a path', async (t) => {
+t.test('an invalid namespace name is never part of a request path', async (t) => {
   const { standIn, cluster } = await watch(t)
   const { length } = standIn.calls
   for (const name of ['', '.', '..', 'a/b', 'a?b', 'A', '-a', 'a-', 'a'.repeat(64), '%2e%2e']) {
@@ -216,7 +223,7 @@ t.test('what is no name of a namespace never becomes a path', async (t) => {
   t.equal(standIn.calls.length, length)
 })
 
-t.test('before the first list it is not ready, and each namespace is asked for', async (t) => {
+t.test('before the first lists, the cache is not ready and namespaces are looked up', async (t) => {
   const { standIn, cluster, injected } = await watch(
     t,
     {
@@ -229,51 +236,53 @@ t.test('before the first list it is not ready, and each namespace is asked for',
   )
   const [namespaces, limitRanges] = [0, 1].map((place) => () => cluster.checks()[place])
   await until('namespaces are listed', () => namespaces?.()?.fatal === false)
-  await until('it is said', () => /403/.test(limitRanges?.()?.problem ?? ''))
+  await until('the problem is reported', () => /403/.test(limitRanges?.()?.problem ?? ''))
   t.equal(limitRanges?.()?.fatal, true)
   t.equal(injected('hpc'), 'asked', 'its LimitRange may be unknown')
   standIn.faults.refuse = undefined
-  await until('it is ready', () => cluster.checks().every(({ problem }) => problem === undefined))
+  await until('the cache is ready', () =>
+    cluster.checks().every(({ problem }) => problem === undefined),
+  )
   t.equal(injected('hpc'), 'perf-sysstat')
 })
 
-t.test('a watch that breaks goes on from where it was', async (t) => {
+t.test('a broken watch continues at its last position', async (t) => {
   const { standIn, injected } = await watch(t, { prepare: plain })
   const lists = standIn.count(LISTS)
   for (const inject of ['one', 'two']) {
     standIn.cut()
     standIn.put('namespaces', namespace('hpc', { [KEYS.inject]: inject }))
-    await until('it is known', () => injected('hpc') === inject)
-    await until('all is watched', () => standIn.watches === 3)
+    await until('the change is known', () => injected('hpc') === inject)
+    await until('all resources are watched', () => standIn.watches === 3)
   }
   t.equal(standIn.count(LISTS), lists)
 })
 
-t.test('a line that was cut off in the middle is not lost', async (t) => {
+t.test('an event whose line was cut off is received again', async (t) => {
   const { standIn, injected } = await watch(t, { prepare: plain })
   standIn.say('namespaces', '{"type":"MODIFIED","object":{"metadata":{"name":"hpc"')
   standIn.cut()
   standIn.put('namespaces', namespace('hpc', ASKING))
-  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+  await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
 })
 
-t.test('a position that is too old means a new list', async (t) => {
+t.test('a watch position that is too old causes a new list', async (t) => {
   const { standIn, injected } = await watch(t, { prepare: plain })
   const lists = standIn.count(LISTS)
   standIn.put('namespaces', namespace('hpc', ASKING), true)
   standIn.faults.compacted = standIn.version
   standIn.cut()
-  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+  await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
   t.ok(standIn.count(LISTS) > lists)
 })
 
-t.test('lines that are no events mean a new list, and are told', async (t) => {
+t.test('invalid lines of a watch cause a new list, and are logged', async (t) => {
   const garbage = ['garbage\n', '[]\n', '{"type":"ADDED","object":{}}\n', '{"type":"NEWS"}\n']
   for (const [place, line] of garbage.entries()) {
     const { standIn, injected, lines } = await watch(t, { prepare: plain })
     standIn.put('namespaces', namespace('hpc', ASKING), true)
     standIn.say('namespaces', line)
-    await until('it is known', () => injected('hpc') === 'perf-sysstat')
+    await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
     t.ok(
       lines.some((line) => /"trouble":".*(not a JSON object|other than an event)/.test(line)),
       `${place}`,
@@ -281,15 +290,15 @@ t.test('lines that are no events mean a new list, and are told', async (t) => {
   }
 })
 
-t.test('a watch that has gone silent is noticed and renewed', async (t) => {
+t.test('a silent watch is detected and renewed', async (t) => {
   const { standIn, injected, lines } = await watch(t, { pace: { silenceMs: 200 }, prepare: plain })
   standIn.faults.mute = true
   standIn.put('namespaces', namespace('hpc', ASKING))
-  await until('it is known', () => injected('hpc') === 'perf-sysstat')
+  await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
   t.ok(lines.some((line) => line.includes('a watch received nothing for 0.2 s')))
 })
 
-t.test('bookmarks are word enough, and where a watch goes on from', async (t) => {
+t.test('bookmarks keep a watch open, and set its position', async (t) => {
   const silenceMs = 5000
   const { standIn, lines } = await watch(t, { pace: { silenceMs } })
   const metadata = { resourceVersion: '4711' }
@@ -302,41 +311,49 @@ t.test('bookmarks are word enough, and where a watch goes on from', async (t) =>
   }
   t.notOk(lines.some((line) => line.includes('received nothing')))
   standIn.cut()
-  await until('it goes on', () => standIn.count(/namespaces\?.*resourceVersion=4711/) === 1)
-})
-
-t.test('what a watch has missed is repaired by a list in time', async (t) => {
-  const { standIn, injected, lines } = await watch(t, { pace: { relistMs: 1500 }, prepare: plain })
-  standIn.put('namespaces', namespace('hpc', ASKING), true)
-  await until('it is known', () => injected('hpc') === 'perf-sysstat')
-  t.notOk(
-    lines.some((line) => line.includes('"level":40')),
-    'nothing went wrong',
+  await until(
+    'the watch continues at the bookmark',
+    () => standIn.count(/namespaces\?.*resourceVersion=4711/) === 1,
   )
 })
 
-t.test('caches serve while the apiserver is away, and are in step when it is back', async (t) => {
+t.test('a periodic list corrects events that a watch has missed', async (t) => {
+  const { standIn, injected, lines } = await watch(t, { pace: { relistMs: 1500 }, prepare: plain })
+  standIn.put('namespaces', namespace('hpc', ASKING), true)
+  await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
+  t.notOk(
+    lines.some((line) => line.includes('"level":40')),
+    'no warning is logged',
+  )
+})
+
+t.test('caches serve while the apiserver is unavailable, and are updated afterwards', async (t) => {
   const { standIn, injected, cluster, metric, stop, restart } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
   await stop()
-  await until('it is said', () => {
+  await until('every check reports the problem', () => {
     return cluster.checks().every(({ problem }) => /ECONNREFUSED.* s ago$/.test(problem ?? ''))
   })
   t.ok(cluster.checks().every(({ fatal }) => !fatal))
   t.equal(injected('hpc'), 'perf-sysstat')
   const age = await metric('cache_age_seconds')
-  await until('the age grows', async () => (await metric('cache_age_seconds')) > age + 0.2)
+  await until(
+    'the age of the cache grows',
+    async () => (await metric('cache_age_seconds')) > age + 0.2,
+  )
   standIn.put('namespaces', namespace('hpc'), true)
   const start = performance.now()
   await restart()
-  await until('it is known', () => injected('hpc') === undefined)
-  await until('all is well', () => cluster.checks().every(({ problem }) => problem === undefined))
+  await until('the removal is known', () => injected('hpc') === undefined)
+  await until('no check reports a problem', () =>
+    cluster.checks().every(({ problem }) => problem === undefined),
+  )
   const [ageNow, seconds] = [await metric('cache_age_seconds'), (performance.now() - start) / 1000]
-  t.ok(ageNow <= seconds, `${ageNow} s old, ${seconds} s after the apiserver is back`)
+  t.ok(ageNow <= seconds, `${ageNow} s old, ${seconds} s after the apiserver is available`)
 })
 
-t.test('labels that were missed, or left over, are repaired, at first and later', async (t) => {
+t.test('missing and outdated labels are repaired, at the start and later', async (t) => {
   const { standIn, metric } = await watch(t, {
     prepare(standIn) {
       standIn.put('namespaces', namespace('hpc', ASKING, { team: 'a' }))
@@ -346,17 +363,17 @@ t.test('labels that were missed, or left over, are repaired, at first and later'
   })
   const labels = (name: string) => standIn.get('namespaces', name)?.metadata.labels
   const isArmed = (name: string) => labels(name)?.['ridealong.dev/armed'] === 'true'
-  await until('it is armed', () => isArmed('hpc'))
-  await until('it is disarmed', () => !isArmed('quiet'))
+  await until('hpc is armed', () => isArmed('hpc'))
+  await until('quiet is disarmed', () => !isArmed('quiet'))
   t.strictSame(labels('hpc'), { team: 'a', ...ARMED })
   t.strictSame(labels('quiet'), { team: 'a' })
   standIn.put('namespaces', namespace('late', ASKING))
-  await until('it is armed', () => isArmed('late'))
+  await until('late is armed', () => isArmed('late'))
   standIn.put('namespaces', namespace('late', {}, ARMED))
-  await until('it is disarmed', () => !isArmed('late'))
-  await until('all is counted', async () => (await metric('repairs_total')) === 4)
+  await until('late is disarmed', () => !isArmed('late'))
+  await until('all repairs are counted', async () => (await metric('repairs_total')) === 4)
   t.equal(await metric('repairs_total', { outcome: 'armed' }), 2)
-  t.equal(standIn.count(PATCHES), 4, 'one each, and none for what was right')
+  t.equal(standIn.count(PATCHES), 4, 'one for each repair, and none for a correct label')
 })
 
 t.test('several replicas change each label once', async (t) => {
@@ -374,13 +391,12 @@ t.test('several replicas change each label once', async (t) => {
     const counts = registries.map(async (each) => sampleOf(await each.metrics(), name, { outcome }))
     return (await Promise.all(counts)).reduce((sum: number, count) => sum + (count ?? 0), 0)
   }
-  await until('all are armed', async () => (await repairs('armed')) === 50)
-  // Repairs of a replica are in order: after the last one it has none of these labels left to
-  // change.
+  await until('all namespaces are armed', async () => (await repairs('armed')) === 50)
+  // A replica repairs labels in order, so after the last repair, it has no other repairs left.
   standIn.put('namespaces', namespace('later', ASKING))
-  await until('a later one is armed', async () => (await repairs('armed')) === 51)
+  await until('a later namespace is armed', async () => (await repairs('armed')) === 51)
   t.equal(await repairs('failed'), 0)
-  t.equal(standIn.version, 100 + 51 + 51, 'one change each')
+  t.equal(standIn.version, 100 + 51 + 51, 'one change for each namespace')
 })
 
 t.test('a namespace that the administrator excludes keeps its label', async (t) => {
@@ -392,49 +408,52 @@ t.test('a namespace that the administrator excludes keeps its label', async (t) 
       standIn.put('namespaces', namespace('hpc', ASKING))
     },
   })
-  await until('the other is armed', () => standIn.count(PATCHES) === 1)
+  await until('the other namespace is armed', () => standIn.count(PATCHES) === 1)
   standIn.put('namespaces', namespace('later', ASKING))
-  await until('a later one is armed', () => standIn.count(/^PATCH .*\/later\?/) === 1)
+  await until('a later namespace is armed', () => standIn.count(/^PATCH .*\/later\?/) === 1)
   t.equal(standIn.count(PATCHES), 2)
 })
 
-t.test('a right that is missing is told once and counted, and tried at each pass', async (t) => {
-  const { standIn, lines, metric, injected } = await watch(t, {
-    pace: { repairMs: 40 },
-    prepare(standIn) {
-      standIn.faults.refuse = [PATCHES, 403]
-      for (const name of ['a', 'b', 'c']) standIn.put('namespaces', namespace(name, ASKING))
-    },
-  })
-  const forbidden = () => metric('repairs_total', { outcome: 'forbidden' })
-  await until('it was tried several times', async () => (await forbidden()) > 3)
-  const told = lines.filter((line) => line.includes('"outcome":"forbidden"'))
-  t.equal(told.length, 1)
-  t.equal(injected('a'), 'perf-sysstat', 'observers ride all the same')
-  standIn.faults.refuse = undefined
-  await until(
-    'all are armed',
-    async () => (await metric('repairs_total', { outcome: 'armed' })) === 3,
-  )
-})
+t.test(
+  'a missing right is logged once, each refusal is counted, and repairs are repeated',
+  async (t) => {
+    const { standIn, lines, metric, injected } = await watch(t, {
+      pace: { repairMs: 40 },
+      prepare(standIn) {
+        standIn.faults.refuse = [PATCHES, 403]
+        for (const name of ['a', 'b', 'c']) standIn.put('namespaces', namespace(name, ASKING))
+      },
+    })
+    const forbidden = () => metric('repairs_total', { outcome: 'forbidden' })
+    await until('the repair was tried several times', async () => (await forbidden()) > 3)
+    const told = lines.filter((line) => line.includes('"outcome":"forbidden"'))
+    t.equal(told.length, 1)
+    t.equal(injected('a'), 'perf-sysstat', 'pods are still injected')
+    standIn.faults.refuse = undefined
+    await until(
+      'all namespaces are armed',
+      async () => (await metric('repairs_total', { outcome: 'armed' })) === 3,
+    )
+  },
+)
 
-t.test('after a failure the other labels wait for the next pass', async (t) => {
+t.test('after a failure, the other labels are repaired in the next pass', async (t) => {
   const { standIn } = await watch(t, {
     prepare(standIn) {
       standIn.faults.refuse = [PATCHES, 500]
       for (const name of ['a', 'b', 'c']) standIn.put('namespaces', namespace(name, ASKING))
     },
   })
-  await until('one is tried', () => standIn.count(PATCHES) === 1)
+  await until('one repair is tried', () => standIn.count(PATCHES) === 1)
   standIn.put('namespaces', namespace('later', ASKING))
-  await until('a later one is tried', () => standIn.count(/^PATCH .*\/later\?/) === 1)
+  await until('a later repair is tried', () => standIn.count(/^PATCH .*\/later\?/) === 1)
   t.equal(standIn.count(PATCHES), 2)
 })
 
-t.test('one that stops leaves no connection and asks no more', async (t) => {
+t.test('a stopped watch closes its connections and sends no more requests', async (t) => {
   const { standIn, cluster } = await watch(t)
   cluster.stop()
-  await until('the watches are gone', () => standIn.watches === 0)
+  await until('the watches are closed', () => standIn.watches === 0)
   const { length } = standIn.calls
   standIn.put('namespaces', namespace('hpc', ASKING))
   await sleep(200)

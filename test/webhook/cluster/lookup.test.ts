@@ -7,7 +7,7 @@ import { capturedLog } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
-/** No pause ends during a test, and no budget is refilled, unless the test changes that. */
+/** No pause ends during a test, and no budget is refilled, unless a test sets other values. */
 const STILL: Partial<Intervals> = {
   lookupMs: 100_000,
   lookupRestMs: 60_000,
@@ -27,8 +27,8 @@ async function watch(t: Test, pace: Partial<Intervals>) {
     pace: { ...INTERVALS, ...STILL, ...pace },
   })
   t.teardown(() => cluster.stop())
-  await until('all is listed', () => cluster.checks().every(({ problem }) => !problem))
-  await until('all is watched', () => standIn.watches === 3)
+  await until('all resources are listed', () => cluster.checks().every(({ problem }) => !problem))
+  await until('all resources are watched', () => standIn.watches === 3)
   const find = async (name: string, mustAsk = false) => cluster.find(name, mustAsk)
   return { standIn, find }
 }
@@ -36,7 +36,7 @@ async function watch(t: Test, pace: Partial<Intervals>) {
 const CALLS = /^GET \/api\/v1\/namespaces\/[^/]+/
 const INVENTED = Array.from({ length: 300 }, (_, place) => `invented-${place}`)
 
-/** Finds namespaces in parallel; returns how many were looked up, and how many were refused. */
+/** Looks up namespaces in parallel, and returns the numbers of answers and refusals. */
 async function findAll(find: (name: string) => Promise<unknown>, names: readonly string[]) {
   const ends = await Promise.allSettled(names.map((name) => find(name)))
   const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
@@ -44,15 +44,15 @@ async function findAll(find: (name: string) => Promise<unknown>, names: readonly
   return { answered: ends.length - failures.length, refused: refused.length }
 }
 
-t.test('of many unknown namespaces at the same time, a few are looked up', async (t) => {
+t.test('the number of parallel lookups of unknown namespaces is limited', async (t) => {
   const { standIn, find } = await watch(t, { lookupsAtOnce: 8, lookupBurst: 1000 })
   t.same(await findAll(find, INVENTED), { answered: 8, refused: 292 })
-  t.equal(standIn.count(CALLS), 24, 'each with its LimitRanges and ResourceQuotas')
+  t.equal(standIn.count(CALLS), 24, 'three calls for each namespace')
   const again = INVENTED.map((name) => `${name}-too`)
-  t.same(await findAll(find, again), { answered: 8, refused: 292 }, 'their places are free again')
+  t.same(await findAll(find, again), { answered: 8, refused: 292 }, 'later lookups are possible')
 })
 
-t.test('of unknown namespaces one after the other, as many are looked up as may be', async (t) => {
+t.test('the total number of lookups of unknown namespaces is limited', async (t) => {
   const { standIn, find } = await watch(t, { lookupBurst: 20 })
   let refused = 0
   for (const name of INVENTED) refused += (await findAll(find, [name])).refused
@@ -60,22 +60,22 @@ t.test('of unknown namespaces one after the other, as many are looked up as may 
   t.equal(standIn.count(CALLS), 60)
 })
 
-t.test('with time, others can be looked up', async (t) => {
+t.test('the budget of lookups is refilled over time', async (t) => {
   const { find } = await watch(t, { lookupBurst: 1, lookupsPerSecond: 1 })
   t.same(await findAll(find, ['a', 'b']), { answered: 1, refused: 1 })
-  await until('there is budget again', async () => (await findAll(find, ['b'])).answered === 1)
+  await until('the budget is refilled', async () => (await findAll(find, ['b'])).answered === 1)
 })
 
-t.test('invented namespaces take nothing from those that are known', async (t) => {
+t.test('lookups of invented namespaces do not limit those of known namespaces', async (t) => {
   const { standIn, find } = await watch(t, { lookupBurst: 1 })
   await findAll(find, INVENTED)
   await t.resolves(find('known'))
   t.equal(standIn.count(/namespaces\/known$/), 0)
-  await t.resolves(find('known', true), 'a pod that is here because its namespace asks')
+  await t.resolves(find('known', true), 'a pod that was sent for its namespace')
   t.equal(standIn.count(/namespaces\/known$/), 1)
 })
 
-t.test('look-ups use connections again', async (t) => {
+t.test('lookups reuse connections', async (t) => {
   const { standIn, find } = await watch(t, { lookupBurst: 1000 })
   const before = standIn.connections
   for (const name of INVENTED.slice(0, 50)) await find(name)
@@ -83,7 +83,7 @@ t.test('look-ups use connections again', async (t) => {
   t.ok(standIn.connections - before <= 6, `${standIn.connections - before} connections`)
 })
 
-t.test('a namespace that does not exist is remembered, until it is created', async (t) => {
+t.test('a namespace that does not exist is not looked up again until it is created', async (t) => {
   const { standIn, find } = await watch(t, { lookupRestMs: 1 })
   for (let i = 0; i < 5; i += 1) {
     await find('new')
@@ -92,19 +92,19 @@ t.test('a namespace that does not exist is remembered, until it is created', asy
   t.equal(standIn.count(/namespaces\/new$/), 1)
   await t.rejects(find('new', true), { code: 'NOT_KNOWN_YET' })
   const annotations = { 'ridealong.dev/inject': 'perf-sysstat' }
-  // The event of its creation came, but not yet that of its annotation.
+  // The event of the namespace's creation has arrived, but not the event of its annotation.
   standIn.put('namespaces', { metadata: { name: 'new' } })
   standIn.put('namespaces', { metadata: { name: 'new', annotations } }, true)
-  await until('it is looked up again', async () => {
+  await until('the namespace is looked up again', async () => {
     const found = await find('new', true).catch(() => undefined)
     return found?.annotations.get('ridealong.dev/inject') === 'perf-sysstat'
   })
   t.equal(standIn.count(/namespaces\/new$/), 2)
 })
 
-t.test('it is not remembered for ever', async (t) => {
+t.test('a namespace that does not exist is looked up again after some time', async (t) => {
   const { standIn, find } = await watch(t, { absentMs: 1 })
-  await until('it is looked up again', async () => {
+  await until('the namespace is looked up again', async () => {
     await find('new').catch(() => {})
     return standIn.count(/namespaces\/new$/) > 1
   })

@@ -19,7 +19,9 @@ interface HolderOptions {
   readonly namespace?: string
 }
 
-/** Four nodes. The current template is on all of them, unless a test changes that. */
+/**
+ * Puts a DaemonSet on four nodes. All pods have the current template, unless a test changes this.
+ */
 function hold(standIn: StandIn, name: string, image: string, options: HolderOptions = {}): void {
   const { ready = 4, generation = 1, observed = generation, updated = 4 } = options
   const { labels = { 'ridealong.dev/image': name }, namespace = NAMESPACE } = options
@@ -42,7 +44,7 @@ interface Options {
   prepare?(standIn: StandIn): void
 }
 
-/** Watches a simulated apiserver; it does not wait for the first lists. */
+/** Watches a simulated apiserver, without a wait for the first lists. */
 async function start(t: Test, options: Options = {}) {
   const { pace, prepare, imageHolders = NAMESPACE } = options
   const { standIn, access, stop, restart } = await startStandIn(t)
@@ -68,15 +70,17 @@ async function start(t: Test, options: Options = {}) {
   return { cluster, standIn, stop, restart, held, isHeld, problem, told, lines }
 }
 
-/** Does the same, and waits until everything is known. */
+/** Watches a simulated apiserver, and waits until everything is listed and watched. */
 async function watch(t: Test, options: Options = {}) {
   const watched = await start(t, options)
-  await until('all is listed', () => watched.cluster.checks().every(({ fatal }) => !fatal))
-  await until('all is watched', () => watched.standIn.watches === 4)
+  await until('all resources are listed', () =>
+    watched.cluster.checks().every(({ fatal }) => !fatal),
+  )
+  await until('all resources are watched', () => watched.standIn.watches === 4)
   return watched
 }
 
-t.test('an image comes and goes with the pods that run it, and each change is told', async (t) => {
+t.test('an image is available while ready pods run it, and each change is logged', async (t) => {
   const { standIn, held, isHeld, told } = await watch(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
@@ -85,10 +89,10 @@ t.test('an image comes and goes with the pods that run it, and each change is to
   })
   t.strictSame(held(), [A])
   hold(standIn, 'other', B, { ready: 1 })
-  await until('it is there', () => isHeld(B))
+  await until('image B is held', () => isHeld(B))
   hold(standIn, 'other', B, { ready: 2 })
   hold(standIn, 'one', A, { ready: 0 })
-  await until('it is gone', () => !isHeld(A))
+  await until('image A is lost', () => !isHeld(A))
   t.strictSame(held(), [B])
   t.strictSame(told(), [
     [A, 'held'],
@@ -98,15 +102,15 @@ t.test('an image comes and goes with the pods that run it, and each change is to
   ])
 })
 
-t.test('a set of images that was read is not changed by what comes later', async (t) => {
+t.test('a returned set of images does not change later', async (t) => {
   const { standIn, cluster, isHeld } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
   const before = cluster.heldImages?.()
   hold(standIn, 'one', A, { ready: 0 })
-  await until('it is gone', () => !isHeld(A))
+  await until('image A is lost', () => !isHeld(A))
   t.strictSame([...(before ?? [])], [A])
 })
 
-t.test('only DaemonSets that are there to hold images count', async (t) => {
+t.test('only the DaemonSets of image holders are read', async (t) => {
   const { standIn, held } = await watch(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
@@ -125,7 +129,7 @@ t.test('only DaemonSets that are there to hold images count', async (t) => {
   }
 })
 
-t.test('of two DaemonSets with one image it takes one that runs', async (t) => {
+t.test('an image is held if one of two DaemonSets runs it', async (t) => {
   const { standIn, held, isHeld } = await watch(t, {
     prepare(standIn) {
       hold(standIn, 'one', A, { ready: 1 })
@@ -134,33 +138,33 @@ t.test('of two DaemonSets with one image it takes one that runs', async (t) => {
   })
   t.strictSame(held(), [A])
   hold(standIn, 'one', A, { ready: 0 })
-  await until('it is gone', () => !isHeld(A))
+  await until('image A is lost', () => !isHeld(A))
 })
 
-t.test('an image that replaces another is held when a pod runs it', async (t) => {
+t.test('a new image of a DaemonSet is held when a ready pod runs it', async (t) => {
   const { standIn, held, isHeld } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
   hold(standIn, 'one', B, { generation: 2, observed: 1 })
   hold(standIn, 'one', B, { generation: 2, updated: 1, ready: 3 })
   hold(standIn, 'mark', 'registry.example/mark:1')
-  await until('both are known', () => isHeld('registry.example/mark:1'))
-  t.notOk(isHeld(B), 'no pod runs it yet')
-  t.ok(isHeld(A), 'nodes have not lost the other')
+  await until('the changes are known', () => isHeld('registry.example/mark:1'))
+  t.notOk(isHeld(B), 'no ready pod runs it yet')
+  t.ok(isHeld(A), 'nodes still have the old image')
   hold(standIn, 'one', B, { generation: 2, updated: 1, ready: 4 })
-  await until('it is there', () => isHeld(B))
+  await until('image B is held', () => isHeld(B))
   t.ok(held().includes(A))
 })
 
 const MARK = 'registry.example/mark:1'
 
-/** Waits until what was done before is known: a later event comes through the same watch. */
+/** Waits until earlier changes are known: a later event comes through the same watch. */
 async function marked(standIn: StandIn, isHeld: (image: string) => boolean): Promise<void> {
   hold(standIn, 'mark', MARK)
   await until('the mark is known', () => isHeld(MARK))
   hold(standIn, 'mark', MARK, { ready: 0 })
-  await until('the end of the mark is known', () => !isHeld(MARK))
+  await until('the removal of the mark is known', () => !isHeld(MARK))
 }
 
-t.test('an image outlives its DaemonSet', async (t) => {
+t.test('an image stays available after its DaemonSet is deleted', async (t) => {
   const { standIn, isHeld, told } = await watch(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
@@ -171,21 +175,21 @@ t.test('an image outlives its DaemonSet', async (t) => {
   standIn.remove('daemonsets', 'other', NAMESPACE)
   await marked(standIn, isHeld)
   t.ok(isHeld(A))
-  t.notOk(isHeld(B), 'and what was not there does not come of it')
+  t.notOk(isHeld(B), 'an image that was not held stays unavailable')
   t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
 })
 
-t.test('an image outlives its DaemonSet only for a while', async (t) => {
+t.test('an image is lost some time after its DaemonSet is deleted', async (t) => {
   const { standIn, isHeld, told } = await watch(t, {
     pace: { orphanMs: 100 },
     prepare: (standIn) => hold(standIn, 'one', A),
   })
   standIn.remove('daemonsets', 'one', NAMESPACE)
-  await until('the while is over', () => !isHeld(A))
+  await until('image A is lost', () => !isHeld(A))
   t.strictSame(told().at(-1), [A, 'lost'])
 })
 
-t.test('an image stays available while another template of it is rolled out', async (t) => {
+t.test('an image stays available while a new template with it is rolled out', async (t) => {
   const { standIn, isHeld, told } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
   const steps: readonly HolderOptions[] = [
     { generation: 2, observed: 1 },
@@ -208,20 +212,20 @@ t.test('an image stays available while another template of it is rolled out', as
   hold(standIn, 'one', A, { generation: 3 })
   await marked(standIn, isHeld)
   hold(standIn, 'one', A, { generation: 3, ready: 0 })
-  await until('what the pods of this template say counts again', () => !isHeld(A))
+  await until('image A is lost after the rollout', () => !isHeld(A))
 })
 
-t.test('a template whose pods never run holds its image only for a while', async (t) => {
+t.test('an image is lost some time after a rollout if no pod becomes ready', async (t) => {
   const { standIn, isHeld, told } = await watch(t, {
     pace: { orphanMs: 100 },
     prepare: (standIn) => hold(standIn, 'one', A),
   })
   hold(standIn, 'one', A, { generation: 2, ready: 0 })
-  await until('the while is over', () => !isHeld(A))
+  await until('image A is lost', () => !isHeld(A))
   t.strictSame(told().at(-1), [A, 'lost'])
 })
 
-t.test('a DaemonSet that comes back speaks for its image when its pods have run', async (t) => {
+t.test('a recreated DaemonSet decides about its image after its pods were ready', async (t) => {
   const { standIn, isHeld } = await watch(t, { prepare: (standIn) => hold(standIn, 'one', A) })
   standIn.remove('daemonsets', 'one', NAMESPACE)
   hold(standIn, 'one', A, { ready: 0 })
@@ -229,36 +233,38 @@ t.test('a DaemonSet that comes back speaks for its image when its pods have run'
   t.ok(isHeld(A), 'its pods have not started yet')
   hold(standIn, 'one', A)
   hold(standIn, 'one', A, { ready: 0 })
-  await until('it is gone', () => !isHeld(A))
+  await until('image A is lost', () => !isHeld(A))
 })
 
-t.test('before the first list no image is held, and the server is not ready', async (t) => {
+t.test('before the first list, no image is held and the server is not ready', async (t) => {
   const { cluster, standIn, held, problem, isHeld } = await start(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
       standIn.faults.refuse = [/daemonsets$/, 403]
     },
   })
-  await until('it is said', () => /not listed yet: .*403/.test(problem()?.problem ?? ''))
+  await until('the problem is reported', () =>
+    /not listed yet: .*403/.test(problem()?.problem ?? ''),
+  )
   t.equal(problem()?.fatal, true)
-  t.strictSame(held(), [], 'nobody knows that an observer would start')
+  t.strictSame(held(), [], 'no image is known')
   const find = async () => cluster.find('hpc', false)
-  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'and no pod is left for that')
+  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'no pod is left because of this')
   standIn.faults.refuse = undefined
-  await until('it is known', () => isHeld(A))
+  await until('image A is held', () => isHeld(A))
   t.equal((await find()).name, 'hpc')
   t.strictSame(problem(), { name: 'daemonsets', problem: undefined, fatal: false })
 })
 
-t.test('what was known holds while the apiserver is away', async (t) => {
+t.test('known images stay available while the apiserver is unavailable', async (t) => {
   const { held, problem, stop } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
   await stop()
-  await until('it is said', () => /ECONNREFUSED/.test(problem()?.problem ?? ''))
+  await until('the problem is reported', () => /ECONNREFUSED/.test(problem()?.problem ?? ''))
   t.equal(problem()?.fatal, false)
   t.strictSame(held(), [A])
 })
 
-t.test('where nobody watches, no image is missing', async (t) => {
+t.test('without the option, no DaemonSets are watched', async (t) => {
   const { standIn, access } = await startStandIn(t)
   const { log } = capturedLog()
   const cluster = watchCluster({
@@ -268,7 +274,7 @@ t.test('where nobody watches, no image is missing', async (t) => {
     log,
   })
   t.teardown(() => cluster.stop())
-  await until('all is watched', () => standIn.watches === 3)
+  await until('all resources are watched', () => standIn.watches === 3)
   t.equal(cluster.heldImages, undefined)
   t.equal(standIn.count(/daemonsets/), 0)
 })

@@ -21,35 +21,35 @@ function counted(pods: number, updated: number, ready: number, observedGeneratio
   }
 }
 
-t.test('a DaemonSet holds what one of its pods runs', async (t) => {
+t.test('a DaemonSet holds its image if a ready pod runs it', async (t) => {
   const rows: [boolean, string, Json][] = [
     [true, 'all its pods are ready', counted(4, 4, 4)],
     [true, 'one pod is ready', counted(4, 4, 1)],
     [true, 'the only pod is ready', counted(1, 1, 1)],
     [false, 'no pod is ready', counted(4, 4, 0)],
     [false, 'the only pod is not ready', counted(1, 1, 0)],
-    [false, 'there is no node for it', counted(0, 0, 0)],
-    [false, 'no status was written yet', {}],
-    [false, 'what counts pods is no number', { ...counted(4, 4, 4), numberReady: '4' }],
+    [false, 'no node is selected', counted(0, 0, 0)],
+    [false, 'the status is empty', {}],
+    [false, 'a count is not a number', { ...counted(4, 4, 4), numberReady: '4' }],
   ]
   for (const [held, name, status] of rows) t.equal(isHeld(holder(1, status)), held, name)
 })
 
-t.test('while a template is rolled out, pods of the one before hold nothing of it', async (t) => {
+t.test('during a rollout, pods of the old template do not hold the new image', async (t) => {
   const rows: [boolean, string, Json][] = [
-    [false, 'nobody has looked at the new template', counted(4, 4, 4, 1)],
-    [false, 'no pod is of it', counted(4, 0, 4, 2)],
-    [false, 'one is, and is not ready', counted(4, 1, 3, 2)],
-    [false, 'one is, and another is ready', counted(2, 1, 1, 2)],
-    [false, 'the old pod is gone, and the new one not there', counted(3, 0, 3, 2)],
-    [true, 'one is, and all are ready', counted(4, 1, 4, 2)],
-    [true, 'three are, and two pods are ready: one of them is both', counted(4, 3, 2, 2)],
-    [true, 'all are, and one is ready', counted(4, 4, 1, 2)],
+    [false, 'the controller has not observed the new template', counted(4, 4, 4, 1)],
+    [false, 'no pod has the new template', counted(4, 0, 4, 2)],
+    [false, 'one pod has it, and is not ready', counted(4, 1, 3, 2)],
+    [false, 'one pod has it, and another pod is ready', counted(2, 1, 1, 2)],
+    [false, 'the old pod is deleted, and the new pod does not exist', counted(3, 0, 3, 2)],
+    [true, 'one pod has it, and all pods are ready', counted(4, 1, 4, 2)],
+    [true, 'three pods have it, and two are ready, so one has both', counted(4, 3, 2, 2)],
+    [true, 'all pods have it, and one is ready', counted(4, 4, 1, 2)],
   ]
   for (const [held, name, status] of rows) t.equal(isHeld(holder(2, status)), held, name)
 })
 
-t.test('of a DaemonSet the images of its pods are kept, and nothing large', async (t) => {
+t.test('only the images and small fields of a DaemonSet are kept', async (t) => {
   const item = holder(1, counted(1, 1, 1), [{ image: 'a', env: [{}] }, { image: 'b' }, {}, null])
   t.strictSame(listImages(item), ['a', 'b'])
   t.strictSame(Object.keys(item.object), ['generation', 'images', 'status'])

@@ -6,7 +6,7 @@ const OWNER = {
   fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:ridealong.dev/inject': {} } } },
 }
 
-t.test('of a Namespace its labels and our annotations are kept, and nothing large', async (t) => {
+t.test('only the labels and our annotations of a Namespace are kept', async (t) => {
   const { name, namespace, resourceVersion, object } = namespaceItem({
     metadata: {
       name: 'hpc',
@@ -37,7 +37,7 @@ t.test('of a Namespace its labels and our annotations are kept, and nothing larg
   })
 })
 
-t.test('of a LimitRange what it says of pods is kept, each word as it came', async (t) => {
+t.test('the spec of a LimitRange is kept unchanged', async (t) => {
   const spec = { limits: [{ type: 'Container', default: { cpu: '1' }, future: [1] }] }
   const metadata = { name: 'r', namespace: 'hpc', resourceVersion: '7', managedFields: [{}] }
   const { object, namespace } = ruleItem({ metadata, spec })
@@ -45,7 +45,7 @@ t.test('of a LimitRange what it says of pods is kept, each word as it came', asy
   t.strictSame(object, { metadata: { name: 'r', namespace: 'hpc' }, spec, status: undefined })
 })
 
-t.test('an object that cannot be told from others is refused', async (t) => {
+t.test('an object without a complete identity is refused', async (t) => {
   for (const metadata of [undefined, {}, { name: 'a' }, { resourceVersion: '1' }, { name: 7 }]) {
     t.throws(() => namespaceItem({ metadata }), /without a name or a resourceVersion/)
   }
