@@ -37,7 +37,7 @@ async function reviews(labels: Json): Promise<number> {
 
 const asking = JSON.stringify(reviewOf(ASKING))
 
-t.test('the query string with the apiserver's timeout is not part of the path', async (t) => {
+t.test('the query string with the timeout is not part of the path', async (t) => {
   t.strictSame(addedNames(await post(running, `${PODS}?timeout=3s`, asking)), ['perf-sysstat'])
   const answer = await post(running, `${SPACES}?timeout=3s`, reviewOf(namespaceOf('lab')))
   t.equal(verdictOf(answer).allowed, true)
@@ -106,7 +106,12 @@ const BAD: readonly (readonly [string, Partial<Call>, number, string])[] = [
   ['GET', { method: 'GET', headers: {} }, 405, 'wrong-method'],
   ['PUT of a review', { method: 'PUT', body: asking }, 405, 'wrong-method'],
   ['another path', { path: '/mutate', body: asking }, 404, 'wrong-path'],
-  ['a path that only begins like a valid path', { path: '/mutate/pods/x', body: asking }, 404, 'wrong-path'],
+  [
+    'a path that only begins like a valid path',
+    { path: '/mutate/pods/x', body: asking },
+    404,
+    'wrong-path',
+  ],
 ]
 
 for (const path of [PODS, SPACES]) {
@@ -121,7 +126,11 @@ for (const path of [PODS, SPACES]) {
       t.match(message, /^\S+ .*\S/, 'a sentence')
       t.strictSame(others, {}, 'no other fields')
       t.equal(await reviews({ outcome: 'invalid', reason: word }), before + 1)
-      t.strictSame(addedNames(await post(running, PODS, asking)), ['perf-sysstat'], 'the server still works')
+      t.strictSame(
+        addedNames(await post(running, PODS, asking)),
+        ['perf-sysstat'],
+        'the server still works',
+      )
     })
   }
 }
@@ -138,16 +147,19 @@ t.test('a call without a body is answered with a client error', async (t) => {
   }
 })
 
-t.test('a wrong method is answered with the right one, a wrong path with the valid paths', async (t) => {
-  for (const path of [PODS, `${SPACES}?timeout=3s`]) {
-    const answer = await bad({ path, method: 'GET', headers: {} })
-    t.equal(answer.headers.allow, 'POST')
-  }
-  const { body, headers } = await bad({ path: '/', body: asking })
-  t.match(JSON.parse(body).message, PODS)
-  t.match(JSON.parse(body).message, SPACES)
-  t.equal(headers.allow, undefined)
-})
+t.test(
+  'a wrong method is answered with the right one, a wrong path with the valid paths',
+  async (t) => {
+    for (const path of [PODS, `${SPACES}?timeout=3s`]) {
+      const answer = await bad({ path, method: 'GET', headers: {} })
+      t.equal(answer.headers.allow, 'POST')
+    }
+    const { body, headers } = await bad({ path: '/', body: asking })
+    t.match(JSON.parse(body).message, PODS)
+    t.match(JSON.parse(body).message, SPACES)
+    t.equal(headers.allow, undefined)
+  },
+)
 
 t.test('a review of nearly 7 MiB is answered', async (t) => {
   const body = JSON.stringify(reviewOf({ ...ASKING, unknown: 'x'.repeat(SEVEN_MIB - 4096) }))
@@ -207,31 +219,28 @@ t.test('the last of two equal keys is used, as in Go', async (t) => {
   t.strictSame(addedNames(await post(running, PODS, two)), ['perf-sysstat'])
 })
 
-t.test(
-  'a pod with an unknown field as deep as Go can decode is injected',
-  async (t) => {
-    const levels = 9_990
-    for (const [open, close] of [
-      ['[', ']'],
-      ['{"a":', '}'],
-    ] as const) {
-      const nest = `${open.repeat(levels)}1${close.repeat(levels)}`
-      const inSpec = asking.replace('"spec":{', `"spec":{"unknown":${nest},`)
-      const inContainer = asking.replace('"containers":[{', `"containers":[{"unknown":${nest},`)
-      const inAnnotation = asking.replace('"annotations":{', `"annotations":{"unknown":${nest},`)
-      for (const body of [inSpec, inContainer]) {
-        t.not(body, asking)
-        t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
-      }
-      // An annotation cannot be a list or a map, so the apiserver refuses this pod in any case.
-      t.equal(verdictOf(await bad({ body: inAnnotation })).allowed, true)
-      const poisoned = inSpec.replace('"spec":{', '"spec":{"__proto__":1,')
-      t.strictSame(addedNames(await bad({ body: poisoned })), ['perf-sysstat'])
-      const verdict = verdictOf(await bad({ path: SPACES, body: inSpec }))
-      t.equal(verdict.allowed, true)
+t.test('a pod with an unknown field as deep as Go can decode is injected', async (t) => {
+  const levels = 9_990
+  for (const [open, close] of [
+    ['[', ']'],
+    ['{"a":', '}'],
+  ] as const) {
+    const nest = `${open.repeat(levels)}1${close.repeat(levels)}`
+    const inSpec = asking.replace('"spec":{', `"spec":{"unknown":${nest},`)
+    const inContainer = asking.replace('"containers":[{', `"containers":[{"unknown":${nest},`)
+    const inAnnotation = asking.replace('"annotations":{', `"annotations":{"unknown":${nest},`)
+    for (const body of [inSpec, inContainer]) {
+      t.not(body, asking)
+      t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
     }
-  },
-)
+    // An annotation cannot be a list or a map, so the apiserver refuses this pod in any case.
+    t.equal(verdictOf(await bad({ body: inAnnotation })).allowed, true)
+    const poisoned = inSpec.replace('"spec":{', '"spec":{"__proto__":1,')
+    t.strictSame(addedNames(await bad({ body: poisoned })), ['perf-sysstat'])
+    const verdict = verdictOf(await bad({ path: SPACES, body: inSpec }))
+    t.equal(verdict.allowed, true)
+  }
+})
 
 t.test('the answer has the uid of the review, with any characters', async (t) => {
   const uids = ['"', '\\', 'a"b'.repeat(85), '\u0000\u001b\n', 'é€😀', '\u2028', '<script>']
