@@ -14,14 +14,14 @@ interface Document {
   [unknown: string]: unknown
 }
 
-/** Returns a valid document with some changes; JSON is YAML. */
+/** Returns a valid document with some changes, as JSON, which is valid YAML. */
 function documentOf(changes: Document = {}, spec: object = {}, container: object = {}): string {
   return JSON.stringify({
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'Metric',
     metadata: { name: 'ours' },
     spec: {
-      description: 'a metric of ours',
+      description: 'a metric of the test',
       privilege: 'restricted',
       container: {
         image: 'example.com/observer:1',
@@ -53,11 +53,11 @@ async function errorOf(t: Test, files: Record<string, string>): Promise<Error> {
   } catch (error) {
     return error as Error
   }
-  throw new Error('it loads')
+  throw new Error('the catalog loads without an error')
 }
 
 t.test(
-  'each built-in document holds the schema, and is offered under the name of its file',
+  'each built-in document matches the schema, and its metric has the name of its file',
   async (t) => {
     const isMetric = new Ajv({ strict: false }).compile(schema)
     const files = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
@@ -71,12 +71,12 @@ t.test(
       const document = parse(readFileSync(join(BUILT_IN, name), 'utf8'))
       t.equal(isMetric(document), true, JSON.stringify(isMetric.errors))
       t.equal(`${document.metadata.name}.yaml`, name)
-      t.equal(document.spec.privilege, 'restricted', 'it asks nothing of a namespace')
+      t.equal(document.spec.privilege, 'restricted', 'the namespace needs no privilege')
     }
   },
 )
 
-t.test('the names of options and what they mean come from the document', async (t) => {
+t.test('the names and bounds of options come from the document', async (t) => {
   const { metrics } = await loadCatalog({})
   const named = (metric: string, variable: string) =>
     [...(metrics.get(metric)?.options ?? [])].find(([, option]) => option.variable === variable)
@@ -86,42 +86,43 @@ t.test('the names of options and what they mean come from the document', async (
   t.match(named('io-sysstat', 'RIDEALONG_OPTION_MAX_LOG')?.[0], /\bmax-log$/)
 })
 
-t.test(
-  'a folder adds metrics: YAML of several documents, JSON in YAML, nothing else',
-  async (t) => {
-    const [one, two] = ['one', 'two'].map((name) => documentOf({ metadata: { name } }))
-    const folder = t.testdir({
-      'a.yaml': `---\n${one}\n---\n${two}\n---\n`,
-      'b.yml': documentOf({ metadata: { name: 'three' } }),
-      'empty.yaml': '# nothing yet\n',
-      'README.md': 'no document',
-      '.hidden.yaml': 'no: document',
-    })
-    mkdirSync(join(folder, '..2026_11_21'))
-    const { metrics } = await loadCatalog({ folder })
-    t.strictSame([...metrics.keys()], ['io-sysstat', 'one', 'perf-sysstat', 'three', 'two'])
-  },
-)
+t.test('a folder adds the metrics of all YAML documents, and ignores other files', async (t) => {
+  const [one, two] = ['one', 'two'].map((name) => documentOf({ metadata: { name } }))
+  const folder = t.testdir({
+    'a.yaml': `---\n${one}\n---\n${two}\n---\n`,
+    'b.yml': documentOf({ metadata: { name: 'three' } }),
+    'empty.yaml': '# nothing yet\n',
+    'README.md': 'no document',
+    '.hidden.yaml': 'no: document',
+  })
+  mkdirSync(join(folder, '..2026_11_21'))
+  const { metrics } = await loadCatalog({ folder })
+  t.strictSame([...metrics.keys()], ['io-sysstat', 'one', 'perf-sysstat', 'three', 'two'])
+})
 
-t.test('a document of the folder takes the place of a built-in one', async (t) => {
+t.test('a document of the folder replaces a built-in metric of the same name', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf({ metadata: { name: 'perf-sysstat' } }) })
   const { metrics } = await loadCatalog({ folder })
   t.strictSame([...metrics.keys()], ['io-sysstat', 'perf-sysstat'])
-  t.equal(metrics.get('perf-sysstat')?.description, 'a metric of ours')
+  t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
   t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')
 })
 
-t.test('the image of observers is that of the built-in metrics alone', async (t) => {
+t.test('the observer image replaces only the image of the built-in metrics', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf() })
   const observerImage = 'example.com/mirror/observer:2'
   const { metrics } = await loadCatalog({ folder, observerImage })
   t.equal(metrics.get('perf-sysstat')?.container.image, observerImage)
   t.equal(metrics.get('io-sysstat')?.container.image, observerImage)
   t.equal(metrics.get('ours')?.container.image, 'example.com/observer:1')
-  t.strictSame(metrics.get('perf-sysstat')?.container.command, ['perf-sysstat'], 'the rest stays')
+  t.strictSame(
+    metrics.get('perf-sysstat')?.container.command,
+    ['perf-sysstat'],
+    'the command is unchanged',
+  )
 })
 
-t.test('the revision is eight digits that change with the content alone', async (t) => {
+t.test('the revision is eight digits that change only with the content', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf() })
   const revisionOf = async (sources = {}) => (await loadCatalog({ folder, ...sources })).revision
   const revisions = [(await loadCatalog({})).revision, await revisionOf()]
@@ -129,13 +130,13 @@ t.test('the revision is eight digits that change with the content alone', async 
   writeFileSync(join(folder, 'x.yaml'), documentOf({}, { description: 'another' }))
   revisions.push(await revisionOf())
   for (const revision of revisions) t.match(revision, /^[0-9a-f]{8}$/)
-  t.equal(new Set(revisions).size, revisions.length, 'each another')
+  t.equal(new Set(revisions).size, revisions.length, 'each revision is different')
   writeFileSync(join(folder, 'x.yaml'), `# a remark\n${documentOf({}, { description: 'another' })}`)
-  t.equal(await revisionOf(), revisions.at(-1), 'a remark is no content')
+  t.equal(await revisionOf(), revisions.at(-1), 'a comment is not content')
   t.equal(await revisionOf(), revisions.at(-1))
 })
 
-/** The defect, the document, and the place and reason that the error must name. */
+/** The defect, the document, and the pattern of the error, which names the place and the reason. */
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['an unknown key', documentOf({ extra: 1 }), /metric ours: the document must not have extra$/],
   ['an unknown key of the spec', documentOf({}, { extra: 1 }), /ours: spec must not have extra$/],
@@ -162,12 +163,12 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec must have required property 'description'$/,
   ],
   [
-    'a privilege that nobody knows',
+    'an unknown privilege',
     documentOf({}, { privilege: 'root' }),
     /ours: spec\.privilege must be one of restricted, baseline, privileged$/,
   ],
   [
-    'a command that is text',
+    'a command that is a string',
     documentOf({}, {}, { command: 'sh' }),
     /ours: spec\.container\.command must be array$/,
   ],
@@ -192,7 +193,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.container\.resources must not have requests$/,
   ],
   [
-    'a limit that is no quantity',
+    'a limit that is not a quantity',
     documentOf({}, {}, { resources: { limits: { cpu: '10m', memory: 'much' } } }),
     /ours: spec\.container\.resources\.limits\.memory must match pattern/,
   ],
@@ -243,7 +244,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: metadata must not have labels$/,
   ],
   [
-    'an option that is unbounded',
+    'an integer option without bounds',
     optionOf({ ...RATE, maximum: undefined }),
     /ours: spec\.options\.rate must have required property 'maximum'$/,
   ],
@@ -274,42 +275,42 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.options\.rate\.default must be integer$/,
   ],
   [
-    'a default that is no choice',
+    'a default that is not one of the choices',
     optionOf({ type: 'string', enum: ['a', 'b'], default: 'c', description: 'x' }),
     /ours: spec\.options\.rate\.default must be one of a, b$/,
   ],
   [
-    'bounds that exclude everything',
+    'a minimum above the maximum',
     optionOf({ ...RATE, minimum: 9, maximum: 1 }),
     /ours: spec\.options\.rate\.default must be an integer from 9 to 1$/,
   ],
   [
-    'a context of its own without a privilege',
+    'a security context without a privilege',
     contextOf('restricted', { runAsUser: 1000 }),
     /ours: spec\.container must NOT be valid$/,
   ],
   [
-    'a context above its privilege',
+    'a security context above its privilege',
     contextOf('baseline', { capabilities: { add: ['SYS_PTRACE'] } }),
     /ours: spec\.container\.securityContext needs more than .* baseline: it adds the capability SYS_PTRACE$/,
   ],
   [
-    'a privileged context of the privilege baseline',
+    'a privileged container with the privilege baseline',
     contextOf('baseline', { privileged: true }),
     /ours: spec\.container\.securityContext needs more than the privilege baseline: it is privileged$/,
   ],
   [
-    'an unconfined context of the privilege baseline',
+    'an unconfined container with the privilege baseline',
     contextOf('baseline', { seccompProfile: { type: 'Unconfined' } }),
     /needs more than the privilege baseline: its seccomp profile is Unconfined$/,
   ],
   [
-    'a privileged context that gains nothing',
+    'a privileged container without privilege escalation',
     contextOf('privileged', { privileged: true, allowPrivilegeEscalation: false }),
     /ours: spec\.container\.securityContext\.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN$/,
   ],
   [
-    'SYS_ADMIN that gains nothing',
+    'SYS_ADMIN without privilege escalation',
     contextOf('privileged', {
       capabilities: { add: ['SYS_ADMIN'] },
       allowPrivilegeEscalation: false,
@@ -317,36 +318,36 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /securityContext\.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN$/,
   ],
   [
-    'root that is not root',
+    'root with runAsNonRoot',
     contextOf('baseline', { runAsNonRoot: true, runAsUser: 0 }),
     /ours: spec\.container\.securityContext\.runAsNonRoot cannot be true for user 0$/,
   ],
   [
-    'a capability with its prefix and more',
+    'an invalid capability name',
     contextOf('privileged', { capabilities: { add: ['sys-admin'] } }),
     /ours: spec\.container\.securityContext\.capabilities\.add\.0 must match pattern/,
   ],
   [
-    'a path of the host',
+    'volume mounts',
     documentOf({}, {}, { volumeMounts: [] }),
     /ours: spec\.container must not have volumeMounts$/,
   ],
   ['a list', '[]', /x\.yaml: the document must be object$/],
   ['text', 'hello', /x\.yaml: the document must be object$/],
   [
-    'a key twice',
+    'a repeated key',
     'kind: Metric\nkind: Metric\n',
     /x\.yaml: document 1, line 2: Map keys must be unique/,
   ],
   [
-    'lists in lists without end',
+    'lists that are nested too deeply',
     '['.repeat(20_000),
     /x\.yaml: document 1, line 1: nested more than 500 levels deep/,
   ],
-  ['YAML that is none', 'a: [1', /x\.yaml: \S+ /],
-  ['an alias of nothing', 'a: *nothing', /x\.yaml: .*nothing/],
+  ['invalid YAML', 'a: [1', /x\.yaml: \S+ /],
+  ['an alias without an anchor', 'a: *nothing', /x\.yaml: .*nothing/],
   [
-    'aliases that grow without end',
+    'aliases that expand to a huge document',
     [
       `a: &a [${'x,'.repeat(99)}]`,
       `b: &b [${'*a,'.repeat(99)}]`,
@@ -356,29 +357,32 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /x\.yaml: .*alias/i,
   ],
   [
-    'another one of the same name',
+    'a second metric of the same name',
     `${documentOf()}\n---\n${documentOf()}`,
     /x\.yaml: metric ours is defined twice$/,
   ],
 ]
 
 for (const [what, text, message] of WRONG) {
-  t.test(`a document with ${what} is refused: its file, its name, the place and why`, async (t) => {
-    const error = await errorOf(t, { 'x.yaml': text })
-    t.ok(error instanceof CatalogError, error.name)
-    t.ok(error.message.startsWith(join(t.testdirName, 'x.yaml: ')), error.message)
-    t.match(error.message, message)
-    t.notMatch(error.message, '\n')
-  })
+  t.test(
+    `a document with ${what} is refused, and the error names file, place and reason`,
+    async (t) => {
+      const error = await errorOf(t, { 'x.yaml': text })
+      t.ok(error instanceof CatalogError, error.name)
+      t.ok(error.message.startsWith(join(t.testdirName, 'x.yaml: ')), error.message)
+      t.match(error.message, message)
+      t.notMatch(error.message, '\n')
+    },
+  )
 }
 
-t.test('two files that describe one metric are told apart', async (t) => {
+t.test('a metric that two files define is an error', async (t) => {
   const error = await errorOf(t, { 'a.yaml': documentOf(), 'b.yaml': documentOf() })
   t.ok(error instanceof CatalogError)
   t.match(error.message, /b\.yaml: metric ours is defined twice$/)
 })
 
-t.test('one document that does not hold is enough to take none', async (t) => {
+t.test('one invalid document makes the whole folder invalid', async (t) => {
   const error = await errorOf(t, {
     'a.yaml': documentOf({ metadata: { name: 'a' } }),
     'b.yaml': `${documentOf({ metadata: { name: 'b' } })}\n---\nkind: Metric\n`,
@@ -386,13 +390,16 @@ t.test('one document that does not hold is enough to take none', async (t) => {
   t.match(error.message, /b\.yaml: /)
 })
 
-t.test('a folder that is not there, or is none, is an error that names it', async (t) => {
-  const folder = t.testdir({ file: '' })
-  await t.rejects(loadCatalog({ folder: join(folder, 'none') }), { message: /none/ })
-  await t.rejects(loadCatalog({ folder: join(folder, 'file') }), { message: /file/ })
-})
+t.test(
+  'a missing folder, or a file instead of a folder, is an error that names the path',
+  async (t) => {
+    const folder = t.testdir({ file: '' })
+    await t.rejects(loadCatalog({ folder: join(folder, 'none') }), { message: /none/ })
+    await t.rejects(loadCatalog({ folder: join(folder, 'file') }), { message: /file/ })
+  },
+)
 
-t.test('a folder named as a document is passed over, or an error that names it', async (t) => {
+t.test('a folder with the name of a document is skipped, or the error names it', async (t) => {
   const folder = t.testdir({ 'folder.yaml': {}, 'x.yaml': documentOf() })
   const [reason = ''] = await loadCatalog({ folder }).then(
     ({ metrics }) => [metrics.has('ours') ? 'folder.yaml' : ''],
@@ -404,25 +411,28 @@ t.test('a folder named as a document is passed over, or an error that names it',
 const HOLDS: readonly (readonly [string, string])[] = [
   ['a choice', optionOf({ type: 'string', enum: ['a', 'b c'], default: 'b c', description: 'x' })],
   ['a switch', optionOf({ type: 'boolean', default: true, description: 'x' })],
-  ['the least default', optionOf({ ...RATE, default: 1 })],
-  ['the greatest default', optionOf({ ...RATE, default: 9 })],
+  ['a default equal to the minimum', optionOf({ ...RATE, default: 1 })],
+  ['a default equal to the maximum', optionOf({ ...RATE, default: 9 })],
   ['a name of one digit', documentOf({ metadata: { name: '7' } })],
   ['a name of 63 letters', documentOf({ metadata: { name: 'a'.repeat(63) } })],
-  ['a context within baseline', contextOf('baseline', { capabilities: { add: ['KILL'] } })],
   [
-    'a tracing context',
+    'a security context within baseline',
+    contextOf('baseline', { capabilities: { add: ['KILL'] } }),
+  ],
+  [
+    'a security context with SYS_PTRACE',
     contextOf('privileged', { runAsUser: 0, capabilities: { add: ['SYS_PTRACE'] } }),
   ],
-  ['a privileged context', contextOf('privileged', { privileged: true })],
-  ['an empty context', contextOf('baseline', {})],
+  ['a privileged security context', contextOf('privileged', { privileged: true })],
+  ['an empty security context', contextOf('baseline', {})],
   [
-    'words and environment',
+    'a command, arguments and environment variables',
     documentOf({}, {}, { command: ['a'], args: ['b'], env: [{ name: 'A', value: '' }] }),
   ],
 ]
 
 for (const [what, text] of HOLDS) {
-  t.test(`a document with ${what} holds`, async (t) => {
+  t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
     t.equal(metrics.size, 3)
   })

@@ -8,7 +8,7 @@ const VERBS = [
 ]
 
 for (const verb of VERBS) {
-  t.test(`ridealong ${verb} --help says what it does, with examples`, async (t) => {
+  t.test(`ridealong ${verb} --help has a description and examples`, async (t) => {
     const { code, out, err } = await run([verb, '--help'])
     t.equal(code, 0)
     t.equal(err, '')
@@ -27,7 +27,7 @@ t.test('ridealong --help names every verb', async (t) => {
   for (const line of out.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
 })
 
-t.test('ridealong --version is that of the package', async (t) => {
+t.test('ridealong --version prints the version of the package', async (t) => {
   const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
   const { code, out } = await run(['--version'])
   t.equal(code, 0)
@@ -43,63 +43,67 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['too many arguments', ['metrics', 'a', 'b'], /too many arguments/],
   ['no file', ['review'], /missing required argument 'file'/],
   ['no folder', ['test'], /missing required argument 'dir'/],
-  ['an output that is none', ['review', '-o', 'xml', 'a'], /'xml' is invalid.*decision, response/],
-  ['a form that is none', ['metrics', '-o', 'xml'], /'xml' is invalid.*table, yaml, json/],
+  ['an unknown output', ['review', '-o', 'xml', 'a'], /'xml' is invalid.*decision, response/],
+  ['an unknown form', ['metrics', '-o', 'xml'], /'xml' is invalid.*table, yaml, json/],
   ['no certificate', ['serve'], /required option '--cert <file>' not specified/],
   ['no key', ['serve', '--cert', 'a'], /required option '--key <file>' not specified/],
   ['a cluster and a file', [...SERVE, '--kubeconfig', 'd'], /--namespaces.*cannot be used with/],
   [
-    'a kubeconfig that is not there',
+    'a missing kubeconfig',
     ['serve', '--cert', 'a', '--key', 'b', '--kubeconfig', 'none'],
     /^ridealong: none: cannot be read as a kubeconfig: ENOENT/,
   ],
   ['a port that is too high', [...SERVE, '--port', '65536'], /--port.*'65536'.*from 0 to 65535/],
   ['a port that is a word', [...SERVE, '--port', 'https'], /--port.*'https'.*from 0 to 65535/],
   ['a port below zero', [...SERVE, '--status-port=-1'], /--status-port.*'-1'.*from 0 to 65535/],
-  ['half a port', [...SERVE, '--port', '80.5'], /--port.*'80\.5'.*whole number/],
+  ['a port with a decimal point', [...SERVE, '--port', '80.5'], /--port.*'80\.5'.*whole number/],
   ['a port in hexadecimal', [...SERVE, '--port', '0x50'], /--port.*'0x50'.*whole number/],
   ['no port', [...SERVE, '--port', ''], /--port.*whole number from 0 to 65535/],
   [
-    'holders of images in what is no namespace',
+    'image holders in an invalid namespace',
     ['serve', '--cert', 'a', '--key', 'b', '--image-holders', 'a/b'],
     /--image-holders.*'a\/b'.*name of a namespace/,
   ],
   [
-    'holders of images and no cluster',
+    'image holders without a cluster',
     [...SERVE, '--image-holders', 'd'],
     /--image-holders.*cannot be used with/,
   ],
   [
-    'a Lease in no namespace',
+    'a Lease without a namespace',
     ['serve', '--cert', 'a', '--key', 'b', '--scan-lease', 'a'],
     /--scan-lease.*'a' is invalid.*NAMESPACE\/NAME/,
   ],
   [
-    'a Lease of a name that none has',
+    'a Lease with an invalid name',
     ['serve', '--cert', 'a', '--key', 'b', '--scan-lease', 'a/b..c'],
     /--scan-lease.*'a\/b\.\.c' is invalid.*NAMESPACE\/NAME/,
   ],
   [
-    'a Lease and no cluster',
+    'a Lease without a cluster',
     [...SERVE, '--scan-lease', 'a/b'],
     /--scan-lease.*cannot be used with/,
   ],
   [
-    'an interval and no Lease',
+    'an interval without a Lease',
     ['serve', '--cert', 'a', '--key', 'b', '--scan-interval', '5'],
     /--scan-interval needs --scan-lease/,
   ],
-  ['an endless drain', [...SERVE, '--drain-quiet', '601'], /--drain-quiet.*'601'.*from 0 to 600/],
-  ['a level that is none', [...SERVE, '--log-level', 'loud'], /--log-level.*'loud'.*info/],
+  [
+    'a drain that is too long',
+    [...SERVE, '--drain-quiet', '601'],
+    /--drain-quiet.*'601'.*from 0 to 600/,
+  ],
+  ['an unknown log level', [...SERVE, '--log-level', 'loud'], /--log-level.*'loud'.*info/],
 ]
 
 for (const [what, args, sentence] of WRONG) {
-  t.test(`a command line with ${what} is answered with a sentence and 2`, async (t) => {
+  t.test(`a command line with ${what} is reported in one sentence, with exit code 2`, async (t) => {
     const { code, out, err } = await run(args)
     t.equal(code, 2)
     t.match(err, sentence)
-    t.equal(out, '', 'nothing that a program would read')
-    t.notMatch(err, /\n\s+at /, 'no stack')
+    t.equal(out, '', 'no standard output')
+    t.notMatch(err, /\n\s+at /, 'no stack trace')
     t.notMatch(err, 'defect')
   })
 }

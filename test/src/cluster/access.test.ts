@@ -12,7 +12,7 @@ function setEnvironment(t: Test, variables: Readonly<Record<string, string | und
   t.intercept(process, 'env', { value: { ...process.env, ...variables } })
 }
 
-t.test('the file that was named is taken, else that of KUBECONFIG', async (t) => {
+t.test('the kubeconfig option has priority over KUBECONFIG', async (t) => {
   const more = 'apiVersion: v1\nkind: Config\n'
   const folder = t.testdir({
     one: kubeconfigOf('https://one'),
@@ -23,10 +23,10 @@ t.test('the file that was named is taken, else that of KUBECONFIG', async (t) =>
   t.match(await findCluster({ kubeconfig: join(folder, 'one') }), { server: 'https://one' })
   t.match(await findCluster({}), { server: 'https://other' })
   setEnvironment(t, { KUBECONFIG: [join(folder, 'one'), join(folder, 'more')].join(delimiter) })
-  t.match(await findCluster({}), { server: 'https://one' }, 'of several the first says which')
+  t.match(await findCluster({}), { server: 'https://one' }, 'the first file names the context')
 })
 
-t.test('of several files, the first that says something is right, as for kubectl', async (t) => {
+t.test('the first of several files that sets a value has priority, as for kubectl', async (t) => {
   const other = kubeconfigOf('https://other').replaceAll(/\bx\b/g, 'y')
   const folder = t.testdir({ none: 'kind: Config\n', one: kubeconfigOf('https://one'), other })
   const files = (...names: readonly string[]) => {
@@ -34,12 +34,16 @@ t.test('of several files, the first that says something is right, as for kubectl
     setEnvironment(t, { KUBECONFIG: paths.join(delimiter) })
   }
   files('one', 'other')
-  t.match(await findCluster({}), { server: 'https://one' }, 'though the other has one of that name')
+  t.match(
+    await findCluster({}),
+    { server: 'https://one' },
+    'although the other file has a cluster of the same name',
+  )
   files('none', 'other', 'one')
   t.match(await findCluster({}), { server: 'https://other' })
 })
 
-t.test('the file of the home folder is for whom it may be', async (t) => {
+t.test('the kubeconfig in the home folder is read only with mayReadHome', async (t) => {
   const home = t.testdir({
     '.kube': { config: kubeconfigOf('https://home') },
     other: kubeconfigOf('https://a'),
@@ -52,10 +56,14 @@ t.test('the file of the home folder is for whom it may be', async (t) => {
   t.equal(await findCluster({}), undefined)
   t.strictSame([hasCluster({ mayReadHome: true }), hasCluster({})], [true, false])
   setEnvironment(t, { KUBECONFIG: join(home, 'other') })
-  t.match(await findCluster({ mayReadHome: true }), { server: 'https://a' }, 'KUBECONFIG wins')
+  t.match(
+    await findCluster({ mayReadHome: true }),
+    { server: 'https://a' },
+    'KUBECONFIG has priority',
+  )
 })
 
-t.test('a context that is named is taken, with its namespace', async (t) => {
+t.test('the context option selects the cluster and its namespace', async (t) => {
   const context = { cluster: 'c', user: 'u' }
   const kubeconfig = join(
     t.testdir({
@@ -89,7 +97,7 @@ t.test('a context that is named is taken, with its namespace', async (t) => {
 /** Returns the cluster, and fails if there is none. */
 async function found(...args: Parameters<typeof findCluster>): Promise<Cluster> {
   const cluster = await findCluster(...args)
-  if (cluster === undefined) throw new Error('nothing names a cluster')
+  if (cluster === undefined) throw new Error('no cluster was found')
   return cluster
 }
 
@@ -113,7 +121,7 @@ t.test('a kubeconfig opens the cluster that it names', async (t) => {
   t.strictSame(standIn.authorizations, ['Bearer a-token'])
 })
 
-t.test('a pod opens the cluster around it, with the token of the moment', async (t) => {
+t.test('a program in a pod uses the cluster of the pod, with the current token', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
   const folder = t.testdir({ 'ca.crt': ca, token: 'one\n', namespace: 'own' })
   setEnvironment(t, {
@@ -131,7 +139,7 @@ t.test('a pod opens the cluster around it, with the token of the moment', async 
   t.equal(await findCluster({ context: 'x' }, folder), undefined, 'a pod has no contexts')
 })
 
-t.test('the address of a cluster may be of IPv6', async (t) => {
+t.test('the address of a cluster may be an IPv6 address', async (t) => {
   setEnvironment(t, {
     KUBECONFIG: '',
     KUBERNETES_SERVICE_HOST: 'fd00::1',
@@ -141,7 +149,7 @@ t.test('the address of a cluster may be of IPv6', async (t) => {
   t.match(cluster, { server: 'https://[fd00::1]:443', namespace: undefined })
 })
 
-t.test('a file that does not hold is named', async (t) => {
+t.test('the message names an invalid kubeconfig', async (t) => {
   const folder = t.testdir({
     empty: '',
     list: '[]',
@@ -157,7 +165,7 @@ t.test('a file that does not hold is named', async (t) => {
   ] as const) {
     const path = join(folder, name)
     const error: Error = await findCluster({ kubeconfig: path }).then(
-      () => new Error('it was taken'),
+      () => new Error('the kubeconfig was accepted'),
       (error) => error,
     )
     t.match(error.message, message)

@@ -9,7 +9,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 const signal = new AbortController().signal
 
-/** A server with given answers, without TLS as `kubectl proxy`. */
+/** A server with given answers, without TLS, like `kubectl proxy`. */
 async function serverOf(t: Test, answer: Answer): Promise<Apiserver> {
   const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -21,7 +21,7 @@ async function serverOf(t: Test, answer: Answer): Promise<Apiserver> {
   return connectApiserver({ server: `http://127.0.0.1:${port}`, credentials: async () => ({}) })
 }
 
-t.test('each change is the call that Kubernetes has for it', async (t) => {
+t.test('each change is sent as the request that Kubernetes defines for it', async (t) => {
   const api = await serverOf(t, async (request, response) => {
     const { method, url, headers } = request
     const body = await text(request)
@@ -57,13 +57,13 @@ t.test('each change is the call that Kubernetes has for it', async (t) => {
 })
 
 const REFUSALS: readonly (readonly [string, string, string])[] = [
-  ["the apiserver's own words", '{"kind":"Status","message":"no"}', 'no'],
-  ['a proxy that answers in its own way', '<html>', 'Bad Gateway'],
-  ['nothing', '', 'Bad Gateway'],
+  ["the apiserver's message", '{"kind":"Status","message":"no"}', 'no'],
+  ['the HTML page of a proxy', '<html>', 'Bad Gateway'],
+  ['an empty body', '', 'Bad Gateway'],
 ]
 
 for (const [what, body, said] of REFUSALS) {
-  t.test(`a refusal of ${what} is heard`, async (t) => {
+  t.test(`the error of a refused request shows ${what}`, async (t) => {
     const api = await serverOf(t, (_request, response) => {
       response.writeHead(502, 'Bad Gateway').end(body)
     })
@@ -72,13 +72,13 @@ for (const [what, body, said] of REFUSALS) {
   })
 }
 
-t.test('an apiserver that takes the call and says nothing is given up', async (t) => {
+t.test('a request without an answer ends after its timeout', async (t) => {
   const api = await serverOf(t, () => {})
   const asked = api.ask({ path: '/api', signal, silenceMs: 200 })
   await t.rejects(asked, { message: 'no data for 0.2 seconds' })
 })
 
-t.test('an answer that stops in the middle is no whole answer', async (t) => {
+t.test('an answer that stops in the middle is an error', async (t) => {
   const api = await serverOf(t, (_request, response) => {
     response.write('half')
   })
@@ -86,7 +86,7 @@ t.test('an answer that stops in the middle is no whole answer', async (t) => {
   await t.rejects(text(response), { message: 'no data for 0.2 seconds' })
 })
 
-t.test('a caller that has enough ends the call', async (t) => {
+t.test('a caller can abort a response', async (t) => {
   const api = await serverOf(t, (_request, response) => {
     response.write('half')
   })
@@ -96,7 +96,7 @@ t.test('a caller that has enough ends the call', async (t) => {
   await t.rejects(text(response), { message: 'aborted' })
 })
 
-t.test('a caller that waits for no answer any more hears its own reason', async (t) => {
+t.test('a caller that aborts a request gets its own reason', async (t) => {
   const enough = new AbortController()
   const api = await serverOf(t, () => enough.abort(new Error('enough')))
   await t.rejects(api.ask({ path: '/api', signal: enough.signal }), { message: 'enough' })

@@ -8,7 +8,7 @@ import { CATALOG, pod } from './pod.ts'
 const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
 const of = (value: object) => findObservers(value as Fields, METRICS, CATALOG)
 
-t.test('the observers of a pod are those that its status names and that are there', async (t) => {
+t.test('the observers of a pod are the existing containers that its status names', async (t) => {
   const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
   t.match(observers, [
     { container: 'perf-sysstat', rank: '3', node: 'node-1', state: 'ended' },
@@ -23,26 +23,23 @@ t.test('the observers of a pod are those that its status names and that are ther
   t.strictSame(of(pod({ rank: 0, metrics: ['perf-sysstat'], status: '{}' })).observers, [])
 })
 
-t.test(
-  'an ephemeral container with the name of a metric is an observer, another is none',
-  async (t) => {
-    const plain = pod({ rank: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
-    const attached = {
-      ...plain,
-      spec: { ...plain.spec, ephemeralContainers: [{ name: 'io-sysstat' }, { name: 'debugger' }] },
-      status: {
-        ...plain.status,
-        ephemeralContainerStatuses: [{ name: 'io-sysstat', state: { running: {} } }],
-      },
-    }
-    t.strictSame(
-      of(attached).observers.map(({ container, state }) => [container, state]),
-      [['io-sysstat', 'running']],
-    )
-  },
-)
+t.test('only an ephemeral container with the name of a metric is an observer', async (t) => {
+  const plain = pod({ rank: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
+  const attached = {
+    ...plain,
+    spec: { ...plain.spec, ephemeralContainers: [{ name: 'io-sysstat' }, { name: 'debugger' }] },
+    status: {
+      ...plain.status,
+      ephemeralContainerStatuses: [{ name: 'io-sysstat', state: { running: {} } }],
+    },
+  }
+  t.strictSame(
+    of(attached).observers.map(({ container, state }) => [container, state]),
+    [['io-sysstat', 'running']],
+  )
+})
 
-t.test('the termination message is found, also of the run before', async (t) => {
+t.test('the termination message of the current or the previous run is found', async (t) => {
   const state = { terminated: { message: 'now' } }
   t.match(of(pod({ rank: 0, state })).observers, [{ message: 'now', state: 'ended' }])
   t.match(of(pod({ rank: 0, state: { waiting: {} } })).observers, [
@@ -50,7 +47,7 @@ t.test('the termination message is found, also of the run before', async (t) => 
   ])
 })
 
-t.test('each operator numbers its pods in its own way', async (t) => {
+t.test('the rank is read from the label or annotation of each operator', async (t) => {
   const rankOf = (name: string) => {
     const url = new URL(`../../cases/${name}/review.json`, import.meta.url)
     const { object } = JSON.parse(readFileSync(url, 'utf8')).request
@@ -67,7 +64,7 @@ t.test('each operator numbers its pods in its own way', async (t) => {
   t.equal(rankOf('mpijob-launcher'), 'launcher')
 })
 
-t.test('nonsense in a pod is no observer', async (t) => {
+t.test('invalid values in a pod are not observers', async (t) => {
   for (const wrong of [
     {},
     { metadata: 5, spec: [] },
@@ -76,7 +73,7 @@ t.test('nonsense in a pod is no observer', async (t) => {
     t.strictSame(of(wrong).observers, [])
 })
 
-t.test('a workload is named as for kubectl', async (t) => {
+t.test('workloads are named as in kubectl', async (t) => {
   const selectorOf = (written: string) => {
     const chosen = readWorkload(written)
     return 'by' in chosen && chosen.by === 'labels' ? chosen.selector : chosen
@@ -103,7 +100,7 @@ function changed(change: object): Fields {
 const noticesOf = (made: object, catalog: typeof CATALOG | undefined) =>
   findObservers(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
 
-t.test("a container that is not the catalog's is named as such", async (t) => {
+t.test('a container that differs from the catalog has a notice', async (t) => {
   t.strictSame(noticesOf(changed({}), CATALOG), [[]])
   t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
     [

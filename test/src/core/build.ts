@@ -15,7 +15,7 @@ import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'
 export type Texts = Readonly<Record<string, string>>
 export type Json = Readonly<Record<string, unknown>>
 
-/** The fields of an added container that tests read. */
+/** The fields of an added container that the tests read. */
 export interface ContainerObject {
   readonly name: string
   readonly image: string
@@ -37,7 +37,7 @@ export interface ContainerObject {
   }[]
 }
 
-/** The fields of a patched pod that tests read. */
+/** The fields of a patched pod that the tests read. */
 export interface PodObject {
   readonly metadata: { readonly annotations?: Texts }
   readonly spec: {
@@ -48,7 +48,7 @@ export interface PodObject {
   }
 }
 
-/** A metric as an administrator describes it. Missing parts are as in perf-sysstat. */
+/** A metric as an administrator defines it. Missing parts are taken from perf-sysstat. */
 export function metricDocument(name: string, spec: Partial<MetricDocument['spec']> = {}) {
   return {
     metadata: { name },
@@ -73,7 +73,7 @@ const rate = {
   description: 'seconds between samples',
 } as const
 
-/** Reads any process, as root with the one capability that Pod Security baseline refuses. */
+/** The security context of an observer that can read any process. Baseline forbids SYS_PTRACE. */
 const TRACER = { runAsUser: 0, runAsGroup: 0, capabilities: { add: ['SYS_PTRACE'] } }
 
 const tracing = (securityContext: Json) => ({
@@ -194,7 +194,7 @@ export function limitRange(item: Json, name = 'small'): Json {
   }
 }
 
-/** Returns a ResourceQuota of which a part is used. */
+/** Returns a ResourceQuota with a used amount. */
 export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): Json {
   const metadata = { name: 'compute', namespace: 'hpc' }
   const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))

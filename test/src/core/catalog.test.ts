@@ -2,7 +2,7 @@ import t from 'tap'
 import { buildCatalog, covers, type Option, readOption } from '../../../src/core/catalog.ts'
 import { metricDocument, podOf, ride, variable } from './build.ts'
 
-t.test('a catalog lists its metrics by name, in one order', async (t) => {
+t.test('a catalog lists its metrics in the order of their names', async (t) => {
   const documents = ['perf', 'io', 'a', 'perf-2'].map((name) => metricDocument(name))
   const names = ['a', 'io', 'perf', 'perf-2']
   t.strictSame([...buildCatalog(documents, 'r').metrics.keys()], names)
@@ -11,7 +11,7 @@ t.test('a catalog lists its metrics by name, in one order', async (t) => {
   t.equal(buildCatalog([], 'r').metrics.size, 0)
 })
 
-t.test('of two documents with one name the later counts', async (t) => {
+t.test('the last of two documents with the same name is used', async (t) => {
   const catalog = buildCatalog(
     [
       metricDocument('perf', { description: 'the first' }),
@@ -24,67 +24,64 @@ t.test('of two documents with one name the later counts', async (t) => {
   t.equal(catalog.metrics.get('perf')?.description, 'the second')
 })
 
-t.test('a metric is what its document says', async (t) => {
+t.test('a metric has the values of its document', async (t) => {
   const document = metricDocument('perf', { privilege: 'baseline' })
   const metric = buildCatalog([document], 'r').metrics.get('perf')
   const { description, privilege, container } = document.spec
   t.match(metric, { name: 'perf', description, privilege, container })
-  t.equal(metric?.options.size, 0, 'options may be absent')
+  t.equal(metric?.options.size, 0, 'options are not required')
 })
 
-t.test('the name of a metric is looked up as text', async (t) => {
+t.test('names of JavaScript object properties are not found as metrics', async (t) => {
   const catalog = buildCatalog([metricDocument('constructor')], 'r')
   t.equal(catalog.metrics.has('toString'), false)
   t.equal(catalog.metrics.has('__proto__'), false)
   const { word } = ride(podOf({ 'ridealong.dev/inject': 'constructor' }), { catalog })
-  t.equal(word, 'injected', 'and one that is called so is as good as any')
+  t.equal(word, 'injected', 'a metric may have such a name')
 })
 
-t.test(
-  'an observer finds its options by their names, and all that the catalog gives',
-  async (t) => {
-    const description = 'd'
-    const { container } = metricDocument('x').spec
-    const catalog = buildCatalog(
-      [
-        metricDocument('perf', {
-          options: {
-            rate: { type: 'integer', minimum: 0, maximum: 9, default: 0, description },
-            'max-log-size': { type: 'integer', minimum: 1, maximum: 9, default: 3, description },
-            deep: { type: 'boolean', default: true, description },
-            unit: { type: 'string', enum: ['$(HOME)', 'b'], default: '$(HOME)', description },
-          },
-          container: {
-            ...container,
-            imagePullPolicy: 'Always',
-            args: ['--fast'],
-            env: [{ name: 'TZ', value: 'UTC' }],
-          },
-        }),
-      ],
-      'r',
-    )
-    const asked = { 'ridealong.dev/inject': 'perf' }
-    const observer = ride(podOf(asked), { catalog }).observers.perf
-    if (observer === undefined) throw new Error('no observer')
-    t.match(observer, { imagePullPolicy: 'Always', command: ['x'], args: ['--fast'] })
-    const told = [
-      ['TZ', 'UTC'],
-      ['RIDEALONG_OPTION_RATE', '0'],
-      ['RIDEALONG_OPTION_MAX_LOG_SIZE', '3'],
-      ['RIDEALONG_OPTION_DEEP', 'true'],
-      ['RIDEALONG_OPTION_UNIT', '$$(HOME)'],
-    ] as const
-    for (const [name, value] of told) t.equal(variable(observer, name), value, name)
-    const set = ride(podOf({ ...asked, 'perf.ridealong.dev/max-log-size': '5' }), { catalog })
-    const other = set.observers.perf
-    if (other === undefined) throw new Error('no observer')
-    t.equal(variable(other, 'RIDEALONG_OPTION_MAX_LOG_SIZE'), '5')
-    t.equal(variable(other, 'RIDEALONG_OPTION_UNIT'), '$$(HOME)', 'a default beside it is escaped')
-  },
-)
+t.test('an observer gets its options by name, and all variables of the catalog', async (t) => {
+  const description = 'd'
+  const { container } = metricDocument('x').spec
+  const catalog = buildCatalog(
+    [
+      metricDocument('perf', {
+        options: {
+          rate: { type: 'integer', minimum: 0, maximum: 9, default: 0, description },
+          'max-log-size': { type: 'integer', minimum: 1, maximum: 9, default: 3, description },
+          deep: { type: 'boolean', default: true, description },
+          unit: { type: 'string', enum: ['$(HOME)', 'b'], default: '$(HOME)', description },
+        },
+        container: {
+          ...container,
+          imagePullPolicy: 'Always',
+          args: ['--fast'],
+          env: [{ name: 'TZ', value: 'UTC' }],
+        },
+      }),
+    ],
+    'r',
+  )
+  const asked = { 'ridealong.dev/inject': 'perf' }
+  const observer = ride(podOf(asked), { catalog }).observers.perf
+  if (observer === undefined) throw new Error('no observer')
+  t.match(observer, { imagePullPolicy: 'Always', command: ['x'], args: ['--fast'] })
+  const told = [
+    ['TZ', 'UTC'],
+    ['RIDEALONG_OPTION_RATE', '0'],
+    ['RIDEALONG_OPTION_MAX_LOG_SIZE', '3'],
+    ['RIDEALONG_OPTION_DEEP', 'true'],
+    ['RIDEALONG_OPTION_UNIT', '$$(HOME)'],
+  ] as const
+  for (const [name, value] of told) t.equal(variable(observer, name), value, name)
+  const set = ride(podOf({ ...asked, 'perf.ridealong.dev/max-log-size': '5' }), { catalog })
+  const other = set.observers.perf
+  if (other === undefined) throw new Error('no observer')
+  t.equal(variable(other, 'RIDEALONG_OPTION_MAX_LOG_SIZE'), '5')
+  t.equal(variable(other, 'RIDEALONG_OPTION_UNIT'), '$$(HOME)', 'a default value is escaped')
+})
 
-t.test('an option is read, or it is said what would be right', async (t) => {
+t.test('an option is read, or the valid values are returned', async (t) => {
   const description = 'd'
   const integer: Option = { type: 'integer', minimum: 0, maximum: 10, default: 1, description }
   const boolean: Option = { type: 'boolean', default: true, description }
@@ -120,7 +117,7 @@ t.test('an option is read, or it is said what would be right', async (t) => {
   }
 })
 
-t.test('a grant covers its own level and those below', async (t) => {
+t.test('a granted privilege includes all lower levels', async (t) => {
   const levels = ['restricted', 'baseline', 'privileged'] as const
   for (const [granted, grant] of levels.entries()) {
     for (const [needed, need] of levels.entries()) {
@@ -129,7 +126,7 @@ t.test('a grant covers its own level and those below', async (t) => {
   }
 })
 
-t.test('a number has one form in the environment, however it was written', async (t) => {
+t.test('a number has one canonical form in the environment', async (t) => {
   const option = { type: 'integer', minimum: 1, maximum: 9, default: 1, description: 'x' } as const
   t.strictSame(readOption(option, ' 005 '), { value: '5' })
   const tooLong = readOption(option, `${'0'.repeat(15)}5`)

@@ -33,7 +33,7 @@ const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 /** An annotation that exceeds Kubernetes' limit together with Ridealong's status. */
 const FULL = { filler: 'x'.repeat(256 * 1024 - 100) }
 
-/** A defect: there is no catalog. */
+/** A defect of the program: there is no catalog. */
 const BROKEN: Catalog = { revision: '3f2a91c0', metrics: null as never }
 
 interface Case {
@@ -43,7 +43,7 @@ interface Case {
   readonly place?: Place
 }
 
-/** A pod and a namespace for each reason. Each differs in one point from a pod that is injected. */
+/** A pod and a namespace for each reason. Each differs in one property from an injected pod. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
   'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
@@ -98,13 +98,13 @@ const WRITTEN: readonly Reason[] = [
   'observer-unavailable',
 ]
 
-/** Reasons for a wrong request or one that cannot be met. */
+/** Reasons for an invalid request, or for a request that cannot be fulfilled. */
 const DENIABLE: readonly Reason[] = [...WRITTEN, 'too-large']
 
-/** Reasons that are a warning to the creator, and never refuse the pod. */
+/** Reasons that cause a warning to the creator, and never deny the pod. */
 const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']
 
-t.test('a pod that asks, and nothing is in the way, is injected', async (t) => {
+t.test('a pod that requests observers is injected if no rule prevents this', async (t) => {
   const { word, allowed, status, warnings } = rideOf({})
   t.equal(word, 'injected')
   t.equal(allowed, true)
@@ -125,33 +125,33 @@ for (const reason of reasons) {
     t.equal(word, reason)
     t.equal(outcome, 'left')
     t.equal(allowed, true)
-    t.not(message, '', 'a person is told why')
-    t.equal(isPatched, WRITTEN.includes(reason), 'patched only to be told')
+    t.not(message, '', 'there is a message')
+    t.equal(isPatched, WRITTEN.includes(reason), 'patched only to write the status')
     if (WRITTEN.includes(reason)) {
-      t.match(status, { outcome: 'left', reason, message }, 'the status says why')
+      t.match(status, { outcome: 'left', reason, message }, 'the status has the reason')
     }
     const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
     t.equal(warnings.length, isTold ? 1 : 0)
     if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
   })
 
-  t.test(`on-error: deny with ${reason}`, async (t) => {
+  t.test(`on-error: deny denies a pod with ${reason} if this is deniable`, async (t) => {
     const denied = rideOf(CASES[reason], DENY)
     const isDenied = DENIABLE.includes(reason)
     t.equal(denied.word, reason)
     t.equal(denied.outcome, isDenied ? 'denied' : 'left')
     t.equal(denied.allowed, !isDenied)
-    if (isDenied) t.equal(denied.isPatched, false, 'nothing is patched')
+    if (isDenied) t.equal(denied.isPatched, false, 'there is no patch')
   })
 
-  t.test(`on-error: admit with ${reason} is the default`, async (t) => {
+  t.test(`on-error: admit allows a pod with ${reason}`, async (t) => {
     const admitted = rideOf(CASES[reason], { 'ridealong.dev/on-error': 'admit' })
     t.equal(admitted.outcome, 'left')
     t.equal(admitted.allowed, true)
   })
 }
 
-t.test('a refusal is 403 Forbidden and says what is wrong', async (t) => {
+t.test('a denied pod has status 403 Forbidden and a message with the reason', async (t) => {
   const { answer, message } = rideOf(CASES['unknown-metric'], DENY)
   t.strictSame(answer.response.response, {
     uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
@@ -161,7 +161,7 @@ t.test('a refusal is 403 Forbidden and says what is wrong', async (t) => {
   t.match(message, 'perf-hwcounters')
 })
 
-t.test('a wrong on-error is wrong itself, and admits', async (t) => {
+t.test('an invalid on-error is an invalid option, and allows the pod', async (t) => {
   for (const word of ['Deny', 'refuse', '', 'deny, admit']) {
     const { word: reason, allowed } = rideOf({}, { 'ridealong.dev/on-error': word })
     t.equal(reason, 'invalid-option', `"${word}"`)
@@ -169,8 +169,8 @@ t.test('a wrong on-error is wrong itself, and admits', async (t) => {
   }
 })
 
-t.test('of several reasons the first of this order is given', async (t) => {
-  // Each row adds the reason that the rows before it lack.
+t.test('the first of several reasons in this order is reported', async (t) => {
+  // Each step removes the first reason of the step before.
   const order: readonly Reason[] = [
     'not-create',
     'excluded-namespace',
@@ -198,7 +198,7 @@ t.test('of several reasons the first of this order is given', async (t) => {
   }
 })
 
-t.test('a pod that does not ask is not looked at any further', async (t) => {
+t.test('a pod that does not request observers is not checked further', async (t) => {
   const silent: readonly Reason[] = [
     'host-pid',
     'windows',
@@ -218,13 +218,13 @@ t.test('a pod that does not ask is not looked at any further', async (t) => {
   }
 })
 
-t.test('a request is wrong before the pod is looked at for conflicts', async (t) => {
+t.test('an invalid request is reported before an operator conflict', async (t) => {
   const metadata = { labels: { 'workflows.argoproj.io/workflow': 'w' } }
   t.equal(rideOf({ ...CASES['unknown-metric'], metadata }).word, 'unknown-metric')
   t.equal(rideOf({ ...CASES['invalid-option'], metadata }).word, 'invalid-option')
 })
 
-t.test('only the creation of a pod is answered with observers', async (t) => {
+t.test('observers are added only when a pod is created', async (t) => {
   const rows: Place['review'][] = [
     { operation: 'UPDATE' },
     { operation: 'DELETE' },
@@ -240,7 +240,7 @@ t.test('only the creation of a pod is answered with observers', async (t) => {
   }
 })
 
-t.test('the namespace of the request counts, not that of the pod', async (t) => {
+t.test('the namespace of the request is used, not that of the pod', async (t) => {
   const inRequest = (namespace: string, metadata: Json) =>
     ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, metadata), {
       review: { namespace },
@@ -252,7 +252,7 @@ t.test('the namespace of the request counts, not that of the pod', async (t) => 
   t.equal(inRequest('hpc', {}), 'injected')
 })
 
-t.test('Windows is known by the pod or its node selector', async (t) => {
+t.test('a Windows pod is recognised by its os field or its node selector', async (t) => {
   const rows: [string, Json][] = [
     ['windows', { os: { name: 'windows' } }],
     ['windows', { nodeSelector: { 'kubernetes.io/os': 'windows' } }],
@@ -265,43 +265,58 @@ t.test('Windows is known by the pod or its node selector', async (t) => {
   for (const [word, spec] of rows) t.equal(ride(askingPod(spec)).word, word, JSON.stringify(spec))
 })
 
-t.test('only hostPID itself is in the way, not the other namespaces of the host', async (t) => {
+t.test('only hostPID prevents an injection, not the other namespaces of the host', async (t) => {
   t.equal(ride(askingPod({ hostPID: false })).word, 'injected')
   t.equal(ride(askingPod({ hostNetwork: true, hostIPC: true })).word, 'injected')
   t.equal(ride(askingPod({ hostUsers: false })).word, 'injected')
 })
 
-t.test('the target is the container that is named, or the usual one, or the first', async (t) => {
-  const spec = {
-    initContainers: [container('setup'), sidecar('proxy')],
-    containers: [container('app'), container('lammps')],
-  }
-  const named = (name: string) => ({ 'ridealong.dev/target-container': name })
-  const usual = (name: string) => ({ 'kubectl.kubernetes.io/default-container': name })
-  const rows: [string, Texts, string][] = [
-    ['nothing is said', {}, 'app'],
-    ['a container is named', named('lammps'), 'lammps'],
-    ['blanks around the name', named(' lammps '), 'lammps'],
-    ['a native sidecar is named', named('proxy'), 'proxy'],
-    ['kubectl has a default', usual('lammps'), 'lammps'],
-    ["kubectl's default does not exist", usual('nobody'), 'app'],
-    ["kubectl's default is an init container", usual('setup'), 'app'],
-    ["kubectl's default is empty", usual(''), 'app'],
-    ["the name goes before kubectl's default", { ...named('app'), ...usual('lammps') }, 'app'],
-  ]
-  for (const [name, annotations, target] of rows) {
-    const { answer } = ride(askingPod(spec, annotations))
-    t.match(answer.decision, { outcome: 'injected', target }, name)
-  }
-  for (const wrong of ['lammp', 'LAMMPS', 'setup', '', 'app,lammps', 'perf-sysstat', '__proto__']) {
-    const { word, message } = ride(askingPod(spec, named(wrong)))
-    t.equal(word, 'unknown-target-container', `"${wrong}"`)
-    for (const known of ['app', 'lammps', 'proxy']) t.match(message, `"${known}"`)
-    t.notMatch(message, /"setup"(,|$)/, 'what ends before the rest begins is not offered')
-  }
-})
+t.test(
+  "the target is the named container, or kubectl's default container, or the first",
+  async (t) => {
+    const spec = {
+      initContainers: [container('setup'), sidecar('proxy')],
+      containers: [container('app'), container('lammps')],
+    }
+    const named = (name: string) => ({ 'ridealong.dev/target-container': name })
+    const usual = (name: string) => ({ 'kubectl.kubernetes.io/default-container': name })
+    const rows: [string, Texts, string][] = [
+      ['no annotation', {}, 'app'],
+      ['a container is named', named('lammps'), 'lammps'],
+      ['blanks around the name', named(' lammps '), 'lammps'],
+      ['a native sidecar is named', named('proxy'), 'proxy'],
+      ['kubectl has a default', usual('lammps'), 'lammps'],
+      ["kubectl's default does not exist", usual('nobody'), 'app'],
+      ["kubectl's default is an init container", usual('setup'), 'app'],
+      ["kubectl's default is empty", usual(''), 'app'],
+      [
+        "the name has priority over kubectl's default",
+        { ...named('app'), ...usual('lammps') },
+        'app',
+      ],
+    ]
+    for (const [name, annotations, target] of rows) {
+      const { answer } = ride(askingPod(spec, annotations))
+      t.match(answer.decision, { outcome: 'injected', target }, name)
+    }
+    for (const wrong of [
+      'lammp',
+      'LAMMPS',
+      'setup',
+      '',
+      'app,lammps',
+      'perf-sysstat',
+      '__proto__',
+    ]) {
+      const { word, message } = ride(askingPod(spec, named(wrong)))
+      t.equal(word, 'unknown-target-container', `"${wrong}"`)
+      for (const known of ['app', 'lammps', 'proxy']) t.match(message, `"${known}"`)
+      t.notMatch(message, /"setup"(,|$)/, 'init containers are not listed')
+    }
+  },
+)
 
-t.test('a name is taken by a container of either kind', async (t) => {
+t.test('a container of any kind can take the name of a metric', async (t) => {
   const rows: [string, Json][] = [
     ['an ordinary container', { containers: [container('app'), container('perf-sysstat')] }],
     ['an init container', { initContainers: [container('perf-sysstat')] }],
@@ -315,11 +330,11 @@ t.test('a name is taken by a container of either kind', async (t) => {
   t.equal(
     ride(askingPod({ initContainers: [sidecar('io-sysstat')] })).word,
     'injected',
-    'a metric that is not asked for has no name to lose',
+    'only names of requested metrics matter',
   )
 })
 
-t.test('one metric that is in the way is in the way of all', async (t) => {
+t.test('no metric is injected if one of them cannot be', async (t) => {
   const both = { 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
   const spec = { containers: [container('app'), container('perf-sysstat')] }
   const { word, observers } = ride(askingPod(spec, both))
@@ -330,27 +345,32 @@ t.test('one metric that is in the way is in the way of all', async (t) => {
   t.strictSame(mixed.observers, {})
 })
 
-t.test('the enforced Pod Security level decides about the observer', async (t) => {
+t.test('the enforced Pod Security level applies to the observer', async (t) => {
   const user = { securityContext: { runAsUser: 1000 } }
   const rows: [string, string, string | undefined, Json][] = [
     ['injected', 'no label', undefined, {}],
     ['injected', 'privileged', 'privileged', {}],
-    ['injected', 'baseline takes root', 'baseline', {}],
-    ['pod-security', 'restricted does not', 'restricted', {}],
-    ['injected', 'restricted takes a user', 'restricted', user],
-    ['injected', 'and one by its word', 'restricted', { securityContext: { runAsNonRoot: true } }],
-    ['pod-security', 'a word that nobody knows is the strictest', 'Baseline', {}],
-    ['injected', 'which takes a user', 'Baseline', user],
-    ['pod-security', 'an empty word too', '', {}],
+    ['injected', 'baseline allows root', 'baseline', {}],
+    ['pod-security', 'restricted forbids root', 'restricted', {}],
+    ['injected', 'restricted allows a user', 'restricted', user],
+    [
+      'injected',
+      'restricted allows runAsNonRoot',
+      'restricted',
+      { securityContext: { runAsNonRoot: true } },
+    ],
+    ['pod-security', 'an unknown level is restricted', 'Baseline', {}],
+    ['injected', 'an unknown level allows a user', 'Baseline', user],
+    ['pod-security', 'an empty level is restricted', '', {}],
     [
       'pod-security',
-      'root in a user namespace of its own, but with capabilities',
+      'root with capabilities in a separate user namespace',
       'restricted',
       { hostUsers: false },
     ],
     [
       'injected',
-      'root in a user namespace of its own, like its target without capabilities',
+      'root without capabilities in a separate user namespace',
       'restricted',
       {
         hostUsers: false,
@@ -359,7 +379,7 @@ t.test('the enforced Pod Security level decides about the observer', async (t) =
     ],
     [
       'pod-security',
-      'the same in the user namespace of the host',
+      'root without capabilities in the user namespace of the host',
       'restricted',
       {
         containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
@@ -372,16 +392,16 @@ t.test('the enforced Pod Security level decides about the observer', async (t) =
     t.equal(ride(askingPod(spec), { labels }).word, word, name)
   }
   const told = ride(askingPod(), { labels: RESTRICTED }).message
-  t.match(told, /"hpc" enforces .* restricted.*perf-sysstat.*root/, 'a person can act on it')
-  const audit = { 'pod-security.kubernetes.io/audit': 'restricted' }
-  t.equal(
-    ride(askingPod(), { labels: audit }).word,
-    'injected',
-    'what is not enforced is no matter',
+  t.match(
+    told,
+    /"hpc" enforces .* restricted.*perf-sysstat.*root/,
+    'the message names namespace, level and metric',
   )
+  const audit = { 'pod-security.kubernetes.io/audit': 'restricted' }
+  t.equal(ride(askingPod(), { labels: audit }).word, 'injected', 'only the enforced level applies')
 })
 
-t.test("the cluster's Pod Security default decides where no label does", async (t) => {
+t.test("the cluster's Pod Security default applies to namespaces without a label", async (t) => {
   const spec = { containers: [container('app', { securityContext: { runAsUser: 0 } })] }
   const rows: [string, Texts, Privilege | undefined][] = [
     ['injected', {}, undefined],
@@ -401,7 +421,7 @@ t.test("the cluster's Pod Security default decides where no label does", async (
   const metrics = { 'ridealong.dev/inject': 'trace-stat' }
   const labels = { 'ridealong.dev/privilege': 'privileged' }
   const place = { labels, podSecurityDefault: 'baseline' } as const
-  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline refuses too')
+  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline forbids it too')
 })
 
 t.test("the namespace's label grants the privilege that a metric needs", async (t) => {
@@ -428,10 +448,10 @@ t.test("the namespace's label grants the privilege that a metric needs", async (
     'ridealong.dev/inject': 'trace-stat',
     'ridealong.dev/privilege': 'privileged',
   }
-  t.equal(ride(podOf(annotated)).word, 'invalid-option', 'a pod cannot grant it to itself')
+  t.equal(ride(podOf(annotated)).word, 'invalid-option', 'a pod cannot grant itself a privilege')
 })
 
-t.test('a privilege that is granted does not go past the enforced level', async (t) => {
+t.test('a granted privilege does not override the enforced Pod Security level', async (t) => {
   const pod = (metric: string) => askingPod({}, { 'ridealong.dev/inject': metric })
   const labels = (enforce: string) => ({
     'ridealong.dev/privilege': 'privileged',
@@ -443,7 +463,7 @@ t.test('a privilege that is granted does not go past the enforced level', async 
   t.equal(ride(pod('root-stat'), { labels: labels('restricted') }).word, 'pod-security')
 })
 
-t.test('an observer of a pod that is not Guaranteed requests nothing and is limited', async (t) => {
+t.test('an observer of a pod that is not Guaranteed has limits, but no requests', async (t) => {
   const expected = {
     requests: { cpu: '0', memory: '0' },
     limits: { cpu: '100m', memory: '32Mi' },
@@ -465,15 +485,15 @@ t.test('a Guaranteed pod stays Guaranteed', async (t) => {
   t.strictSame(observers['perf-sysstat']?.resources, { requests: own, limits: own })
 })
 
-t.test('in a pod with resources of its own the observer has none', async (t) => {
+t.test('an observer has no resources in a pod with pod-level resources', async (t) => {
   const amount = { cpu: '2', memory: '1Gi' }
   const all = container('app', { resources: { requests: amount, limits: amount } })
   const rows: [string, Json][] = [
     ['requests and limits', { resources: { requests: amount, limits: amount } }],
-    ['limits alone', { resources: { limits: amount } }],
-    ['requests alone', { resources: { requests: { cpu: '1' } } }],
+    ['only limits', { resources: { limits: amount } }],
+    ['only requests', { resources: { requests: { cpu: '1' } } }],
     [
-      'containers that use them up',
+      'containers that use all of them',
       { resources: { requests: amount, limits: amount }, containers: [all] },
     ],
   ]
@@ -484,7 +504,7 @@ t.test('in a pod with resources of its own the observer has none', async (t) => 
   }
   const none: [string, unknown][] = [
     ['null', null],
-    ['nothing in them', {}],
+    ['an empty object', {}],
   ]
   for (const [name, resources] of none) {
     const { observers } = ride(askingPod({ resources }))
@@ -492,7 +512,7 @@ t.test('in a pod with resources of its own the observer has none', async (t) => 
   }
 })
 
-t.test('in mode container the first container stays the one that kubectl means', async (t) => {
+t.test('in mode container, the first container stays the default of kubectl', async (t) => {
   const key = 'kubectl.kubernetes.io/default-container'
   const spec = { containers: [container('app'), container('lammps')] }
   const usual = (annotations: Texts) =>
@@ -502,25 +522,25 @@ t.test('in mode container the first container stays the one that kubectl means',
   t.equal(
     usual({ ...mode, 'ridealong.dev/target-container': 'lammps' }),
     'app',
-    'whichever is observed',
+    'independent of the target',
   )
-  t.equal(usual({ ...mode, [key]: 'lammps' }), 'lammps', 'what is there stays')
-  t.equal(usual({ ...mode, [key]: '' }), '', 'even an empty one')
-  t.equal(usual({}), undefined, 'a native sidecar changes nothing for kubectl')
+  t.equal(usual({ ...mode, [key]: 'lammps' }), 'lammps', 'an existing annotation stays')
+  t.equal(usual({ ...mode, [key]: '' }), '', 'an empty annotation stays')
+  t.equal(usual({}), undefined, 'no annotation with a native sidecar')
 })
 
-t.test("a status that names the pod's own containers changes nothing about them", async (t) => {
+t.test("a forged status does not change the pod's own containers", async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['setup', 'app', 'perf-sysstat'] })
   const forged = { 'ridealong.dev/status': status }
   const setup = { name: 'setup', image: 'registry.example/setup:1' }
   const { word, pod } = ride(askingPod({ initContainers: [setup] }, forged))
   t.equal(word, 'injected')
-  t.strictSame(pod.spec.initContainers?.[0], setup, 'an init container of theirs still ends')
+  t.strictSame(pod.spec.initContainers?.[0], setup, 'the init container is unchanged')
   const wrong = { 'ridealong.dev/inject': 'nobody', 'ridealong.dev/on-error': 'deny', ...forged }
   t.equal(ride(podOf(wrong)).outcome, 'denied')
 })
 
-t.test('the usual container may be a native sidecar, as kubectl has it', async (t) => {
+t.test('the default container may be a native sidecar, as in kubectl', async (t) => {
   const proxy = { name: 'proxy', image: 'registry.example/proxy:1', restartPolicy: 'Always' }
   const usual = { 'kubectl.kubernetes.io/default-container': 'proxy' }
   const { observers } = ride(askingPod({ initContainers: [proxy] }, usual))
@@ -532,47 +552,53 @@ t.test('the usual container may be a native sidecar, as kubectl has it', async (
 
 const SHARED = { shareProcessNamespace: true }
 
-t.test('an observer is recognised by its image, its command and its place', async (t) => {
-  const ending = { restartPolicy: undefined, env: [{ name: 'RIDEALONG_MODE', value: 'container' }] }
-  const rows: [string, Json, string][] = [
-    ['as it was added', { initContainers: [observer()] }, 'already-injected'],
-    [
-      'with what other webhooks add and change',
-      {
-        initContainers: [
-          observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
-        ],
-      },
-      'already-injected',
-    ],
-    [
-      'an ordinary container that ends by itself',
-      { containers: [container('app'), observer(ending)] },
-      'already-injected',
-    ],
-    [
-      'an ordinary container that would never end',
-      { containers: [container('app'), observer({ restartPolicy: undefined })] },
-      'observer-differs',
-    ],
-    ['another image', { initContainers: [observer({ image: 'other:1' })] }, 'observer-differs'],
-    ['no image', { initContainers: [observer({ image: undefined })] }, 'observer-differs'],
-    [
-      'another command',
-      { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
-      'observer-differs',
-    ],
-    ['no command', { initContainers: [observer({ command: undefined })] }, 'observer-differs'],
-    ['other args', { initContainers: [observer({ args: ['-x'] })] }, 'observer-differs'],
-  ]
-  for (const [name, spec, word] of rows) {
-    const { word: reason, isPatched } = ride(askingPod({ ...SHARED, ...spec }, INJECTED))
-    t.equal(reason, word, name)
-    t.equal(isPatched, false, `${name}: left as it is`)
-  }
-})
+t.test(
+  'an observer is recognised by its image, its command and its kind of container',
+  async (t) => {
+    const ending = {
+      restartPolicy: undefined,
+      env: [{ name: 'RIDEALONG_MODE', value: 'container' }],
+    }
+    const rows: [string, Json, string][] = [
+      ['unchanged', { initContainers: [observer()] }, 'already-injected'],
+      [
+        'with changes of other webhooks',
+        {
+          initContainers: [
+            observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
+          ],
+        },
+        'already-injected',
+      ],
+      [
+        'an ordinary container that ends by itself',
+        { containers: [container('app'), observer(ending)] },
+        'already-injected',
+      ],
+      [
+        'an ordinary container that would never end',
+        { containers: [container('app'), observer({ restartPolicy: undefined })] },
+        'observer-differs',
+      ],
+      ['another image', { initContainers: [observer({ image: 'other:1' })] }, 'observer-differs'],
+      ['no image', { initContainers: [observer({ image: undefined })] }, 'observer-differs'],
+      [
+        'another command',
+        { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
+        'observer-differs',
+      ],
+      ['no command', { initContainers: [observer({ command: undefined })] }, 'observer-differs'],
+      ['other args', { initContainers: [observer({ args: ['-x'] })] }, 'observer-differs'],
+    ]
+    for (const [name, spec, word] of rows) {
+      const { word: reason, isPatched } = ride(askingPod({ ...SHARED, ...spec }, INJECTED))
+      t.equal(reason, word, name)
+      t.equal(isPatched, false, `${name}: unchanged`)
+    }
+  },
+)
 
-t.test('what is no observer of the catalog is called what it is', async (t) => {
+t.test('the message names the image or command that differs from the catalog', async (t) => {
   const said = (more: Json) =>
     ride(askingPod({ ...SHARED, initContainers: [observer(more)] }, INJECTED)).message
   t.equal(
@@ -587,11 +613,11 @@ t.test('what is no observer of the catalog is called what it is', async (t) => {
   t.match(
     said({ image: 'x'.repeat(1000), command: Array(1e5).fill('x') }),
     /^.{0,300}$/,
-    'in short',
+    'the message is short',
   )
 })
 
-t.test('an observer whose image was rewritten gets back what keeps the pod going', async (t) => {
+t.test('an observer with a changed image gets its restartPolicy back', async (t) => {
   const rewritten = observer({ image: 'mirror.example/observer:1', restartPolicy: undefined })
   const { outcome, pod } = ride(askingPod({ ...SHARED, initContainers: [rewritten] }, INJECTED))
   t.equal(outcome, 'restored')
@@ -604,22 +630,22 @@ t.test('an observer whose image was rewritten gets back what keeps the pod going
   t.equal(
     ride(askingPod({ ...SHARED, initContainers: [setup] }, INJECTED)).isPatched,
     false,
-    'an init container with another command still ends',
+    'an init container with another command is unchanged',
   )
 })
 
-t.test('an observer of another version stays, also where the request is wrong', async (t) => {
+t.test('an observer of another version is unchanged, even if the request is invalid', async (t) => {
   const spec = { ...SHARED, initContainers: [observer({ image: 'registry.example/observer:0' })] }
   for (const more of [{ 'ridealong.dev/inject': 'nobody' }, DENY]) {
     const { word, allowed, isPatched } = ride(askingPod(spec, { ...INJECTED, ...more }))
     const isWrong = 'ridealong.dev/inject' in more
-    t.equal(word, 'observer-differs', isWrong ? 'wrong' : 'to be refused')
+    t.equal(word, 'observer-differs', isWrong ? 'an invalid request' : 'on-error: deny')
     t.equal(allowed, true)
     t.equal(isPatched, false)
   }
 })
 
-t.test('a status that names an observer which is not there hides nothing', async (t) => {
+t.test('a pod is injected if its status names a missing observer', async (t) => {
   const { word, status } = ride(askingPod({}, INJECTED))
   t.equal(word, 'injected')
   t.match(status, { metrics: ['perf-sysstat'], catalog: '3f2a91c0' })
@@ -630,7 +656,7 @@ t.test('a status that names an observer which is not there hides nothing', async
     ),
   )
   t.equal(other.word, 'injected')
-  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'only what was verified is named')
+  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'the status names only verified observers')
 })
 
 t.test('a message names at most eight containers', async (t) => {
@@ -644,7 +670,7 @@ t.test('a message names at most eight containers', async (t) => {
 })
 
 t.test(
-  'of containers with the name of a stripped observer the first gets its policy',
+  'only the first of several containers of one name gets its restartPolicy back',
   async (t) => {
     const stripped = observer({ restartPolicy: undefined })
     const pod = askingPod({ initContainers: [stripped, stripped, stripped] }, INJECTED)
@@ -653,7 +679,7 @@ t.test(
     t.strictSame(
       restored.spec.initContainers?.map(({ restartPolicy }) => restartPolicy),
       ['Always', undefined, undefined],
-      'Kubernetes refuses the others',
+      'Kubernetes refuses pods with repeated names',
     )
   },
 )

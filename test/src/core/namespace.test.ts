@@ -11,7 +11,7 @@ const STRICT = {
   quotas: [],
 }
 
-t.test('a namespace that says nothing enforces nothing and grants nothing', async (t) => {
+t.test('a namespace without labels enforces nothing and grants nothing', async (t) => {
   const rows: unknown[] = [
     undefined,
     null,
@@ -29,7 +29,7 @@ t.test('a namespace that says nothing enforces nothing and grants nothing', asyn
     t.strictSame(readNamespace('hpc', object), STRICT, JSON.stringify(object))
 })
 
-t.test('a level is one of three words, and any other is the strictest', async (t) => {
+t.test('a level is one of three values, and any other value is the strictest', async (t) => {
   const rows: [unknown, string][] = [
     ['privileged', 'privileged'],
     ['baseline', 'baseline'],
@@ -70,11 +70,11 @@ t.test('each level has its own label', async (t) => {
   t.match(
     readNamespace('hpc', { metadata: { annotations } }),
     { enforce: undefined, privilege: 'restricted' },
-    'and an annotation is none',
+    'an annotation is not a label',
   )
 })
 
-t.test('of the annotations ours are kept', async (t) => {
+t.test("only Ridealong's annotations are kept", async (t) => {
   const annotations = {
     'ridealong.dev/inject': 'perf-sysstat',
     'perf-sysstat.ridealong.dev/rate': '5',
@@ -85,15 +85,18 @@ t.test('of the annotations ours are kept', async (t) => {
   t.strictSame([...kept.keys()], ['ridealong.dev/inject', 'perf-sysstat.ridealong.dev/rate'])
 })
 
-t.test('a namespace asks since the first of the annotation owners wrote last', async (t) => {
-  const owner = (time: string, annotation = 'ridealong.dev/inject') => ({
-    time,
-    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } },
-  })
-  const since = (managedFields: unknown) =>
-    readNamespace('hpc', { metadata: { managedFields } }).requestedSince
-  const [early, late] = ['2026-01-01T12:00:00Z', '2026-01-01T12:00:05Z']
-  t.equal(since([owner(late), owner(early)]), early)
-  t.equal(since([owner(late), owner(early, 'team')]), late)
-  t.equal(since([owner(early, 'team')]), undefined)
-})
+t.test(
+  "a namespace is annotated since the earliest time of the annotation's managers",
+  async (t) => {
+    const owner = (time: string, annotation = 'ridealong.dev/inject') => ({
+      time,
+      fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } },
+    })
+    const since = (managedFields: unknown) =>
+      readNamespace('hpc', { metadata: { managedFields } }).requestedSince
+    const [early, late] = ['2026-01-01T12:00:00Z', '2026-01-01T12:00:05Z']
+    t.equal(since([owner(late), owner(early)]), early)
+    t.equal(since([owner(late), owner(early, 'team')]), late)
+    t.equal(since([owner(early, 'team')]), undefined)
+  },
+)

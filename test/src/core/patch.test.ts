@@ -8,7 +8,7 @@ const CONTAINER = { 'ridealong.dev/mode': 'container' }
 
 const pathsOf = (pod: unknown) => answerIn({}, pod).operations.map(({ path }) => path)
 
-t.test('every operation adds', async (t) => {
+t.test('every operation of a patch is an add', async (t) => {
   const pods: [string, Json][] = [
     ['a bare pod', askingPod()],
     ['a pod that has everything', askingPod({ initContainers: [], volumes: [], hostPID: false })],
@@ -26,7 +26,7 @@ t.test('every operation adds', async (t) => {
   }
 })
 
-t.test('operations come in one order: metadata, namespace, volumes, containers', async (t) => {
+t.test('the order of operations is metadata, process namespace, volumes, containers', async (t) => {
   const two = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
   t.strictSame(pathsOf(askingPod({ initContainers: [{ name: 'a' }], volumes: [] }, two)), [
     '/metadata/annotations/ridealong.dev~1status',
@@ -45,21 +45,21 @@ t.test('operations come in one order: metadata, namespace, volumes, containers',
   ])
 })
 
-t.test('what is right already is not written', async (t) => {
+t.test('values that are already correct are not written', async (t) => {
   const paths = pathsOf(
     askingPod({ shareProcessNamespace: true, automountServiceAccountToken: false }),
   )
   t.strictSame(paths, ['/metadata/annotations/ridealong.dev~1status', '/spec/initContainers'])
 })
 
-t.test('a list that is absent or null is made, and one that is there is appended to', async (t) => {
+t.test('an absent or null list is created, and an existing list is extended', async (t) => {
   const volume = { name: 'data', emptyDir: {} }
   const init = { name: 'setup', image: 'a' }
   const rows: [string, Json, string[], string[]][] = [
     ['absent', {}, [], []],
     ['null', { initContainers: null, volumes: null }, [], []],
     ['empty', { initContainers: [], volumes: [] }, [], []],
-    ['there', { initContainers: [init], volumes: [volume] }, ['setup'], ['data']],
+    ['existing', { initContainers: [init], volumes: [volume] }, ['setup'], ['data']],
   ]
   for (const [name, spec, initNames, volumeNames] of rows) {
     const { pod } = ride(askingPod(spec))
@@ -77,7 +77,7 @@ t.test('a list that is absent or null is made, and one that is there is appended
   }
 })
 
-t.test('annotations that are absent or null are made', async (t) => {
+t.test('absent or null annotations are created', async (t) => {
   const { spec } = podOf()
   for (const annotations of [undefined, null]) {
     const pod = { metadata: { generateName: 'lammps-', annotations }, spec }
@@ -88,11 +88,11 @@ t.test('annotations that are absent or null are made', async (t) => {
       { ...pod, spec: { ...(spec as Json), hostPID: true } },
       { annotations: ASKING },
     )
-    t.equal(left.status?.reason, 'host-pid', 'for the status of a pod that is left too')
+    t.equal(left.status?.reason, 'host-pid', 'also for the status of a pod that is left')
   }
 })
 
-t.test('nothing that a pod has is moved, changed or lost', async (t) => {
+t.test('no existing field of a pod is moved, changed or lost', async (t) => {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -111,7 +111,7 @@ t.test('nothing that a pod has is moved, changed or lost', async (t) => {
   }
   const before = structuredClone(pod)
   const outcome = ride(pod)
-  t.strictSame(pod, before, 'the object that was received is not edited')
+  t.strictSame(pod, before, 'the received object is not edited')
   const { spec, metadata } = outcome.pod as unknown as typeof pod & {
     spec: { shareProcessNamespace?: boolean }
   }
@@ -134,24 +134,24 @@ t.test('nothing that a pod has is moved, changed or lost', async (t) => {
   )
 })
 
-t.test('a pointer escapes what RFC 6901 says', async (t) => {
+t.test('a JSON pointer is escaped as RFC 6901 requires', async (t) => {
   t.equal(pointerTo('/metadata/annotations', 'a/b~c'), '/metadata/annotations/a~1b~0c')
-  t.equal(pointerTo('/a', '~1'), '/a/~01', 'the tilde first')
-  t.equal(pointerTo('/a', '//~~'), '/a/~1~1~0~0', 'each of them')
+  t.equal(pointerTo('/a', '~1'), '/a/~01', 'the tilde is escaped first')
+  t.equal(pointerTo('/a', '//~~'), '/a/~1~1~0~0', 'each character is escaped')
   t.equal(pointerTo('/a', ''), '/a/')
 })
 
-t.test('applied gives a new object', async (t) => {
+t.test('applied() returns a new object', async (t) => {
   const pod = { spec: { containers: [{ name: 'app' }] } }
   const value = { name: 'perf-sysstat' }
   const operations: Operation[] = [{ op: 'add', path: '/spec/containers/-', value }]
   const patched = applied(pod, operations)
   t.strictSame(patched, { spec: { containers: [{ name: 'app' }, { name: 'perf-sysstat' }] } })
   t.strictSame(pod, { spec: { containers: [{ name: 'app' }] } })
-  t.not(patched.spec.containers[1], value, 'that shares nothing with the patch')
+  t.not(patched.spec.containers[1], value, 'the value is a copy')
 })
 
-t.test('the response holds the operations of the answer, for the apiserver to apply', async (t) => {
+t.test('the response contains the operations of the answer', async (t) => {
   const pod = askingPod({ initContainers: [{ name: 'setup', image: 'a' }] })
   const answer = answerIn({}, pod)
   t.equal(answer.response.response.patchType, 'JSONPatch')
@@ -161,7 +161,7 @@ t.test('the response holds the operations of the answer, for the apiserver to ap
   )
 })
 
-t.test('a patch that does not make the plan is found out', async (t) => {
+t.test('a patch that does not produce the plan is an error', async (t) => {
   const observer = { name: 'perf-sysstat' }
   const volume = { name: 'cover' }
   const planned: Plan = {
@@ -190,7 +190,7 @@ t.test('a patch that does not make the plan is found out', async (t) => {
   ]
   const before = structuredClone(pod)
   check(pod, right, planned)
-  t.strictSame(pod, before, 'what makes it passes, and the pod is not edited')
+  t.strictSame(pod, before, 'a correct patch is accepted, and the pod is not edited')
   const named = ['ridealong.dev/status', 'shareProcessNamespace', 'volumes']
   named.push('initContainers[0].restartPolicy', 'initContainers', 'containers')
   for (const [place, what] of named.entries()) {
@@ -211,11 +211,15 @@ t.test('a patch that does not make the plan is found out', async (t) => {
     ],
     ['a list that is overwritten', 2, { op: 'add', path: '/spec/volumes', value: [] }],
     [
-      'a wrong policy',
+      'a wrong restartPolicy',
       3,
       { op: 'add', path: '/spec/initContainers/0/restartPolicy', value: 'Never' },
     ],
-    ['a container in front', 4, { op: 'add', path: '/spec/initContainers/0', value: observer }],
+    [
+      'a container at the beginning',
+      4,
+      { op: 'add', path: '/spec/initContainers/0', value: observer },
+    ],
     ['a list that is replaced', 5, { op: 'add', path: '/spec/containers', value: [observer] }],
     ['a container of another name', 5, { op: 'add', path: '/spec/containers/-', value: volume }],
   ]
@@ -223,13 +227,10 @@ t.test('a patch that does not make the plan is found out', async (t) => {
     t.throws(() => check(pod, right.with(place, operation), planned), /the planned/, name)
   }
   const twice = [...right, ...right.slice(5)]
-  t.throws(() => check(pod, twice, planned), /planned containers/, 'a container twice')
-  t.throws(
-    () => check({ ...pod, metadata: {} }, right, planned),
-    'a parent that is missing: the apiserver would refuse the pod',
-  )
+  t.throws(() => check(pod, twice, planned), /planned containers/, 'a repeated container')
+  t.throws(() => check({ ...pod, metadata: {} }, right, planned), 'a missing parent')
   t.throws(
     () => check({ ...pod, spec: { ...pod.spec, initContainers: [] } }, right, planned),
-    'a place that is missing',
+    'a missing list element',
   )
 })

@@ -18,8 +18,8 @@ const namesIn = (list: readonly { readonly name: string }[] | undefined) =>
   list?.map(({ name }) => name)
 
 /**
- * The kubelet's expansion of a value, in a container without any variable to refer to
- * (kubernetes third_party/forked/golang/expansion/expand.go).
+ * Expands a value as the kubelet does in a container without variables (kubernetes
+ * third_party/forked/golang/expansion/expand.go).
  */
 function expand(input: string): string {
   let output = ''
@@ -41,47 +41,47 @@ function readReference(rest: string): [text: string, consumed: number] {
   return [`$${rest[0]}`, 1]
 }
 
-t.test('an observer in mode native is the last init container, and restarts always', async (t) => {
-  const initContainers = [
-    { name: 'setup', image: 'a' },
-    { name: 'proxy', image: 'b', restartPolicy: 'Always' },
-    { name: 'wait', image: 'c' },
-  ]
-  const before = askingPod(
-    { initContainers },
-    { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' },
-  )
-  const { pod, observers } = ride(before)
-  const expected = ['setup', 'proxy', 'wait', 'perf-sysstat', 'io-sysstat']
-  t.strictSame(namesIn(pod.spec.initContainers), expected)
-  t.strictSame(pod.spec.initContainers?.slice(0, 3), initContainers, 'the others are untouched')
-  t.strictSame(namesIn(pod.spec.containers), ['app'])
-  for (const { name, restartPolicy } of Object.values(observers)) {
-    t.equal(restartPolicy, 'Always', name)
-  }
-})
-
 t.test(
-  'an observer in mode container is the last container, and does not say restart',
+  'an observer in mode native is the last init container, with restartPolicy Always',
   async (t) => {
-    const spec = {
-      containers: [
-        { name: 'app', image: 'a' },
-        { name: 'other', image: 'b' },
-      ],
-      initContainers: [{ name: 'setup', image: 'c' }],
-    }
-    const annotations = { ...CONTAINER, 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
-    const { pod, observers } = ride(askingPod(spec, annotations))
-    t.strictSame(namesIn(pod.spec.containers), ['app', 'other', 'io-sysstat', 'perf-sysstat'])
-    t.strictSame(namesIn(pod.spec.initContainers), ['setup'])
-    for (const observer of Object.values(observers)) {
-      t.notOk('restartPolicy' in observer, observer.name)
+    const initContainers = [
+      { name: 'setup', image: 'a' },
+      { name: 'proxy', image: 'b', restartPolicy: 'Always' },
+      { name: 'wait', image: 'c' },
+    ]
+    const before = askingPod(
+      { initContainers },
+      { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' },
+    )
+    const { pod, observers } = ride(before)
+    const expected = ['setup', 'proxy', 'wait', 'perf-sysstat', 'io-sysstat']
+    t.strictSame(namesIn(pod.spec.initContainers), expected)
+    t.strictSame(pod.spec.initContainers?.slice(0, 3), initContainers, 'the others are unchanged')
+    t.strictSame(namesIn(pod.spec.containers), ['app'])
+    for (const { name, restartPolicy } of Object.values(observers)) {
+      t.equal(restartPolicy, 'Always', name)
     }
   },
 )
 
-t.test('an observer is what the catalog says, and no more', async (t) => {
+t.test('an observer in mode container is the last container, without restartPolicy', async (t) => {
+  const spec = {
+    containers: [
+      { name: 'app', image: 'a' },
+      { name: 'other', image: 'b' },
+    ],
+    initContainers: [{ name: 'setup', image: 'c' }],
+  }
+  const annotations = { ...CONTAINER, 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
+  const { pod, observers } = ride(askingPod(spec, annotations))
+  t.strictSame(namesIn(pod.spec.containers), ['app', 'other', 'io-sysstat', 'perf-sysstat'])
+  t.strictSame(namesIn(pod.spec.initContainers), ['setup'])
+  for (const observer of Object.values(observers)) {
+    t.notOk('restartPolicy' in observer, observer.name)
+  }
+})
+
+t.test('an observer has only the fields of the catalog and of the plan', async (t) => {
   const { name, image, imagePullPolicy, command } = perfOf(ride(askingPod()))
   t.strictSame(
     { name, image, imagePullPolicy, command },
@@ -103,10 +103,10 @@ t.test('an observer is what the catalog says, and no more', async (t) => {
     'securityContext',
     'volumeMounts',
   ]
-  t.strictSame(Object.keys(perfOf(ride(askingPod()))).sort(), allowed.sort(), 'no probe, no hook')
+  t.strictSame(Object.keys(perfOf(ride(askingPod()))).sort(), allowed.sort(), 'no probes or hooks')
 })
 
-t.test('the process namespace becomes shared, whatever the pod said', async (t) => {
+t.test('the process namespace is shared for every value in the pod', async (t) => {
   const rows: [string, Json][] = [
     ['absent', {}],
     ['absent', { shareProcessNamespace: null }],
@@ -116,15 +116,15 @@ t.test('the process namespace becomes shared, whatever the pod said', async (t) 
   for (const [before, spec] of rows) {
     const { pod, status } = ride(askingPod(spec))
     t.equal(pod.spec.shareProcessNamespace, true, before)
-    t.equal(status?.shareProcessNamespace, before, 'the status says what it was')
+    t.equal(status?.shareProcessNamespace, before, 'the status has the original value')
   }
 })
 
-t.test('the token of the service account is covered where the pod would mount it', async (t) => {
+t.test('the token of the service account is covered if the pod mounts it', async (t) => {
   const rows: [string, Json, boolean][] = [
-    ['nothing is said', {}, true],
-    ['it is mounted', { automountServiceAccountToken: true }, true],
-    ['it is not', { automountServiceAccountToken: false }, false],
+    ['no field', {}, true],
+    ['the token is mounted', { automountServiceAccountToken: true }, true],
+    ['the token is not mounted', { automountServiceAccountToken: false }, false],
   ]
   for (const [name, spec, isCovered] of rows) {
     const outcome = ride(askingPod(spec))
@@ -138,7 +138,7 @@ t.test('the token of the service account is covered where the pod would mount it
   }
 })
 
-t.test('one cover serves all observers and bears a name of this request', async (t) => {
+t.test('all observers share one cover, with a name from the uid of the request', async (t) => {
   const both = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
   const rows: [string, string][] = [
     ['705ab4f5-6393-11e8-b7cc-42010a800002', 'ridealong-no-token-705ab4f5'],
@@ -153,15 +153,15 @@ t.test('one cover serves all observers and bears a name of this request', async 
     }
   }
   const odd = ride(both, { review: { uid: '---' } }).pod.spec.volumes?.[0]?.name
-  t.match(odd, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'which Kubernetes takes for a name')
+  t.match(odd, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'the name is valid in Kubernetes')
 })
 
-t.test('the cover keeps no pod from being evicted: it is no local storage', async (t) => {
+t.test('the cover is not local storage, so it does not prevent eviction', async (t) => {
   const [volume] = ride(askingPod()).pod.spec.volumes ?? []
   t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
 })
 
-t.test('an observer learns from the downward API where it is', async (t) => {
+t.test('an observer gets its pod, node and rank from the downward API', async (t) => {
   const paths = (metadata: Json) => {
     const annotations = {
       'ridealong.dev/inject': 'perf-sysstat',
@@ -188,7 +188,7 @@ t.test('an observer learns from the downward API where it is', async (t) => {
   t.strictSame(paths({ labels: { [key]: '3' } }), place, 'an indexed pod has the annotation')
 })
 
-t.test('an observer is told what was asked for', async (t) => {
+t.test('an observer has the request in its variables', async (t) => {
   const observer = perfOf(
     ride(
       askingPod(
@@ -210,10 +210,10 @@ t.test('an observer is told what was asked for', async (t) => {
   t.equal(variable(plain, 'RIDEALONG_MODE'), 'native')
   t.equal(variable(plain, 'RIDEALONG_RESTART_POLICY'), 'Always', "Kubernetes's default")
   const names = (observer.env ?? []).map(({ name }) => name)
-  t.equal(new Set(names).size, names.length, 'no variable twice')
+  t.equal(new Set(names).size, names.length, 'no repeated variable')
 })
 
-t.test('an observer is told the observers that the pod has already', async (t) => {
+t.test("an observer has the names of the pod's existing observers", async (t) => {
   const namesOf = ({ observers }: Ride, metric: string) =>
     variable(observers[metric] as ContainerObject, 'RIDEALONG_OBSERVERS')
   const second = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
@@ -229,10 +229,14 @@ t.test('an observer is told the observers that the pod has already', async (t) =
     { initContainers: [{ name: 'root-stat', image: 'registry.example/miner:1' }] },
     { 'ridealong.dev/status': status },
   )
-  t.equal(namesOf(ride(forged), 'perf-sysstat'), 'perf-sysstat', 'a status hides no container')
+  t.equal(
+    namesOf(ride(forged), 'perf-sysstat'),
+    'perf-sysstat',
+    'a forged status does not add names',
+  )
 })
 
-t.test('an observer is told the owner, where it can be printed', async (t) => {
+t.test('an observer has the owner of the pod if its name is printable', async (t) => {
   const ownerOf = (ownerReferences: unknown) =>
     variable(
       perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, { ownerReferences }))),
@@ -253,21 +257,21 @@ t.test('an observer is told the owner, where it can be printed', async (t) => {
       [owner('other', 'ConfigMap', false), owner('lammps')],
       'Job/lammps',
     ],
-    ['an owner that is no controller', [owner('lammps', 'Job', false)], undefined],
-    ['an owner that does not say', [owner('lammps', 'Job', null)], undefined],
+    ['an owner that is not a controller', [owner('lammps', 'Job', false)], undefined],
+    ['an owner without the field controller', [owner('lammps', 'Job', null)], undefined],
     ['a name with NUL', [owner('lam\0mps')], undefined],
     ['a name with a line break', [owner('lam\nmps')], undefined],
     ['a name beyond ASCII', [owner('lämmps')], undefined],
     ['a name of 512 characters with its kind', [owner('x'.repeat(508))], `Job/${'x'.repeat(508)}`],
-    ['a name longer than any', [owner('x'.repeat(509))], undefined],
-    ['a name that is no text', [owner(7)], undefined],
-    ['a kind that is no text', [owner('lammps', null)], undefined],
+    ['a name that is too long', [owner('x'.repeat(509))], undefined],
+    ['a name that is not text', [owner(7)], undefined],
+    ['a kind that is not text', [owner('lammps', null)], undefined],
     ['nonsense', [null, 7, 'x'], undefined],
   ]
   for (const [name, references, expected] of rows) t.equal(ownerOf(references), expected, name)
 })
 
-t.test('what the kubelet expands in a value gives the text that the user wrote', async (t) => {
+t.test('the kubelet expands each value to the text that the user wrote', async (t) => {
   const texts = [
     '$',
     '$$',
@@ -290,10 +294,10 @@ t.test('what the kubelet expands in a value gives the text that the user wrote',
     const value = variable(observer, 'RIDEALONG_TARGET_COMMAND') ?? ''
     t.equal(expand(value), text, text)
   }
-  t.equal(expand('$(POD_NAME)'), 'EXPANDED:POD_NAME', 'unescaped it would be a reference')
+  t.equal(expand('$(POD_NAME)'), 'EXPANDED:POD_NAME', 'unescaped text would be a reference')
 })
 
-t.test('every value of ours is escaped, not the command alone', async (t) => {
+t.test('every variable of an observer is escaped', async (t) => {
   const metadata = {
     ownerReferences: [{ kind: 'Job', name: 'a$(POD_NAME)$', controller: true }],
   }
@@ -303,7 +307,7 @@ t.test('every value of ours is escaped, not the command alone', async (t) => {
   t.equal(expand(variable(observer, 'RIDEALONG_TARGET_CONTAINER') ?? ''), 'app$(POD_NAME)')
 })
 
-t.test('of metadata only annotations of ours are written', async (t) => {
+t.test("only Ridealong's annotations are written to the metadata", async (t) => {
   const metadata = { labels: { app: 'lammps' }, finalizers: ['x'] }
   const others = { 'example.com/a~b': 'c', '~1': '/' }
   const written = (outcome: Ride) => {
@@ -336,7 +340,7 @@ t.test('of metadata only annotations of ours are written', async (t) => {
   })
 })
 
-t.test('a pod that is left gets its status and nothing else', async (t) => {
+t.test('a pod that is left gets only a status', async (t) => {
   const before = askingPod({ hostPID: true })
   const { pod, status } = ride(before)
   t.strictSame(status, {
@@ -347,5 +351,5 @@ t.test('a pod that is left gets its status and nothing else', async (t) => {
   t.strictSame(pod.spec, before.spec)
   const again = ride(pod)
   t.equal(again.word, 'host-pid')
-  t.equal(again.isPatched, false, 'a status that is there is not written again')
+  t.equal(again.isPatched, false, 'an existing status is not written again')
 })

@@ -1,37 +1,40 @@
 import t from 'tap'
 import { REASONS } from '../../../src/core/reasons.ts'
 
-t.test('each reason says whether the pod is told and whether it may be denied', async (t) => {
-  const flags = Object.entries(REASONS).map(([word, { written, deniable }]) => {
-    return [word, written ? 'told' : '', deniable ? 'deniable' : '']
-  })
-  t.strictSame(flags, [
-    ['not-asked', '', ''],
-    ['opted-out', '', ''],
-    ['not-create', '', ''],
-    ['already-injected', '', ''],
-    ['observer-differs', '', ''],
-    ['mirror-pod', '', ''],
-    ['excluded-namespace', '', ''],
-    ['invalid-pod', '', ''],
-    ['host-pid', 'told', 'deniable'],
-    ['windows', 'told', 'deniable'],
-    ['operator-conflict', 'told', 'deniable'],
-    ['unknown-metric', 'told', 'deniable'],
-    ['invalid-option', 'told', 'deniable'],
-    ['unknown-target-container', 'told', 'deniable'],
-    ['name-taken', 'told', 'deniable'],
-    ['pod-security', 'told', 'deniable'],
-    ['limit-range', 'told', 'deniable'],
-    ['quota', 'told', 'deniable'],
-    ['privilege', 'told', 'deniable'],
-    ['observer-unavailable', 'told', 'deniable'],
-    ['too-large', '', 'deniable'],
-    ['internal-error', '', ''],
-  ])
-})
+t.test(
+  'each reason defines whether it is written to the pod and whether it may deny the pod',
+  async (t) => {
+    const flags = Object.entries(REASONS).map(([word, { written, deniable }]) => {
+      return [word, written ? 'told' : '', deniable ? 'deniable' : '']
+    })
+    t.strictSame(flags, [
+      ['not-asked', '', ''],
+      ['opted-out', '', ''],
+      ['not-create', '', ''],
+      ['already-injected', '', ''],
+      ['observer-differs', '', ''],
+      ['mirror-pod', '', ''],
+      ['excluded-namespace', '', ''],
+      ['invalid-pod', '', ''],
+      ['host-pid', 'told', 'deniable'],
+      ['windows', 'told', 'deniable'],
+      ['operator-conflict', 'told', 'deniable'],
+      ['unknown-metric', 'told', 'deniable'],
+      ['invalid-option', 'told', 'deniable'],
+      ['unknown-target-container', 'told', 'deniable'],
+      ['name-taken', 'told', 'deniable'],
+      ['pod-security', 'told', 'deniable'],
+      ['limit-range', 'told', 'deniable'],
+      ['quota', 'told', 'deniable'],
+      ['privilege', 'told', 'deniable'],
+      ['observer-unavailable', 'told', 'deniable'],
+      ['too-large', '', 'deniable'],
+      ['internal-error', '', ''],
+    ])
+  },
+)
 
-t.test('each reason is a word for metrics and a sentence for people', async (t) => {
+t.test('each reason has a word for metrics and a sentence for users', async (t) => {
   const sentences = Object.values(REASONS).map(({ sentence }) => sentence)
   for (const word of Object.keys(REASONS)) t.match(word, /^[a-z]+(-[a-z]+)*$/)
   for (const sentence of sentences) {
@@ -39,5 +42,5 @@ t.test('each reason is a word for metrics and a sentence for people', async (t) 
     t.match(sentence, / .* .* /, 'of several words')
     t.notMatch(sentence, /\.$/, 'without a full stop')
   }
-  t.equal(new Set(sentences).size, sentences.length, 'no two say the same')
+  t.equal(new Set(sentences).size, sentences.length, 'all sentences differ')
 })

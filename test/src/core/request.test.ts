@@ -11,24 +11,31 @@ const asking = (own: Texts, namespace: Texts = {}): Ride =>
 
 const names = ({ observers }: Ride) => Object.keys(observers)
 
-t.test('inject is a list of names, in which only the names count', async (t) => {
-  const both = ['perf-sysstat', 'io-sysstat']
-  const rows: [string, string, string[]][] = [
-    ['one name', 'perf-sysstat', ['perf-sysstat']],
-    ['two names', 'perf-sysstat,io-sysstat', both],
-    ['the order of the request is kept', 'io-sysstat,perf-sysstat', ['io-sysstat', 'perf-sysstat']],
-    ['blanks', '  perf-sysstat ,\tio-sysstat\n', both],
-    ['empty items', ',perf-sysstat,, ,io-sysstat,', both],
-    ['repetitions', 'perf-sysstat,io-sysstat, perf-sysstat,perf-sysstat', both],
-  ]
-  for (const [name, inject, expected] of rows) {
-    const outcome = asking({ 'ridealong.dev/inject': inject })
-    t.strictSame(names(outcome), expected, name)
-    t.strictSame(outcome.status?.metrics, expected, `${name}, in the status`)
-  }
-})
+t.test(
+  'inject is a list of names, in which spaces, empty items and repetitions are ignored',
+  async (t) => {
+    const both = ['perf-sysstat', 'io-sysstat']
+    const rows: [string, string, string[]][] = [
+      ['one name', 'perf-sysstat', ['perf-sysstat']],
+      ['two names', 'perf-sysstat,io-sysstat', both],
+      [
+        'the order of the request is kept',
+        'io-sysstat,perf-sysstat',
+        ['io-sysstat', 'perf-sysstat'],
+      ],
+      ['blanks', '  perf-sysstat ,\tio-sysstat\n', both],
+      ['empty items', ',perf-sysstat,, ,io-sysstat,', both],
+      ['repetitions', 'perf-sysstat,io-sysstat, perf-sysstat,perf-sysstat', both],
+    ]
+    for (const [name, inject, expected] of rows) {
+      const outcome = asking({ 'ridealong.dev/inject': inject })
+      t.strictSame(names(outcome), expected, name)
+      t.strictSame(outcome.status?.metrics, expected, `${name}, in the status`)
+    }
+  },
+)
 
-t.test('a name is a name only to the letter', async (t) => {
+t.test('the name of a metric must match exactly', async (t) => {
   const wrong = [
     'true',
     'True',
@@ -54,33 +61,28 @@ t.test('a name is a name only to the letter', async (t) => {
   t.match(
     asking({ 'ridealong.dev/inject': 'perf-sysstat,lmp' }).message,
     /"lmp".*io-sysstat, perf-sysstat, root-stat, trace-stat/,
-    'what is wrong and what is known is named',
+    'the message names the unknown and the known metrics',
   )
 })
 
-t.test('nothing is asked for', async (t) => {
+t.test('pods that request no observers', async (t) => {
   const rows: [string, Texts, Texts, string][] = [
-    ['by nobody', {}, {}, 'not-asked'],
-    ['by an empty list', { 'ridealong.dev/inject': '' }, {}, 'not-asked'],
-    ['by a list of blanks and commas', { 'ridealong.dev/inject': ' , ,' }, {}, 'not-asked'],
+    ['no annotation', {}, {}, 'not-asked'],
+    ['an empty list', { 'ridealong.dev/inject': '' }, {}, 'not-asked'],
+    ['a list of blanks and commas', { 'ridealong.dev/inject': ' , ,' }, {}, 'not-asked'],
     [
-      'by an empty list in spite of the namespace',
+      'an empty list in an annotated namespace',
       { 'ridealong.dev/inject': '' },
       ASKING,
       'not-asked',
     ],
-    ['by "false"', { 'ridealong.dev/inject': 'false' }, {}, 'opted-out'],
-    [
-      'by "false" in spite of the namespace',
-      { 'ridealong.dev/inject': 'false' },
-      ASKING,
-      'opted-out',
-    ],
-    ['by "false" with blanks', { 'ridealong.dev/inject': ' false ' }, ASKING, 'opted-out'],
-    ['by the namespace', {}, { 'ridealong.dev/inject': 'false' }, 'not-asked'],
-    ['by an empty list of the namespace', {}, { 'ridealong.dev/inject': '' }, 'not-asked'],
-    ['by other keys alone', { 'ridealong.dev/mode': 'container' }, {}, 'not-asked'],
-    ['and what is wrong beside does not matter', { 'ridealong.dev/mode': 'x' }, {}, 'not-asked'],
+    ['"false"', { 'ridealong.dev/inject': 'false' }, {}, 'opted-out'],
+    ['"false" in an annotated namespace', { 'ridealong.dev/inject': 'false' }, ASKING, 'opted-out'],
+    ['"false" with blanks', { 'ridealong.dev/inject': ' false ' }, ASKING, 'opted-out'],
+    ['"false" of the namespace', {}, { 'ridealong.dev/inject': 'false' }, 'not-asked'],
+    ['an empty list of the namespace', {}, { 'ridealong.dev/inject': '' }, 'not-asked'],
+    ['only other keys', { 'ridealong.dev/mode': 'container' }, {}, 'not-asked'],
+    ['only an invalid other key', { 'ridealong.dev/mode': 'x' }, {}, 'not-asked'],
   ]
   for (const [name, own, namespace, word] of rows) {
     const outcome = asking(own, namespace)
@@ -89,45 +91,52 @@ t.test('nothing is asked for', async (t) => {
   }
 })
 
-t.test('a namespace asks for its pods, and key by key the pod has the last word', async (t) => {
-  const namespace = {
-    'ridealong.dev/inject': 'io-sysstat',
-    'ridealong.dev/mode': 'container',
-    'ridealong.dev/target-container': 'nobody',
-    'ridealong.dev/target-command': 'lmp',
-    'ridealong.dev/on-error': 'deny',
-    'perf-sysstat.ridealong.dev/rate': '7',
-    'perf-sysstat.ridealong.dev/max-log': '9',
-  }
-  const denied = asking({}, namespace)
-  t.equal(denied.word, 'unknown-target-container')
-  t.equal(denied.allowed, false, 'on-error of the namespace')
-  t.equal(asking({ 'ridealong.dev/on-error': 'admit' }, namespace).allowed, true)
+t.test(
+  'a pod inherits the annotations of its namespace, and overrides each key separately',
+  async (t) => {
+    const namespace = {
+      'ridealong.dev/inject': 'io-sysstat',
+      'ridealong.dev/mode': 'container',
+      'ridealong.dev/target-container': 'nobody',
+      'ridealong.dev/target-command': 'lmp',
+      'ridealong.dev/on-error': 'deny',
+      'perf-sysstat.ridealong.dev/rate': '7',
+      'perf-sysstat.ridealong.dev/max-log': '9',
+    }
+    const denied = asking({}, namespace)
+    t.equal(denied.word, 'unknown-target-container')
+    t.equal(denied.allowed, false, 'on-error of the namespace')
+    t.equal(asking({ 'ridealong.dev/on-error': 'admit' }, namespace).allowed, true)
 
-  const own = { ...ASKING, 'ridealong.dev/target-container': 'app' }
-  const inherited = asking(own, namespace)
-  t.strictSame(names(inherited), ['perf-sysstat'], "the pod's metrics alone")
-  t.equal(inherited.status?.mode, 'container')
-  t.equal(variable(perfOf(inherited), 'RIDEALONG_TARGET_COMMAND'), 'lmp')
-  t.equal(variable(perfOf(inherited), 'RIDEALONG_OPTION_RATE'), '7')
+    const own = { ...ASKING, 'ridealong.dev/target-container': 'app' }
+    const inherited = asking(own, namespace)
+    t.strictSame(names(inherited), ['perf-sysstat'], "only the pod's metrics")
+    t.equal(inherited.status?.mode, 'container')
+    t.equal(variable(perfOf(inherited), 'RIDEALONG_TARGET_COMMAND'), 'lmp')
+    t.equal(variable(perfOf(inherited), 'RIDEALONG_OPTION_RATE'), '7')
 
-  const mixed = asking(
-    {
-      ...own,
-      'ridealong.dev/mode': 'native',
-      'ridealong.dev/target-command': 'mdrun',
-      'perf-sysstat.ridealong.dev/rate': '3',
-    },
-    namespace,
-  )
-  t.equal(mixed.status?.mode, 'native')
-  t.equal(variable(perfOf(mixed), 'RIDEALONG_TARGET_COMMAND'), 'mdrun')
-  t.equal(variable(perfOf(mixed), 'RIDEALONG_OPTION_RATE'), '3')
-  t.equal(variable(perfOf(mixed), 'RIDEALONG_OPTION_MAX_LOG'), '9', 'a key of its own is another')
-  t.equal(asking(ASKING, { 'ridealong.dev/inject': 'false' }).word, 'injected')
-})
+    const mixed = asking(
+      {
+        ...own,
+        'ridealong.dev/mode': 'native',
+        'ridealong.dev/target-command': 'mdrun',
+        'perf-sysstat.ridealong.dev/rate': '3',
+      },
+      namespace,
+    )
+    t.equal(mixed.status?.mode, 'native')
+    t.equal(variable(perfOf(mixed), 'RIDEALONG_TARGET_COMMAND'), 'mdrun')
+    t.equal(variable(perfOf(mixed), 'RIDEALONG_OPTION_RATE'), '3')
+    t.equal(
+      variable(perfOf(mixed), 'RIDEALONG_OPTION_MAX_LOG'),
+      '9',
+      'other keys are still inherited',
+    )
+    t.equal(asking(ASKING, { 'ridealong.dev/inject': 'false' }).word, 'injected')
+  },
+)
 
-t.test('an option that nobody sets has the default of the catalog', async (t) => {
+t.test('an option without a value has the default of the catalog', async (t) => {
   const observer = perfOf(asking(ASKING))
   t.equal(variable(observer, 'RIDEALONG_OPTION_RATE'), '10')
   t.equal(variable(observer, 'RIDEALONG_OPTION_MAX_LOG'), '8')
@@ -135,7 +144,7 @@ t.test('an option that nobody sets has the default of the catalog', async (t) =>
   t.equal(variable(observer, 'RIDEALONG_OPTION_UNIT'), 'KiB')
 })
 
-t.test('an option is typed and bounded', async (t) => {
+t.test('an option must have the type and the bounds of the catalog', async (t) => {
   const rows: [string, string, string][] = [
     ['rate', '1', '1'],
     ['rate', '3600', '3600'],
@@ -189,7 +198,7 @@ t.test('each metric has its own options', async (t) => {
   t.strictSame(rates, ['10', '4'])
 })
 
-t.test('options of a metric that is not asked for are ignored, however wrong', async (t) => {
+t.test('options of a metric that is not requested are ignored, even if invalid', async (t) => {
   const others: Texts[] = [
     { 'io-sysstat.ridealong.dev/rate': '0' },
     { 'io-sysstat.ridealong.dev/rat': '5' },
@@ -204,7 +213,7 @@ t.test('options of a metric that is not asked for are ignored, however wrong', a
   }
 })
 
-t.test('a key of ours that means nothing is wrong, on the pod or the namespace', async (t) => {
+t.test('an unknown key of Ridealong is invalid, on the pod or the namespace', async (t) => {
   const keys = [
     'ridealong.dev/rate',
     'ridealong.dev/Mode',
@@ -229,16 +238,16 @@ t.test('a key of ours that means nothing is wrong, on the pod or the namespace',
   t.match(
     asking({ ...ASKING, 'ridealong.dev/targetCommand': 'lmp' }).message,
     'ridealong.dev/target-command',
-    'and so are those that are right',
+    'the valid keys are named',
   )
   t.match(
     asking({ ...ASKING, 'perf-sysstat.ridealong.dev/rates': '5' }).message,
     /rate\b.*max-log.*threads.*unit/,
-    'as are the options',
+    'the valid options are named',
   )
 })
 
-t.test("other people's keys are theirs", async (t) => {
+t.test('keys of other projects are ignored', async (t) => {
   const others = [
     'example.com/ridealong.dev',
     'notridealong.dev/inject',
@@ -256,7 +265,7 @@ t.test("other people's keys are theirs", async (t) => {
   }
 })
 
-t.test('the status that another round left is no misspelt key', async (t) => {
+t.test('an existing status is not an unknown key', async (t) => {
   const left = '{"outcome":"left","reason":"host-pid","message":"m"}'
   t.equal(asking({ ...ASKING, 'ridealong.dev/status': left }).word, 'injected')
 })
@@ -271,7 +280,7 @@ t.test('mode is native or container', async (t) => {
     const { status } = asking({ ...ASKING, 'ridealong.dev/mode': written })
     t.equal(status?.mode, mode, `"${written}"`)
   }
-  t.equal(asking(ASKING).status?.mode, 'native', 'where nothing is said')
+  t.equal(asking(ASKING).status?.mode, 'native', 'the default')
   for (const written of ['', 'Native', 'sidecar', 'native,container', 'constructor']) {
     const { word, message } = asking({ ...ASKING, 'ridealong.dev/mode': written })
     t.equal(word, 'invalid-option', `"${written}"`)
@@ -289,7 +298,7 @@ t.test('a target command is a regular expression of 1 to 256 printable character
     t.equal(
       variable(perfOf(outcome), 'RIDEALONG_TARGET_COMMAND')?.replaceAll('$$', '$'),
       written,
-      'to the letter',
+      'unchanged',
     )
   }
   const wrong = [
@@ -315,7 +324,7 @@ t.test('a target command is a regular expression of 1 to 256 printable character
   t.equal(
     variable(perfOf(asking(ASKING)), 'RIDEALONG_TARGET_COMMAND'),
     undefined,
-    'no command, no variable',
+    'no variable without a command',
   )
 })
 
@@ -336,7 +345,7 @@ t.test("a user's text in a message is quoted, short and printable", async (t) =>
   }
 })
 
-t.test('only text counts as an annotation', async (t) => {
+t.test('annotations that are not text are ignored', async (t) => {
   for (const nonsense of [null, 5, true, {}, ['perf-sysstat']]) {
     const pod = { metadata: { annotations: { 'ridealong.dev/inject': nonsense } } }
     const { spec } = podOf()
@@ -344,7 +353,7 @@ t.test('only text counts as an annotation', async (t) => {
   }
 })
 
-t.test('an annotation that JSON calls __proto__ is text like any other', async (t) => {
+t.test('an annotation named __proto__ is handled like any other', async (t) => {
   const annotations = JSON.parse(
     '{"__proto__":{"ridealong.dev/inject":"perf-sysstat"},"constructor":"x","toString":"y"}',
   )
@@ -356,7 +365,7 @@ t.test('an annotation that JSON calls __proto__ is text like any other', async (
   t.equal(ride({ ...podOf(), metadata: { annotations: asked } }).word, 'injected')
 })
 
-t.test('of annotations, ours are kept and no others', async (t) => {
+t.test("only Ridealong's annotations are read", async (t) => {
   const annotations = {
     'ridealong.dev/inject': 'perf-sysstat',
     'perf-sysstat.ridealong.dev/rate': '5',
@@ -373,39 +382,36 @@ t.test('of annotations, ours are kept and no others', async (t) => {
   t.equal(readAnnotations(undefined).size, 0)
 })
 
-t.test(
-  'annotations of others are not passed over unless one of ours may be misspelt',
-  async (t) => {
-    let looks = 0
-    const watched = (annotations: Texts) =>
-      new Proxy(annotations, {
-        ownKeys: (target) => {
-          looks += 1
-          return Reflect.ownKeys(target)
-        },
-      })
-    const read = (annotations: Texts, more = '') => {
-      looks = 0
-      const source = scanBody(JSON.stringify(annotations) + more)
-      return [...readPodAnnotations(watched(annotations), source, CATALOG).keys()]
-    }
-    const set = { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }
-    const others = { 'example.com/a': 'ridealong', 'example.com/b': '\u2e2e \u0026' }
-    t.strictSame(read({ ...others, ...set }).sort(), Object.keys(set).sort())
-    t.equal(looks, 0)
-    const misspelt = { ...set, 'perf-sysstat.ridealong.dev/raet': '5' }
-    t.strictSame(read({ ...others, ...misspelt }), Object.keys(misspelt))
-    t.equal(looks, 1)
-    t.strictSame(read({}), [])
-    t.equal(looks, 0)
-    for (const more of ['ridealong.dev', '\\u0072', '\\u007A', '\\u002E', '\\u006f']) {
-      t.strictSame(read({ ...others, ...set }, more), Object.keys(set))
-      t.equal(looks, 1, more)
-    }
-  },
-)
+t.test('other annotations are only listed if one of Ridealong may be misspelt', async (t) => {
+  let looks = 0
+  const watched = (annotations: Texts) =>
+    new Proxy(annotations, {
+      ownKeys: (target) => {
+        looks += 1
+        return Reflect.ownKeys(target)
+      },
+    })
+  const read = (annotations: Texts, more = '') => {
+    looks = 0
+    const source = scanBody(JSON.stringify(annotations) + more)
+    return [...readPodAnnotations(watched(annotations), source, CATALOG).keys()]
+  }
+  const set = { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }
+  const others = { 'example.com/a': 'ridealong', 'example.com/b': '\u2e2e \u0026' }
+  t.strictSame(read({ ...others, ...set }).sort(), Object.keys(set).sort())
+  t.equal(looks, 0)
+  const misspelt = { ...set, 'perf-sysstat.ridealong.dev/raet': '5' }
+  t.strictSame(read({ ...others, ...misspelt }), Object.keys(misspelt))
+  t.equal(looks, 1)
+  t.strictSame(read({}), [])
+  t.equal(looks, 0)
+  for (const more of ['ridealong.dev', '\\u0072', '\\u007A', '\\u002E', '\\u006f']) {
+    t.strictSame(read({ ...others, ...set }, more), Object.keys(set))
+    t.equal(looks, 1, more)
+  }
+})
 
-t.test('a request is a value: nothing, wrong or asked', async (t) => {
+t.test('a request is of the kind nothing, wrong or asked', async (t) => {
   const read = (own: Texts) => readRequest(readAnnotations(own), new Map(), CATALOG)
   t.strictSame(read({}), { kind: 'nothing', reason: 'not-asked' })
   t.match(read({ 'ridealong.dev/inject': 'x' }), { kind: 'wrong', reason: 'unknown-metric' })
@@ -418,7 +424,7 @@ t.test('a request is a value: nothing, wrong or asked', async (t) => {
   })
 })
 
-t.test('a value longer than all annotations may be together is not looked at', async (t) => {
+t.test('an annotation above the limit of Kubernetes is ignored', async (t) => {
   const limit = 256 * 1024
   const inject = 'perf-sysstat'
   const read = readAnnotations({ 'ridealong.dev/inject': inject.padEnd(limit) })

@@ -4,7 +4,7 @@ import { reviewOf } from './build.ts'
 
 const REVIEW = reviewOf({}, { uid: 'a-b-c' })
 
-/** The response as the apiserver gets it. */
+/** The response as the apiserver receives it. */
 const sent = (response: unknown) => JSON.parse(JSON.stringify(response))
 
 const answer = (response: object) => ({
@@ -13,7 +13,7 @@ const answer = (response: object) => ({
   response: { uid: 'a-b-c', ...response },
 })
 
-t.test('an object is allowed as it came', async (t) => {
+t.test('an object is allowed unchanged', async (t) => {
   t.strictSame(sent(allow(REVIEW)), answer({ allowed: true }))
   t.strictSame(sent(allow(REVIEW, [])), answer({ allowed: true }))
   t.strictSame(
@@ -36,7 +36,7 @@ t.test('an object is allowed with a patch in base64', async (t) => {
 })
 
 t.test(
-  'an empty patch is none: the apiserver wants a type with a patch and none without',
+  'an empty patch is omitted, because the apiserver requires a patch type with a patch only',
   async (t) => {
     t.strictSame(sent(allowPatched(REVIEW, [])), answer({ allowed: true }))
     t.strictSame(
@@ -46,7 +46,7 @@ t.test(
   },
 )
 
-t.test('an object is refused with 403 and a sentence', async (t) => {
+t.test('an object is denied with 403 and a message', async (t) => {
   t.strictSame(
     sent(deny(REVIEW, 'the pod is wrong')),
     answer({
@@ -56,13 +56,13 @@ t.test('an object is refused with 403 and a sentence', async (t) => {
   )
 })
 
-t.test('a warning ends where the apiserver would cut it', async (t) => {
+t.test('a warning is cut to the length that the apiserver allows', async (t) => {
   const { response } = sent(allow(REVIEW, ['x'.repeat(1000), 'short']))
   t.strictSame(response.warnings, [`ridealong: ${'x'.repeat(242)}...`, 'ridealong: short'])
   t.equal(response.warnings[0].length, 256)
 })
 
-t.test('a warning is ASCII, and a refusal is printable and short', async (t) => {
+t.test('a warning is ASCII, and the message of a denial is printable and short', async (t) => {
   const hostile = '\u001b[2J\u009b2J\u202egr\u00f6\u00dfe\n'
   const { response } = sent(allow(REVIEW, [hostile]))
   t.strictSame(response.warnings, ['ridealong: ?[2J?2J?gr??e?'])

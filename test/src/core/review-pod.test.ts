@@ -4,7 +4,7 @@ import { readNamespace } from '../../../src/core/namespace.ts'
 import { reviewPod } from '../../../src/core/review-pod.ts'
 import { answerIn, askingPod, CATALOG, type Json, podOf, reviewOf, ride } from './build.ts'
 
-/** JSON values of every type. Each field gets those of the wrong type. */
+/** JSON values of every type. Each field is set to the values of the wrong type. */
 const NONSENSE: readonly unknown[] = [
   null,
   true,
@@ -29,7 +29,7 @@ const NONSENSE: readonly unknown[] = [
 
 const ROOT: readonly string[] = []
 
-/** A pod with every field that Ridealong reads. A test spoils each of these fields. */
+/** A pod with every field that Ridealong reads. A test replaces each of these fields. */
 const full = (): Json =>
   JSON.parse(
     JSON.stringify({
@@ -92,7 +92,7 @@ function spoilt(value: unknown, [key, ...rest]: readonly string[], by: unknown):
 }
 
 t.test('a pod with a field of a wrong type is allowed, and nothing is thrown', async (t) => {
-  t.equal(ride(full()).word, 'injected', 'as long as nothing is wrong')
+  t.equal(ride(full()).word, 'injected', 'the unchanged pod')
   for (const path of pathsIn(full())) {
     const answers = NONSENSE.map((nonsense) => answerIn({}, spoilt(full(), path, nonsense)))
     t.ok(
@@ -103,12 +103,12 @@ t.test('a pod with a field of a wrong type is allowed, and nothing is thrown', a
       answers.every(
         ({ decision }) => !('reason' in decision) || decision.reason !== 'internal-error',
       ),
-      `${path.join('.')}: not for a defect of ours`,
+      `${path.join('.')}: no internal error`,
     )
   }
 })
 
-t.test('a pod that is none is left with no patch, and named', async (t) => {
+t.test('an invalid pod is left without a patch, with the reason invalid-pod', async (t) => {
   const { spec, metadata } = askingPod() as { spec: Json; metadata: Json }
   const app = { name: 'app' }
   const rows: [string, unknown][] = [
@@ -129,7 +129,7 @@ t.test('a pod that is none is left with no patch, and named', async (t) => {
     ['a container of text', { metadata, spec: { containers: ['app'] } }],
     ['a container without a name', { metadata, spec: { containers: [{}] } }],
     ['a second container without a name', { metadata, spec: { containers: [app, {}] } }],
-    ['a container with a number for a name', { metadata, spec: { containers: [{ name: 1 }] } }],
+    ['a container whose name is a number', { metadata, spec: { containers: [{ name: 1 }] } }],
     ['init containers of text', { metadata, spec: { ...spec, initContainers: 'x' } }],
     ['a map of init containers', { metadata, spec: { ...spec, initContainers: {} } }],
     ['an init container of null', { metadata, spec: { ...spec, initContainers: [null] } }],
@@ -152,7 +152,7 @@ t.test('a pod that is none is left with no patch, and named', async (t) => {
   }
 })
 
-t.test('an answer bears the uid of its request', async (t) => {
+t.test('an answer has the uid of its request', async (t) => {
   const denied = { 'ridealong.dev/on-error': 'deny' }
   const pods: [string, unknown][] = [
     ['injected', askingPod()],
@@ -171,29 +171,23 @@ t.test('an answer bears the uid of its request', async (t) => {
   }
 })
 
-t.test(
-  'a defect of ours allows the pod as it came, even where the author wants denial',
-  async (t) => {
-    const defects: [string, Catalog][] = [
-      ['a catalog that is none', { revision: 'x', metrics: null as never }],
-      [
-        'a metric that is none',
-        { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]) },
-      ],
-    ]
-    for (const [name, catalog] of defects) {
-      const pod = askingPod({}, { 'ridealong.dev/on-error': 'deny' })
-      const { decision, operations, response, fault } = answerIn({ catalog }, pod)
-      t.match(decision, { outcome: 'left', reason: 'internal-error' }, name)
-      t.strictSame(operations, [])
-      t.equal(response.response.allowed, true)
-      t.equal(response.response.patch, undefined)
-      t.equal(response.response.warnings?.length, 1, 'the author is told')
-      t.match(response.response.warnings?.[0], 'ridealong: internal-error: ')
-      t.type(fault, Error, 'and the defect is handed on, for the log')
-    }
-  },
-)
+t.test('a defect of the webhook allows the pod unchanged, even with on-error: deny', async (t) => {
+  const defects: [string, Catalog][] = [
+    ['an invalid catalog', { revision: 'x', metrics: null as never }],
+    ['an invalid metric', { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]) }],
+  ]
+  for (const [name, catalog] of defects) {
+    const pod = askingPod({}, { 'ridealong.dev/on-error': 'deny' })
+    const { decision, operations, response, fault } = answerIn({ catalog }, pod)
+    t.match(decision, { outcome: 'left', reason: 'internal-error' }, name)
+    t.strictSame(operations, [])
+    t.equal(response.response.allowed, true)
+    t.equal(response.response.patch, undefined)
+    t.equal(response.response.warnings?.length, 1, 'there is a warning')
+    t.match(response.response.warnings?.[0], 'ridealong: internal-error: ')
+    t.type(fault, Error, 'the defect is returned for the log')
+  }
+})
 
 t.test('an answer without a defect has no fault', async (t) => {
   for (const pod of [askingPod(), podOf(), askingPod({ hostPID: true }), 7]) {
@@ -201,19 +195,19 @@ t.test('an answer without a defect has no fault', async (t) => {
   }
 })
 
-t.test('whoever did not ask hears nothing', async (t) => {
+t.test('a pod without a request causes no warning', async (t) => {
   t.strictSame(ride(podOf()).warnings, [])
   t.strictSame(ride(podOf({ 'ridealong.dev/inject': 'false' })).warnings, [])
-  t.strictSame(ride(askingPod()).warnings, [], 'and whoever got what was asked for')
+  t.strictSame(ride(askingPod()).warnings, [], 'an injected pod causes no warning')
 })
 
-t.test('a dry run is answered as the real one would be', async (t) => {
+t.test('a dry run has the same answer as a creation', async (t) => {
   for (const pod of [askingPod(), podOf(), askingPod({ hostPID: true })]) {
     t.strictSame(answerIn({ review: { dryRun: true } }, pod), answerIn({}, pod))
   }
 })
 
-t.test('the same review has the same answer, and is not edited', async (t) => {
+t.test('a review always has the same answer, and is not edited', async (t) => {
   const review = reviewOf(full())
   const before = structuredClone(review)
   const settings = {

@@ -34,10 +34,10 @@ t.test('the request of an AdmissionReview is read', async (t) => {
     object,
     oldObject: { old: true },
   })
-  t.equal('object' in review && review.object, object, 'the object itself is handed on')
+  t.equal('object' in review && review.object, object, 'the object is not copied')
 })
 
-t.test('what a request does not say is empty', async (t) => {
+t.test('missing fields of a request are empty', async (t) => {
   t.strictSame(readReview(envelope(REQUEST)), {
     source: { size: Number.POSITIVE_INFINITY, mentions: Number.POSITIVE_INFINITY },
     uid: 'a-b-c',
@@ -58,7 +58,7 @@ t.test('what a request does not say is empty', async (t) => {
   })
 })
 
-t.test('a name is that of the request, or of the object, or the beginning of one', async (t) => {
+t.test('the name is that of the request, or the name or generateName of the object', async (t) => {
   const nameOf = (name: unknown, metadata: unknown) => {
     const review = readReview(envelope({ ...REQUEST, name, object: { metadata } }))
     return 'name' in review ? review.name : review.problem
@@ -70,7 +70,7 @@ t.test('a name is that of the request, or of the object, or the beginning of one
   t.equal(nameOf(undefined, 'nonsense'), '')
 })
 
-t.test('what is no AdmissionReview of version v1 is said to be none', async (t) => {
+t.test('a body that is not an AdmissionReview of version v1 has a problem', async (t) => {
   const rows: [string, unknown][] = [
     ['kind', undefined],
     ['kind', null],
@@ -96,7 +96,7 @@ t.test('what is no AdmissionReview of version v1 is said to be none', async (t) 
   }
 })
 
-t.test('a pod leaves it to its namespace unless it has an inject of its own', async (t) => {
+t.test('a pod depends on its namespace unless it has its own annotation inject', async (t) => {
   const leaves = (metadata: unknown) => {
     return leavesItToNamespace(reviewOf({ metadata }))
   }
@@ -109,7 +109,7 @@ t.test('a pod leaves it to its namespace unless it has an inject of its own', as
   }
 })
 
-t.test('a uid that no apiserver makes is none, since the answer would repeat it', async (t) => {
+t.test('a uid that is too long is a problem, because the answer would repeat it', async (t) => {
   const longest = 'x'.repeat(256)
   t.match(readReview(envelope({ ...REQUEST, uid: longest })), { uid: longest })
   t.match(readReview(envelope({ ...REQUEST, uid: `${longest}x` })), { problem: /uid/ })

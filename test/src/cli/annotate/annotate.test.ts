@@ -5,7 +5,7 @@ import { run } from '../command.ts'
 
 const OPERATORS = fileURLToPath(new URL('../../../workloads/operators.yaml', import.meta.url))
 
-t.test('annotations are written where each operator copies them from', async (t) => {
+t.test('annotations are written to the field from which each operator copies them', async (t) => {
   const more = ['--annotation', 'ridealong.dev/target-command=^l.p$', '--include', 'MiniCluster']
   const { code, out, err } = await run([
     'annotate',
@@ -27,29 +27,32 @@ t.test('annotations are written where each operator copies them from', async (t)
   t.match(out, /\n {2}pod:\n {4}annotations:\n {6}ridealong\.dev\/inject: io-sysstat\n/)
 })
 
-t.test('what cannot be annotated is said, and the rest is', async (t) => {
-  const { code, out, err } = await run(['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat'])
-  t.equal(code, 0)
-  t.equal(err.split('\n').length, 2)
-  t.match(err, /document 8, line 89: Lolcow lolcow-pod: .*; annotate the namespace\n$/)
-  t.match(out, 'kind: Lolcow')
-})
+t.test(
+  'documents that cannot be annotated are reported, and all others are annotated',
+  async (t) => {
+    const { code, out, err } = await run(['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat'])
+    t.equal(code, 0)
+    t.equal(err.split('\n').length, 2)
+    t.match(err, /document 8, line 89: Lolcow lolcow-pod: .*; annotate the namespace\n$/)
+    t.match(out, 'kind: Lolcow')
+  },
+)
 
-t.test('where nothing could be annotated, nothing is printed', async (t) => {
+t.test('nothing is printed if no document could be annotated', async (t) => {
   const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'Lolcow']
   const { code, out, err } = await run(args)
   t.strictSame({ code, out }, { code: 2, out: '' })
   t.match(err, 'no document was annotated')
 })
 
-t.test('a Namespace is annotated when it is asked for', async (t) => {
+t.test('a Namespace is annotated if --include selects it', async (t) => {
   const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'namespace']
   const { code, out } = await run(args)
   t.equal(code, 0)
   t.match(out, 'metadata: {name: flux, annotations: {ridealong.dev/inject: perf-sysstat}}\n---\n')
 })
 
-t.test('a wrong request is said before anything is read', async (t) => {
+t.test('an invalid request is reported before the file is read', async (t) => {
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [['--metric', 'perf'], /unknown-metric/],
     [

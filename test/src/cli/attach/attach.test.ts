@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../../certs/make.ts'
 import { run } from '../command.ts'
 
-// A pod that others change between its read and the patch, as a real kubelet may. The real
+// Tests of a pod that others change between the read and the patch, as a real kubelet may. The real
 // apiserver's handling of ephemeral containers is tested in test/cluster.
 
 const authority = await makeAuthority()
@@ -83,13 +83,13 @@ async function standIn(t: Test, conflicts: number) {
   return { attach, tries: () => pod.tries }
 }
 
-t.test('a pod that was written in between is read again', async (t) => {
+t.test('attach reads a pod again if it was changed before the patch', async (t) => {
   const { attach, tries } = await standIn(t, 2)
   t.match(await attach(), { code: 0, err: '', out: /^perf-sysstat observes container db of pod/ })
   t.equal(tries(), 3)
 })
 
-t.test('a pod is where the context of the kubeconfig says, or --namespace', async (t) => {
+t.test('the namespace comes from --namespace, or from the context of the kubeconfig', async (t) => {
   const { attach } = await standIn(t, 0)
   t.match(await attach(), { code: 0, out: /hpc/ })
   t.match(await attach('-n', 'lab'), {
@@ -98,7 +98,7 @@ t.test('a pod is where the context of the kubeconfig says, or --namespace', asyn
   })
 })
 
-t.test('a pod that is written all the time is given up, in a sentence', async (t) => {
+t.test('attach fails with one sentence if the pod is changed at each try', async (t) => {
   const { attach, tries } = await standIn(t, 99)
   t.match(await attach(), {
     code: 2,

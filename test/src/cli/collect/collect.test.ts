@@ -28,7 +28,7 @@ const parsed = (text: string) => {
     .map((line) => JSON.parse(line))
 }
 
-t.test('the logs of all pods of a Job become JSON Lines with their ranks', async (t) => {
+t.test('the logs of all pods of a Job are written as JSON Lines with their ranks', async (t) => {
   const { kubeconfig, asked } = await standIn(t, { pods, logs: logsOf(RANKS) })
   const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
   t.equal(code, 0)
@@ -53,7 +53,7 @@ t.test('the logs of all pods of a Job become JSON Lines with their ranks', async
   )
 })
 
-t.test('as CSV there is one header, in a file that appears whole', async (t) => {
+t.test('CSV has one header, and the file appears only when it is complete', async (t) => {
   const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
   const folder = t.testdir({})
   const file = join(folder, 'run.csv')
@@ -67,7 +67,7 @@ t.test('as CSV there is one header, in a file that appears whole', async (t) => 
   t.strictSame(readdirSync(folder), ['run.csv'])
 })
 
-t.test('as logs each is a file of a folder, byte for byte', async (t) => {
+t.test('with output logs, each log is written unchanged to a file in a folder', async (t) => {
   const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
   const folder = join(t.testdir({}), 'logs/')
   const args = ['collect', 'job/lammps', '-o', 'logs', '--to', folder, '--kubeconfig', kubeconfig]
@@ -79,7 +79,7 @@ t.test('as logs each is a file of a folder, byte for byte', async (t) => {
   t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
 })
 
-t.test('a list of more pods than the apiserver gives at once is read to its end', async (t) => {
+t.test('all pages of a list of pods are read', async (t) => {
   const many = Array.from({ length: 501 }, (_, rank) => rank)
   const world = { pods: () => many.map((rank) => pod({ rank })), logs: logsOf(many) }
   const { kubeconfig } = await standIn(t, world)
@@ -95,24 +95,18 @@ t.test('a list of more pods than the apiserver gives at once is read to its end'
   t.equal(out.split('\n').length, 1 + 501 * 3 + 1)
 })
 
-t.test(
-  'a log that is missing is named, the others are there, and the exit code is 1',
-  async (t) => {
-    const message = 'container "perf-sysstat" in pod "lammps-1-abcde" is waiting to start'
-    const logs = { ...logsOf(RANKS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
-    const { kubeconfig } = await standIn(t, { pods, logs })
-    const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
-    t.equal(code, 1)
-    t.equal(parsed(out).filter(({ kind }) => kind === 'process').length, 9)
-    t.match(
-      err,
-      `the log of hpc/lammps-1-abcde/perf-sysstat is missing or incomplete: ${message}\n`,
-    )
-    t.match(err, 'ridealong: 3 of 4 logs, 9 samples')
-  },
-)
+t.test('a missing log is reported, all others are written, and the exit code is 1', async (t) => {
+  const message = 'container "perf-sysstat" in pod "lammps-1-abcde" is waiting to start'
+  const logs = { ...logsOf(RANKS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
+  const { kubeconfig } = await standIn(t, { pods, logs })
+  const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  t.equal(code, 1)
+  t.equal(parsed(out).filter(({ kind }) => kind === 'process').length, 9)
+  t.match(err, `the log of hpc/lammps-1-abcde/perf-sysstat is missing or incomplete: ${message}\n`)
+  t.match(err, 'ridealong: 3 of 4 logs, 9 samples')
+})
 
-t.test('where the log is gone the termination message is what is left', async (t) => {
+t.test('the termination message replaces a log that was deleted', async (t) => {
   const state = { terminated: { exitCode: 0, message: SUMMARY } }
   const gone = 'unable to retrieve container logs for containerd://abc'
   const world = {
@@ -130,7 +124,7 @@ t.test('where the log is gone the termination message is what is left', async (t
   )
 })
 
-t.test('a log that breaks off is kept as far as it came', async (t) => {
+t.test('a log is kept up to the byte at which its connection ended', async (t) => {
   const half = LOG.slice(0, LOG.length / 2)
   const logs = {
     'lammps-0-abcde/perf-sysstat': (response: {
@@ -155,7 +149,7 @@ t.test('a log that breaks off is kept as far as it came', async (t) => {
 })
 
 t.test(
-  'a log that is followed is written as it comes, over a connection that breaks off',
+  'a followed log is written as it arrives, and resumed after a lost connection',
   async (t) => {
     const lines = LOG.trimEnd().split('\n')
     let calls = 0
@@ -184,7 +178,7 @@ t.test(
     const args = ['collect', 'job/lammps', '--follow', '--kubeconfig', kubeconfig]
     const { code, out, err } = await run(args)
     t.equal(code, 0, err)
-    t.ok(calls >= 2, 'asked again')
+    t.ok(calls >= 2, 'the log was requested again')
     const rows = parsed(out)
     t.strictSame(
       rows.map(({ kind, timepoint }) => [kind, timepoint]),
@@ -194,7 +188,7 @@ t.test(
         ['process', 2],
         ['log', rows.at(-1).timepoint],
       ],
-      'nothing twice, nothing missing',
+      'no sample is repeated or missing',
     )
     t.strictSame(rows.at(-1).cuts, [])
   },
@@ -204,14 +198,9 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
   ['neither a workload nor a selector', undefined, {}, /^name either KIND\/NAME/],
   ['both', 'job/a', { selector: 'a=b' }, /^name either KIND\/NAME/],
   ['a name without a kind', 'lammps', {}, /^"lammps" is not KIND\/NAME/],
-  [
-    'a kind that is not known',
-    'deployment/a',
-    {},
-    /kind "deployment" needs --selector; .* are pod, job, /,
-  ],
-  ['a name that is none', 'job/../x', {}, /is not KIND\/NAME/],
-  ['a pod that is not there', 'pod/nope', {}, /^the apiserver says 404: pods "nope" not found$/],
+  ['an unknown kind', 'deployment/a', {}, /kind "deployment" needs --selector; .* are pod, job, /],
+  ['an invalid name', 'job/../x', {}, /is not KIND\/NAME/],
+  ['a missing pod', 'pod/nope', {}, /^the apiserver says 404: pods "nope" not found$/],
   [
     'a Job without pods',
     'job/none',
@@ -219,22 +208,22 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
     /^there are no pods of job\/none in namespace empty$/,
   ],
   [
-    'logs that would mingle',
+    'followed logs without a folder',
     'job/lammps',
     { follow: true, output: 'logs' },
     /needs a folder.*--to/,
   ],
-  ['a context that is none', 'job/a', { context: 'y' }, /has no context y; its contexts are x$/],
+  ['an unknown context', 'job/a', { context: 'y' }, /has no context y; its contexts are x$/],
   [
-    'a destination in no folder',
+    'a destination in a missing folder',
     'job/lammps',
     { to: '/nowhere/at/all' },
     /^cannot write \/nowhere/,
   ],
-  ['a catalog that is none', 'job/lammps', { catalog: '/nowhere' }, /nowhere/],
+  ['a missing catalog', 'job/lammps', { catalog: '/nowhere' }, /nowhere/],
 ]
 
-t.test('what cannot be done is said in a sentence', async (t) => {
+t.test('a wrong command line or a failed request is reported in one sentence', async (t) => {
   const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
   for (const [what, workload, options, message] of WRONG) {
     const all = { output: 'jsonl', parallel: 4, kubeconfig, ...options } as const
@@ -243,7 +232,7 @@ t.test('what cannot be done is said in a sentence', async (t) => {
   }
 })
 
-t.test('pods that Ridealong left alone say why there is nothing', async (t) => {
+t.test('the message names the reason if Ridealong left the pods without observers', async (t) => {
   const status = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'no room' })
   const left = () => [pod({ rank: 0, metrics: [], status })]
   const { kubeconfig } = await standIn(t, { pods: left, logs: {} })
@@ -255,7 +244,7 @@ t.test('pods that Ridealong left alone say why there is nothing', async (t) => {
   )
 })
 
-t.test('an apiserver that refuses is heard, one that is gone is named', async (t) => {
+t.test('the refusal of an apiserver is shown, and an unreachable apiserver is named', async (t) => {
   const message = 'pods is forbidden: User "u" cannot list resource "pods" in the namespace "hpc"'
   const { kubeconfig } = await standIn(t, { pods: () => ({ code: 403, message }), logs: {} })
   const forbidden = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
@@ -266,7 +255,7 @@ t.test('an apiserver that refuses is heard, one that is gone is named', async (t
   t.match(gone.err, /^ridealong: the cluster does not answer: .*ECONNREFUSED.*127\.0\.0\.1:\d+\n$/)
 })
 
-t.test('a reader that has read enough is no trouble', async (t) => {
+t.test('a closed output pipe is not an error', async (t) => {
   const many = Array.from({ length: 40 }, (_, rank) => rank)
   const world = {
     pods: () => many.map((rank) => pod({ rank })),
@@ -282,7 +271,7 @@ t.test('a reader that has read enough is no trouble', async (t) => {
   t.equal(err, '')
 })
 
-t.test('a kubeconfig that is none is named', async (t) => {
+t.test('the message names an invalid kubeconfig', async (t) => {
   const folder = t.testdir({ empty: '', broken: 'a: [' })
   for (const [name, sentence] of [
     ['none', /none: cannot be read as a kubeconfig: ENOENT/],
@@ -305,7 +294,7 @@ function forged(rank: number): object {
 }
 
 t.test(
-  "a log of a container that is not the catalog's is marked, and so in the report",
+  'the log of a container that differs from the catalog is marked, also in the report',
   async (t) => {
     const world = { pods: () => [pod({ rank: 0 }), forged(1)], logs: logsOf([0, 1]) }
     const { kubeconfig } = await standIn(t, world)
@@ -313,7 +302,7 @@ t.test(
     const { code, err } = await run([
       ...['collect', 'job/lammps', '--kubeconfig', kubeconfig, '--to', file],
     ])
-    t.equal(code, 0, 'it is taken all the same')
+    t.equal(code, 0, 'the log is collected nevertheless')
     const sentence =
       'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
       '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer'
@@ -328,7 +317,7 @@ t.test(
   },
 )
 
-t.test('where no catalog is known it is said that none was compared', async (t) => {
+t.test('without a catalog, a notice says that containers were not compared', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'], catalog: 'x' })
   const world = { pods: () => [0, 1].map((rank) => pod({ rank, status })), logs: logsOf([0, 1]) }
   const { kubeconfig } = await standIn(t, world)

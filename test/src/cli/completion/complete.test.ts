@@ -72,18 +72,21 @@ for (const [what, line, expected] of LINES) {
   })
 }
 
-t.test('the catalog is read only if the name of a metric is completed', async (t) => {
-  const fail = () => t.fail('it was read')
+t.test('the catalog is read only to complete the name of a metric', async (t) => {
+  const fail = () => t.fail('the catalog was read')
   await complete(buildProgram(), ['collect', '--to', ''], async () => [String(fail())])
 })
 
-t.test('words are written with their description, and last what follows if there are none', (t) => {
-  const candidates = [
-    { value: 'a', description: 'the first' },
-    { value: 'b', description: '' },
-  ]
-  t.equal(formatCompletion({ candidates, otherwise: 'nothing' }), 'a\tthe first\nb\n:4\n')
-  t.equal(formatCompletion({ candidates: [], otherwise: 'files' }), ':0\n')
-  t.equal(formatCompletion({ candidates: [], otherwise: 'folders' }), ':16\n')
-  t.end()
-})
+t.test(
+  'candidates are written with their descriptions, and the last line names the fallback',
+  (t) => {
+    const candidates = [
+      { value: 'a', description: 'the first' },
+      { value: 'b', description: '' },
+    ]
+    t.equal(formatCompletion({ candidates, otherwise: 'nothing' }), 'a\tthe first\nb\n:4\n')
+    t.equal(formatCompletion({ candidates: [], otherwise: 'files' }), ':0\n')
+    t.equal(formatCompletion({ candidates: [], otherwise: 'folders' }), ':16\n')
+    t.end()
+  },
+)

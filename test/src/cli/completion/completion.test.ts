@@ -6,12 +6,12 @@ import t, { type Test } from 'tap'
 import { until } from '../../../until.ts'
 import { run } from '../command.ts'
 
-// The scripts are sourced by the real shells, which complete lines as for a person who presses the
-// tab key: bash and zsh in a terminal, and fish with its own command for that.
+// The scripts are sourced by the real shells, which complete lines as if a user pressed the tab
+// key. bash and zsh run in a terminal, and fish has a command for completion.
 
 const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url))
 
-/** Typed lines, and the lines that the tab key makes of them. */
+/** Typed lines, and the completed lines. */
 const LINES: readonly (readonly [string, string])[] = [
   ['ridealong coll', 'ridealong collect'],
   ['ridealong collect --para', 'ridealong collect --parallel'],
@@ -46,7 +46,7 @@ function environment(folder: string): NodeJS.ProcessEnv {
   return { ...env, HOME: folder, TERM: 'dumb', PATH: `${join(folder, 'bin')}:${env.PATH}` }
 }
 
-/** A shell in a terminal, in which keys are typed. */
+/** A shell in a terminal, to which the test sends keys. */
 function openTerminal(folder: string, shell: string) {
   const options = { cwd: folder, env: environment(folder) }
   const { stdin, stdout } = spawn('script', ['-qefc', shell, '/dev/null'], options)
@@ -56,11 +56,12 @@ function openTerminal(folder: string, shell: string) {
   })
   let count = 0
   return {
-    /** Presses keys, puts an `echo` before the line, and returns what that prints. */
+    /** Presses keys, puts an `echo` before the line, and returns the output of this command. */
     async enter(keys: string): Promise<string> {
       count += 1
       const printed = new RegExp(`^DONE${count}: ?(.*?) *\r?$`, 'm')
-      // The quotes are in the line that the terminal shows, and not in what the command prints.
+      // The terminal shows the quotes of the line, but the output of the command does not contain
+      // them.
       stdin.write(`${keys}${START_OF_LINE}echo "D"ONE${count}: \r`)
       const isPrinted = () => printed.test(shown)
       await until(`${keys} is completed`, isPrinted, { patienceMs: 120_000 })
@@ -94,26 +95,30 @@ for (const [shell, command, prepare] of TERMINALS) {
     }
     terminal.press(`ridealong report $(touch ran) la\t${DELETE_LINE}`)
     t.equal(await terminal.enter('the line is deleted'), 'the line is deleted')
-    t.notOk(existsSync(join(folder, 'ran')), 'nothing that was typed is run')
+    t.notOk(existsSync(join(folder, 'ran')), 'no typed command is run')
     terminal.close()
   })
 }
 
-t.test('fish completes them too', { skip: why('fish') }, async (t) => {
-  const folder = await workplace(t, 'fish')
-  const words = (line: string) => {
-    const args = ['--no-config', '-c', 'source ./script; complete -C $argv[1]', line]
-    const { stdout } = spawnSync('fish', args, {
-      cwd: folder,
-      env: environment(folder),
-      encoding: 'utf8',
-    })
-    return stdout.split('\n').flatMap((word) => word.split('\t')[0] || [])
-  }
-  for (const [line, completed] of LINES) {
-    const last = completed.split(' ').at(-1)
-    t.strictSame(words(line), line === completed ? [] : [last], line)
-  }
-  words('ridealong report (touch ran) la')
-  t.notOk(existsSync(join(folder, 'ran')), 'nothing that was typed is run')
-})
+t.test(
+  'fish completes verbs, options, choices, metrics and files',
+  { skip: why('fish') },
+  async (t) => {
+    const folder = await workplace(t, 'fish')
+    const words = (line: string) => {
+      const args = ['--no-config', '-c', 'source ./script; complete -C $argv[1]', line]
+      const { stdout } = spawnSync('fish', args, {
+        cwd: folder,
+        env: environment(folder),
+        encoding: 'utf8',
+      })
+      return stdout.split('\n').flatMap((word) => word.split('\t')[0] || [])
+    }
+    for (const [line, completed] of LINES) {
+      const last = completed.split(' ').at(-1)
+      t.strictSame(words(line), line === completed ? [] : [last], line)
+    }
+    words('ridealong report (touch ran) la')
+    t.notOk(existsSync(join(folder, 'ran')), 'no typed command is run')
+  },
+)

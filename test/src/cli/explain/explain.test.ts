@@ -8,7 +8,7 @@ const FOLDER = fileURLToPath(new URL('../../../workloads', import.meta.url))
 const NAMESPACES = ['--namespaces', `${CASES}/namespaces.yaml`]
 const explain = (...words: readonly string[]) => run(['explain', '--offline', ...words])
 
-t.test('every recording comes out as the answer that is golden', async (t) => {
+t.test('explain has the outcome and reason of the golden answer', async (t) => {
   const files = [
     'pod-share-false',
     'pod-windows',
@@ -30,7 +30,7 @@ t.test('every recording comes out as the answer that is golden', async (t) => {
   }
 })
 
-t.test('text ends in one sentence and what to do', async (t) => {
+t.test('the text ends with a conclusion and a remedy', async (t) => {
   const { code, out } = await explain('-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES)
   t.equal(code, 1)
   t.match(
@@ -40,7 +40,7 @@ t.test('text ends in one sentence and what to do', async (t) => {
   t.match(out, /^ {2}no {7}system +Windows pods cannot share .* observers need$/m)
 })
 
-t.test('colours appear in a terminal only, and not with NO_COLOR', async (t) => {
+t.test('colours are only used in a terminal, and not with NO_COLOR', async (t) => {
   const args = ['explain', '--offline', '-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES]
   const ansi = '\u001b'
   const coloured = (await runInTerminal(args, 80)).out
@@ -53,7 +53,7 @@ t.test('colours appear in a terminal only, and not with NO_COLOR', async (t) => 
   t.notMatch((await run(args)).out, ansi)
 })
 
-t.test('templates of manifests are explained, one after the other', async (t) => {
+t.test('each pod template of a manifest is explained', async (t) => {
   const { code, out, err } = await explain('-f', `${FOLDER}/core.yaml`, '-o', 'yaml')
   t.equal(code, 1, err)
   const all = parseAllDocuments(out).map((document) => document.toJS())
@@ -65,7 +65,7 @@ t.test('templates of manifests are explained, one after the other', async (t) =>
 })
 
 t.test(
-  'what makes no pods says where its pods come from, and bad input is one sentence',
+  'a manifest without a pod template and invalid input are reported in one sentence',
   async (t) => {
     const cluster =
       'apiVersion: flux-framework.org/v1alpha2\nkind: MiniCluster\nmetadata: {name: m}\n'

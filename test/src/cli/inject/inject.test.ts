@@ -10,7 +10,7 @@ const CORE = `${FOLDER}/core.yaml`
 const POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a}]}\n'
 const ASKS = POD.replace('name: a}', 'name: a, annotations: {ridealong.dev/inject: perf-sysstat}}')
 
-t.test('inject then --undo gives the file, byte for byte', async (t) => {
+t.test('inject and then --undo returns the same file, byte for byte', async (t) => {
   const once = await run(['inject', '-f', CORE])
   t.equal(once.code, 0)
   const twice = await run(['inject', '-f', '-'], once.out)
@@ -19,7 +19,7 @@ t.test('inject then --undo gives the file, byte for byte', async (t) => {
   t.strictSame({ code, out, err }, { code: 0, out: readFileSync(CORE, 'utf8'), err: '' })
 })
 
-t.test('what is left alone says why, with file, document and line', async (t) => {
+t.test('a template that is left is reported with file, document, line and reason', async (t) => {
   const { err } = await run(['inject', '-f', CORE])
   const lines = err.trimEnd().split('\n')
   t.equal(lines.length, 4)
@@ -36,22 +36,25 @@ t.test('what is left alone says why, with file, document and line', async (t) =>
   t.match(flux.err, /Lolcow lolcow-pod: left: .* annotate the namespace\n/)
 })
 
-t.test('the command line asks where the template and its namespace do not', async (t) => {
-  const args = ['inject', '-f', '-', '--metrics', 'io-sysstat,perf-sysstat']
-  const option = ['--annotation', 'perf-sysstat.ridealong.dev/rate=3']
-  const { code, out } = await run([...args, ...option], POD)
-  t.equal(code, 0)
-  t.match(out, '"metrics":["io-sysstat","perf-sysstat"]')
-  t.match(out, '{name: RIDEALONG_OPTION_RATE, value: "3"}')
-  t.notMatch(out, 'ridealong.dev/inject')
-  const own = await run(args, ASKS)
-  t.match(own.out, '"metrics":["perf-sysstat"]', "the pod's own word wins")
-  const no = await run(args, ASKS.replace('perf-sysstat', '"false"'))
-  t.match(no.err, 'left: opted-out')
-})
+t.test(
+  'the command line requests observers if the template and its namespace do not',
+  async (t) => {
+    const args = ['inject', '-f', '-', '--metrics', 'io-sysstat,perf-sysstat']
+    const option = ['--annotation', 'perf-sysstat.ridealong.dev/rate=3']
+    const { code, out } = await run([...args, ...option], POD)
+    t.equal(code, 0)
+    t.match(out, '"metrics":["io-sysstat","perf-sysstat"]')
+    t.match(out, '{name: RIDEALONG_OPTION_RATE, value: "3"}')
+    t.notMatch(out, 'ridealong.dev/inject')
+    const own = await run(args, ASKS)
+    t.match(own.out, '"metrics":["perf-sysstat"]', "the pod's annotation has priority")
+    const no = await run(args, ASKS.replace('perf-sysstat', '"false"'))
+    t.match(no.err, 'left: opted-out')
+  },
+)
 
 t.test(
-  'a Namespace that asks may be in another file, and comes from --namespaces too',
+  'the Namespace with the annotation may be in another file, or in --namespaces',
   async (t) => {
     const annotations = '{ridealong.dev/inject: perf-sysstat}'
     const metadata = `metadata: {name: hpc, annotations: ${annotations}}`
@@ -76,7 +79,7 @@ t.test(
   },
 )
 
-t.test('--include prints documents of these kinds alone', async (t) => {
+t.test('--include prints only documents of these kinds', async (t) => {
   const { code, out, err } = await run(['inject', '-f', FOLDER, '--include', 'job,MPIJob'])
   t.equal(code, 0)
   t.equal(err, '')
@@ -87,7 +90,7 @@ t.test('--include prints documents of these kinds alone', async (t) => {
   t.match(none.err, /no document has the kind Foo or Bar; the kinds are Namespace, Job, /)
 })
 
-t.test('of a List, the items of the included kinds are printed', async (t) => {
+t.test('--include prints only the items of these kinds in a List', async (t) => {
   const list = JSON.stringify({
     apiVersion: 'v1',
     kind: 'List',
@@ -101,7 +104,7 @@ t.test('of a List, the items of the included kinds are printed', async (t) => {
   t.equal(documents.length, 1)
 })
 
-t.test('--output prints YAML or JSON, whatever came', async (t) => {
+t.test('--output selects YAML or JSON, independent of the input', async (t) => {
   const json = await run(['inject', '-f', CORE, '-o', 'json'])
   const yaml = await run(['inject', '-f', CORE])
   const { kind, items } = JSON.parse(json.out)
@@ -118,7 +121,7 @@ t.test('--output prints YAML or JSON, whatever came', async (t) => {
   t.equal(JSON.parse(one.out).kind, 'Pod')
 })
 
-t.test('a reader that has enough ends the command without a word', async (t) => {
+t.test('a closed output pipe ends the command without a message', async (t) => {
   const folder = t.testdir({ 'big.yaml': `${ASKS}---\n`.repeat(200) })
   const child = start(['inject', '-f', `${folder}/big.yaml`])
   let err = ''
@@ -149,13 +152,16 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
     /document 2, line \d+: Flow/,
   ],
   'an alias bomb': [`${BOMB.join('\n')}\n`, /document 1, line 1: Excessive alias count/],
-  'a merge of nothing': ['a: {<<: *none}\n', /document 1, line 1: Merge sources must be maps/],
-  'nesting without an end': [
+  'a merge key without an anchor': [
+    'a: {<<: *none}\n',
+    /document 1, line 1: Merge sources must be maps/,
+  ],
+  'nesting that is too deep': [
     '['.repeat(100_000),
     /document 1, line 1: nested more than 500 levels deep/,
   ],
   'no input': ['', /standard input: no YAML or JSON document was found/],
-  'comments alone': ['# a\n---\n# b\n', /standard input: no YAML or JSON document was found/],
+  'only comments': ['# a\n---\n# b\n', /standard input: no YAML or JSON document was found/],
   'an unknown metric': [
     `${ASKS}---\n${ASKS.replace('perf-sysstat', 'perf')}`,
     /document 2, line 6: Pod a: unknown-metric: .*known metrics are/,
@@ -164,7 +170,7 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
     ASKS.replace('perf-sysstat}', 'perf-sysstat, perf-sysstat.ridealong.dev/rate: "0"}'),
     /document 1, line 1: Pod a: invalid-option: .*an integer from 1 to 3600/,
   ],
-  'a pod that its author would rather not have': [
+  'a pod with on-error: deny': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, ridealong.dev/on-error: deny}').replace(
       'spec: {',
       'spec: {hostPID: true, ',
@@ -174,7 +180,7 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
 }
 
 for (const [what, [input, sentence]] of Object.entries(BAD)) {
-  t.test(`${what}: a sentence, exit code 2, and nothing printed`, async (t) => {
+  t.test(`${what}: one sentence, exit code 2, and no output`, async (t) => {
     const { code, out, err } = await run(['inject', '-f', '-'], input)
     t.strictSame({ code, out }, { code: 2, out: '' })
     t.match(err, sentence)
@@ -182,7 +188,7 @@ for (const [what, [input, sentence]] of Object.entries(BAD)) {
   })
 }
 
-t.test('every wrong request of a file is said at once', async (t) => {
+t.test('all invalid requests of a file are reported together', async (t) => {
   const { code, out, err } = await run(['inject', '-f', `${FOLDER}/hard-cases.yaml`])
   t.strictSame({ code, out }, { code: 2, out: '' })
   const places = err
@@ -196,7 +202,7 @@ t.test('every wrong request of a file is said at once', async (t) => {
   ])
 })
 
-t.test('files that cannot be read, and command lines that cannot be, get a sentence', async (t) => {
+t.test('unreadable files and invalid command lines are reported in one sentence', async (t) => {
   const folder = t.testdir({ 'binary.yaml': Buffer.from([0xff, 0xfe, 0x61, 0x00]), empty: {} })
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [['-f', `${folder}/none.yaml`], /cannot read .*none\.yaml: ENOENT/],
@@ -212,6 +218,6 @@ t.test('files that cannot be read, and command lines that cannot be, get a sente
     const { code, out, err } = await run(['inject', ...args])
     t.strictSame({ code, out }, { code: 2, out: '' }, args.join(' '))
     t.match(err, sentence)
-    t.notMatch(err, /\n +at /, 'no stack')
+    t.notMatch(err, /\n +at /, 'no stack trace')
   }
 })

@@ -16,7 +16,7 @@ spec:
     resources: {limits: {cpu: 10m, memory: 16Mi}}
 `
 
-t.test('the catalog is a line for each metric', async (t) => {
+t.test('the list has one line for each metric', async (t) => {
   const { code, out } = await run(['metrics'])
   t.equal(code, 0)
   const [heading, ...rows] = out.trimEnd().split('\n')
@@ -25,7 +25,7 @@ t.test('the catalog is a line for each metric', async (t) => {
   t.equal(rows.length, 2)
 })
 
-t.test('a metric is shown with its options, as they are annotated', async (t) => {
+t.test('a metric is shown with the annotations of its options', async (t) => {
   const { code, out } = await run(['metrics', 'perf-sysstat'])
   t.equal(code, 0)
   t.match(out, /^perf-sysstat\n/)
@@ -36,10 +36,10 @@ t.test('a metric is shown with its options, as they are annotated', async (t) =>
   t.match(out, /^ {2}rate +integer, 1 to 3600 +10 +seconds between samples$/m)
   t.match(out, /^ {2}threads +boolean +false +\S/m)
   t.notMatch(out, 'io-sysstat')
-  t.match(out, /\n$/, 'the line ends')
+  t.match(out, /\n$/, 'the last line has a line feed')
 })
 
-t.test('the catalog of a folder is shown with it', async (t) => {
+t.test('metrics of --catalog are shown too', async (t) => {
   const folder = t.testdir({ 'ours.yaml': OURS })
   const all = await run(['metrics', '--catalog', folder])
   t.match(all.out, /\nours +baseline +a metric of ours\n/)
@@ -48,7 +48,7 @@ t.test('the catalog of a folder is shown with it', async (t) => {
   t.match(out, /\n {2}depth +string: shallow, deep +deep +how far it looks\n/)
 })
 
-t.test('YAML and JSON say the same, of one metric or of all', async (t) => {
+t.test('YAML and JSON have the same values, for one metric or all', async (t) => {
   for (const [name, names] of [
     [[], ['io-sysstat', 'perf-sysstat']],
     [['perf-sysstat'], ['perf-sysstat']],
@@ -69,20 +69,20 @@ t.test('YAML and JSON say the same, of one metric or of all', async (t) => {
   }
 })
 
-t.test('the image of observers can be another', async (t) => {
+t.test('--observer-image is shown as the image of a metric', async (t) => {
   const image = 'example.com/mirror/observer:2'
   const { out } = await run(['metrics', 'perf-sysstat', '--observer-image', image])
   t.match(out, `image        ${image}\n`)
 })
 
-t.test('who names no metric is told which there are', async (t) => {
+t.test('an unknown metric is reported with the known metrics', async (t) => {
   const { code, out, err } = await run(['metrics', 'perf'])
   t.equal(code, 2)
   t.equal(out, '')
   t.match(err, /^ridealong: the catalog has no metric perf; known metrics are io-sysstat, .*\n$/)
 })
 
-t.test('a document that does not hold is named', async (t) => {
+t.test('the message names an invalid document', async (t) => {
   const folder = t.testdir({ 'ours.yaml': OURS.replace('baseline', 'root') })
   const { code, err } = await run(['metrics', '--catalog', folder])
   t.equal(code, 2)
@@ -94,7 +94,7 @@ t.test('a document that does not hold is named', async (t) => {
   t.match(none.err, /^ridealong: .*none/)
 })
 
-t.test('a metric fits into a terminal of 80 columns', async (t) => {
+t.test('the description of a metric is wrapped in a terminal of 80 columns', async (t) => {
   for (const args of [['metrics'], ['metrics', 'perf-sysstat']]) {
     const { out } = await runInTerminal(args, 80, { NO_COLOR: '1' })
     for (const line of out.split('\n')) t.ok(line.length <= 80, line)

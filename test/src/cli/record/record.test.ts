@@ -19,18 +19,18 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['no URL', ['DIR'], /required option '--url <url>' not specified/],
   ['a URL with a path', ['DIR', '--url', 'https://a:1/x'], /--url .* is not https:\/\/HOST:PORT/],
   [
-    'a selector that is none',
+    'an invalid selector',
     ['DIR', ...URL, '--selector', 'a>1'],
     /--selector: "a>1" is not a requirement/,
   ],
   ['the namespace of the system', ['DIR', ...URL, '--namespace', 'kube-system'], /kube-system/],
-  ['a count of none', ['DIR', ...URL, '--count', '0'], /--count.*whole number from 1/],
+  ['a count of zero', ['DIR', ...URL, '--count', '0'], /--count.*whole number from 1/],
   ['a cluster that does not answer', ['DIR', ...URL], /ECONNREFUSED/],
-  ['no such kubeconfig', ['DIR', ...URL, '--kubeconfig', 'none'], /^ridealong: none/],
+  ['a missing kubeconfig', ['DIR', ...URL, '--kubeconfig', 'none'], /^ridealong: none/],
 ]
 
 for (const [what, args, sentence] of WRONG) {
-  t.test(`record with ${what} ends with a sentence and 2, and records nothing`, async (t) => {
+  t.test(`record with ${what} fails with one sentence and exit code 2`, async (t) => {
     const folder = t.testdir({ kubeconfig: KUBECONFIG })
     const words = args.map((word) => (word === 'DIR' ? join(folder, 'cases') : word))
     const given = args.includes('--kubeconfig') ? [] : ['--kubeconfig', join(folder, 'kubeconfig')]
@@ -39,11 +39,11 @@ for (const [what, args, sentence] of WRONG) {
     t.match(err, sentence)
     t.equal(out, '')
     t.notMatch(err, /\n\s+at |defect/)
-    t.strictSame(readdirSync(folder), ['kubeconfig'], 'no folder is made')
+    t.strictSame(readdirSync(folder), ['kubeconfig'], 'no folder is created')
   })
 }
 
-t.test('an address is where the apiserver calls, and nothing more', async (t) => {
+t.test('--url must be an https URL of a host and a port', async (t) => {
   for (const url of [
     '10.0.0.7:8443',
     'http://a:1',
@@ -63,7 +63,11 @@ t.test('an address is where the apiserver calls, and nothing more', async (t) =>
   const of = (host: string, port: number) => ({ host, port })
   t.match(readAddress('https://10.0.0.7:8443'), of('10.0.0.7', 8443))
   t.match(readAddress('https://recorder.example/'), of('recorder.example', 443))
-  t.match(readAddress('https://[fd00::7]:8443'), of('fd00::7', 8443), 'as a certificate has it')
+  t.match(
+    readAddress('https://[fd00::7]:8443'),
+    of('fd00::7', 8443),
+    'without brackets, as in a certificate',
+  )
 })
 
 const RECORDED = join(CASES, 'job-indexed', 'review.json')
@@ -93,17 +97,21 @@ async function recordInto(folder: string, times: number, count = Number.POSITIVE
   return { written: await session.finish(), said, ends }
 }
 
-t.test('pods of one name are cases of their own', async (t) => {
+t.test('each pod of the same name is recorded as its own case', async (t) => {
   const folder = join(t.testdir(), 'cases')
   const { written, said } = await recordInto(folder, 3)
   t.equal(written, 3)
   t.equal(said[1], 'job-indexed-0-2: pod indexed-0- in batch')
   const names = ['job-indexed-0', 'job-indexed-0-2', 'job-indexed-0-3', 'namespaces.yaml']
   t.strictSame(readdirSync(folder).sort(), names)
-  t.strictSame(readdirSync(join(folder, 'job-indexed-0')), ['review.json'], 'nothing is left over')
+  t.strictSame(
+    readdirSync(join(folder, 'job-indexed-0')),
+    ['review.json'],
+    'no temporary file is left',
+  )
 })
 
-t.test('a case and a Namespace that are there stay as they are', async (t) => {
+t.test('an existing case and an existing Namespace are not changed', async (t) => {
   const [review, namespaces] = ['a review', `# mine\n${JSON.stringify(namespace({ a: 'old' }))}\n`]
   const folder = t.testdir({
     'job-indexed-0': { 'review.json': review },
@@ -116,23 +124,23 @@ t.test('a case and a Namespace that are there stay as they are', async (t) => {
   t.match(said[0], /Namespace batch is in the folder already and is not changed/)
 })
 
-t.test('a Namespace is added to those that are there', async (t) => {
+t.test('a Namespace is appended to the existing ones', async (t) => {
   const others = '# theirs\nkind: Namespace\nmetadata: {name: other}\n'
   const folder = t.testdir({ 'namespaces.yaml': others })
   await recordInto(folder, 2)
   const text = readFileSync(join(folder, 'namespaces.yaml'), 'utf8')
-  t.ok(text.startsWith(others), 'not a letter of theirs is changed')
+  t.ok(text.startsWith(others), 'the existing text is unchanged')
   const names = parseAllDocuments(text).map((document) => document.toJS().metadata.name)
   t.strictSame(names, ['other', 'batch'])
 })
 
-t.test('no more are written than were asked for', async (t) => {
+t.test('at most --count cases are written', async (t) => {
   const { written, ends } = await recordInto(join(t.testdir(), 'cases'), 5, 2)
   t.equal(written, 2)
-  t.strictSame(ends, [undefined], 'it ends once, and well')
+  t.strictSame(ends, [undefined], 'the recording ends once, without an error')
 })
 
-t.test('what cannot be written ends the recording with a sentence', async (t) => {
+t.test('an invalid file in the folder ends the recording with one sentence', async (t) => {
   const folder = t.testdir({ 'namespaces.yaml': 'kind: Pod\n' })
   await t.rejects(recordInto(folder, 1), { name: 'UsageError', message: /namespaces.yaml: doc/ })
   t.strictSame(readdirSync(folder), ['namespaces.yaml'])

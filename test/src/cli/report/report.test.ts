@@ -8,46 +8,40 @@ import { run } from '../command.ts'
 const logs = (name: string) => fileURLToPath(new URL(`../../../logs/${name}`, import.meta.url))
 const PERF = logs('perf-sysstat-head-format-generated.log')
 
-t.test(
-  'logs of the Metrics Operator become a page, which says what their numbers are',
-  async (t) => {
-    const files = readdirSync(logs('')).filter((name) => /(?<!ridealong)\.log$/.test(name))
-    const { code, out, err } = await run(['report', ...files.map(logs)])
-    t.equal(code, 0, err)
-    const data = dataOf(out)
-    t.equal(data.logs, files.length)
-    t.match(data.programs, ['python3.8', 'sh'])
-    t.match(data.notices[0], /each contains averages since the node started/)
-    t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
-    const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
-    t.equal(data.rows[1]?.values[total], null, 'averages add up to nothing')
-    t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
-    t.match(out, 'these numbers are about the node, not the pod')
-  },
-)
+t.test('the page of logs of the Metrics Operator explains their numbers', async (t) => {
+  const files = readdirSync(logs('')).filter((name) => /(?<!ridealong)\.log$/.test(name))
+  const { code, out, err } = await run(['report', ...files.map(logs)])
+  t.equal(code, 0, err)
+  const data = dataOf(out)
+  t.equal(data.logs, files.length)
+  t.match(data.programs, ['python3.8', 'sh'])
+  t.match(data.notices[0], /each contains averages since the node started/)
+  t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
+  const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
+  t.equal(data.rows[1]?.values[total], null, 'averages have no total')
+  t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
+  t.match(out, 'these numbers are about the node, not the pod')
+})
 
-t.test(
-  'the page is one file without an address in it, and holds the licence of its library',
-  async (t) => {
-    const page = join(t.testdir({}), 'page.html')
-    const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])
-    t.equal(code, 0)
-    t.equal(out, '')
-    const html = readFileSync(page, 'utf8')
-    t.match(html, '<title>LAMMPS &amp; &lt;friends&gt;</title>')
-    t.match(html, "default-src 'none'")
-    t.notMatch(html, /<(link|script|img)[^>]+(src|href)="(?!data:)/)
-    t.match(html, 'Permission is hereby granted, free of charge')
-  },
-)
+t.test('the page is one file without URLs, and contains the licence of its library', async (t) => {
+  const page = join(t.testdir({}), 'page.html')
+  const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])
+  t.equal(code, 0)
+  t.equal(out, '')
+  const html = readFileSync(page, 'utf8')
+  t.match(html, '<title>LAMMPS &amp; &lt;friends&gt;</title>')
+  t.match(html, "default-src 'none'")
+  t.notMatch(html, /<(link|script|img)[^>]+(src|href)="(?!data:)/)
+  t.match(html, 'Permission is hereby granted, free of charge')
+})
 
-t.test('a log comes in by standard input too', async (t) => {
+t.test('a log can be read from standard input', async (t) => {
   const { code, out } = await run(['report', '-'], readFileSync(PERF, 'utf8'))
   t.equal(code, 0)
   t.match(dataOf(out), { ranks: ['standard input'], samples: 3 })
 })
 
-t.test('what is no log is named, and nothing is written', async (t) => {
+t.test('a file that is not a log is reported, and nothing is written', async (t) => {
   const folder = t.testdir({ 'a.txt': 'hello\n', empty: '', sub: {} })
   const page = join(folder, 'page.html')
   for (const [name, sentence] of [

@@ -10,7 +10,7 @@ const RANK = join(CASES, 'flux-minicluster-rank0', 'review.json')
 const object = JSON.parse(recorded('flux-minicluster-rank0')).request.object
 const LEFT = JSON.stringify(reviewOf(podOf({ 'ridealong.dev/inject': 'none-such' })))
 
-t.test('the decision is a YAML document for each file', async (t) => {
+t.test('the decision for each file is a YAML document', async (t) => {
   const folder = t.testdir({ 'left.json': LEFT })
   const left = join(folder, 'left.json')
   const { code, out, err } = await run(['review', RANK, left])
@@ -29,10 +29,14 @@ t.test('the decision is a YAML document for each file', async (t) => {
   })
   t.match(second, { file: left, outcome: 'left', reason: 'unknown-metric', message: /none-such/ })
   t.notMatch(out, /null|undefined/)
-  t.strictSame(out, (await run(['review', '--output', 'decision', RANK, left])).out, 'as usual')
+  t.strictSame(
+    out,
+    (await run(['review', '--output', 'decision', RANK, left])).out,
+    'decision is the default output',
+  )
 })
 
-t.test('the response is what the webhook answers, one line of JSON for each file', async (t) => {
+t.test("the response for each file is the webhook's answer in one line of JSON", async (t) => {
   const { code, out } = await run(['review', '--output', 'response', RANK, RANK])
   t.equal(code, 0)
   const lines = out.trimEnd().split('\n')
@@ -49,7 +53,7 @@ t.test('the response is what the webhook answers, one line of JSON for each file
   })
 })
 
-t.test('the patch makes of the pod what is shown as the pod', async (t) => {
+t.test('the patch changes the pod into the pod that --output pod shows', async (t) => {
   const [patch, pod] = await Promise.all([
     run(['review', '-o', 'patch', RANK]),
     run(['review', '-o', 'pod', RANK]),
@@ -65,7 +69,7 @@ t.test('the patch makes of the pod what is shown as the pod', async (t) => {
   t.strictSame(JSON.parse((await run(['review', '-o', 'patch', '-'], LEFT)).out)[0]?.op, 'add')
 })
 
-t.test('the difference has the lines that are added, and no colours in a pipe', async (t) => {
+t.test('the difference shows the added lines, without colours in a pipe', async (t) => {
   const { code, out } = await run(['review', '-o', 'diff', RANK])
   t.equal(code, 0)
   t.ok(
@@ -85,7 +89,7 @@ t.test('a pod is shown without anchors and aliases', async (t) => {
   }
 })
 
-t.test('where nothing changes there is no difference and the pod as it came', async (t) => {
+t.test('an unchanged pod has no difference, and is shown as in the review', async (t) => {
   const file = join(CASES, 'pod-not-asked', 'review.json')
   const [diff, patch, pod] = await Promise.all(
     ['diff', 'patch', 'pod'].map((output) => run(['review', '-o', output, file])),
@@ -95,7 +99,7 @@ t.test('where nothing changes there is no difference and the pod as it came', as
   t.strictSame(parse(pod?.out ?? ''), JSON.parse(recorded('pod-not-asked')).request.object)
 })
 
-t.test('a pod that went through before is restored where something was taken away', async (t) => {
+t.test('an observer of an injected pod is restored after another webhook changed it', async (t) => {
   const operations = JSON.parse((await run(['review', '-o', 'patch', RANK])).out)
   const pod = jsonpatch.applyPatch(structuredClone(object), operations).newDocument
   pod.spec.shareProcessNamespace = false
@@ -111,7 +115,7 @@ t.test('a review is read from standard input', async (t) => {
   t.match(parse(out), { file: '-', pod: 'lammps-0', outcome: 'injected' })
 })
 
-t.test('the namespaces of a file ask for their pods', async (t) => {
+t.test('annotations in the file of namespaces request observers', async (t) => {
   const folder = t.testdir({ 'ns.yaml': NAMESPACES })
   const review = JSON.stringify(reviewOf(podOf({}), { namespace: 'hpc' }))
   const outcomes = []
@@ -122,7 +126,7 @@ t.test('the namespaces of a file ask for their pods', async (t) => {
   t.strictSame(outcomes, ['left', 'injected'])
 })
 
-t.test('namespaces can be excluded, and some are from the start', async (t) => {
+t.test('namespaces can be excluded, and some are excluded by default', async (t) => {
   const review = (namespace: string) => JSON.stringify(reviewOf(ASKING, { namespace }))
   const reason = async (namespace: string, ...options: string[]) =>
     parse((await run(['review', '-', ...options], review(namespace))).out).reason
@@ -132,7 +136,7 @@ t.test('namespaces can be excluded, and some are from the start', async (t) => {
 })
 
 t.test(
-  'the Pod Security default of the cluster decides where a namespace has no label',
+  'the Pod Security default of the cluster applies to namespaces without a label',
   async (t) => {
     const review = JSON.stringify(reviewOf(ASKING))
     const answer = async (...options: string[]) => {
@@ -151,7 +155,7 @@ t.test(
 )
 
 const WRONG: readonly (readonly [string, string | undefined, RegExp])[] = [
-  ['is not there', undefined, /^ridealong: cannot read .*x\.json: ENOENT/],
+  ['is missing', undefined, /^ridealong: cannot read .*x\.json: ENOENT/],
   ['is not JSON', 'kind: Pod', /^ridealong: .*x\.json is not JSON: /],
   ['is empty', '', /^ridealong: .*x\.json is not JSON: /],
   ['is a pod', JSON.stringify(ASKING), /x\.json is not a valid AdmissionReview: kind must be /],
@@ -169,7 +173,7 @@ const WRONG: readonly (readonly [string, string | undefined, RegExp])[] = [
 ]
 
 for (const [what, text, sentence] of WRONG) {
-  t.test(`a file that ${what} is named, with what is wrong`, async (t) => {
+  t.test(`a file that ${what} is reported with the reason`, async (t) => {
     const folder = t.testdir(text === undefined ? {} : { 'x.json': text })
     const { code, out, err } = await run(['review', join(folder, 'x.json')])
     t.equal(code, 2)
@@ -179,7 +183,7 @@ for (const [what, text, sentence] of WRONG) {
   })
 }
 
-t.test('a folder, or namespaces that do not hold, are named', async (t) => {
+t.test('a folder instead of a file, and invalid namespaces, are reported', async (t) => {
   const folder = t.testdir({ 'ns.yaml': 'kind: Pod\n', 'syntax.yaml': 'a: [1' })
   mkdirSync(join(folder, 'dir'))
   writeFileSync(join(folder, 'x.json'), LEFT)
@@ -199,7 +203,7 @@ t.test('a folder, or namespaces that do not hold, are named', async (t) => {
   }
 })
 
-t.test('a review without an object has no pod to show', async (t) => {
+t.test('a review without an object has no pod in the output', async (t) => {
   const file = join(CASES, 'pod-delete', 'review.json')
   const { code, out } = await run(['review', '-o', 'pod', file])
   t.equal(code, 0)

@@ -47,7 +47,7 @@ async function startServe(t: Test, ...more: string[]) {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line))
-  await until('it listens', () => lines().some(({ msg }) => msg === 'listening'))
+  await until('the server listens', () => lines().some(({ msg }) => msg === 'listening'))
   const { port, statusPort } = lines().find(({ msg }) => msg === 'listening')
   return { child, port, statusPort, lines, errors, ended }
 }
@@ -61,11 +61,11 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.strictSame(addedNames(first), ['perf-sysstat'])
     t.equal((await call({ port: statusPort, path: '/readyz' })).status, 200)
     child.kill(signal)
-    await until('it is not ready', async () => {
+    await until('the server is not ready', async () => {
       return (await call({ port: statusPort, path: '/readyz' })).status === 503
     })
     const late = await post({ port, ca }, '/mutate/pods', reviewOf(ASKING), agent)
-    t.strictSame(addedNames(late), ['perf-sysstat'], 'it still answers')
+    t.strictSame(addedNames(late), ['perf-sysstat'], 'the server still answers')
     t.equal(late.headers.connection, 'close')
     t.strictSame(await inTime(server.ended), { code: 0, signal: null })
     t.equal(await server.errors, '')
@@ -90,7 +90,7 @@ t.test('the options of the command reach the server', async (t) => {
     out += chunk
   })
   const target = { port, ca }
-  await until('it listens', () =>
+  await until('the server listens', () =>
     post(target, '/mutate/pods', reviewOf(ASKING)).then(
       () => true,
       () => false,
@@ -110,7 +110,7 @@ t.test('the options of the command reach the server', async (t) => {
   t.equal(out, '', 'nothing below an error is logged')
 })
 
-t.test('a file that stands in the way is named, in one sentence', async (t) => {
+t.test('an invalid or missing file is reported in one sentence', async (t) => {
   const options = await optionsOf(t)
   for (const [change, sentence] of [
     [['--cert', 'none.crt'], /^ridealong: .*none\.crt.*\n$/],
@@ -125,7 +125,7 @@ t.test('a file that stands in the way is named, in one sentence', async (t) => {
   }
 })
 
-t.test('a port in use is named, and the command ends', async (t) => {
+t.test('a port that is in use is reported, and the command ends', async (t) => {
   const other = createServer()
   t.teardown(() => other.close())
   await once(other.listen(0, '127.0.0.1'), 'listening')
@@ -137,7 +137,7 @@ t.test('a port in use is named, and the command ends', async (t) => {
   }
 })
 
-t.test('with --client-ca and --client-name, only such clients are answered', async (t) => {
+t.test('with --client-ca and --client-name, only these clients are answered', async (t) => {
   const names = ['--client-name', 'apiserver', 'other']
   // writeKeyPair writes ca.crt beside the key pair, into the test's folder, which is named after
   // the test.
@@ -152,8 +152,11 @@ t.test('with --client-ca and --client-name, only such clients are answered', asy
   await t.rejects(post({ port, ca }, '/mutate/pods', reviewOf(ASKING)))
 })
 
-t.test('--client-name without --client-ca would accept every client, and is refused', async (t) => {
-  const { code, err } = await run([...(await optionsOf(t)), '--client-name', 'apiserver'])
-  t.equal(code, 2)
-  t.match(err, /--client-name needs --client-ca/)
-})
+t.test(
+  '--client-name without --client-ca is refused, because it would accept every client',
+  async (t) => {
+    const { code, err } = await run([...(await optionsOf(t)), '--client-name', 'apiserver'])
+    t.equal(code, 2)
+    t.match(err, /--client-name needs --client-ca/)
+  },
+)

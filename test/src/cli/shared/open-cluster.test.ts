@@ -11,7 +11,7 @@ process.env.HOME = NOWHERE
 
 const CONFIG = kubeconfigOf('https://127.0.0.1:1')
 
-t.test('credentials that cannot be had are said in a sentence that names the file', async (t) => {
+t.test('an unusable kubeconfig is reported in one sentence that names the file', async (t) => {
   const folder = t.testdir({ broken: 'a: [', empty: '', other: 'apiVersion: v1\nkind: Config\n' })
   for (const [name, reason] of [
     ['missing', /missing: cannot be read as a kubeconfig: ENOENT/],
@@ -21,7 +21,7 @@ t.test('credentials that cannot be had are said in a sentence that names the fil
   ] as const) {
     const path = join(folder, name)
     const error: Error = await openCluster({ kubeconfig: path }).then(
-      () => new Error('it was taken'),
+      () => new Error('the kubeconfig was accepted'),
       (error) => error,
     )
     t.ok(error instanceof UsageError)
@@ -31,14 +31,14 @@ t.test('credentials that cannot be had are said in a sentence that names the fil
   }
 })
 
-t.test("the namespace is the context's, else the default one", async (t) => {
+t.test('the namespace is that of the context, or default', async (t) => {
   const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
   const folder = t.testdir({ placed, unplaced: CONFIG })
   t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
   t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')
 })
 
-t.test('where nothing else is named it is the one that kubectl reads', async (t) => {
+t.test('without options, the kubeconfig of kubectl is read', async (t) => {
   process.env.HOME = t.testdir({ '.kube': { config: CONFIG } })
   t.teardown(() => Object.assign(process.env, { HOME: NOWHERE }))
   t.match(await run(['explain', 'pod/a']), {
@@ -48,7 +48,7 @@ t.test('where nothing else is named it is the one that kubectl reads', async (t)
   })
 })
 
-t.test('without a cluster a verb ends with a sentence', async (t) => {
+t.test('without a cluster, a verb fails with one sentence', async (t) => {
   const { code, out, err } = await run(['doctor'])
   t.equal(code, 2)
   t.equal(out, '')

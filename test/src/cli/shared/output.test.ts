@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-// All output must go through src/cli/shared/output.ts, which makes it printable. This test finds
-// code that writes elsewhere.
+// All output must be written by src/cli/shared/output.ts, which makes it printable. This test finds
+// code that writes to the terminal elsewhere.
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * Other modules that may use a stream of the process: a progress bar with Ridealong's own text, and
- * listeners for errors.
+ * Other modules that may use a stream of the process, for a progress bar with Ridealong's own text
+ * and for listeners for errors.
  */
 const MAY_NAME = [
   'src/cli/collect/destination.ts',
@@ -29,7 +29,7 @@ const naming = (pattern: RegExp) => {
   return sources.filter((path) => pattern.test(readFileSync(`${ROOT}/${path}`, 'utf8'))).sort()
 }
 
-t.test('one module writes to the terminal', async (t) => {
+t.test('only one module writes to the terminal', async (t) => {
   t.ok(sources.length > 200)
   t.strictSame(naming(/\b(stdout|stderr)\b/), MAY_NAME)
   t.strictSame(naming(/\b(stdout|stderr)\.write\b/), MAY_WRITE)

@@ -7,20 +7,23 @@ import { readText } from '../../../../src/lib/read-documents.ts'
 const PERF = await readText(join(BUILT_IN, 'perf-sysstat.yaml'))
 const OURS = PERF.replace('name: perf-sysstat', 'name: ours')
 
-t.test('a ConfigMap offers what a folder of its files does, and nothing is written', async (t) => {
-  const data = { 'ours.yaml': OURS, 'README.md': 'no document', '..data.yaml': 'no: document' }
-  const loaded = await loadCatalog({ folder: t.testdir(data) })
-  const { TMPDIR } = process.env
-  t.teardown(() => {
-    if (TMPDIR === undefined) delete process.env.TMPDIR
-    else process.env.TMPDIR = TMPDIR
-  })
-  // The root of a pod is read-only: there is no folder for temporary files.
-  process.env.TMPDIR = '/nonexistent'
-  const offer = await readOffer('ridealong-catalog', { data })
-  t.match(offer, { kind: 'whole', catalog: { revision: loaded.revision } })
-  t.strictSame(await readOffer('empty', {}), { kind: 'whole', catalog: await loadCatalog({}) })
-})
+t.test(
+  'a ConfigMap has the same catalog as a folder of its files, and no file is written',
+  async (t) => {
+    const data = { 'ours.yaml': OURS, 'README.md': 'no document', '..data.yaml': 'no: document' }
+    const loaded = await loadCatalog({ folder: t.testdir(data) })
+    const { TMPDIR } = process.env
+    t.teardown(() => {
+      if (TMPDIR === undefined) delete process.env.TMPDIR
+      else process.env.TMPDIR = TMPDIR
+    })
+    // The root file system of a pod is read-only, so there is no folder for temporary files.
+    process.env.TMPDIR = '/nonexistent'
+    const offer = await readOffer('ridealong-catalog', { data })
+    t.match(offer, { kind: 'whole', catalog: { revision: loaded.revision } })
+    t.strictSame(await readOffer('empty', {}), { kind: 'whole', catalog: await loadCatalog({}) })
+  },
+)
 
 t.test('a document of a ConfigMap that is not valid is named with its ConfigMap', async (t) => {
   const broken = OURS.replace('privilege: restricted', 'privilege: root')

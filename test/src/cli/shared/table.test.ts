@@ -3,7 +3,7 @@ import { formatText } from '../../../../src/cli/shared/table.ts'
 
 const WORDS = 'one two three four five six seven eight nine ten'
 
-t.test('columns are aligned, and the last one is wrapped below itself', async (t) => {
+t.test('columns are aligned, and the last column is wrapped', async (t) => {
   const rows = [
     ['ok', 'a name', 'short'],
     ['unknown', 'b', WORDS],
@@ -23,7 +23,7 @@ t.test('columns are aligned, and the last one is wrapped below itself', async (t
   ])
 })
 
-t.test('no line of a paragraph but the first begins at the margin', async (t) => {
+t.test('only the first line of a paragraph is not indented', async (t) => {
   t.strictSame(formatText([WORDS, '', { text: WORDS, tone: 'heading' }], 32), [
     'one two three four five six',
     '  seven eight nine ten',
@@ -33,7 +33,7 @@ t.test('no line of a paragraph but the first begins at the margin', async (t) =>
   ])
 })
 
-t.test('words stay whole, and a terminal that is too narrow wraps nothing', async (t) => {
+t.test('words are not split, and a terminal that is too narrow has no wrapped lines', async (t) => {
   const long = `see ${'x'.repeat(50)} there`
   t.strictSame(formatText([long], 40), ['see', `  ${'x'.repeat(50)}`, '  there'])
   const rows = [['name', WORDS]]
@@ -45,7 +45,7 @@ t.test('control characters and line feeds are escaped in every cell', async (t) 
   t.strictSame(formatText([{ indent: 0, rows }, 'c\rd']), ['\\u001b[2J  a\\nb', 'c\\rd'])
 })
 
-t.test('rows without a last cell have no blanks at their end', async (t) => {
+t.test('rows without a last cell have no trailing spaces', async (t) => {
   const rows = [
     ['a', ''],
     ['bcd', 'e'],

@@ -10,7 +10,7 @@ const SILENT = JSON.stringify(reviewOf(podOf({}), { namespace: 'hpc' }))
 const read = (folder: string, name: string) =>
   readFileSync(join(folder, name, 'answer.json'), 'utf8')
 
-t.test('the recorded cases answer as their goldens say', async (t) => {
+t.test('the recorded cases have the answers of their golden files', async (t) => {
   const { code, out, err } = await run(['test', CASES])
   t.equal(code, 0)
   t.equal(err, '')
@@ -34,10 +34,10 @@ t.test('an answer that differs fails, and shows the difference', async (t) => {
   t.match(out, /\n {4}--- answer\.json\n {4}\+\+\+ actual answer\n/)
   t.match(out, /\n {4}- {2}"outcome": "left",\n {4}\+ {2}"outcome": "injected",\n/)
   t.match(out, /\n {2}\.\.\.\nok 2 - pod-not-asked\n$/)
-  t.equal(readFileSync(golden, 'utf8'), before, 'and writes nothing')
+  t.equal(readFileSync(golden, 'utf8'), before, 'no file is written')
 })
 
-t.test('goldens are written when asked for, and hold then', async (t) => {
+t.test('--update writes the golden files, and the next run passes', async (t) => {
   const folder = t.testdir({ asks: { 'review.json': ASKS }, silent: { 'review.json': SILENT } })
   const missing = await run(['test', folder])
   t.equal(missing.code, 1)
@@ -66,7 +66,7 @@ t.test('goldens are written when asked for, and hold then', async (t) => {
   t.equal((await run(['test', folder])).code, 0)
 })
 
-t.test('the namespaces beside the cases are theirs', async (t) => {
+t.test('the file of namespaces beside the cases is used', async (t) => {
   const folder = t.testdir({
     silent: { 'review.json': SILENT },
     'namespaces.yaml': NAMESPACES,
@@ -78,7 +78,7 @@ t.test('the namespaces beside the cases are theirs', async (t) => {
   t.match(read(folder, 'silent'), /"name": "io-sysstat"/)
 })
 
-t.test('a golden without a review fails, and so does a review that is none', async (t) => {
+t.test('a golden file without a review fails, and so does an invalid review', async (t) => {
   const folder = t.testdir({
     a: { 'answer.json': '{}' },
     b: { 'review.json': '{}', 'answer.json': '{}' },
@@ -96,7 +96,7 @@ t.test('a golden without a review fails, and so does a review that is none', asy
   t.equal(readFileSync(join(folder, 'a', 'answer.json'), 'utf8'), '{}')
 })
 
-t.test('a folder without a case, or no folder, is trouble', async (t) => {
+t.test('a folder without a case, or a missing folder, is an error', async (t) => {
   const folder = t.testdir({ empty: {}, file: '' })
   for (const [path, sentence] of [
     [
@@ -113,7 +113,7 @@ t.test('a folder without a case, or no folder, is trouble', async (t) => {
   }
 })
 
-t.test('a catalog of one’s own is tested with', async (t) => {
+t.test('the options of the catalog change the answers', async (t) => {
   const folder = t.testdir({ asks: { 'review.json': ASKS } })
   await run(['test', folder, '--update'])
   const image = 'example.com/mirror/observer:2'

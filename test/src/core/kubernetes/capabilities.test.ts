@@ -36,12 +36,16 @@ t.test('root in a container has the default capabilities and the added ones', as
   for (const [certainty, name, lists] of rows) {
     t.equal(hasCapability(of(lists), name), certainty, `${name} with ${JSON.stringify(lists)}`)
   }
-  t.equal(hasCapability(of({ drop: ['ALL'] }, true), 'SYS_ADMIN'), 'yes', 'privileged has all')
+  t.equal(
+    hasCapability(of({ drop: ['ALL'] }, true), 'SYS_ADMIN'),
+    'yes',
+    'a privileged container has all',
+  )
 })
 
 t.test('a container covers another if it has all capabilities of the other', async (t) => {
   const rows: [Certainty, string, Lists, Lists][] = [
-    ['yes', 'both the defaults', {}, {}],
+    ['yes', 'both have the defaults', {}, {}],
     ['yes', 'the other drops some', {}, { drop: ['KILL'] }],
     ['yes', 'both drop the same', { drop: ['KILL', 'CAP_CHOWN'] }, { drop: ['KILL', 'CAP_CHOWN'] }],
     ['no', 'the holder drops one', { drop: ['KILL'] }, {}],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { field, plain } from '../../../../src/core/kubernetes/environment.ts'
 
-t.test('a variable of plain text doubles each $, the escape of the kubelet', async (t) => {
+t.test('a variable of plain text doubles each $, which the kubelet would expand', async (t) => {
   const rows: [string, string][] = [
     ['lmp', 'lmp'],
     ['', ''],

@@ -38,7 +38,7 @@ const ROWS: readonly (readonly [Json, string | undefined, string | undefined, st
   [{ maxLimitRequestRatio: '1500m' }, '100m', '151m', 'app has a limit of 151m and requests 100m'],
   [{ maxLimitRequestRatio: '2' }, '10P', '20P', ''],
   [{ maxLimitRequestRatio: '2' }, '10P', '21P', 'and requests 10000000000000000'],
-  // In floating point, as Kubernetes reckons, 403 / 200 * 1000 is a little more than 2015.
+  // Kubernetes computes in floating point, where 403 / 200 * 1000 is a little more than 2015.
   [{ maxLimitRequestRatio: '2015m' }, '200m', '403m', 'app has a limit of 403m and requests 200m'],
 ]
 
@@ -52,6 +52,6 @@ for (const [bounds, request, limit, problem] of ROWS) {
   })
 }
 
-t.test('a resource without bounds may be anything', async (t) => {
+t.test('a resource without bounds can have any amount', async (t) => {
   t.equal(problemOf({ max: '1' }, { memory: '9Gi' }, { cpu: '1', memory: '9Gi' }), undefined)
 })

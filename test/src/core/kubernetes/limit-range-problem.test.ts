@@ -9,7 +9,7 @@ const app = (resources: Json) => ({ containers: [{ name: 'app', image: 'lammps',
 const FULL = { cpu: '1', memory: '1Gi' }
 const GUARANTEED = app({ requests: FULL, limits: FULL })
 
-t.test('a LimitRange that only sets defaults is in nobody’s way', async (t) => {
+t.test('a LimitRange that only sets defaults causes no problem', async (t) => {
   const { word, observers } = under([
     { default: { cpu: '2', memory: '2Gi' }, defaultRequest: { cpu: '1', memory: '1Gi' } },
   ])
@@ -20,7 +20,9 @@ t.test('a LimitRange that only sets defaults is in nobody’s way', async (t) =>
   })
 })
 
-/** An item, the problem of a pod that is not Guaranteed, and the problem of one that is. */
+/**
+ * An item, its problem with a pod that is not Guaranteed, and its problem with a Guaranteed pod.
+ */
 const ROWS: readonly (readonly [Json, string, string])[] = [
   [{ min: { cpu: '1m' } }, 'minimum cpu per Container is 1m, but perf-sysstat requests 0', ''],
   [
@@ -71,13 +73,13 @@ for (const [item, burstable, guaranteed] of ROWS) {
   })
 }
 
-t.test('a pod whose limit is none has the observer’s, and that may be too small', async (t) => {
+t.test('a pod without limits has the limit of its observer, which may be too small', async (t) => {
   const pod = askingPod(app({ requests: { cpu: '1' } }))
   const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)
   t.match(message, 'minimum cpu per Pod is 200m, but the pod has a limit of 100m')
 })
 
-t.test('several observers, and every item of every LimitRange, count', async (t) => {
+t.test('all observers and all items of all LimitRanges are considered', async (t) => {
   const both = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
   const item = { type: 'Pod', max: { cpu: '1150m' } }
   t.equal(under([item], askingPod(GUARANTEED)).word, 'injected')
@@ -85,7 +87,7 @@ t.test('several observers, and every item of every LimitRange, count', async (t)
   t.equal(under([{ max: { cpu: '2' } }, { max: { cpu: '50m' } }]).word, 'limit-range')
 })
 
-t.test('what a LimitRange gives to every container goes to the observer too', async (t) => {
+t.test('defaults of a LimitRange for containers also apply to the observer', async (t) => {
   const given = (name: string) => under([{ default: { [name]: '1' } }])
   t.match(given('nvidia.com/gpu'), {
     word: 'limit-range',
@@ -93,13 +95,17 @@ t.test('what a LimitRange gives to every container goes to the observer too', as
   })
   t.equal(given('hugepages-2Mi').word, 'limit-range')
   t.equal(given('ephemeral-storage').word, 'injected')
-  t.equal(under([{ default: { 'nvidia.com/gpu': '0' } }]).word, 'injected', 'nothing is no gift')
+  t.equal(
+    under([{ default: { 'nvidia.com/gpu': '0' } }]).word,
+    'injected',
+    'a default of 0 is no problem',
+  )
   const bounds = { default: { 'ephemeral-storage': '1Gi' }, min: { 'ephemeral-storage': '1Gi' } }
-  t.equal(under([bounds]).word, 'injected', 'and satisfies what the LimitRange asks')
+  t.equal(under([bounds]).word, 'injected', 'the default satisfies the minimum')
   t.equal(under([{ type: 'Pod', min: { 'ephemeral-storage': '1Gi' } }]).word, 'limit-range')
 })
 
-t.test('in a pod with resources of its own, defaults must fit beside the containers', async (t) => {
+t.test('in a pod with pod-level resources, defaults must fit beside the containers', async (t) => {
   const own = { requests: { cpu: '1' }, limits: { cpu: '1' } }
   const pod = (request: string, annotations = {}) =>
     askingPod({ ...app({ requests: { cpu: request } }), resources: own }, annotations)
@@ -110,33 +116,30 @@ t.test('in a pod with resources of its own, defaults must fit beside the contain
   })
   const container = { 'ridealong.dev/mode': 'container' }
   const wide = { default: { cpu: '2' }, defaultRequest: { cpu: '0' } }
-  t.equal(under([wide], pod('0')).word, 'injected', 'an init container’s limit is not looked at')
+  t.equal(under([wide], pod('0')).word, 'injected', 'the limit of an init container is ignored')
   t.match(under([wide], pod('0', container)), {
     word: 'limit-range',
     message: 'a LimitRange gives perf-sysstat a limit for cpu above the limit of the pod',
   })
 })
 
-t.test('two LimitRanges can give what no container may have', async (t) => {
+t.test('the defaults of two LimitRanges can contradict each other', async (t) => {
   const disk = (amount: string) => ({ 'ephemeral-storage': amount })
   const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
   t.match(under([request, limit]), {
     word: 'limit-range',
     message: 'a LimitRange gives perf-sysstat a request for ephemeral-storage above its limit',
   })
-  t.equal(under([limit, request]).word, 'injected', 'the first one counts')
+  t.equal(under([limit, request]).word, 'injected', 'the first default is used')
 })
 
-t.test(
-  'a pod says for itself what it asks of processor and memory, not of huge pages',
-  async (t) => {
-    const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
-    const own = { limits: pages('6Mi'), requests: pages('6Mi') }
-    const pod = askingPod({
-      ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
-      resources: own,
-    })
-    t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
-    t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
-  },
-)
+t.test('pod-level resources determine cpu and memory, but not huge pages', async (t) => {
+  const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
+  const own = { limits: pages('6Mi'), requests: pages('6Mi') }
+  const pod = askingPod({
+    ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
+    resources: own,
+  })
+  t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
+  t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
+})

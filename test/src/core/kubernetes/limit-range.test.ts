@@ -9,7 +9,7 @@ const read = (...limits: readonly unknown[]) =>
 const texts = (amounts: ReadonlyMap<string, bigint>) =>
   Object.fromEntries([...amounts].map(([name, amount]) => [name, writeQuantity(amount)]))
 
-t.test('a LimitRange has the defaults that the apiserver gives it', async (t) => {
+t.test('a LimitRange has the defaults that the apiserver adds', async (t) => {
   const rows: [Json, Json, Json][] = [
     [{ max: { cpu: '2' } }, { cpu: '2' }, { cpu: '2' }],
     [{ min: { cpu: '1' } }, {}, { cpu: '1' }],
@@ -26,7 +26,7 @@ t.test('a LimitRange has the defaults that the apiserver gives it', async (t) =>
   }
 })
 
-t.test('of two items the last one’s default counts, and the bounds of both', async (t) => {
+t.test('the default of the last item is used, and the bounds of all items', async (t) => {
   const { defaults, bounds } = read(
     { type: 'Container', default: { cpu: '1', memory: '1Mi' } },
     { type: 'Container', default: { cpu: '2' } },
@@ -35,19 +35,19 @@ t.test('of two items the last one’s default counts, and the bounds of both', a
   t.equal(bounds.length, 2)
 })
 
-t.test('what is not about pods is left out', async (t) => {
+t.test('items for objects other than pods and containers are ignored', async (t) => {
   const { bounds, defaults } = read(
     { type: 'Pod', max: { cpu: '2' }, default: { cpu: '9' } },
     { type: 'PersistentVolumeClaim', max: { storage: '1Gi' } },
   )
-  t.equal(defaults.limits.size, 0, 'a pod has no defaults')
+  t.equal(defaults.limits.size, 0, 'items for pods have no defaults')
   t.strictSame(
     bounds.map(({ type, max }) => [type, texts(max)]),
     [['Pod', { cpu: '2' }]],
   )
 })
 
-t.test('nonsense says nothing', async (t) => {
+t.test('invalid values are ignored', async (t) => {
   for (const object of [undefined, null, 7, {}, { spec: { limits: [null, 'x', { type: 7 }] } }]) {
     const { name, bounds, defaults } = readLimitRange(object)
     t.strictSame([name, bounds, defaults.limits.size], ['', [], 0])

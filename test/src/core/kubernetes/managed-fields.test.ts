@@ -16,20 +16,20 @@ const OBJECT = {
   },
 }
 
-t.test('the owners of an annotation are those whose fields name it', async (t) => {
+t.test('the owners of an annotation are the managers whose fields contain it', async (t) => {
   t.match(findOwners(OBJECT, KEYS.inject), [{ manager: 'kubectl-annotate' }])
   t.match(findOwners(OBJECT, 'team'), [{ manager: 'kubectl-create' }])
   t.strictSame(findOwners(OBJECT, KEYS.mode), [])
 })
 
-t.test('an object without managedFields, or with nonsense in them, has no owners', async (t) => {
+t.test('an object without valid managedFields has no owners', async (t) => {
   for (const managedFields of [undefined, 'x', [null, 1, { fieldsV1: 'x' }, {}]]) {
     t.strictSame(findOwners({ metadata: { managedFields } }, KEYS.inject), [])
   }
   t.strictSame(findOwners({}, KEYS.inject), [])
 })
 
-t.test('what is kept of them tells the same owners', async (t) => {
+t.test('the owners are the same in the stored part of the managedFields', async (t) => {
   const kept = { metadata: { managedFields: ownership(OBJECT, KEYS.inject) } }
   t.match(findOwners(kept, KEYS.inject), [{ time: '2026-01-01T12:00:05Z' }])
   t.equal(findOwners(kept, KEYS.inject).length, 1)

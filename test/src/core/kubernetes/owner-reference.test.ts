@@ -9,14 +9,14 @@ const JOB = {
 }
 const CONTROLLER = { ...JOB, controller: true, blockOwnerDeletion: true }
 
-t.test('the controller of a pod is read, among its other owners', async (t) => {
+t.test('the controller of a pod is found among its owners', async (t) => {
   t.strictSame(readController([CONTROLLER]), JOB)
   t.strictSame(readController([{ ...JOB, name: 'other' }, CONTROLLER]), JOB)
   const cluster = { apiVersion: 'flux-framework.org/v1alpha2', kind: 'MiniCluster', name: 'a.b-c' }
   t.match(readController([{ ...CONTROLLER, ...cluster }]), cluster)
 })
 
-t.test('an object without one controller has none', async (t) => {
+t.test('an object without exactly one controller has no controller', async (t) => {
   for (const value of [undefined, null, 'x', {}, [], [JOB], [null, 'x', 1]]) {
     t.equal(readController(value), undefined, JSON.stringify(value))
   }
@@ -51,19 +51,19 @@ const IMPOSSIBLE: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 for (const [field, values] of Object.entries(IMPOSSIBLE)) {
-  t.test(`a controller whose ${field} no object can have is none`, async (t) => {
+  t.test(`a controller with an invalid ${field} is ignored`, async (t) => {
     for (const [index, value] of values.entries()) {
       t.equal(readController([{ ...CONTROLLER, [field]: value }]), undefined, `value ${index}`)
     }
   })
 }
 
-t.test('no Event owns anything', async (t) => {
+t.test('an Event is not accepted as an owner', async (t) => {
   const event = { ...CONTROLLER, apiVersion: 'v1', kind: 'Event' }
   t.equal(readController([event]), undefined)
 })
 
-t.test('a name of megabytes is looked at in no time', { timeout: 300_000 }, async (t) => {
+t.test('a name of megabytes is checked quickly', { timeout: 300_000 }, async (t) => {
   const long = `${'a-'.repeat(2_000_000)}!`
   for (const field of ['apiVersion', 'kind', 'name', 'uid']) {
     t.equal(readController([{ ...CONTROLLER, [field]: long }]), undefined, field)

@@ -21,7 +21,7 @@ const asking = (name: string, cpu: string, more: Json = {}) => ({
 const sidecar = (name: string, cpu: string) => asking(name, cpu, { restartPolicy: 'Always' })
 const MILLI = 10n ** 9n
 
-t.test('a pod requests the greater of its running containers and its init phase', async (t) => {
+t.test('a pod requests the maximum of its running containers and its init phase', async (t) => {
   const containers = [asking('a', '100m'), asking('b', '50m')]
   const rows: [string, readonly Json[], bigint][] = [
     ['only containers', [], 150n],
@@ -42,7 +42,7 @@ t.test('a pod requests the greater of its running containers and its init phase'
   }
 })
 
-t.test('a request that is not set is the limit of the container, or the default', async (t) => {
+t.test('a missing request is the limit of the container, or the default', async (t) => {
   const defaults = [
     { requests: readResourceList({ cpu: '10m' }), limits: readResourceList({ memory: '1Mi' }) },
     { requests: readResourceList({ cpu: '20m', memory: '2Mi' }), limits: readResourceList({}) },
@@ -79,7 +79,7 @@ t.test('a pod has pod-level resources and overhead only if it sets them', async 
   t.equal(overhead.get('cpu'), 250n * MILLI)
 })
 
-t.test('resources that no rule mentions are not read, however many a pod names', async (t) => {
+t.test('resources that no rule mentions are not read', async (t) => {
   let read = 0
   const list = () => {
     const others = Array.from({ length: 1000 }, (_, i) => [

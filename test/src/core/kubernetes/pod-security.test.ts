@@ -2,7 +2,9 @@ import t from 'tap'
 import { podSecurityProblem } from '../../../../src/core/kubernetes/pod-security.ts'
 import { askingPod, type Json, perfOf, ride } from '../build.ts'
 
-/** The least that the level restricted requires (pod-security-admission v0.36, package policy). */
+/**
+ * The minimum that the level restricted requires (pod-security-admission v0.36, package policy).
+ */
 const RESTRICTED: Json = {
   runAsNonRoot: true,
   allowPrivilegeEscalation: false,
@@ -14,7 +16,7 @@ const HOST = { hostUsers: true }
 const refuses = (level: 'privileged' | 'baseline' | 'restricted', context: Json, pod = HOST) =>
   podSecurityProblem(level, context, pod)
 
-t.test('privileged refuses nothing', async (t) => {
+t.test('privileged allows everything', async (t) => {
   for (const context of [
     {},
     { privileged: true },
@@ -25,7 +27,7 @@ t.test('privileged refuses nothing', async (t) => {
   }
 })
 
-t.test('baseline refuses what gives power over the node', async (t) => {
+t.test('baseline forbids fields that give access to the node', async (t) => {
   const rows: [string | undefined, Json][] = [
     [undefined, {}],
     [undefined, RESTRICTED],
@@ -54,32 +56,44 @@ t.test('baseline refuses what gives power over the node', async (t) => {
   }
 })
 
-t.test('restricted takes only what gives nothing up', async (t) => {
+t.test('restricted allows only containers that meet all of its requirements', async (t) => {
   const rows: [string | undefined, string, Json][] = [
-    [undefined, 'as little as it takes', {}],
+    [undefined, 'the required minimum', {}],
     [undefined, 'a user', { runAsUser: 1000 }],
     [undefined, 'a profile of the node', { seccompProfile: { type: 'Localhost' } }],
     [
       undefined,
-      'the one capability',
+      'NET_BIND_SERVICE added',
       { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
     ],
     [undefined, 'ALL among others', { capabilities: { drop: ['NET_RAW', 'ALL'] } }],
     ['root', 'root by its number', { runAsUser: 0 }],
     ['root', 'runAsNonRoot is false', { runAsNonRoot: false }],
     ['root', 'runAsNonRoot is absent', { runAsNonRoot: undefined }],
-    ['root', 'and a user alone is not enough', { runAsNonRoot: undefined, runAsUser: 1000 }],
+    ['root', 'runAsUser without runAsNonRoot', { runAsNonRoot: undefined, runAsUser: 1000 }],
     ['allowPrivilegeEscalation', 'escalation', { allowPrivilegeEscalation: true }],
-    ['allowPrivilegeEscalation', 'no word on it', { allowPrivilegeEscalation: undefined }],
+    [
+      'allowPrivilegeEscalation',
+      'no allowPrivilegeEscalation',
+      { allowPrivilegeEscalation: undefined },
+    ],
     ['capabilities', 'some are dropped', { capabilities: { drop: ['NET_RAW'] } }],
-    ['capabilities', 'all in small letters', { capabilities: { drop: ['all'] } }],
+    ['capabilities', 'all in lower case', { capabilities: { drop: ['all'] } }],
     ['capabilities', 'none are dropped', { capabilities: undefined }],
-    ['CHOWN', 'one that baseline takes', { capabilities: { drop: ['ALL'], add: ['CHOWN'] } }],
+    [
+      'CHOWN',
+      'a capability that only baseline allows',
+      { capabilities: { drop: ['ALL'], add: ['CHOWN'] } },
+    ],
     ['seccomp', 'no profile', { seccompProfile: undefined }],
-    ['seccomp', 'a profile of no type', { seccompProfile: {} }],
+    ['seccomp', 'a profile without a type', { seccompProfile: {} }],
     ['seccomp', 'Unconfined', { seccompProfile: { type: 'Unconfined' } }],
-    ['privileged', 'what baseline refuses', { privileged: true }],
-    ['AppArmor', 'that too', { appArmorProfile: { type: 'Unconfined' } }],
+    ['privileged', 'privileged, which baseline forbids', { privileged: true }],
+    [
+      'AppArmor',
+      'an unconfined AppArmor profile, which baseline forbids',
+      { appArmorProfile: { type: 'Unconfined' } },
+    ],
   ]
   for (const [problem, name, more] of rows) {
     const found = refuses('restricted', { ...RESTRICTED, ...more })
@@ -88,7 +102,7 @@ t.test('restricted takes only what gives nothing up', async (t) => {
   }
 })
 
-t.test('in a user namespace of its own a pod may be root, and nothing else', async (t) => {
+t.test('in a separate user namespace, a pod may be root but needs all other fields', async (t) => {
   const own = { hostUsers: false }
   const root = { ...RESTRICTED, runAsNonRoot: false, runAsUser: 0 }
   t.equal(refuses('restricted', root, own), undefined)
@@ -100,32 +114,33 @@ t.test('in a user namespace of its own a pod may be root, and nothing else', asy
   t.match(refuses('baseline', { privileged: true }, own), 'privileged')
 })
 
-t.test(
-  'where the containers of a pod are restricted, so is the observer, label or none',
-  async (t) => {
-    const { runAsNonRoot, seccompProfile, ...ofContainer } = RESTRICTED
-    const capabilities = { drop: ['ALL'], add: ['NET_BIND_SERVICE'] }
-    const rows: [string, Json, Json][] = [
-      ['all of it in the container', {}, RESTRICTED],
-      ['what can be in the pod', { runAsNonRoot, seccompProfile }, ofContainer],
-      ['a user in the pod', { runAsNonRoot, seccompProfile, runAsUser: 1000 }, ofContainer],
-      ['a user in the container', {}, { ...RESTRICTED, runAsUser: 1000, runAsGroup: 0 }],
-      ['the one capability', {}, { ...RESTRICTED, capabilities }],
-      ['the one capability, and a user', {}, { ...RESTRICTED, capabilities, runAsUser: 1000 }],
-      ['a profile of the node', {}, { ...RESTRICTED, seccompProfile: { type: 'Localhost' } }],
-    ]
-    for (const [name, securityContext, container] of rows) {
-      const containers = [{ name: 'app', image: 'a', securityContext: container }]
-      const pod = askingPod({ securityContext, containers })
-      for (const enforce of ['privileged', 'restricted']) {
-        const labels = { 'pod-security.kubernetes.io/enforce': enforce }
-        const observer = perfOf(ride(pod, { labels })).securityContext ?? {}
-        t.equal(refuses('restricted', observer), undefined, `${name}, ${enforce}`)
-      }
+t.test('the observer of a restricted pod is restricted, with or without the label', async (t) => {
+  const { runAsNonRoot, seccompProfile, ...ofContainer } = RESTRICTED
+  const capabilities = { drop: ['ALL'], add: ['NET_BIND_SERVICE'] }
+  const rows: [string, Json, Json][] = [
+    ['all fields in the container', {}, RESTRICTED],
+    ['some fields in the pod', { runAsNonRoot, seccompProfile }, ofContainer],
+    ['a user in the pod', { runAsNonRoot, seccompProfile, runAsUser: 1000 }, ofContainer],
+    ['a user in the container', {}, { ...RESTRICTED, runAsUser: 1000, runAsGroup: 0 }],
+    ['NET_BIND_SERVICE added', {}, { ...RESTRICTED, capabilities }],
+    ['NET_BIND_SERVICE added, and a user', {}, { ...RESTRICTED, capabilities, runAsUser: 1000 }],
+    ['a profile of the node', {}, { ...RESTRICTED, seccompProfile: { type: 'Localhost' } }],
+  ]
+  for (const [name, securityContext, container] of rows) {
+    const containers = [{ name: 'app', image: 'a', securityContext: container }]
+    const pod = askingPod({ securityContext, containers })
+    for (const enforce of ['privileged', 'restricted']) {
+      const labels = { 'pod-security.kubernetes.io/enforce': enforce }
+      const observer = perfOf(ride(pod, { labels })).securityContext ?? {}
+      t.equal(refuses('restricted', observer), undefined, `${name}, ${enforce}`)
     }
-    const root = { ...ofContainer, seccompProfile, runAsUser: 0 }
-    const containers = [{ name: 'app', image: 'a', securityContext: root }]
-    const own = perfOf(ride(askingPod({ hostUsers: false, containers }))).securityContext ?? {}
-    t.equal(refuses('restricted', own, { hostUsers: false }), undefined, 'root of its own users')
-  },
-)
+  }
+  const root = { ...ofContainer, seccompProfile, runAsUser: 0 }
+  const containers = [{ name: 'app', image: 'a', securityContext: root }]
+  const own = perfOf(ride(askingPod({ hostUsers: false, containers }))).securityContext ?? {}
+  t.equal(
+    refuses('restricted', own, { hostUsers: false }),
+    undefined,
+    'root in a separate user namespace',
+  )
+})

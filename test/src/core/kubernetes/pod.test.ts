@@ -30,7 +30,7 @@ const APP = {
   securityContext: NO_CONTEXT,
 }
 
-t.test('a pod that says nothing is what Kubernetes makes of it', async (t) => {
+t.test('a pod with empty fields has the defaults of Kubernetes', async (t) => {
   t.match(read(), {
     name: '',
     annotations: undefined,
@@ -51,7 +51,7 @@ t.test('a pod that says nothing is what Kubernetes makes of it', async (t) => {
   t.strictSame(read().securityContext, NO_CONTEXT)
 })
 
-t.test('a pod that says everything is read whole', async (t) => {
+t.test('all fields of a pod are read', async (t) => {
   const context = {
     runAsUser: 1000,
     runAsGroup: 0,
@@ -109,7 +109,7 @@ t.test('a pod that says everything is read whole', async (t) => {
       ['proxy', true],
       ['once', false],
     ],
-    'only Always makes a native sidecar',
+    'only Always defines a native sidecar',
   )
   t.strictSame(pod.containers, [
     {
@@ -131,14 +131,14 @@ t.test('a pod that says everything is read whole', async (t) => {
   ])
 })
 
-t.test('a pod goes by its name, or by the beginning of one', async (t) => {
+t.test('the name of a pod is its name or generateName', async (t) => {
   t.equal(read({}, { name: 'lammps-0', generateName: 'lammps-' }).name, 'lammps-0')
   t.equal(read({}, { generateName: 'lammps-' }).name, 'lammps-')
   t.equal(read({}, { name: '', generateName: 'lammps-' }).name, 'lammps-')
   t.equal(read({}, { name: 7 }).name, '')
 })
 
-t.test('the owner is the one that controls', async (t) => {
+t.test('the owner of a pod is its controller', async (t) => {
   const job = { kind: 'Job', name: 'lammps', controller: true }
   const config = { kind: 'ConfigMap', name: 'c', controller: false }
   t.strictSame(read({}, { ownerReferences: [config, job] }).owner, { kind: 'Job', name: 'lammps' })
@@ -146,7 +146,7 @@ t.test('the owner is the one that controls', async (t) => {
   t.equal(read({}, { ownerReferences: [] }).owner, undefined)
 })
 
-t.test('what is of a wrong type counts as not said', async (t) => {
+t.test('a field of a wrong type counts as missing', async (t) => {
   const nothing = read()
   const wrong: Json[] = [
     { hostPID: 'true' },
@@ -183,7 +183,7 @@ t.test('what is of a wrong type counts as not said', async (t) => {
   }
 })
 
-t.test('a problem names the field that no pod can have', async (t) => {
+t.test('the problem names the invalid field', async (t) => {
   const containers = [{ name: 'app' }]
   const rows: [string, unknown][] = [
     ['metadata', { spec: { containers } }],
@@ -196,7 +196,7 @@ t.test('a problem names the field that no pod can have', async (t) => {
   for (const [field, object] of rows) t.match(readPod(object), { problem: field }, field)
 })
 
-t.test('a security context is read as far as it makes sense', async (t) => {
+t.test('only the valid values of a security context are read', async (t) => {
   t.strictSame(readSecurityContext(undefined), NO_CONTEXT)
   t.strictSame(readSecurityContext('root'), NO_CONTEXT)
   const most = 2 ** 31 - 1
@@ -208,13 +208,13 @@ t.test('a security context is read as far as it makes sense', async (t) => {
   )
   const names = Array.from({ length: 1000 }, (_, i) => 'A'.repeat(i % 32) + 'B'.repeat(i >> 5))
   const { droppedCapabilities } = readSecurityContext({ capabilities: { drop: [...names, 'ALL'] } })
-  t.equal(droppedCapabilities.length, MOST_CAPABILITIES + 2, 'one more than there can be, and ALL')
+  t.equal(droppedCapabilities.length, MOST_CAPABILITIES + 2, 'one more than the maximum, and ALL')
   t.ok(droppedCapabilities.includes('ALL'))
   t.equal(readSecurityContext({ runAsNonRoot: false }).runAsNonRoot, false)
   t.equal(readSecurityContext({ privileged: 'true' }).privileged, false)
 })
 
-t.test('a pod that Kubernetes cannot have is not read any further', async (t) => {
+t.test('a pod beyond the limits of Kubernetes is invalid', async (t) => {
   const containers = (count: number) => Array.from({ length: count }, () => ({ name: 'c' }))
   const problemOf = (spec: Json) => {
     const pod = readPod({ metadata: {}, spec: { containers: [{ name: 'app' }], ...spec } })
@@ -225,11 +225,11 @@ t.test('a pod that Kubernetes cannot have is not read any further', async (t) =>
   t.match(problemOf({ initContainers: containers(2 ** 16 + 1) }), 'spec.initContainers')
   t.equal(problemOf({ containers: [{ name: 'x'.repeat(63) }] }), undefined)
   t.match(problemOf({ containers: [{ name: 'x'.repeat(64) }] }), 'spec.containers')
-  t.equal(problemOf({ restartPolicy: 'x'.repeat(63) }), undefined, 'one of a later version')
+  t.equal(problemOf({ restartPolicy: 'x'.repeat(63) }), undefined, 'a value of a later version')
   t.match(problemOf({ restartPolicy: 'x'.repeat(64) }), 'spec.restartPolicy')
 })
 
-t.test('a capability counts once, and other text is no capability', async (t) => {
+t.test('a capability is read once, and invalid names are ignored', async (t) => {
   const drop = ['NET_RAW', 'ALL', 'NET_RAW', 'cap_chown', '', 'A'.repeat(33), 'KILL!', 'É', 7]
   const { droppedCapabilities } = readSecurityContext({ capabilities: { drop } })
   t.strictSame(droppedCapabilities, ['NET_RAW', 'ALL', 'cap_chown'])

@@ -25,7 +25,7 @@ const pod = (containers: readonly Json[], initContainers: readonly Json[] = []):
 const EQUAL = container(['1', '1Gi'])
 
 // kubernetes pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS
-t.test('a pod is Guaranteed as Kubernetes says', async (t) => {
+t.test('a pod is Guaranteed by the rules of Kubernetes', async (t) => {
   const rows: [boolean, string, Pod][] = [
     [true, 'one container', pod([EQUAL])],
     [true, 'two containers', pod([EQUAL, EQUAL])],
@@ -34,12 +34,12 @@ t.test('a pod is Guaranteed as Kubernetes says', async (t) => {
     [true, 'numbers', pod([container([1, '1Gi'], ['1', '1073741824'])])],
     [
       true,
-      'sums that are equal, where no container alone is',
+      'equal sums, but not in each container',
       pod([container(['1', '1Gi'], ['2', '1Gi']), container(['2', '1Gi'], ['1', '1Gi'])]),
     ],
     [
       true,
-      'other resources do not count',
+      'differences only in other resources',
       pod([
         {
           name: 'c',
@@ -50,39 +50,39 @@ t.test('a pod is Guaranteed as Kubernetes says', async (t) => {
         },
       ]),
     ],
-    [false, 'nothing is said', pod([{ name: 'c' }])],
+    [false, 'no resources', pod([{ name: 'c' }])],
     [false, 'empty resources', pod([{ name: 'c', resources: {} }])],
-    [false, 'requests alone', pod([container(undefined, ['1', '1Gi'])])],
-    [false, 'no processor', pod([container([undefined, '1Gi'])])],
-    [false, 'no memory', pod([container(['1', undefined])])],
-    [false, 'a processor of 0', pod([container(['0', '1Gi'])])],
-    [false, 'a memory of 0', pod([container(['1', '0'])])],
+    [false, 'only requests', pod([container(undefined, ['1', '1Gi'])])],
+    [false, 'no cpu limit', pod([container([undefined, '1Gi'])])],
+    [false, 'no memory limit', pod([container(['1', undefined])])],
+    [false, 'a cpu limit of 0', pod([container(['0', '1Gi'])])],
+    [false, 'a memory limit of 0', pod([container(['1', '0'])])],
     [false, 'a negative amount', pod([container(['-1', '1Gi'])])],
-    [false, 'less processor than limited', pod([container(['2', '1Gi'], ['1', '1Gi'])])],
-    [false, 'less memory than limited', pod([container(['1', '2Gi'], ['1', '1Gi'])])],
-    [false, 'more than limited', pod([container(['1', '1Gi'], ['2', '1Gi'])])],
-    [false, 'a second container without', pod([EQUAL, { name: 'd' }])],
-    [false, 'an init container without', pod([EQUAL], [{ name: 'd' }])],
-    [false, 'a first container without', pod([{ name: 'd' }, EQUAL])],
+    [false, 'a cpu request below the limit', pod([container(['2', '1Gi'], ['1', '1Gi'])])],
+    [false, 'a memory request below the limit', pod([container(['1', '2Gi'], ['1', '1Gi'])])],
+    [false, 'a request above the limit', pod([container(['1', '1Gi'], ['2', '1Gi'])])],
+    [false, 'a second container without resources', pod([EQUAL, { name: 'd' }])],
+    [false, 'an init container without resources', pod([EQUAL], [{ name: 'd' }])],
+    [false, 'a first container without resources', pod([{ name: 'd' }, EQUAL])],
     [
       false,
-      'a container that only limits, beside one that requests more',
+      'a container with only limits, and another with larger requests',
       pod([container(['1', '1Gi'], undefined), container([undefined, '1Gi'], ['2', '1Gi'])]),
     ],
-    [false, 'garbage for a limit', pod([container(['much', '1Gi'])])],
+    [false, 'an invalid limit', pod([container(['much', '1Gi'])])],
     [false, 'a list for a limit', pod([container([['1'], '1Gi'])])],
-    [false, 'garbage for a request', pod([container(['1', '1Gi'], ['much', '1Gi'])])],
+    [false, 'an invalid request', pod([container(['1', '1Gi'], ['much', '1Gi'])])],
     [false, 'a huge exponent', pod([container(['1e999999999', '1Gi'])])],
   ]
   for (const [expected, name, read] of rows) t.equal(isGuaranteed(read), expected, name)
 })
 
-t.test('negative requests do not make up for others', async (t) => {
+t.test('negative requests do not reduce the sum', async (t) => {
   const read = pod([container(['1', '1Gi'], ['2', '1Gi']), container(['1', '1Gi'], ['-1', '1Gi'])])
-  t.equal(isGuaranteed(read), true, 'what is not above zero is not summed')
+  t.equal(isGuaranteed(read), true, 'only amounts above zero are summed')
 })
 
-t.test('an observer keeps the class of its pod', async (t) => {
+t.test('an observer does not change the QoS class of its pod', async (t) => {
   const classOf = (spec: Json): string => {
     const { pod: patched } = ride(askingPod(spec))
     const read = readPod(patched)
@@ -94,7 +94,10 @@ t.test('an observer keeps the class of its pod', async (t) => {
   t.equal(classOf({}), 'false')
 })
 
-t.test('requests are said, since the apiserver would fill them in from the limits', async (t) => {
-  const bestEffort = perfOf(ride(askingPod()))
-  t.strictSame(bestEffort.resources?.requests, { cpu: '0', memory: '0' })
-})
+t.test(
+  'an observer sets requests, because the apiserver would copy them from the limits',
+  async (t) => {
+    const bestEffort = perfOf(ride(askingPod()))
+    t.strictSame(bestEffort.resources?.requests, { cpu: '0', memory: '0' })
+  },
+)

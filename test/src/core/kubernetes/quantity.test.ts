@@ -4,7 +4,7 @@ import { readQuantity, writeQuantity } from '../../../../src/core/kubernetes/qua
 /** Quantities are counted in units of 10^-12. */
 const ONE = 10n ** 12n
 
-t.test('a quantity is read exactly', async (t) => {
+t.test('a quantity is read without rounding', async (t) => {
   const rows: [unknown, bigint][] = [
     ['0', 0n],
     ['1', ONE],
@@ -48,7 +48,7 @@ t.test('a quantity is read exactly', async (t) => {
   for (const [written, amount] of rows) t.equal(readQuantity(written), amount, `${written}`)
 })
 
-t.test('two ways to write one amount are equal', async (t) => {
+t.test('two forms of one amount are equal', async (t) => {
   const pairs = [
     ['1', '1000m'],
     ['1Gi', '1024Mi'],
@@ -64,7 +64,7 @@ t.test('two ways to write one amount are equal', async (t) => {
   t.not(readQuantity('1m'), readQuantity('1M'))
 })
 
-t.test('what is no quantity is none', async (t) => {
+t.test('an invalid quantity is not read', async (t) => {
   const rows: unknown[] = [
     '',
     ' ',
@@ -103,13 +103,13 @@ t.test('what is no quantity is none', async (t) => {
   for (const written of rows) t.equal(readQuantity(written), undefined, String(written))
 })
 
-t.test('an exponent that nobody means costs no time', async (t) => {
+t.test('a huge exponent is read quickly', async (t) => {
   for (const written of ['1e999999999', '1e-999999999', `1${'0'.repeat(1_000_000)}`, '9e1000']) {
     t.equal(readQuantity(written), undefined, written.slice(0, 20))
   }
 })
 
-t.test('a quantity may begin with its point', async (t) => {
+t.test('a quantity may begin with a decimal point', async (t) => {
   t.equal(readQuantity('.5'), readQuantity('500m'))
   t.equal(readQuantity('+.5'), readQuantity('0.5'))
   t.equal(readQuantity('.'), undefined)

@@ -12,7 +12,7 @@ const FULL = { cpu: '1', memory: '1Gi' }
 const BURSTABLE = askingPod(app({ requests: FULL, limits: { cpu: '2', memory: '2Gi' } }))
 const GUARANTEED = askingPod(app({ requests: FULL, limits: FULL }))
 
-t.test('a quota on requests does not see the observer, even filled exactly', async (t) => {
+t.test('a quota on requests is not affected by an observer without requests', async (t) => {
   const hard = { 'requests.cpu': '4', cpu: '4', 'requests.memory': '1Gi', pods: '1' }
   t.equal(
     under([resourceQuota(hard, { 'requests.cpu': '3', cpu: '3' })], BURSTABLE).word,
@@ -20,10 +20,10 @@ t.test('a quota on requests does not see the observer, even filled exactly', asy
   )
 })
 
-t.test('a Guaranteed pod asks for its observer’s share', async (t) => {
+t.test('the observer of a Guaranteed pod needs a part of the quota on requests', async (t) => {
   const left = (used: string) =>
     under([resourceQuota({ 'requests.cpu': '4' }, { 'requests.cpu': used })], GUARANTEED)
-  t.equal(left('2900m').word, 'injected', 'and has it where there is just enough')
+  t.equal(left('2900m').word, 'injected', 'exactly enough is left')
   t.match(left('2901m'), {
     word: 'quota',
     message:
@@ -32,7 +32,7 @@ t.test('a Guaranteed pod asks for its observer’s share', async (t) => {
   })
 })
 
-t.test('a quota on limits sees every observer', async (t) => {
+t.test('a quota on limits counts every observer', async (t) => {
   const rows: [Texts, Texts, string][] = [
     [{ 'limits.cpu': '2100m' }, {}, 'injected'],
     [{ 'limits.cpu': '2099m' }, {}, 'quota'],
@@ -46,7 +46,7 @@ t.test('a quota on limits sees every observer', async (t) => {
   }
 })
 
-t.test('what the observer adds nothing to is the pod’s own affair', async (t) => {
+t.test('only resources that the observer adds are compared with a quota', async (t) => {
   const spent = {
     pods: '0',
     'count/pods': '0',
@@ -56,12 +56,12 @@ t.test('what the observer adds nothing to is the pod’s own affair', async (t) 
   t.equal(under([resourceQuota(spent)], BURSTABLE).word, 'injected')
 })
 
-t.test('a quota that is used up has no room for an observer', async (t) => {
+t.test('a quota that is used up prevents an observer', async (t) => {
   const full = resourceQuota({ 'limits.cpu': '2' }, { 'limits.cpu': '2' })
-  t.equal(under([full], BURSTABLE).word, 'quota', 'as the pod alone may find some by then')
+  t.equal(under([full], BURSTABLE).word, 'quota', 'the pod without an observer may still fit later')
 })
 
-t.test('limits make a BestEffort pod a Burstable one, with other quotas', async (t) => {
+t.test('an observer makes a BestEffort pod Burstable, so other quotas apply', async (t) => {
   const scoped = (scope: string, hard: Texts) => resourceQuota(hard, {}, { scopes: [scope] })
   const none = { pods: '0' }
   t.match(under([scoped('NotBestEffort', none)]), {
@@ -72,21 +72,29 @@ t.test('limits make a BestEffort pod a Burstable one, with other quotas', async 
     word: 'quota',
     message: 'ResourceQuota "compute": every container must set requests.cpu, and "app" does not',
   })
-  t.equal(under([scoped('NotBestEffort', { pods: '1' })]).word, 'injected', 'with room for it')
-  t.equal(under([scoped('BestEffort', none)]).word, 'injected', 'it counts here no longer')
-  t.equal(under([scoped('NotBestEffort', none)], BURSTABLE).word, 'injected', 'it did before')
+  t.equal(under([scoped('NotBestEffort', { pods: '1' })]).word, 'injected', 'the quota has room')
+  t.equal(under([scoped('BestEffort', none)]).word, 'injected', 'the quota no longer applies')
+  t.equal(
+    under([scoped('NotBestEffort', none)], BURSTABLE).word,
+    'injected',
+    'the quota applied before',
+  )
   const nothing = askingPod(app({ requests: { cpu: '0' } }))
   const overdrawn = resourceQuota(
     { 'requests.cpu': '1' },
     { 'requests.cpu': '2' },
     { scopes: ['NotBestEffort'] },
   )
-  t.equal(under([overdrawn], nothing).word, 'injected', 'nothing more is asked of it')
+  t.equal(under([overdrawn], nothing).word, 'injected', 'the observer adds no requests')
   const own = askingPod({ resources: { requests: { cpu: '0' } } })
-  t.equal(under([scoped('NotBestEffort', none)], own).word, 'injected', 'its own say what it is')
+  t.equal(
+    under([scoped('NotBestEffort', none)], own).word,
+    'injected',
+    'pod-level resources determine the QoS class',
+  )
 })
 
-t.test('a quota in whose scope the pod is not does not count it', async (t) => {
+t.test('a quota whose scope does not contain the pod is ignored', async (t) => {
   const quota = resourceQuota({ 'limits.cpu': '0' }, {}, { scopes: ['Terminating'] })
   t.equal(under([quota], BURSTABLE).word, 'injected')
   t.equal(under([resourceQuota({ 'limits.cpu': '9' }), quota], BURSTABLE).word, 'injected')
@@ -97,16 +105,16 @@ t.test('a quota in whose scope the pod is not does not count it', async (t) => {
   )
 })
 
-t.test('a quota that demands what the observer says has it', async (t) => {
+t.test('an observer sets every resource that a quota may require', async (t) => {
   const all = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']
   const quota = resourceQuota(Object.fromEntries(all.map((name) => [name, '9Gi'])))
   t.equal(under([quota], BURSTABLE).word, 'injected')
   t.equal(under([quota], GUARANTEED).word, 'injected')
   const podLevel = askingPod({ resources: { limits: FULL, requests: FULL } })
-  t.equal(under([quota], podLevel).word, 'injected', 'a pod with its own resources need not say')
+  t.equal(under([quota], podLevel).word, 'injected', 'pod-level resources are sufficient')
 })
 
-t.test('what a LimitRange gives the observer counts', async (t) => {
+t.test('defaults of a LimitRange for the observer are counted', async (t) => {
   const quota = resourceQuota({ 'requests.ephemeral-storage': '1Gi' })
   const range = {
     metadata: { name: 'x' },

@@ -48,14 +48,14 @@ for (const [scopeName, spec, isInside] of ROWS) {
   })
 }
 
-t.test('a pod is BestEffort or it is not', async (t) => {
+t.test('each pod is in one of the scopes BestEffort and NotBestEffort', async (t) => {
   for (const isBestEffort of [true, false]) {
     t.equal(isIn({ scopeName: 'BestEffort' }, {}, isBestEffort), isBestEffort)
     t.equal(isIn({ scopeName: 'NotBestEffort' }, {}, isBestEffort), !isBestEffort)
   }
 })
 
-t.test('a priority class is matched as a label', async (t) => {
+t.test('a priority class is matched like a label', async (t) => {
   const words = (operator: string, values?: unknown) =>
     ['high', 'low', undefined].map((priorityClassName) => {
       return isIn({ scopeName: 'PriorityClass', operator, values }, { priorityClassName })
@@ -67,7 +67,7 @@ t.test('a priority class is matched as a label', async (t) => {
   t.strictSame(words('Like', ['high']), [false, false, false])
 })
 
-t.test('scopes and selectors must hold together', async (t) => {
+t.test('the scopes and the scope selector are combined', async (t) => {
   const matchExpressions = [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }]
   const scopes = readScopes({ scopes: ['NotBestEffort'], scopeSelector: { matchExpressions } })
   t.strictSame(scopes, [

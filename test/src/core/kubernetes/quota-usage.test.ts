@@ -21,13 +21,13 @@ const usage = (resources: Json, more: Json = {}) => {
   )
 }
 
-t.test('a pod is one pod', async (t) => {
+t.test('a pod counts as one pod', async (t) => {
   const amounts = computeUsage(read({}))
   t.strictSame([...amounts.keys()], ['pods', 'count/pods'])
   for (const amount of amounts.values()) t.equal(writeQuantity(amount), '1')
 })
 
-t.test('each resource has the names that quotas know it by', async (t) => {
+t.test('each resource has all names that quotas use', async (t) => {
   const requests = { cpu: '1', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '2' }
   t.same(usage({ requests, limits: { ...requests, cpu: '2' } }), {
     cpu: '1',
@@ -39,7 +39,7 @@ t.test('each resource has the names that quotas know it by', async (t) => {
   })
 })
 
-t.test('a pod’s own resources are instead of the sum, and overhead is on top', async (t) => {
+t.test('pod-level resources replace the sum, and overhead is added', async (t) => {
   const own = { resources: { requests: { cpu: '3' }, limits: { cpu: '4' } } }
   const overhead = { cpu: '500m', memory: '1Mi' }
   t.match(usage({ requests: { cpu: '1' } }, own), { 'requests.cpu': '3', 'limits.cpu': '4' })
@@ -51,10 +51,14 @@ t.test('a pod’s own resources are instead of the sum, and overhead is on top',
     'requests.memory': '1Mi',
   })
   const none = usage({ limits: { cpu: '0' } }, { overhead })
-  t.strictSame([none['limits.cpu'], none['requests.cpu']], ['0', '500m'], 'but not on nothing')
+  t.strictSame(
+    [none['limits.cpu'], none['requests.cpu']],
+    ['0', '500m'],
+    'overhead is not added to a limit of 0',
+  )
 })
 
-t.test('a pod sets resources itself with what pods can set', async (t) => {
+t.test('a pod sets resources itself only with resources that are valid at pod level', async (t) => {
   const rows: [unknown, boolean][] = [
     [undefined, false],
     [{}, false],
@@ -67,7 +71,7 @@ t.test('a pod sets resources itself with what pods can set', async (t) => {
   }
 })
 
-t.test('a pod is BestEffort where nothing asks for processor or memory', async (t) => {
+t.test('a pod without cpu and memory resources is BestEffort', async (t) => {
   const rows: [Json, Json, boolean][] = [
     [{}, {}, true],
     [{ requests: { cpu: '0' }, limits: { memory: '0' } }, {}, true],

@@ -7,18 +7,18 @@ const cpuOf = (object: unknown) => {
   return [hard, used].map((amounts) => amounts.get('cpu')).map((cpu) => cpu && writeQuantity(cpu))
 }
 
-t.test('what Kubernetes enforces is in the status', async (t) => {
+t.test('the enforced amounts are read from the status', async (t) => {
   const spec = { hard: { cpu: '4' } }
   t.strictSame(cpuOf({ spec, status: { hard: { cpu: '3' }, used: { cpu: '1' } } }), ['3', '1'])
   t.strictSame(cpuOf({ spec, status: { hard: {} } }), [undefined, undefined])
 })
 
-t.test('a quota without a status will enforce what it says', async (t) => {
+t.test('the amounts of a quota without a status are read from the spec', async (t) => {
   t.strictSame(cpuOf({ spec: { hard: { cpu: '4' } } }), ['4', undefined])
   t.strictSame(cpuOf({ spec: { hard: { cpu: '4' } }, status: {} }), ['4', undefined])
 })
 
-t.test('nonsense says nothing', async (t) => {
+t.test('invalid values are ignored', async (t) => {
   for (const object of [undefined, 'x', { spec: [] }, { status: { hard: { cpu: [] } } }]) {
     const { name, hard, used, scopes } = readQuota(object)
     t.strictSame([name, hard.size, used.size, scopes], ['', 0, 0, []])

@@ -10,7 +10,7 @@ import {
 const written = { cpu: '100m', memory: 1024, 'example.com/gpu': '1' }
 const UNIT = 10n ** 12n
 
-t.test('a list is read as numbers, and what is no quantity is left out', async (t) => {
+t.test('a list is read as numbers, without invalid quantities', async (t) => {
   t.strictSame(
     [...readResourceList({ ...written, storage: 'much', __proto__: { x: '1' } })],
     [
@@ -21,7 +21,7 @@ t.test('a list is read as numbers, and what is no quantity is left out', async (
   )
 })
 
-t.test('what is no quantity is named', async (t) => {
+t.test('the problem names an invalid quantity', async (t) => {
   t.equal(unreadableIn(written), undefined)
   t.equal(unreadableIn({ ...written, storage: '1 Gi' }), 'storage')
 })
@@ -36,7 +36,7 @@ const b = new Map([
 ])
 const sorted = (amounts: ReadonlyMap<string, bigint>) => [...amounts].sort()
 
-t.test('lists are filled, summed and compared by resource, and not edited', async (t) => {
+t.test('lists are filled, summed and compared by resource, and stay unchanged', async (t) => {
   const rows = [
     [filled(a, b), 5n],
     [sum([a, b]), 8n],

@@ -15,7 +15,7 @@ function found(pod: string, changes: Partial<MissedPod> = {}): MissedPod {
   return { reason: 'unanswered', ...where, ...changes }
 }
 
-t.test('two thousand pods of one Job are one notice', async (t) => {
+t.test('two thousand pods of one Job have one notice', async (t) => {
   const pods = Array.from({ length: 2000 }, (_, place) => found(`lammps-${place}`))
   const [notice, ...others] = groupMissedPods(pods)
   t.strictSame(others, [])
@@ -23,7 +23,7 @@ t.test('two thousand pods of one Job are one notice', async (t) => {
   t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create them again/)
 })
 
-t.test('other owners, other reasons and other namespaces have notices of their own', async (t) => {
+t.test('each owner, reason and namespace has its own notice', async (t) => {
   const notices = groupMissedPods([
     found('a'),
     found('b'),
@@ -41,13 +41,13 @@ t.test('other owners, other reasons and other namespaces have notices of their o
   )
 })
 
-t.test('a notice has the times of the first pod and of the last', async (t) => {
+t.test('a notice has the creation times of the first and the last pod', async (t) => {
   const times = ['2026-01-01T12:00:05Z', '2026-01-01T11:00:05Z', '2026-01-02T12:00:05Z']
   const notices = groupMissedPods(times.map((created, place) => found(`p-${place}`, { created })))
   t.match(notices, [{ first: times[1], last: times[2] }])
 })
 
-t.test('its Event is on the owner, and counts the pods', async (t) => {
+t.test('the Event of a notice names the owner and the number of pods', async (t) => {
   const pods = ['a', 'b'].map((pod) => found(pod, { reason: 'observer-unavailable' }))
   const [event] = groupMissedPods(pods).map((notice) => buildEvent(notice, 'ridealong.0'))
   t.match(event, {
@@ -63,7 +63,7 @@ t.test('its Event is on the owner, and counts the pods', async (t) => {
   })
 })
 
-t.test('namespaces take turns, each with its notices in their order', async (t) => {
+t.test('notices of the namespaces alternate, each namespace in its own order', async (t) => {
   const many = Array.from({ length: 1000 }, (_, place) =>
     found(`p-${place}`, { namespace: 'crowd', regarding: { ...JOB, name: `j-${place}` } }),
   )
@@ -84,9 +84,9 @@ t.test('namespaces take turns, each with its notices in their order', async (t) 
   t.equal(turns.length, 102)
 })
 
-t.test('a message says no more than the names of pods, and fits an Event', async (t) => {
-  // events.k8s.io/v1, by which the same Event can be read, has 1,024 (kubernetes
-  // pkg/apis/core/validation/events.go).
+t.test('a message contains only names of pods, and fits into an Event', async (t) => {
+  // With events.k8s.io/v1, by which the same Event can be read, the limit is 1,024 bytes
+  // (kubernetes pkg/apis/core/validation/events.go).
   const name = `\u001b[2J${'x'.repeat(1000)}`
   for (const reason of ['unanswered', 'altered', 'observer-unavailable'] as const) {
     const [notice] = groupMissedPods(

@@ -19,7 +19,7 @@ const owner = (time: string, others: Json = {}) => ({
   fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${KEYS.inject}`]: {} } }, ...others },
 })
 
-/** Namespaces: one with the annotation since THEN, and one that never had it. */
+/** A namespace with the annotation since THEN, and a namespace without the annotation. */
 const asking = (managedFields: unknown = [owner(THEN)]) =>
   readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
 const QUIET = readNamespace('hpc', { metadata: { name: 'hpc' } })
@@ -42,50 +42,57 @@ const foundIn = (object: Json) =>
 
 const status = (metrics: readonly string[]) => JSON.stringify({ outcome: 'injected', metrics })
 
-t.test('a pod that asked and has no status was not answered', async (t) => {
+t.test('a pod that requested observers and has no status was missed', async (t) => {
   t.equal(reasonOf(pod(ASKING)), 'unanswered')
   t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: '' })), 'unanswered')
   t.equal(reasonOf(pod(), asking()), 'unanswered')
 })
 
-t.test('a pod that did not ask, opted out, or cannot be helped is nobody missed', async (t) => {
-  for (const inject of ['', ' , ', 'false', ' false ']) {
-    t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, inject)
-  }
-  t.equal(reasonOf(pod()), undefined)
-  t.equal(reasonOf(pod(ASKING), QUIET, ['hpc']), undefined, 'an excluded namespace')
-  t.equal(reasonOf(pod({ ...ASKING, 'kubernetes.io/config.mirror': 'x' })), undefined)
-  t.equal(reasonOf({}), undefined)
-})
+t.test(
+  'a pod that did not request observers, opted out or is excluded was not missed',
+  async (t) => {
+    for (const inject of ['', ' , ', 'false', ' false ']) {
+      t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, inject)
+    }
+    t.equal(reasonOf(pod()), undefined)
+    t.equal(reasonOf(pod(ASKING), QUIET, ['hpc']), undefined, 'an excluded namespace')
+    t.equal(reasonOf(pod({ ...ASKING, 'kubernetes.io/config.mirror': 'x' })), undefined)
+    t.equal(reasonOf({}), undefined)
+  },
+)
 
-t.test('a pod with an answer was not missed, whatever the answer', async (t) => {
+t.test('a pod with any status was not missed', async (t) => {
   for (const answer of [leftStatus('host-pid', 'x'), 'nonsense', '{}']) {
     t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: answer })), undefined, answer)
   }
 })
 
-t.test('a pod with no room for a status was left for that', async (t) => {
+t.test('a pod without space for a status was not missed', async (t) => {
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')
 })
 
-t.test('a pod that was there before its namespace asked was not missed', async (t) => {
+t.test('a pod that is older than the annotation of its namespace was not missed', async (t) => {
   t.equal(reasonOf(pod({}, { creationTimestamp: BEFORE }), asking()), undefined)
-  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), asking()), undefined, 'who knows')
-  t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'who knows since when')
+  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), asking()), undefined, 'in the same second')
+  t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'unknown times')
   const both = asking([owner(AFTER), owner(BEFORE)])
   t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), both), 'unanswered')
-  t.equal(reasonOf(pod(ASKING, { creationTimestamp: BEFORE }), asking()), 'unanswered', 'its own')
+  t.equal(
+    reasonOf(pod(ASKING, { creationTimestamp: BEFORE }), asking()),
+    'unanswered',
+    'the pod has its own annotation',
+  )
 })
 
-t.test('a pod that was annotated as it ran was not missed', async (t) => {
+t.test('a pod that was annotated after its creation was not missed', async (t) => {
   const later = { managedFields: [{ time: AFTER, fieldsV1: { 'f:spec': {} } }, owner(AFTER)] }
   t.equal(reasonOf(pod(ASKING, later)), undefined)
   const first = { managedFields: [owner(AFTER, { 'f:spec': {} })] }
-  t.equal(reasonOf(pod(ASKING, first)), 'unanswered', 'its creator may write to it later')
+  t.equal(reasonOf(pod(ASKING, first)), 'unanswered', 'the manager that created it wrote again')
 })
 
-t.test('a pod whose observer is gone was altered', async (t) => {
+t.test('a pod with a missing or changed observer was altered', async (t) => {
   const said = { ...ASKING, [STATUS_KEY]: status(['perf-sysstat']) }
   const initContainers = [{ name: 'perf-sysstat', restartPolicy: 'Always' }]
   const whole = { initContainers, shareProcessNamespace: true }
@@ -102,7 +109,7 @@ function observed(status: Json = {}, change: Json = {}): Json {
   return pod(said, {}, { ...spec, initContainers })
 }
 
-t.test('a pod whose observer differs from the present catalog was altered', async (t) => {
+t.test('a pod whose observer differs from the current catalog was altered', async (t) => {
   t.equal(reasonOf(observed()), undefined)
   const changes = [
     { image: 'registry.example/miner:1' },
@@ -113,39 +120,50 @@ t.test('a pod whose observer differs from the present catalog was altered', asyn
   for (const change of changes) {
     const metrics = [change.name ?? 'perf-sysstat']
     t.equal(reasonOf(observed({ metrics }, change)), 'altered', JSON.stringify(change))
-    t.equal(reasonOf(observed({ metrics, catalog: '00000000' }, change)), undefined, 'an upgrade')
-    t.equal(reasonOf(observed({ metrics, catalog: undefined }, change)), undefined, 'who knows')
+    t.equal(
+      reasonOf(observed({ metrics, catalog: '00000000' }, change)),
+      undefined,
+      'a catalog from before an upgrade',
+    )
+    t.equal(
+      reasonOf(observed({ metrics, catalog: undefined }, change)),
+      undefined,
+      'an unknown catalog',
+    )
   }
   t.equal(reasonOf(observed({}, { imagePullPolicy: 'Always', env: [] })), undefined)
 })
 
-t.test('a pod that was left for want of the image says so', async (t) => {
+t.test('a pod that was left because no node had the image is reported', async (t) => {
   const message = 'no node is known to have observer:1, the image of perf-sysstat'
   const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
   t.equal(reasonOf(pod(said)), 'observer-unavailable')
 })
 
-t.test('what is found names the pod, its time and its controller, or itself', async (t) => {
-  const { controller: _, ...reference } = JOB
-  t.strictSame(foundIn(pod(ASKING)), {
-    reason: 'unanswered',
-    namespace: 'hpc',
-    pod: 'lammps-0',
-    created: AFTER,
-    regarding: reference,
-  })
-  const forged = { ...JOB, name: '\u001b[2J', uid: 'x' }
-  for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], [forged], 'x']) {
-    t.strictSame(foundIn(pod(ASKING, { ownerReferences }))?.regarding, {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      name: 'lammps-0',
-      uid: 'u-pod',
+t.test(
+  'a missed pod is reported with its name, its time and its controller or itself',
+  async (t) => {
+    const { controller: _, ...reference } = JOB
+    t.strictSame(foundIn(pod(ASKING)), {
+      reason: 'unanswered',
+      namespace: 'hpc',
+      pod: 'lammps-0',
+      created: AFTER,
+      regarding: reference,
     })
-  }
-})
+    const forged = { ...JOB, name: '\u001b[2J', uid: 'x' }
+    for (const ownerReferences of [undefined, [{ ...JOB, controller: false }], [forged], 'x']) {
+      t.strictSame(foundIn(pod(ASKING, { ownerReferences }))?.regarding, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        name: 'lammps-0',
+        uid: 'u-pod',
+      })
+    }
+  },
+)
 
-t.test('nothing that a status says goes on', async (t) => {
+t.test('no text of a status is reported', async (t) => {
   const text = 'call 555-0100 to get your pod back'
   const forged = [
     leftStatus('observer-unavailable', text),

@@ -31,13 +31,17 @@ function write(object: unknown, more: Partial<Review> = {}, excluded: readonly s
   }
 }
 
-t.test('a namespace that asks is armed', async (t) => {
+t.test('a namespace with the annotation is armed', async (t) => {
   const rows: [string, NamespaceObject, Json][] = [
     ['no labels', namespaceOf(ASKING), ARMED],
     ['labels of null', namespaceOf(ASKING, null), ARMED],
     ['empty labels', namespaceOf(ASKING, {}), ARMED],
     ['other labels', namespaceOf(ASKING, { team: 'hpc' }), { team: 'hpc', ...ARMED }],
-    ['a label that says otherwise', namespaceOf(ASKING, { 'ridealong.dev/armed': 'false' }), ARMED],
+    [
+      'a label with the value false',
+      namespaceOf(ASKING, { 'ridealong.dev/armed': 'false' }),
+      ARMED,
+    ],
     ['an empty label', namespaceOf(ASKING, { 'ridealong.dev/armed': '' }), ARMED],
   ]
   for (const operation of ['CREATE', 'UPDATE']) {
@@ -45,20 +49,24 @@ t.test('a namespace that asks is armed', async (t) => {
       const { outcome, after, allowed } = write(object, { operation })
       t.equal(outcome, 'armed', `${operation} with ${name}`)
       t.strictSame(after.metadata.labels, labels, name)
-      t.strictSame(after.metadata.annotations, object.metadata.annotations, 'as annotated')
+      t.strictSame(
+        after.metadata.annotations,
+        object.metadata.annotations,
+        'the annotations are unchanged',
+      )
       t.equal(allowed, true)
     }
   }
 })
 
-t.test('a namespace that no longer asks is disarmed', async (t) => {
+t.test('a namespace without the annotation is disarmed', async (t) => {
   const rows: [string, Json | null | undefined][] = [
     ['no annotations', undefined],
     ['annotations of null', null],
     ['an empty list', { 'ridealong.dev/inject': '' }],
     ['a list of nothing', { 'ridealong.dev/inject': ' ,' }],
     ['"false"', { 'ridealong.dev/inject': 'false' }],
-    ['other keys alone', { 'ridealong.dev/mode': 'container' }],
+    ['only other keys', { 'ridealong.dev/mode': 'container' }],
   ]
   for (const [name, annotations] of rows) {
     for (const label of ['true', 'false', '']) {
@@ -70,7 +78,7 @@ t.test('a namespace that no longer asks is disarmed', async (t) => {
   }
 })
 
-t.test('a label that is right stays untouched', async (t) => {
+t.test('a correct label stays unchanged', async (t) => {
   const rows: [string, NamespaceObject][] = [
     ['armed and asking', namespaceOf(ASKING, { ...ARMED, a: 'b' })],
     ['neither', namespaceOf()],
@@ -83,26 +91,26 @@ t.test('a label that is right stays untouched', async (t) => {
   }
 })
 
-t.test('a request that is wrong arms too: the pods are to be told', async (t) => {
+t.test('a namespace with an invalid request is armed, so its pods get a reason', async (t) => {
   const { outcome, allowed } = write(namespaceOf({ 'ridealong.dev/inject': 'nobody' }))
   t.equal(outcome, 'armed')
   t.equal(allowed, true)
   const deny = { 'ridealong.dev/inject': 'nobody', 'ridealong.dev/on-error': 'deny' }
-  t.equal(write(namespaceOf(deny)).allowed, true, 'a namespace itself is never refused')
+  t.equal(write(namespaceOf(deny)).allowed, true, 'a namespace is never denied')
 })
 
-t.test('an excluded namespace is never armed, and its annotator is told', async (t) => {
+t.test('an excluded namespace is never armed, and its annotation causes a warning', async (t) => {
   const asked = write(namespaceOf(ASKING), {}, ['hpc'])
   t.equal(asked.outcome, 'unchanged')
   t.match(asked.warnings, [/the administrator has excluded this namespace/])
   const labelled = write(namespaceOf(ASKING, ARMED), {}, ['hpc'])
   t.equal(labelled.outcome, 'disarmed')
   t.strictSame(labelled.after.metadata.labels, {})
-  t.strictSame(write(namespaceOf(), {}, ['hpc']).warnings, [], 'who does not ask is not')
+  t.strictSame(write(namespaceOf(), {}, ['hpc']).warnings, [], 'no warning without the annotation')
   t.equal(write(namespaceOf(ASKING), {}, ['other']).outcome, 'armed')
 })
 
-t.test('the person who annotates is told what is wrong, there and then', async (t) => {
+t.test('an annotation of a namespace causes a warning with the result immediately', async (t) => {
   const rows: [RegExp, Json][] = [
     [/from now on get observers; running pods are not changed/, ASKING],
     [
@@ -121,20 +129,24 @@ t.test('the person who annotates is told what is wrong, there and then', async (
       t.match(warnings[0], /^ridealong: /)
     }
   }
-  t.strictSame(write(namespaceOf({ 'ridealong.dev/mode': 'x' })).warnings, [], 'if asked at all')
+  t.strictSame(
+    write(namespaceOf({ 'ridealong.dev/mode': 'x' })).warnings,
+    [],
+    'no warning without inject',
+  )
 })
 
-t.test('nobody is told twice: only a change of our annotations is news', async (t) => {
+t.test("only a change of Ridealong's annotations causes a warning", async (t) => {
   const old = namespaceOf({ ...ASKING, other: 'a' })
   const rows: [number, string, Json][] = [
     [0, 'nothing changed', { ...ASKING, other: 'a' }],
-    [0, "another's annotation changed", { ...ASKING, other: 'b' }],
-    [0, "another's annotation came", { ...ASKING, other: 'a', more: 'c' }],
+    [0, 'another annotation changed', { ...ASKING, other: 'b' }],
+    [0, 'another annotation was added', { ...ASKING, other: 'a', more: 'c' }],
     [0, 'the order changed', { other: 'a', ...ASKING }],
     [1, 'a value changed', { 'ridealong.dev/inject': 'io-sysstat' }],
-    [1, 'a key came', { ...ASKING, 'ridealong.dev/mode': 'container' }],
-    [1, 'an option came', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }],
-    [0, 'the request went', { other: 'a' }],
+    [1, 'a key was added', { ...ASKING, 'ridealong.dev/mode': 'container' }],
+    [1, 'an option was added', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }],
+    [0, 'the request was removed', { other: 'a' }],
   ]
   for (const [count, name, annotations] of rows) {
     const { warnings } = write(namespaceOf(annotations), { operation: 'UPDATE', oldObject: old })
@@ -142,22 +154,22 @@ t.test('nobody is told twice: only a change of our annotations is news', async (
   }
   const more = namespaceOf({ ...ASKING, 'ridealong.dev/mode': 'container' })
   const gone = write(namespaceOf(ASKING), { operation: 'UPDATE', oldObject: more })
-  t.equal(gone.warnings.length, 1, 'a key went')
+  t.equal(gone.warnings.length, 1, 'a key was removed')
   const exchanged = write(namespaceOf({ ...ASKING, 'ridealong.dev/target-command': 'container' }), {
     operation: 'UPDATE',
     oldObject: more,
   })
-  t.equal(exchanged.warnings.length, 1, 'a key became another')
+  t.equal(exchanged.warnings.length, 1, 'a key replaced another key')
 })
 
-t.test('a label that was missed is set without a word', async (t) => {
+t.test('a missing label is set without a warning', async (t) => {
   const object = namespaceOf(ASKING)
   const { outcome, warnings } = write(object, { operation: 'UPDATE', oldObject: object })
   t.equal(outcome, 'armed')
   t.strictSame(warnings, [])
 })
 
-t.test('only a namespace that is written is looked at', async (t) => {
+t.test('only the creation or update of a namespace is reviewed', async (t) => {
   const rows: Partial<Review>[] = [
     { operation: 'DELETE' },
     { operation: 'CONNECT' },
@@ -173,7 +185,7 @@ t.test('only a namespace that is written is looked at', async (t) => {
   }
 })
 
-t.test('a namespace that is nonsense is allowed as it came', async (t) => {
+t.test('an invalid namespace is allowed unchanged', async (t) => {
   const rows: unknown[] = [
     undefined,
     null,
@@ -196,7 +208,7 @@ t.test('a namespace that is nonsense is allowed as it came', async (t) => {
   }
 })
 
-t.test('a defect of ours allows the namespace as it came, and is handed on', async (t) => {
+t.test('a defect of the webhook allows the namespace unchanged, and is returned', async (t) => {
   const broken: Catalog = { revision: 'x', metrics: null as never }
   const { outcome, response, fault } = reviewNamespace(
     reviewOf(namespaceOf(ASKING), { uid: 'a-b-c' }),
