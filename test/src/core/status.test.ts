@@ -39,7 +39,7 @@ const without =
   (containers) =>
     containers.filter((container) => container.name !== name)
 
-/** Removes a field, as an older Kubernetes or a typed client that does not know the field would. */
+/** Removes a field, as an older Kubernetes or a client with old types would. */
 const stripped =
   (...names: string[]): Change =>
   (containers) =>
@@ -49,7 +49,7 @@ const stripped =
 
 const namesIn = (list: readonly ContainerObject[] | undefined) => list?.map(({ name }) => name)
 
-t.test('a pod that has its observers is left, with no patch', async (t) => {
+t.test('a pod with all of its observers is left without a patch', async (t) => {
   const rows: [string, PodObject][] = [
     ['in mode native', injected()],
     ['beside other init containers', injected({ initContainers: [{ name: 'setup', image: 'a' }] })],
@@ -70,7 +70,7 @@ t.test('a pod that has its observers is left, with no patch', async (t) => {
   }
 })
 
-t.test('an observer that lost restartPolicy gets it back, at its own place', async (t) => {
+t.test('a lost restartPolicy of an observer is restored at the same index', async (t) => {
   const setup = { name: 'setup', image: 'a' }
   const whole = injected({ initContainers: [setup] })
   const rows: [string, string[], string[]][] = [
@@ -88,14 +88,14 @@ t.test('an observer that lost restartPolicy gets it back, at its own place', asy
     t.strictSame(
       answer.operations,
       paths.map((path) => ({ op: 'add', path, value: 'Always' })),
-      `${name}: nothing else is touched`,
+      `${name}: no other field is changed`,
     )
-    t.strictSame(pod, whole, `${name}: the pod is whole again`)
+    t.strictSame(pod, whole, `${name}: the pod is restored`)
     t.equal(ride(pod).word, 'already-injected')
   }
 })
 
-t.test('shareProcessNamespace that was taken away comes back', async (t) => {
+t.test('a removed shareProcessNamespace is restored', async (t) => {
   const whole = injected({ shareProcessNamespace: false })
   const { shareProcessNamespace, ...spec } = whole.spec
   t.equal(shareProcessNamespace, true)
@@ -105,11 +105,11 @@ t.test('shareProcessNamespace that was taken away comes back', async (t) => {
     t.strictSame(answer.operations, [
       { op: 'add', path: '/spec/shareProcessNamespace', value: true },
     ])
-    t.equal(status?.shareProcessNamespace, 'false', 'the status stays as the first round wrote it')
+    t.equal(status?.shareProcessNamespace, 'false', 'the status is unchanged')
   }
 })
 
-t.test('an observer that is gone comes back, and the others stay', async (t) => {
+t.test('a removed observer is added again, and the others stay', async (t) => {
   for (const [before, spec] of [
     ['absent', {}],
     ['false', { shareProcessNamespace: false }],
@@ -120,15 +120,15 @@ t.test('an observer that is gone comes back, and the others stay', async (t) => 
     t.equal(word, 'injected', before)
     t.strictSame(Object.keys(observers), ['perf-sysstat'])
     t.strictSame(namesIn(pod.spec.initContainers), ['io-sysstat', 'perf-sysstat'])
-    t.equal(status?.shareProcessNamespace, before, 'what the pod said before the first round')
+    t.equal(status?.shareProcessNamespace, before, 'the original value of the pod')
     t.strictSame(status?.metrics, ['io-sysstat', 'perf-sysstat'])
     const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
-    t.equal(new Set(volumes).size, 2, 'a second cover has a second name')
-    t.equal(ride(pod).word, 'already-injected', 'and then all is there')
+    t.equal(new Set(volumes).size, 2, 'the second cover has another name')
+    t.equal(ride(pod).word, 'already-injected', 'no observer is missing afterwards')
   }
 })
 
-t.test('one observer is gone and the other lost restartPolicy: both are put right', async (t) => {
+t.test('a removed observer and a lost restartPolicy are repaired together', async (t) => {
   const broken = changed(injected(), (all) => stripped('io-sysstat')(without('perf-sysstat')(all)))
   const { word, pod } = ride(broken)
   t.equal(word, 'injected')
@@ -141,14 +141,14 @@ t.test('one observer is gone and the other lost restartPolicy: both are put righ
   )
 })
 
-t.test('a status without its observers is no reason to leave a pod', async (t) => {
+t.test('a pod with a status but without its observers is injected', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'io-sysstat'] })
   const { word, observers } = ride(podOf({ ...BOTH, [KEY]: status }))
   t.equal(word, 'injected')
   t.strictSame(Object.keys(observers), ['perf-sysstat', 'io-sysstat'])
 })
 
-t.test('a status that is forged or broken counts as none', async (t) => {
+t.test('a forged or invalid status is ignored', async (t) => {
   const taken = {
     initContainers: [{ name: 'perf-sysstat', image: 'mine', restartPolicy: 'Always' }],
   }
@@ -177,7 +177,7 @@ t.test('a status that is forged or broken counts as none', async (t) => {
   }
 })
 
-t.test('what rides already stays when the rest cannot be added', async (t) => {
+t.test('existing observers are restored even if others cannot be added', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['io-sysstat'] })
   const image = 'registry.example/observer:1'
   const initContainers = ['io-sysstat', 'perf-sysstat'].map((name) => ({
@@ -189,8 +189,8 @@ t.test('what rides already stays when the rest cannot be added', async (t) => {
   t.equal(word, 'restored')
   const [ours, theirs] = pod.spec.initContainers ?? []
   t.equal(ours?.restartPolicy, 'Always')
-  t.strictSame(theirs, initContainers[1], 'a container that merely has the name is not ours')
-  t.equal(pod.metadata.annotations?.[KEY], status, 'and the status still says what rides')
+  t.strictSame(theirs, initContainers[1], 'a container with only the name is not changed')
+  t.equal(pod.metadata.annotations?.[KEY], status, 'the status is unchanged')
 })
 
 t.test('a status is one JSON object of at most 512 bytes', async (t) => {
@@ -198,12 +198,12 @@ t.test('a status is one JSON object of at most 512 bytes', async (t) => {
   const known = Array.from({ length: 50 }, (_, place) => ({ name: `${place}-${long}`, image: 'a' }))
   const pods: [string, Json][] = [
     [
-      'many containers to be named',
+      'a message with many containers',
       podOf({ ...BOTH, 'ridealong.dev/target-container': 'nobody' }, { containers: known }),
     ],
     ['a long name of a metric', podOf({ 'ridealong.dev/inject': `"${'\\'.repeat(5000)}` })],
     [
-      'a key of characters beyond ASCII',
+      'a key of non-ASCII characters',
       podOf({ ...BOTH, [`ridealong.dev/${'ü'.repeat(300)}`]: 'x' }),
     ],
   ]
@@ -216,14 +216,14 @@ t.test('a status is one JSON object of at most 512 bytes', async (t) => {
   }
 })
 
-t.test('a message that is too long is cut to what fits, and says so', async (t) => {
+t.test('a message that is too long is cut to fit, and ends with three dots', async (t) => {
   const rows: [string, string][] = [
     ['plain', 'x'.repeat(5000)],
     ['quotes, which JSON escapes', '"'.repeat(5000)],
     ['backslashes', '\\'.repeat(1000)],
     ['control characters', '\u0001'.repeat(1000)],
     ['a mixture', 'x"\\\u0001'.repeat(1000)],
-    ['one too many', 'x'.repeat(462)],
+    ['one character too many', 'x'.repeat(462)],
   ]
   for (const [name, message] of rows) {
     const status = leftStatus('host-pid', message)
@@ -236,7 +236,7 @@ t.test('a message that is too long is cut to what fits, and says so', async (t) 
   }
 })
 
-t.test('a request whose status would not fit in 512 bytes is one too many', async (t) => {
+t.test('a request with too many metrics for a status of 512 bytes is invalid', async (t) => {
   const names = Array.from({ length: 40 }, (_, place) => `${place + 10}-metric`)
   const catalog = buildCatalog(
     names.map((name) => metricDocument(name)),
@@ -247,29 +247,29 @@ t.test('a request whose status would not fit in 512 bytes is one too many', asyn
   const counts = names.map((_, place) => place + 1)
   const words = counts.map((count) => asking(count).word)
   const last = words.lastIndexOf('injected')
-  t.ok(last > 20 && last < 39, 'there is such a number')
+  t.ok(last > 20 && last < 39, 'some of the numbers fit, and some do not')
   t.strictSame(new Set(words.slice(0, last)), new Set(['injected']))
   t.strictSame(new Set(words.slice(last + 1)), new Set(['invalid-option']))
   const { pod } = asking(last + 1)
   const written = pod.metadata.annotations?.[KEY] ?? ''
   t.ok(
     written.length <= 512 && written.length > 512 - '"10-metric",'.length,
-    'and it is the right one',
+    'one more metric would not fit',
   )
 })
 
-t.test('a message that just fits is whole', async (t) => {
+t.test('a message that fits exactly is not cut', async (t) => {
   const frame = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: '' }).length
   const message = 'x'.repeat(512 - frame)
   const status = leftStatus('host-pid', message)
   t.equal(status.length, 512)
   t.equal(JSON.parse(status).message, message)
   const longer = leftStatus('host-pid', `${message}x`)
-  t.equal(longer.length, 512, 'and one more character fills the same room')
+  t.equal(longer.length, 512, 'a longer message is cut to the same length')
   t.equal(JSON.parse(longer).message, `${message.slice(0, -3)}...`)
 })
 
-t.test('annotations may take 256 KiB with ours, in bytes, and not one more', async (t) => {
+t.test('the annotations with the status may have at most 256 KiB', async (t) => {
   const usual = { 'kubectl.kubernetes.io/default-container': 'app' }
   const rows: [string, Texts, string][] = [
     ['of one byte', BOTH, 'x'],
@@ -278,7 +278,7 @@ t.test('annotations may take 256 KiB with ours, in bytes, and not one more', asy
     ['of four bytes', BOTH, '🚀'],
     ['with a default container to add', { ...BOTH, 'ridealong.dev/mode': 'container' }, 'x'],
     [
-      'with a default container there',
+      'with an existing default container',
       { ...BOTH, ...usual, 'ridealong.dev/mode': 'container' },
       '€',
     ],
@@ -291,17 +291,17 @@ t.test('annotations may take 256 KiB with ours, in bytes, and not one more', asy
       const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
       const fitting = at({ filler })
       t.equal(fitting.word, 'injected', `characters ${name}`)
-      t.equal(sizeOf(fitting.pod.metadata.annotations ?? {}), LIMIT, 'fill it to the last byte')
+      t.equal(sizeOf(fitting.pod.metadata.annotations ?? {}), LIMIT, 'they fill the limit exactly')
       const { word, isPatched, allowed } = at({ filler: `${filler}x` })
       t.equal(word, 'too-large', `one byte more ${name}`)
       t.equal(isPatched, false)
       t.equal(allowed, true)
-      t.equal(at({ fillers: filler }).word, 'too-large', 'keys count like values')
+      t.equal(at({ fillers: filler }).word, 'too-large', 'keys are counted too')
     }
   }
 })
 
-t.test('a status that replaces another takes no more room than it is long', async (t) => {
+t.test('the size of a replaced status is not counted', async (t) => {
   const old = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'x'.repeat(300) })
   const own = { ...BOTH, [KEY]: old }
   const filler = 'x'.repeat(LIMIT - sizeOf(own) - 'filler'.length)
@@ -310,7 +310,7 @@ t.test('a status that replaces another takes no more room than it is long', asyn
   t.ok(sizeOf(pod.metadata.annotations ?? {}) < LIMIT)
 })
 
-t.test('a pod that is left is told only where there is room', async (t) => {
+t.test('a pod that is left gets a status only if it fits', async (t) => {
   const spec = { hostPID: true }
   const told = ride(podOf(BOTH, spec)).pod.metadata.annotations ?? {}
   const filler = 'x'.repeat(LIMIT - sizeOf(told) - 'filler'.length)
@@ -320,10 +320,10 @@ t.test('a pod that is left is told only where there is room', async (t) => {
   t.equal(full.word, 'host-pid')
   t.equal(full.isPatched, false)
   t.equal(full.allowed, true)
-  t.equal(full.warnings.length, 1, 'the warning still says it')
+  t.equal(full.warnings.length, 1, 'there is still a warning')
 })
 
-t.test('a status that fills its 512 bytes is read like any other', async (t) => {
+t.test('a status of exactly 512 bytes is read', async (t) => {
   const whole = injected()
   const written = whole.metadata.annotations?.[KEY] ?? ''
   const at = (length: number) => {
@@ -332,21 +332,21 @@ t.test('a status that fills its 512 bytes is read like any other', async (t) => 
     return ride({ ...whole, metadata: { ...whole.metadata, annotations } }).word
   }
   t.equal(at(512), 'already-injected')
-  t.equal(at(513), 'name-taken', 'and a longer one is not of ours')
+  t.equal(at(513), 'name-taken', 'a longer status is ignored')
 })
 
-t.test('a message is cut no more than it must be, whatever JSON escapes of it', async (t) => {
+t.test('a message is cut as little as possible, with or without JSON escapes', async (t) => {
   for (const character of ['x', '"', '\\']) {
     const status = leftStatus('host-pid', character.repeat(5000))
     t.ok(status.length > 508, `${character}: ${status.length} bytes are used`)
   }
 })
 
-t.test('a status that was made up is believed of our own words alone', async (t) => {
+t.test('only valid values of an existing status are used', async (t) => {
   const asking = (status: Json) => askingPod({}, { [KEY]: JSON.stringify(status) })
   const rows: [string, Json][] = [
-    ['a word that is none', { outcome: 'injected', shareProcessNamespace: 'perhaps' }],
-    ['text without end', { outcome: 'injected', shareProcessNamespace: 'ü'.repeat(200) }],
+    ['an unknown value', { outcome: 'injected', shareProcessNamespace: 'perhaps' }],
+    ['a long text', { outcome: 'injected', shareProcessNamespace: 'ü'.repeat(200) }],
     ['an object', { outcome: 'injected', shareProcessNamespace: { x: 1 } }],
     ['a pod that was left before', { outcome: 'left', shareProcessNamespace: 'false' }],
   ]

@@ -26,7 +26,7 @@ t.test('a pattern of the documented grammar is valid', async (t) => {
   for (const pattern of right) t.equal(problemOfTargetCommand(pattern), undefined, pattern)
 })
 
-t.test('a wrong pattern is answered with what would be right', async (t) => {
+t.test('the problem of an invalid pattern states the valid form', async (t) => {
   const wrong: readonly (readonly [string, string])[] = [
     ['', '1 to 256 printable characters'],
     ['x'.repeat(257), '1 to 256 printable characters'],
@@ -70,14 +70,14 @@ t.test('a wrong pattern is answered with what would be right', async (t) => {
   }
 })
 
-t.test('a pattern that grows when its repetitions are written out is wrong', async (t) => {
+t.test('a pattern is invalid if its expanded repetitions are too long', async (t) => {
   const wrong = [
     '((((a{1,255}){1,255}){1,255}){1,255})',
     '(a{1,16}){1,17}',
     '(a{16}){16}b',
     'a{255}|b{255}',
     'a{255,}b',
-    // Each + doubles the tree of glibc's regcomp.
+    // Each + doubles the tree of regcomp in glibc.
     `${'('.repeat(9)}a${'+)'.repeat(9)}`,
   ]
   for (const pattern of wrong) {
@@ -92,7 +92,7 @@ const TOKENS = [
 const PATTERNS = fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 7 })
 const TEXTS = fc.array(fc.constantFrom(...'aabbccö.{}]-&/"1_\\^'), { maxLength: 6 })
 
-t.test('gawk matches what a valid pattern says', { skip: skipped() }, async (t) => {
+t.test('a valid pattern matches the same texts in gawk', { skip: skipped() }, async (t) => {
   const cases = fc
     .sample(fc.tuple(PATTERNS, fc.array(TEXTS, { minLength: 8, maxLength: 8 })), {
       numRuns: 20_000,

@@ -26,7 +26,7 @@ const { cert } = await authority.issue({ names: [HOST], days: 90 })
 const other = await makeAuthority()
 const elsewhere = await authority.issue({ names: ['elsewhere.example'], days: 90 })
 
-/** The chart's configuration, in which each webhook waits as long as the chart says. */
+/** The chart's configuration, in which each webhook has the timeout of the chart. */
 function configured(ca: string, change: (webhook: Json) => Json = (webhook) => webhook): Json {
   const labels = { 'app.kubernetes.io/instance': 'ridealong', 'app.kubernetes.io/version': '0.1.0' }
   const { webhooks, ...rest } = configuration(ca, SERVICE) as { webhooks: Json[] }
@@ -39,7 +39,7 @@ function deployment(status: Json): Json {
   return { metadata, spec: { replicas: 2 }, status }
 }
 
-/** What the image holder reports for one image. */
+/** The state of the image holder for one image. */
 const OFFERED: Catalog = {
   ...CATALOG,
   metrics: new Map([...CATALOG.metrics].filter(([, { container }]) => container.image === IMAGE)),
@@ -92,7 +92,7 @@ const withPod = (answer: Installation['triedPod']['answer']): Installation => ({
   triedPod: { ...WELL.triedPod, answer },
 })
 
-t.test('where all is well, every check says what it has seen', async (t) => {
+t.test('without a fault, every check has the verdict ok and a sentence', async (t) => {
   const checks = examine(WELL)
   t.strictSame(
     checks.map(({ verdict, name }) => `${verdict} ${name}`),
@@ -149,7 +149,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^no MutatingWebhookConfiguration has pods\.ridealong\.dev/,
     /^install the chart/,
   ],
-  'a configuration that lost a webhook': [
+  'a configuration without one of its webhooks': [
     withWebhook({
       configuration: {
         value: {
@@ -188,7 +188,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /is valid until 20.*, less than 7 days from now$/,
     /^find out why the certificate was not renewed/,
   ],
-  'webhooks that refuse': [
+  'webhooks with failurePolicy Fail': [
     withWebhook({
       configuration: {
         value: configured(authority.ca, (webhook) => ({ ...webhook, failurePolicy: 'Fail' })),
@@ -204,7 +204,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /names does not exist$/,
     /^restore it with helm upgrade/,
   ],
-  'nobody behind the Service': [
+  'a Service without endpoints': [
     withWebhook({ ready: { value: 0 } }),
     'Service',
     /^the Service has no ready endpoint$/,
@@ -228,7 +228,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^2 of 2 replicas are ready, 0 run the current template$/,
     /get pods/,
   ],
-  'a catalog that does not hold': [
+  'an invalid catalog': [
     withRelease({
       offer: { value: { kind: 'broken', problem: 'a.yaml: metric a: spec is wrong' } },
     }),
@@ -250,37 +250,37 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^no node is known to have/,
     /ridealong\.dev\/image/,
   ],
-  'a namespace that asks and is not armed': [
+  'an annotated namespace that is not armed': [
     { ...WELL, namespaces: { value: [namespace('hpc', ASKS)] } },
     'namespaces',
     /^not armed although they request observers: hpc$/,
     /annotate the namespace again$/,
   ],
-  'many namespaces that are armed and do not ask': [
+  'many armed namespaces without the annotation': [
     { ...WELL, namespaces: { value: [...'abcdefg'].map((name) => namespace(name, {}, ARMED)) } },
     'namespaces',
     /^armed although they request no observers: a, b, c, d, e, 2 more$/,
     /a few minutes/,
   ],
-  'a namespace that is excluded and armed all the same': [
+  'an excluded namespace that is armed': [
     { ...WELL, namespaces: { value: [namespace('apart', ASKS, ARMED)] } },
     'namespaces',
     /^armed although they request no observers: apart$/,
     /a few minutes/,
   ],
-  'an apiserver that reaches nobody, for namespaces': [
+  'a webhook that does not answer for namespaces': [
     { ...WELL, triedNamespace: { value: namespace('x', ASKS) } },
     'a namespace that asks',
     /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
-  'an apiserver that reaches nobody, for pods': [
+  'a webhook that does not answer for pods': [
     withPod({ value: askingPod('perf-sysstat') }),
     'a pod that asks',
     /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
-  'a webhook that must answer and does not': [
+  'a failed call that denies pods': [
     withPod({ problem: 'Internal error occurred: failed calling webhook "pods.ridealong.dev"' }),
     'a pod that asks',
     /failed calling webhook/,
@@ -292,7 +292,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /the pod got no observers \(observer-unavailable\): no node is known/,
     /why no node has the image/,
   ],
-  'a pod that another webhook alters': [
+  'a pod that another webhook changes': [
     withPod({
       value: { ...INJECTED, spec: { ...(INJECTED.spec as Json), shareProcessNamespace: false } },
     }),
@@ -303,7 +303,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
 }
 
 for (const [what, [installation, name, sentence, remedy]] of Object.entries(FAULTS)) {
-  t.test(`${what}: one check says so, and what to do`, async (t) => {
+  t.test(`${what}: one check fails, with a remedy`, async (t) => {
     const checks = examine(installation)
     const faults = checks.filter(({ verdict }) => verdict === 'no')
     t.match(faults, [{ name, sentence, remedy }])
@@ -312,7 +312,7 @@ for (const [what, [installation, name, sentence, remedy]] of Object.entries(FAUL
   })
 }
 
-t.test('the end of a certificate is soon as it is to the alert of the chart', async (t) => {
+t.test('the certificate check fails as early as the alert of the chart', async (t) => {
   const names = [HOST]
   const verdictAfter = async (days: number) => {
     const { cert } = await authority.issue({ names, days })
@@ -323,7 +323,7 @@ t.test('the end of a certificate is soon as it is to the alert of the chart', as
   t.equal(await verdictAfter(8), 'ok')
 })
 
-t.test('what nobody may read is unknown, and no fault', async (t) => {
+t.test('objects that must not be read have unknown checks, which are not faults', async (t) => {
   const webhook = { configuration: forbidden, serving: forbidden, ready: forbidden }
   const checks = examine({
     ...withWebhook(webhook),
@@ -340,7 +340,7 @@ t.test('what nobody may read is unknown, and no fault', async (t) => {
       'unknown a pod that asks',
     ],
   )
-  t.equal(overallOutcome(checks), 'sound', 'a dry run went the whole way')
+  t.equal(overallOutcome(checks), 'sound', 'a dry run has succeeded')
   const nothing = examine({
     ...withRelease({
       service: forbidden,
@@ -366,7 +366,7 @@ t.test('what nobody may read is unknown, and no fault', async (t) => {
 const unknownOf = (checks: readonly InstallationCheck[]) =>
   checks.flatMap(({ name, verdict }) => (verdict === 'unknown' ? [name] : []))
 
-t.test('a pod that is tried in an excluded namespace says nothing of the webhook', async (t) => {
+t.test('a pod in an excluded namespace is not tried', async (t) => {
   const silent = { value: askingPod('perf-sysstat') }
   const tried = (namespace: string) => {
     const installation = { ...WELL, triedPod: { ...WELL.triedPod, namespace, answer: silent } }
@@ -380,7 +380,7 @@ t.test('a pod that is tried in an excluded namespace says nothing of the webhook
   t.match(tried('default'), { name: 'a pod that asks', verdict: 'no' })
 })
 
-t.test('what an administrator may choose is only said', async (t) => {
+t.test('optional settings have the verdict look', async (t) => {
   const looks = (installation: Installation) =>
     examine(installation).flatMap(({ name, verdict }) => (verdict === 'look' ? [name] : []))
   t.strictSame(looks(withRelease({ guard: { value: undefined } })), ['guard'])
@@ -392,42 +392,36 @@ t.test('what an administrator may choose is only said', async (t) => {
   t.strictSame(looks(withRelease({ offer: { value: newer } })), ['a pod that asks'])
 })
 
-t.test(
-  'a container that is not the observer of the catalog is named, and is no fault',
-  async (t) => {
-    const spec = INJECTED.spec as { readonly initContainers: readonly Json[] }
-    const initContainers = spec.initContainers.map((one) => ({
-      ...one,
-      image: 'mirror.example/o:1',
-    }))
-    const checks = examine(withPod({ value: { ...INJECTED, spec: { ...spec, initContainers } } }))
-    t.strictSame(checks.at(-1), {
-      name: 'a pod that asks',
-      verdict: 'look',
-      sentence:
-        'in a dry run in namespace default, the pod got another container: ' +
-        `container perf-sysstat has image "mirror.example/o:1" instead of the catalog's "${IMAGE}"`,
-    })
-    t.equal(overallOutcome(checks), 'sound')
-  },
-)
+t.test('a container that differs from the catalog is named, and is not a fault', async (t) => {
+  const spec = INJECTED.spec as { readonly initContainers: readonly Json[] }
+  const initContainers = spec.initContainers.map((one) => ({
+    ...one,
+    image: 'mirror.example/o:1',
+  }))
+  const checks = examine(withPod({ value: { ...INJECTED, spec: { ...spec, initContainers } } }))
+  t.strictSame(checks.at(-1), {
+    name: 'a pod that asks',
+    verdict: 'look',
+    sentence:
+      'in a dry run in namespace default, the pod got another container: ' +
+      `container perf-sysstat has image "mirror.example/o:1" instead of the catalog's "${IMAGE}"`,
+  })
+  t.equal(overallOutcome(checks), 'sound')
+})
 
-t.test(
-  'images count as held where DaemonSets say so, and nobody asks where there are none',
-  async (t) => {
-    const holder = (image: string, isHeld: boolean) => ({
-      images: [image],
-      isHeld,
-      ready: 1,
-      nodes: 1,
-    })
-    const { release } = withRelease({ holders: { value: [holder('a', true), holder('b', false)] } })
-    t.strictSame(readHeldImages(release), new Set(['a']))
-    t.equal(readHeldImages(withRelease({ holders: { value: [] } }).release), undefined)
-    t.equal(readHeldImages(withRelease({ holders: forbidden }).release), undefined)
-    t.equal(readHeldImages(undefined), undefined)
-  },
-)
+t.test('the held images are read from the image holders, if there are any', async (t) => {
+  const holder = (image: string, isHeld: boolean) => ({
+    images: [image],
+    isHeld,
+    ready: 1,
+    nodes: 1,
+  })
+  const { release } = withRelease({ holders: { value: [holder('a', true), holder('b', false)] } })
+  t.strictSame(readHeldImages(release), new Set(['a']))
+  t.equal(readHeldImages(withRelease({ holders: { value: [] } }).release), undefined)
+  t.equal(readHeldImages(withRelease({ holders: forbidden }).release), undefined)
+  t.equal(readHeldImages(undefined), undefined)
+})
 
 t.test('a webhook that is called by URL is examined without a release', async (t) => {
   const url = configuration(authority.ca, { url: `https://${HOST}/` })
@@ -439,7 +433,7 @@ t.test('a webhook that is called by URL is examined without a release', async (t
   t.match(checks[0], { sentence: `ridealong calls https://${HOST}/` })
 })
 
-t.test('the metric that is asked for needs no privilege', async (t) => {
+t.test('the metric of the dry run needs no privilege if possible', async (t) => {
   const metric = metricToAsk(CATALOG)
   t.equal(CATALOG.metrics.get(metric)?.privilege, 'restricted')
   const metrics = new Map(
@@ -448,7 +442,7 @@ t.test('the metric that is asked for needs no privilege', async (t) => {
   t.equal(metricToAsk({ ...CATALOG, metrics }), [...metrics.keys()][0])
 })
 
-t.test('a check is a line, with its remedy below where it failed', async (t) => {
+t.test('each check is one line, and a failed check has its remedy below', async (t) => {
   const output = shown(examine(withWebhook({ ready: { value: 0 } })), 'text')
   const lines = linesOf(output)
   const at = lines.findIndex((line) => line.startsWith('no '))
@@ -474,11 +468,11 @@ t.test('in a terminal of 80 columns, sentences are wrapped in their column', asy
   ])
 })
 
-t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
+t.test('the sample in docs/doctor.md is equal to the output of the doctor', async (t) => {
   const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8')
   const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)\.\.\.\n```$/ms) ?? []
   for (const line of sample.split('\n')) t.ok(line.length <= 80, line)
-  // Times and the name of an authority differ, and with their lengths the ends of lines.
+  // Times and the name of the authority differ in length, so the line breaks differ too.
   const general = (text: string) =>
     text
       .replaceAll(/\s+/g, ' ')
@@ -491,7 +485,7 @@ t.test('the sample in docs/doctor.md is what the doctor prints', async (t) => {
   t.equal(printed.slice(0, general(sample).length), general(sample))
 })
 
-t.test('a program reads the same', async (t) => {
+t.test('the JSON and YAML output has the same values', async (t) => {
   const checks = examine(withWebhook({ ready: { value: 0 } }))
   const read = JSON.parse(documentOf(shown(checks, 'json')))
   t.strictSame(read, { outcome: 'faulty', checks })

@@ -4,7 +4,7 @@ import type { Facts, WebhookFacts } from '../../../src/explain/facts.ts'
 import { POD_ASKS } from '../../../src/explain/match-conditions.ts'
 import { CATALOG, type Json, type Place, reviewOf } from '../core/build.ts'
 
-/** The time of the tests, at which their certificates become valid. */
+/** The time of the tests, at which the certificates become valid. */
 export const NOW = Date.now()
 
 const EXCLUDED = {
@@ -41,7 +41,7 @@ export function configuration(
   }
 }
 
-/** The facts of an explanation: none about a cluster unless they are given. */
+/** The facts of an explanation. Without arguments, nothing is known about a cluster. */
 export interface Situation extends Place {
   readonly webhook?: Partial<WebhookFacts> | undefined
   readonly name?: string
@@ -50,7 +50,7 @@ export interface Situation extends Place {
   readonly isCatalogGuessed?: boolean
 }
 
-/** Explains a pod that does not exist yet, or with `created` one that exists. */
+/** Explains a pod that does not exist yet, or an existing pod if `created` is given. */
 export function explained(pod: unknown, situation: Situation = {}, created?: Json): Explanation {
   const { annotations = {}, labels = {}, excluded = [], rules, name = 'hpc' } = situation
   const known = { 'kubernetes.io/metadata.name': name, ...labels }

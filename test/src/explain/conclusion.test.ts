@@ -3,8 +3,8 @@ import { makeAuthority } from '../../../certs/make.ts'
 import { askingPod, CATALOG, type Json, podOf, ride } from '../core/build.ts'
 import { configuration, explained, type Situation } from './build.ts'
 
-// Facts that prevent an answer of the webhook, for a pod that does not exist yet and for one that
-// exists.
+// Facts that prevent an answer of the webhook. Each is tested with a pod that does not exist yet
+// and with an existing pod.
 
 const authority = await makeAuthority()
 const { cert } = await authority.issue({ names: ['10.0.0.1'] })
@@ -25,7 +25,7 @@ function stored(pod: Json, more: Json = {}): Json {
   return { ...pod, metadata }
 }
 
-t.test('a webhook that is trusted, ready and selects is asked', async (t) => {
+t.test('a trusted and ready webhook that selects the pod is called', async (t) => {
   const { outcome, conclusion, findings } = explained(askingPod(), WELL)
   t.match(
     { outcome, conclusion },
@@ -62,7 +62,7 @@ const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> 
     /caBundle does not verify the server's certificate, issued by CN=Ridealong development CA/,
   ],
   'no CA': ['webhook-ca', { webhook: trusting('') }, /caBundle has no certificate/],
-  'a CA that is none': [
+  'an invalid CA': [
     'webhook-ca',
     { webhook: trusting('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----') },
     /caBundle has no certificate/,
@@ -87,7 +87,7 @@ const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> 
     { webhook: { ...trusting(authority.ca), ready: { value: 0 } } },
     /no replica is ready/,
   ],
-  'a selector that leaves the namespace out': [
+  'a selector that excludes the namespace': [
     'excluded-namespace',
     { ...WELL, name: 'apart' },
     /does not select the namespace: it requires .*\/metadata\.name NotIn \(kube-system, apart\)/,
@@ -107,14 +107,18 @@ for (const [what, [reason, situation, sentence]] of Object.entries(OBSTACLES)) {
     t.match(
       explained(podOf(), situation),
       { reason: 'not-asked' },
-      'no matter for who does not ask',
+      'no effect on a pod without a request',
     )
     const injected = stored(ride(askingPod()).pod as unknown as Json)
-    t.match(explained(injected, situation, injected), { outcome: 'injected' }, 'nor afterwards')
+    t.match(
+      explained(injected, situation, injected),
+      { outcome: 'injected' },
+      'no effect on an injected pod',
+    )
   })
 }
 
-t.test('a namespace that asks and is not armed', async (t) => {
+t.test('an annotated namespace without the label causes not-armed', async (t) => {
   const situation = { ...WELL, annotations: ASKS }
   const { conclusion, reason, remedy } = explained(podOf(), situation)
   t.equal(reason, 'not-armed')
@@ -122,16 +126,20 @@ t.test('a namespace that asks and is not armed', async (t) => {
   t.match(remedy, /annotate the namespace again/)
   const armed = { ...situation, labels: { 'ridealong.dev/armed': 'true' } }
   t.equal(explained(podOf(), armed).outcome, 'injected')
-  t.equal(explained(askingPod(), situation).outcome, 'injected', 'who asks itself needs no arming')
+  t.equal(
+    explained(askingPod(), situation).outcome,
+    'injected',
+    'a pod with its own annotation needs no label',
+  )
 })
 
-t.test('a webhook that was down when the pod was created', async (t) => {
+t.test('a created pod without a status causes webhook-away', async (t) => {
   const { outcome, reason, conclusion } = explained(CREATED, WELL, CREATED)
   t.match({ outcome, reason }, { outcome: 'left', reason: 'webhook-away' })
   t.match(conclusion, /^The pod requests .*, but the webhook did not answer when .* created\.$/)
 })
 
-t.test('what nodes hold now is no reason of a pod that is there', async (t) => {
+t.test('images that are unavailable now are not a reason for an existing pod', async (t) => {
   const { reason, findings } = explained(CREATED, { ...WELL, heldImages: [] }, CREATED)
   t.equal(reason, 'webhook-away')
   t.strictSame(
@@ -140,7 +148,7 @@ t.test('what nodes hold now is no reason of a pod that is there', async (t) => {
   )
 })
 
-t.test('an annotation that came after the pod', async (t) => {
+t.test('an annotation that was added after the pod causes annotated-later', async (t) => {
   const manager = (time: string) => ({
     time,
     fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:ridealong.dev/inject': {} } } },
@@ -156,7 +164,7 @@ t.test('an annotation that came after the pod', async (t) => {
   t.equal(
     explained(early, WELL, early).reason,
     'webhook-away',
-    'whoever created it, as a Job, has written to it since',
+    'the creator, such as the Job controller, wrote again later',
   )
   const quiet = stored(podOf())
   const asking = { ...WELL, annotations: ASKS, managedFields: [manager('2026-01-02T00:00:00Z')] }
@@ -166,7 +174,7 @@ t.test('an annotation that came after the pod', async (t) => {
   })
 })
 
-t.test('a pod says itself why it was left, and what would become of it now', async (t) => {
+t.test('a pod with a status has its reason, and the outcome of a new creation', async (t) => {
   const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'ResourceQuota "a"' })
   const left = stored(askingPod({}, { 'ridealong.dev/status': status }))
   const { findings, ...explanation } = explained(left, WELL, left)
@@ -182,7 +190,7 @@ t.test('a pod says itself why it was left, and what would become of it now', asy
   )
 })
 
-t.test('an observer that was altered since is named', async (t) => {
+t.test('the explanation names an observer that was changed after the injection', async (t) => {
   const injected = stored(ride(askingPod()).pod as unknown as Json)
   const spec = injected.spec as { initContainers: Json[] }
   const [observer] = spec.initContainers
@@ -200,7 +208,7 @@ t.test('an observer that was altered since is named', async (t) => {
   t.match(altered({ shareProcessNamespace: false }), { conclusion: /shareProcessNamespace is not/ })
 })
 
-t.test('containers that do not start are seen, and the pod counts as injected', async (t) => {
+t.test('containers that do not start are findings, and the pod is still injected', async (t) => {
   const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "o"' }
   const initContainerStatuses = [{ name: 'perf-sysstat', state: { waiting }, restartCount: 0 }]
   const containerStatuses = [
@@ -222,7 +230,7 @@ t.test('containers that do not start are seen, and the pod counts as injected', 
   )
 })
 
-t.test('what may not be read is unknown, and no reason', async (t) => {
+t.test('facts that must not be read are unknown, and not a reason', async (t) => {
   const problem = 'the apiserver says 403: forbidden'
   const situation = { webhook: { configuration: { problem }, serving: { problem } } }
   const { outcome, findings } = explained(askingPod(), situation)
@@ -235,7 +243,7 @@ t.test('what may not be read is unknown, and no reason', async (t) => {
   t.equal(half.outcome, 'injected')
 })
 
-t.test("expressions that are not the chart's are not judged", async (t) => {
+t.test('match conditions that differ from the chart are unknown', async (t) => {
   const chart = configuration(authority.ca) as { webhooks: Json[] }
   const webhooks = chart.webhooks.map((one) => ({
     ...one,
@@ -269,9 +277,9 @@ t.test('a status is compared with the containers that it names', async (t) => {
       'and command "sh" instead of the catalog\'s "perf-sysstat".',
     ].join(' '),
   })
-  t.equal(told.cost, undefined, 'nothing is said to be an observer')
+  t.equal(told.cost, undefined, 'no container counts as an observer')
   const older = forged({ image: 'registry.example/observer:0' })
-  t.notMatch(JSON.stringify(explained(older, WELL, older)), /forge/, 'nobody is accused')
+  t.notMatch(JSON.stringify(explained(older, WELL, older)), /forge/, 'no forgery is claimed')
   const names = explained(injected, WELL, injected)
   t.match(
     names.findings.find(({ name }) => name === 'observers'),
@@ -279,16 +287,20 @@ t.test('a status is compared with the containers that it names', async (t) => {
   )
 })
 
-t.test("a status that names the pod's own container does not take it out", async (t) => {
+t.test('a container of the pod that a status names is still explained', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['app'] })
   const pod = stored(askingPod({ shareProcessNamespace: true }, { 'ridealong.dev/status': status }))
   const { outcome, conclusion, findings } = explained(pod, WELL, pod)
   t.equal(outcome, 'unverified')
   t.match(conclusion, /container app does not have the name of a metric of the catalog/)
-  t.notMatch(JSON.stringify(findings), /must be a non-empty list/, 'the pod is explained with it')
+  t.notMatch(
+    JSON.stringify(findings),
+    /must be a non-empty list/,
+    'the container is part of the pod',
+  )
 })
 
-t.test('without a catalog that is known, nothing is said to be verified', async (t) => {
+t.test('without a known catalog, an injection is not verified', async (t) => {
   const injected = stored(ride(askingPod()).pod as unknown as Json)
   const catalog = { ...CATALOG, revision: '00000000' }
   const { outcome, conclusion, findings } = explained(
@@ -308,6 +320,6 @@ t.test('without a catalog that is known, nothing is said to be verified', async 
   t.match(
     explained(injected, { ...WELL, isCatalogGuessed: true }, injected).conclusion,
     'The pod was injected with perf-sysstat.',
-    'the revision shows that it is the catalog',
+    'the catalog has the revision of the status',
   )
 })

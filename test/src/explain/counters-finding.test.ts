@@ -8,7 +8,7 @@ const podWith = (securityContext: Json | undefined, annotations = {}) =>
 const counters = (...args: Parameters<typeof explained>) =>
   explained(...args).findings.find(({ name }) => name === 'counters')
 
-t.test('the explanation says which counters can be read, and gives advice', async (t) => {
+t.test('the explanation names the readable counters, and gives advice', async (t) => {
   const rows: [string, Json | undefined, 'ok' | 'look' | 'unknown', RegExp][] = [
     ['no user', undefined, 'ok', /^all can be read$/],
     ['no group', { runAsUser: 1000 }, 'unknown', /set runAsUser and runAsGroup/],
@@ -54,7 +54,7 @@ t.test(
         annotations: { ...annotations, 'ridealong.dev/status': status },
       },
     }
-    t.equal(counters(older, {}, older), undefined, 'it is from another version')
-    t.equal(counters(askingPod({ hostPID: true })), undefined, 'it has no observers')
+    t.equal(counters(older, {}, older), undefined, 'the status is from another version')
+    t.equal(counters(askingPod({ hostPID: true })), undefined, 'the pod has no observers')
   },
 )

@@ -41,7 +41,7 @@ function foreign(pod: PodObject): Json {
   return { ...pod, spec: { ...pod.spec, initContainers } }
 }
 
-/** A pod for every reason. */
+/** A pod for each reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace requests/ },
   'opted-out': {
@@ -138,7 +138,7 @@ const CASES: Readonly<Record<Reason, Case>> = {
 }
 
 for (const [reason, { pod, where, sentence }] of Object.entries(CASES)) {
-  t.test(`${reason}: the rule is named, and what to do`, async (t) => {
+  t.test(`${reason}: the failed rule and the remedy are named`, async (t) => {
     const explanation = explained(pod, where)
     const { outcome, findings } = explanation
     t.match(explanation.conclusion, sentence)
@@ -153,7 +153,7 @@ for (const [reason, { pod, where, sentence }] of Object.entries(CASES)) {
   })
 }
 
-t.test('every reason but a defect is of one rule', async (t) => {
+t.test('every reason except internal-error belongs to one rule', async (t) => {
   const listed = RULES.flatMap(({ reasons }) => reasons)
   const all = Object.keys(REASONS).filter((reason) => reason !== 'internal-error')
   t.strictSame([...listed].sort(), all.sort())
@@ -175,7 +175,7 @@ const FAULTS = [
 ] as const
 
 for (const [index, first] of FAULTS.entries()) {
-  t.test(`${first.reason} comes before all that are listed after it`, async (t) => {
+  t.test(`${first.reason} is reported before all reasons after it in the list`, async (t) => {
     for (const second of FAULTS.slice(index + 1)) {
       const both: readonly Fault[] = [first, second]
       const merged = (part: 'annotations' | 'labels' | 'spec' | 'where' | 'rules') =>
@@ -190,7 +190,7 @@ for (const [index, first] of FAULTS.entries()) {
           RULES.some((r) => r.name === name && r.reasons.some((one) => one === word)),
         )
       t.ok(place(first.reason) < place(second.reason))
-      t.equal(findings[place(second.reason)]?.verdict, 'open', 'the later is not reached')
+      t.equal(findings[place(second.reason)]?.verdict, 'open', 'the later rule is not reached')
     }
   })
 }
@@ -204,7 +204,7 @@ interface Fault {
   readonly rules?: object
 }
 
-t.test('what rides is said with its cost over all pods', async (t) => {
+t.test('the explanation of an injection has the cost of all pods', async (t) => {
   const pod = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
   const { outcome, conclusion, cost, findings } = explained(pod, { pods: 64 })
   t.equal(outcome, 'injected')
@@ -220,7 +220,7 @@ t.test('what rides is said with its cost over all pods', async (t) => {
   )
 })
 
-t.test('a Guaranteed pod pays its observers by requests too', async (t) => {
+t.test('the cost of a Guaranteed pod includes requests', async (t) => {
   const resources = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } }
   const { cost } = explained(askingPod({ containers: [{ name: 'app', resources }] }), { pods: 2 })
   t.match(cost, {
@@ -229,7 +229,7 @@ t.test('a Guaranteed pod pays its observers by requests too', async (t) => {
   })
 })
 
-t.test('a request that its author wants refused is', async (t) => {
+t.test('a pod with on-error: deny is refused', async (t) => {
   const pod = askingPod({ hostPID: true }, { 'ridealong.dev/on-error': 'deny' })
   t.match(explained(pod), {
     outcome: 'refused',
@@ -247,7 +247,7 @@ function carrying(pod: PodObject): Json & { readonly metadata: Json } {
   return { ...pod, metadata: { ...pod.metadata, annotations } }
 }
 
-t.test('a manifest that brings its observers along is not said to be left', async (t) => {
+t.test('a manifest that contains its observers counts as injected', async (t) => {
   const pod = carrying(ride(askingPod()).pod)
   const { outcome, conclusion, cost, reason, findings } = explained(pod)
   t.equal(outcome, 'injected')
@@ -266,13 +266,13 @@ t.test('a manifest that brings its observers along is not said to be left', asyn
     { verdict: 'look', sentence: /neither the pod nor its namespace requests/ },
   )
   const absent = { webhook: { configuration: { value: undefined } } }
-  t.equal(explained(pod, absent).outcome, 'injected', 'whether a webhook is there or not')
+  t.equal(explained(pod, absent).outcome, 'injected', 'also without a webhook')
   t.equal(explained(pod, { excluded: ['hpc'] }).outcome, 'injected')
   const more = explained(pod, { annotations: { 'ridealong.dev/inject': 'io-sysstat' } })
-  t.match(more.conclusion, /would be injected with io-sysstat/, 'the webhook may still add others')
+  t.match(more.conclusion, /would be injected with io-sysstat/, 'the webhook can add others')
 })
 
-t.test('a manifest whose observers are not as inject made them', async (t) => {
+t.test('a manifest with changed observers is unverified or altered', async (t) => {
   const pod = ride(askingPod()).pod
   t.match(explained(carrying(foreign(pod) as unknown as PodObject)), {
     outcome: 'unverified',

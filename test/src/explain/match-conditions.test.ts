@@ -8,13 +8,13 @@ const CHART = new URL(
   import.meta.url,
 )
 
-t.test('the expression is that of the chart', async (t) => {
+t.test('the expression is equal to that of the chart', async (t) => {
   const [, defined] =
     /define "ridealong\.podAsks" -}}\n(.*)\n/.exec(readFileSync(CHART, 'utf8')) ?? []
   t.equal(POD_ASKS, defined)
 })
 
-t.test('all conditions must hold', async (t) => {
+t.test('all conditions must be true', async (t) => {
   const of = (...expressions: string[]) => ({
     matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
   })
@@ -26,7 +26,7 @@ t.test('all conditions must hold', async (t) => {
   t.equal(readMatchConditions({}, true).holds, true)
 })
 
-t.test('a selector names its first requirement that is not met', async (t) => {
+t.test('the first requirement of a selector that is not met is named', async (t) => {
   const unmet = (selector: unknown) => unmetIn(selector, { a: '1', b: '2' })?.text
   const by = (operator: string, key: string, ...values: string[]) => ({
     matchExpressions: [{ key, operator, values }],

@@ -72,7 +72,7 @@ const kinds: Readonly<Record<string, number | undefined>> = {
 }
 
 for (const [text, pods] of Object.entries(kinds)) {
-  t.test(`${text.split('\n')[1]} makes ${pods} pods at a time`, async (t) => {
+  t.test(`${text.split('\n')[1]} creates ${pods} pods at a time`, async (t) => {
     const [found] = readManifests('a.yaml', text).flatMap(findResources).flatMap(findTemplates)
     t.ok(found)
     t.equal(found && countPods(found), pods)

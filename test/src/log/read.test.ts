@@ -78,7 +78,7 @@ t.test(
   },
 )
 
-t.test("iostat's table for people gives the same rows as its document", async (t) => {
+t.test("iostat's text table gives the same rows as its document", async (t) => {
   const [table] = devicesOf(read(textOf('io-sysstat-human.log'))).filter(isDisk)
   const [document] = devicesOf(read(textOf('io-sysstat-host-volume.log'))).filter(isDisk)
   t.match(table, { r_s: 43.43, rmb_s: 0.86, rrqm_s: 23.19, rrqm: 34.82, aqu_sz: 0.21, util: 3.93 })
@@ -121,7 +121,7 @@ const START = 'METRICS OPERATOR COLLECTION START\n'
 const END = 'METRICS OPERATOR COLLECTION END\n'
 
 /**
- * Returns a timepoint in the format of Ridealong's observers, with the sections that matter here.
+ * Returns a timepoint in the format of Ridealong's observers, with the sections that the tests use.
  */
 function timepoint(time: number, io: string): string {
   const ids = `"time":${time},"pid":7`
@@ -213,10 +213,10 @@ t.test('other output between the lines and CRLF line ends change nothing', async
   const text = textOf('perf-sysstat-head-format-generated.log')
   const noisy = text.replaceAll('IO STATISTICS\n', 'IO STATISTICS\nwget: 75%\n')
   t.strictSame(read(text.replaceAll('\n', '\r\n')), read(text))
-  t.strictSame(read(noisy), read(text), 'also where the Python package loses the section')
+  t.strictSame(read(noisy), read(text), 'even if the Python package loses the section')
 })
 
-t.test('a text that is no log gives no row', async (t) => {
+t.test('a text that is not a log gives no row', async (t) => {
   for (const text of [
     '',
     '\n',
@@ -253,7 +253,7 @@ t.test('a complete log whose rows are not read is not reported as cut', async (t
     notices: [/^its rows are not read: only those of perf-sysstat and io-sysstat are/],
   })
   const [known] = readLog(whole.replace('my-metric', ''), { source: 'a', metric: 'my-metric' })
-  t.strictSame(cutsOf(known), [], 'also where only the pod says which metric it is')
+  t.strictSame(cutsOf(known), [], 'also if only the pod names the metric')
 })
 
 t.test('an incomplete log of another metric is reported as cut', async (t) => {

@@ -16,13 +16,13 @@ const ENTRIES = readLog(LOG, {
   rank: '0',
 })
 
-t.test('what is written as JSON Lines is read again as it was', async (t) => {
+t.test('entries that are written as JSON Lines are read unchanged', async (t) => {
   const lines = jsonLines(ENTRIES).trimEnd().split('\n')
   t.equal(lines.length, ENTRIES.length)
   t.strictSame(lines.map(parseEntry), ENTRIES)
 })
 
-t.test('a line that somebody else wrote is read with care', async (t) => {
+t.test('the values of a foreign line are converted to the types of their columns', async (t) => {
   const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
   t.match(parseEntry(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
   for (const wrong of [
@@ -40,7 +40,7 @@ t.test('the CSV has a row for each sample under columns that never change', asyn
   const names = Object.keys(COLUMNS)
   t.equal(CSV_HEADER, `${names.join(',')}\n`)
   const rows = csvLines(ENTRIES).trimEnd().split('\n')
-  t.equal(rows.length, ENTRIES.length - 1, 'the entry of the log is no sample')
+  t.equal(rows.length, ENTRIES.length - 1, 'the entry of the log is not a sample')
   const cells = rows[0]?.split(',') ?? []
   t.equal(cells.length, names.length)
   const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
@@ -54,7 +54,7 @@ t.test('the CSV has a row for each sample under columns that never change', asyn
   t.match(row, { usr_ms: '', device: '', percent_cpu: '0' }, 'null is empty, and zero is zero')
 })
 
-t.test('no program can break out of its cell', async (t) => {
+t.test('the name of a program cannot end its cell', async (t) => {
   const [first] = ENTRIES
   const named = (program: string) => csvLines([{ ...first, program } as (typeof ENTRIES)[number]])
   t.match(named('a,"b"\nc'), ',"a,""b""\\nc",')

@@ -18,8 +18,8 @@ function textOf(text: string, annotations = ASK): string {
 }
 
 /**
- * Kinds whose operators copy annotations to their pods from a place other than a pod template, each
- * with this place.
+ * Kinds whose operators copy annotations to their pods from a field other than a pod template, each
+ * with this field.
  */
 const PLACES: readonly (readonly [string, string, readonly string[]])[] = [
   ['flux-framework.org/v1alpha2', 'MiniCluster', ['spec.pod.annotations']],
@@ -34,7 +34,7 @@ const PLACES: readonly (readonly [string, string, readonly string[]])[] = [
 ]
 
 for (const [apiVersion, kind, paths] of PLACES) {
-  t.test(`a ${kind} is annotated where its operator looks`, async (t) => {
+  t.test(`a ${kind} is annotated in the field that its operator copies`, async (t) => {
     const head = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a} # mine\n`
     for (const text of [
       `${head}spec:\n  size: 2 # two\n`,
@@ -50,7 +50,7 @@ for (const [apiVersion, kind, paths] of PLACES) {
   })
 }
 
-t.test('what reaches pods by a template is annotated in each template', async (t) => {
+t.test('all pod templates are annotated', async (t) => {
   for (const name of WORKLOADS) {
     const out = textOf(workload(name))
     const templates = readManifests('a.yaml', out).flatMap(findResources).flatMap(findTemplates)
@@ -63,12 +63,12 @@ t.test('what reaches pods by a template is annotated in each template', async (t
       )
     t.ok(
       lines.every((line) => workload(name).includes(line.trim())),
-      'nothing else is new',
+      'no other line is new',
     )
   }
 })
 
-t.test('what is there already keeps its quotes, and what differs gives way', async (t) => {
+t.test('equal annotations keep their quotes, and different ones are replaced', async (t) => {
   const text = `kind: Pod
 apiVersion: v1
 metadata:
@@ -82,7 +82,7 @@ spec: {containers: [{name: a}]}
   t.equal(textOf(text, rate), text.replace("'2'", '"5"'))
 })
 
-t.test('a kind without such a field, or one that nobody knows, gets a sentence', async (t) => {
+t.test('a kind without such a field and an unknown kind are reported', async (t) => {
   const why = (apiVersion: string, kind: string, spec = '{greeting: hi}') => {
     const [one] = annotated(`apiVersion: ${apiVersion}\nkind: ${kind}\nspec: ${spec}\n`)
     t.equal(one?.places, 0)
@@ -93,11 +93,11 @@ t.test('a kind without such a field, or one that nobody knows, gets a sentence',
   t.match(why('argoproj.io/v1alpha1', 'Workflow'), 'Argo Workflows signals process 1')
   t.match(why('example.com/v1', 'Thing'), 'this kind is unknown')
   t.match(why('batch/v1', 'Job'), 'no spec.template with containers')
-  t.equal(why('v1', 'ConfigMap'), undefined, 'what makes no pods is passed over in silence')
+  t.equal(why('v1', 'ConfigMap'), undefined, 'a kind that creates no pods is ignored')
   t.equal(why('v1', 'Namespace'), undefined)
 })
 
-t.test('a Namespace is annotated when it is meant', async (t) => {
+t.test('a Namespace is annotated only if it is selected', async (t) => {
   const [manifest] = readManifests(
     'a.yaml',
     'apiVersion: v1\nkind: Namespace\nmetadata: {name: hpc}\n',

@@ -9,17 +9,17 @@ import { readManifests } from '../../../src/manifest/read.ts'
 import { findResources } from '../../../src/manifest/resources.ts'
 import { undo } from '../../../src/manifest/undo.ts'
 
-/** The manifests from which the recorded reviews come. */
+/** The manifests of the recorded reviews. */
 export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
 
 export const catalog = await loadCatalog({})
 
-/** Returns the text of one of them. */
+/** Returns the text of one of these manifests. */
 export function workload(name: string): string {
   return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
 }
 
-/** Options that request perf-sysstat, in addition to the text. */
+/** Annotations that request perf-sysstat, in addition to those of the text. */
 export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 
 /** Injects observers into a text, with the Namespaces in it and the requests of a command line. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { withDefaults } from '../../../src/manifest/defaults.ts'
 
-t.test('requests that are absent are the limits, resource by resource', async (t) => {
+t.test('the missing request of each resource is its limit', async (t) => {
   const limits = { cpu: '1', memory: '1Gi' }
   const spec = {
     containers: [
@@ -21,5 +21,9 @@ t.test('requests that are absent are the limits, resource by resource', async (t
     ],
     initContainers: [{ name: 'e', resources: { limits, requests: limits } }],
   })
-  t.strictSame(withDefaults({ containers: 7 }), { containers: 7 }, 'what is no list stays')
+  t.strictSame(
+    withDefaults({ containers: 7 }),
+    { containers: 7 },
+    'a value that is not a list stays',
+  )
 })

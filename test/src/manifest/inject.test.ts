@@ -12,7 +12,7 @@ import { type Json, mapOf, mapsOf } from '../../properties/arbitrary.ts'
 import { injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
 
 for (const name of WORKLOADS) {
-  t.test(`${name}: inject then undo gives the file, and inject twice inject once`, async (t) => {
+  t.test(`${name}: undo reverts inject, and a second inject changes nothing`, async (t) => {
     const text = workload(name)
     const once = textOf(injected(text))
     t.not(once, text, 'something is injected')
@@ -21,19 +21,19 @@ for (const name of WORKLOADS) {
     t.equal(undone(text), text)
   })
 
-  t.test(`${name}: with Windows line ends everything is the same`, async (t) => {
+  t.test(`${name}: the result is the same with Windows line ends`, async (t) => {
     const text = workload(name).replaceAll('\n', '\r\n')
     const once = textOf(injected(text))
     t.equal(once, textOf(injected(workload(name))).replaceAll('\n', '\r\n'))
     t.equal(undone(once), text)
   })
 
-  t.test(`${name}: what asks for nothing comes out byte for byte`, async (t) => {
+  t.test(`${name}: a file without annotations is unchanged`, async (t) => {
     const text = workload(name).replaceAll('ridealong.dev', 'example.com')
     t.equal(textOf(injected(text)), text)
   })
 
-  t.test(`${name}: as JSON everything is the same`, async (t) => {
+  t.test(`${name}: the result is the same as JSON`, async (t) => {
     const values = readManifests('a.yaml', workload(name)).map(({ value }) => value)
     for (const unit of [undefined, 2, '\t']) {
       const list = { apiVersion: 'v1', kind: 'List', items: values }
@@ -51,15 +51,15 @@ for (const name of WORKLOADS) {
 }
 
 /**
- * A recorded pod, and the template from which its controller created it; the name is unique in the
- * file.
+ * A recorded pod, and the template from which its controller created the pod. The name is unique in
+ * the file.
  */
 interface Twin {
   readonly file: string
   readonly name: string
   readonly template?: number
   /**
-   * Names of owners that are unknown before the owners exist: those of a ReplicaSet and of a
+   * Whether the name of the owner is unknown before the owner exists, as for a ReplicaSet or a
    * CronJob's Job.
    */
   readonly isNamedLater?: true
@@ -93,8 +93,8 @@ const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 const answer = await buildReviewer({ namespaces: `${CASES}/namespaces.yaml` })
 
 /**
- * Returns what observers add to a pod. The suffix of their volume's name is different in each
- * review.
+ * Returns the fields that observers add to a pod, without the suffix of their volume's name, which
+ * is different in each review.
  */
 function ridersOf(pod: unknown): Json {
   const { metadata, spec } = mapOf(pod)
@@ -120,29 +120,34 @@ function withoutOwner(riders: Json): Json {
 }
 
 for (const [name, twin] of Object.entries(TWINS)) {
-  t.test(`${name}: the template gets what the webhook gives the recorded pod of it`, async (t) => {
-    const review = await readRecording(`${CASES}/${name}/review.json`)
-    const { decision, operations } = answer(review)
-    const documents = injected(workload(twin.file))
-    const outcomes = documents.flatMap((document) => document.outcomes)
-    const own = outcomes.filter(({ resource }) => resource.name === twin.name)
-    const mine = own[twin.template ?? 0]?.decision
-    t.equal(mine?.outcome, decision.outcome)
-    t.equal(
-      mine !== undefined && 'reason' in mine && mine.reason,
-      'reason' in decision && decision.reason,
-    )
-    if (decision.outcome !== 'injected') return
-    const after = readManifests('a.yaml', textOf(documents)).flatMap(findResources)
-    const templates = after.filter((resource) => resource.name === twin.name).flatMap(findTemplates)
-    const wanted = ridersOf(applied(review.object, operations))
-    const got = ridersOf(templates[twin.template ?? 0]?.fields)
-    t.strictSame(got, twin.isNamedLater ? withoutOwner(wanted) : wanted)
-    t.ok(mapsOf(got.riders).length > 0)
-  })
+  t.test(
+    `${name}: inject adds the same to the template as the webhook to its recorded pod`,
+    async (t) => {
+      const review = await readRecording(`${CASES}/${name}/review.json`)
+      const { decision, operations } = answer(review)
+      const documents = injected(workload(twin.file))
+      const outcomes = documents.flatMap((document) => document.outcomes)
+      const own = outcomes.filter(({ resource }) => resource.name === twin.name)
+      const mine = own[twin.template ?? 0]?.decision
+      t.equal(mine?.outcome, decision.outcome)
+      t.equal(
+        mine !== undefined && 'reason' in mine && mine.reason,
+        'reason' in decision && decision.reason,
+      )
+      if (decision.outcome !== 'injected') return
+      const after = readManifests('a.yaml', textOf(documents)).flatMap(findResources)
+      const templates = after
+        .filter((resource) => resource.name === twin.name)
+        .flatMap(findTemplates)
+      const wanted = ridersOf(applied(review.object, operations))
+      const got = ridersOf(templates[twin.template ?? 0]?.fields)
+      t.strictSame(got, twin.isNamedLater ? withoutOwner(wanted) : wanted)
+      t.ok(mapsOf(got.riders).length > 0)
+    },
+  )
 }
 
-t.test('the webhook leaves alone what was injected before', async (t) => {
+t.test('the webhook does not change an injected template', async (t) => {
   for (const name of WORKLOADS) {
     const resources = readManifests('a.yaml', textOf(injected(workload(name)))).flatMap(
       findResources,
@@ -160,7 +165,7 @@ t.test('the webhook leaves alone what was injected before', async (t) => {
 const POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n'
 
 t.test(
-  'a pod that says limits alone stays Guaranteed, as after the apiserver has filled it',
+  'a pod with only limits stays Guaranteed, because the apiserver adds the requests',
   async (t) => {
     const resources = 'resources: {limits: {cpu: 1, memory: 1Gi}}'
     const out = textOf(injected(`${POD}  containers:\n  - name: a\n    ${resources}\n`, PERF))
@@ -168,7 +173,7 @@ t.test(
   },
 )
 
-t.test('a template without metadata gets it before its spec', async (t) => {
+t.test('metadata is added before the spec of a template', async (t) => {
   const containers = '      containers:\n      - name: a\n'
   const template = `  template:\n    # of the pod\n    spec:\n${containers}`
   const text = `kind: Job\napiVersion: batch/v1\nspec:\n${template}`
@@ -180,7 +185,7 @@ t.test('a template without metadata gets it before its spec', async (t) => {
   t.equal(undone(out), text)
 })
 
-t.test('a pod without metadata gets it, and what stands around it stays', async (t) => {
+t.test('metadata is added to a pod, and the lines around it are unchanged', async (t) => {
   const text = 'apiVersion: v1\nkind: Pod # one\n\n# what runs\nspec:\n  containers:\n  - name: a\n'
   const out = textOf(injected(text, PERF))
   t.match(
@@ -190,7 +195,7 @@ t.test('a pod without metadata gets it, and what stands around it stays', async 
   t.equal(undone(out), text)
 })
 
-t.test('a block of text at the end of a pod stays what it is', async (t) => {
+t.test('a block scalar at the end of a pod is unchanged', async (t) => {
   for (const mark of ['|', '|-', '|+', '>', '|2']) {
     for (const after of ['', '\n\n', '---\nkind: Service\n', 'status: {}\n', '# end\n']) {
       const script = `    args:\n    - ${mark}\n      sleep 1\n\n      sleep 2\n`
@@ -202,12 +207,12 @@ t.test('a block of text at the end of a pod stays what it is', async (t) => {
   }
 })
 
-t.test('dashes stand as those of the containers do', async (t) => {
+t.test('new lists are indented like the list of containers', async (t) => {
   const text = `${POD}    containers:\n      - name: a\n`
   t.match(textOf(injected(text, PERF)), /\n {4}volumes:\n {6}- name: ridealong/)
 })
 
-t.test('a comment behind a value that gives way stays on its line', async (t) => {
+t.test('a comment after a replaced value stays on its line', async (t) => {
   const shares = '  shareProcessNamespace: no # yet\n'
   const text = `${POD}  volumes: [] # none\n${shares}  containers: [{name: a}] # one\n`
   const out = textOf(injected(text, PERF))
@@ -220,7 +225,7 @@ t.test('a comment behind a value that gives way stays on its line', async (t) =>
   t.equal(undone(out), text)
 })
 
-t.test('templates that share an anchor are injected at once', async (t) => {
+t.test('templates that share an anchor are injected together', async (t) => {
   const head = 'apiVersion: example.com/v1\nkind: Two\nspec:\n'
   const template = 'metadata: {name: x}\n    spec:\n      containers: [{name: a}]\n'
   const shared = `${head}  a: &t\n    ${template}  b: *t\n`
@@ -231,7 +236,7 @@ t.test('templates that share an anchor are injected at once', async (t) => {
   t.equal(undone(textOf(injected(merged, PERF))), merged)
 })
 
-t.test('an anchor that would bring an observer where none was asked for is refused', async (t) => {
+t.test('an anchor that would inject another template without a request is refused', async (t) => {
   const asks = 'annotations: {ridealong.dev/inject: perf-sysstat}'
   const text = `apiVersion: example.com/v1
 kind: Two
@@ -245,7 +250,7 @@ spec:
   )
 })
 
-t.test('an option that comes with an alias counts', async (t) => {
+t.test('an annotation that is set by an alias is read', async (t) => {
   const text = `apiVersion: v1
 kind: Pod
 metadata:
@@ -258,7 +263,7 @@ spec: {containers: [{name: a}]}
   t.equal(undone(out), text)
 })
 
-t.test('a second round gives its volume another name', async (t) => {
+t.test('the volume of a second injection has another name', async (t) => {
   const text = `${POD}  containers:\n  - name: a\n`
   const first = textOf(injected(text, PERF))
   const second = textOf(injected(first, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }))
@@ -268,14 +273,14 @@ t.test('a second round gives its volume another name', async (t) => {
   t.equal(undone(second), text)
 })
 
-t.test('a block of text that ends the file without a line break is not lengthened', async (t) => {
+t.test('a block scalar at the end of a file without a line break is refused', async (t) => {
   const text = `${POD}  containers:\n  - name: a\n    args:\n    - |\n      sleep 1`
   t.throws(() => injected(text, PERF), /the file must end with a line break/)
   const whole = `${text}\n`
   t.equal(undone(textOf(injected(whole, PERF))), whole)
 })
 
-t.test('an observer that lost its restartPolicy gets it again, and goes with it', async (t) => {
+t.test('a lost restartPolicy is restored, and undo still removes the observer', async (t) => {
   const text = `${POD}  containers:\n  - name: a\n`
   const whole = textOf(injected(text, PERF))
   const stripped = whole.replace('    restartPolicy: Always\n', '')
@@ -286,7 +291,7 @@ t.test('an observer that lost its restartPolicy gets it again, and goes with it'
   t.equal(undone(restored?.text ?? ''), text)
 })
 
-t.test('what was made up in a status takes no container out', async (t) => {
+t.test('undo removes no container because of a forged status', async (t) => {
   const status = '{"outcome":"injected","metrics":["a","b"],"shareProcessNamespace":"true"}'
   const metadata = `metadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}`
   const spec = 'spec: {containers: [{name: a}], initContainers: [{name: b}]}'
@@ -294,7 +299,7 @@ t.test('what was made up in a status takes no container out', async (t) => {
   t.equal(undone(text), text.replace(`, ridealong.dev/status: '${status}'`, ''))
 })
 
-t.test('what a cluster gives back is undone too, where its keys are in order', async (t) => {
+t.test('undo works on a pod from a cluster, with sorted keys', async (t) => {
   const value = readManifests('a', textOf(injected(`${POD}  containers: [{name: a}]\n`, PERF)))[0]
     ?.value
   const sorted = JSON.stringify(value, (_, inner) => {

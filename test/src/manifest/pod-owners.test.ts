@@ -15,7 +15,7 @@ function madesOf(apiVersion: string, kind: string, spec: Json, metadata: Json = 
     .map(describePods)
 }
 
-t.test('the controller of the pods is named where its name is known', async (t) => {
+t.test('the owner of the pods has the name of their controller if it is known', async (t) => {
   const owner = (...of: Parameters<typeof madesOf>) => madesOf(...of)[0]?.owner
   t.strictSame(owner('batch/v1', 'Job', { template: TEMPLATE }), { kind: 'Job', name: 'x' })
   t.equal(owner('batch/v1', 'Job', { template: TEMPLATE }, { generateName: 'x-' }), undefined)
@@ -30,7 +30,7 @@ t.test('the controller of the pods is named where its name is known', async (t) 
   t.equal(jobSet(2), undefined)
 })
 
-t.test('the Jobs of a JobSet are Indexed and retry, unless they say otherwise', async (t) => {
+t.test('the Jobs of a JobSet are Indexed and retry by default', async (t) => {
   const made = (more: Json, spec: Json = {}) => {
     const template = { spec: { ...TEMPLATE.spec, ...spec } }
     const replicatedJobs = [{ name: 'w', template: { spec: { ...more, template } } }]
@@ -43,7 +43,7 @@ t.test('the Jobs of a JobSet are Indexed and retry, unless they say otherwise', 
   })
 })
 
-t.test('Kubeflow says beside the template how its pods restart', async (t) => {
+t.test('Kubeflow sets the restartPolicy of its pods beside the template', async (t) => {
   const policy = (beside: unknown, own: string, role = 'Worker') => {
     const template = { spec: { ...TEMPLATE.spec, restartPolicy: own } }
     const spec = { pytorchReplicaSpecs: { [role]: { restartPolicy: beside, template } } }
@@ -55,7 +55,7 @@ t.test('Kubeflow says beside the template how its pods restart', async (t) => {
   t.equal(policy(undefined, 'Always', 'Master'), 'Always')
 })
 
-t.test("Volcano's label is on its pods, so that what breaks it is seen", async (t) => {
+t.test('pods of Volcano have its label, so that conflicts are detected', async (t) => {
   const made = madesOf('batch.volcano.sh/v1alpha1', 'Job', { tasks: [{ template: TEMPLATE }] })
   t.strictSame(made[0]?.labels, { 'volcano.sh/job-name': 'x' })
 })

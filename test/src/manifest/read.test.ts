@@ -10,7 +10,7 @@ function sentenceOf(text: string): string {
   }
 }
 
-t.test('the documents of a file are its text, whole and in order', async (t) => {
+t.test('the texts of the documents together are the text of the file', async (t) => {
   const texts = [
     'a: 1\n---\nb: 2\n',
     '\ufeff# head\r\n---\r\na: 1\r\n...\r\n# between\r\n---\r\nb: 2',
@@ -25,7 +25,7 @@ t.test('the documents of a file are its text, whole and in order', async (t) => 
   t.strictSame(readManifests('a.yaml', ''), [])
 })
 
-t.test('a document knows its number and its line', async (t) => {
+t.test('a document has its number and its line', async (t) => {
   const places = readManifests('a.yaml', '# x\n\na: 1\n---\n\n# y\nb: 2\n')
   t.match(places, [
     { file: 'a.yaml', document: 1, line: 3 },
@@ -33,7 +33,7 @@ t.test('a document knows its number and its line', async (t) => {
   ])
 })
 
-t.test('YAML means what kubectl takes it for', async (t) => {
+t.test('YAML values are read as kubectl reads them', async (t) => {
   const [{ value } = { value: undefined }] = readManifests(
     'a.yaml',
     'a: &a {x: yes, mode: 0644}\nb: {<<: *a, z: "no"}\nc: off\n',
@@ -50,7 +50,7 @@ for (let level = 1; level < 12; level += 1) {
   )
 }
 
-t.test('what does not hold is said with file, document and line', async (t) => {
+t.test('an error names file, document and line', async (t) => {
   const wrong: Readonly<Record<string, RegExp>> = {
     'a: 1\n---\nb: [1\nc: 2\n': /^ManifestError: a\.yaml: document 2, line \d: Flow sequence .*]$/,
     'a: 1\n\n---\nb: *nope\n':
@@ -67,7 +67,7 @@ t.test('what does not hold is said with file, document and line', async (t) => {
   }
 })
 
-t.test('nesting without an end is said, and does not end the process', async (t) => {
+t.test('nesting that is too deep is an error, and does not end the process', async (t) => {
   const deep = /^ManifestError: a\.yaml: document 2, line 2: nested more than 500 levels deep/
   for (const level of ['[', '{a: ', '- ', '? '])
     t.match(sentenceOf(`---\n---\n${level.repeat(50_000)}`).replace('line 3', 'line 2'), deep)

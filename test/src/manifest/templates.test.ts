@@ -88,7 +88,7 @@ for (const [apiVersion, kind, object, paths] of KINDS) {
   })
 }
 
-t.test('the templates of a kind that nobody listed are found by their shape', async (t) => {
+t.test('the templates of an unknown kind are found by their structure', async (t) => {
   const spec = { roles: [{ pods: { metadata: {}, ...TEMPLATE } }], other: { template: TEMPLATE } }
   t.strictSame(pathsIn('example.com/v1', 'Thing', { spec }), [
     'spec.roles.0.pods',
@@ -96,7 +96,7 @@ t.test('the templates of a kind that nobody listed are found by their shape', as
   ])
 })
 
-t.test('what only looks like a template is none', async (t) => {
+t.test('a field that only resembles a template is ignored', async (t) => {
   const specs: readonly Json[] = [
     TEMPLATE.spec,
     { template: { ...TEMPLATE, other: 1 } },

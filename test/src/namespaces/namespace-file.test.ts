@@ -29,7 +29,7 @@ kind: Namespace
 metadata: {name: quiet}
 `
 
-t.test('a file holds Namespaces, and the LimitRanges and ResourceQuotas in them', async (t) => {
+t.test('a file contains Namespaces, and their LimitRanges and ResourceQuotas', async (t) => {
   const folder = t.testdir({ 'ns.yaml': FILE })
   const { find, revision } = await readNamespaceFile(join(folder, 'ns.yaml'))
   t.match(revision, /^[0-9a-f]{64}$/)
@@ -45,7 +45,7 @@ t.test('a file holds Namespaces, and the LimitRanges and ResourceQuotas in them'
   ])
 })
 
-t.test('of two Namespaces with one name the later counts', async (t) => {
+t.test('the last of two Namespaces with the same name is used', async (t) => {
   const named = (inject: string) =>
     `kind: Namespace\nmetadata: {name: hpc, annotations: {ridealong.dev/inject: ${inject}}}\n`
   const folder = t.testdir({ 'ns.yaml': `${named('io-sysstat')}---\n${named('perf-sysstat')}` })
@@ -53,7 +53,7 @@ t.test('of two Namespaces with one name the later counts', async (t) => {
   t.strictSame([...find('hpc').annotations.values()], ['perf-sysstat'])
 })
 
-t.test('what is none of these is named with its file and document', async (t) => {
+t.test('an error names the file and the number of a document of another kind', async (t) => {
   const folder = t.testdir({ 'ns.yaml': `${FILE}---\nkind: Pod\nmetadata: {name: x}\n` })
   const path = join(folder, 'ns.yaml')
   await t.rejects(readNamespaceFile(path), {

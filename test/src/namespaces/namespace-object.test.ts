@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readNamespaceObject } from '../../../src/namespaces/namespace-object.ts'
 
-t.test('a Namespace is itself, a rule belongs to the namespace that it is in', async (t) => {
+t.test('a Namespace defines itself, and a rule belongs to its namespace', async (t) => {
   const rows = [
     [{ kind: 'Namespace', metadata: { name: 'hpc' } }, 'hpc'],
     [{ kind: 'LimitRange', metadata: { name: 'x', namespace: 'hpc' } }, 'hpc'],
@@ -14,7 +14,7 @@ t.test('a Namespace is itself, a rule belongs to the namespace that it is in', a
 
 const inside = { name: 'x', namespace: 'hpc' }
 
-t.test('what says nothing of a namespace is told what it lacks', async (t) => {
+t.test('the problem of an invalid object names the kind or the missing field', async (t) => {
   const rows: [unknown, RegExp][] = [
     [undefined, /is not a Namespace, LimitRange or ResourceQuota/],
     [{ kind: 'Pod', metadata: inside }, /is not a Namespace, LimitRange or ResourceQuota/],

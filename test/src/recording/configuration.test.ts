@@ -10,18 +10,21 @@ const configuration = buildConfiguration({
   probe: 'p',
 })
 
-t.test('no pod fails for a recorder, or waits for it for long', async (t) => {
-  const [pods] = configuration.webhooks
-  t.match(pods, {
-    rules: [{ operations: ['CREATE'], resources: ['pods'] }],
-    failurePolicy: 'Ignore',
-    timeoutSeconds: 1,
-    sideEffects: 'None',
-    reinvocationPolicy: 'Never',
-  })
-})
+t.test(
+  'a recorder never prevents the creation of a pod, and delays it by at most 1 s',
+  async (t) => {
+    const [pods] = configuration.webhooks
+    t.match(pods, {
+      rules: [{ operations: ['CREATE'], resources: ['pods'] }],
+      failurePolicy: 'Ignore',
+      timeoutSeconds: 1,
+      sideEffects: 'None',
+      reinvocationPolicy: 'Never',
+    })
+  },
+)
 
-t.test('the chosen namespaces alone are recorded, and the chosen pods', async (t) => {
+t.test('only pods of the selected namespaces and labels are recorded', async (t) => {
   const [pods] = configuration.webhooks
   const values = ['hpc', 'batch']
   t.match(pods, {
@@ -32,7 +35,7 @@ t.test('the chosen namespaces alone are recorded, and the chosen pods', async (t
   })
 })
 
-t.test('what may fail concerns one Namespace that nobody ever creates', async (t) => {
+t.test("only the webhook for the recorder's own probe may fail a request", async (t) => {
   const strict = configuration.webhooks.filter(({ failurePolicy }) => failurePolicy !== 'Ignore')
   t.match(strict, [
     {

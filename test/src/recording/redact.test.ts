@@ -20,7 +20,7 @@ const excludedNamespaces = new Set(['kube-system'])
 
 const redact = (review: Fields) => redactReview(review, catalog)
 
-/** The whole answer: the decision, the patch, and the message to the creator. */
+/** The complete answer: the decision, the patch, and the message to the creator. */
 function answer(body: Json, namespace: unknown) {
   const review = readReview(body)
   if ('problem' in review) throw new Error(review.problem)
@@ -31,21 +31,21 @@ function answer(body: Json, namespace: unknown) {
   })
 }
 
-/** A recording is useless if its answer differs from the one in the cluster. */
+/** Checks that a redacted recording has the same answer as the original review. */
 function staysTheSame({ body, namespace }: { body: Json; namespace: unknown }): void {
   const known = namespace === undefined ? undefined : redactObject(mapOf(namespace))
   assert.deepEqual(answer(redact(body), known), answer(body, namespace))
 }
 
-t.test('whatever a pod is, the answer is the same when it is redacted', async () => {
+t.test('the answer is the same for a redacted pod', async () => {
   fc.assert(fc.property(calls(), staysTheSame), { numRuns: 3000 })
 })
 
-t.test('also when it is no pod', async () => {
+t.test('the answer is the same for a redacted object that is not a pod', async () => {
   fc.assert(fc.property(nonsense, staysTheSame), { numRuns: 1000 })
 })
 
-t.test('and for every pod that was ever recorded', async (t) => {
+t.test('the answer is the same for every recorded pod after redaction', async (t) => {
   const { items } = parseDocument(readFileSync(join(CASES, 'namespaces.yaml'), 'utf8')).toJS()
   const folders = readdirSync(CASES, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   for (const { name } of folders) {
@@ -55,10 +55,10 @@ t.test('and for every pod that was ever recorded', async (t) => {
     )
     t.doesNotThrow(() => staysTheSame({ body, namespace }), name)
   }
-  t.ok(folders.length > 30, 'there are some')
+  t.ok(folders.length > 30, 'there are recorded pods')
 })
 
-/** A pod whose annotations have this number of bytes, in letters of two bytes. */
+/** A pod whose annotations have this number of bytes, mostly in letters of two bytes. */
 function ofSize(bytes: number): Json {
   const kept = { 'ridealong.dev/inject': 'perf-sysstat', 'notes.example/text': '' }
   const rest = bytes - Object.entries(kept).flat().join('').length
@@ -76,7 +76,7 @@ function ofSize(bytes: number): Json {
   }
 }
 
-t.test('annotations that are nearly too large are so when they are redacted', async (t) => {
+t.test('redaction does not change the size of annotations', async (t) => {
   const reasons = new Set<string>()
   for (let bytes = 256 * 1024 - 400; bytes < 256 * 1024; bytes += 1) {
     const body = ofSize(bytes)
@@ -85,12 +85,12 @@ t.test('annotations that are nearly too large are so when they are redacted', as
     assert.deepEqual(decision, before)
     reasons.add('reason' in before ? before.reason : before.outcome)
   }
-  t.strictSame([...reasons], ['injected', 'too-large'], 'some were small enough, and some not')
+  t.strictSame([...reasons], ['injected', 'too-large'], 'some fit, and some do not')
 })
 
 const SECRET = 'hush'
 
-/** The places of a pod in which secrets have been found in practice. */
+/** The fields of a pod in which secrets have been found in practice. */
 const TELLING_POD = {
   metadata: {
     name: 'app-0',
@@ -160,7 +160,7 @@ const review = (request: Fields) => ({
   request: { uid: 'u', operation: 'CREATE', ...request },
 })
 
-t.test('no secret is left in a review, and all that is none', async (t) => {
+t.test('all secrets in a review are redacted, and other values are kept', async (t) => {
   const redacted = redact(review({ object: TELLING_POD, oldObject: TELLING_POD }))
   t.notMatch(JSON.stringify(redacted), SECRET)
   const { object } = mapOf(redacted.request)
@@ -197,7 +197,7 @@ t.test('no secret is left in a review, and all that is none', async (t) => {
 })
 
 t.test(
-  'the command of an observer stays where it is word for word that of the catalog',
+  'the command of an observer is kept only if it is equal to that of the catalog',
   async (t) => {
     const container = {
       image: 'registry.example/traces:1',
@@ -255,17 +255,17 @@ function keysOf(value: unknown): unknown {
   return Object.entries(value).map(([key, inner]) => [key, keysOf(inner)])
 }
 
-t.test('a redacted review has every key of the one that came, in its order', async (t) => {
+t.test('a redacted review has the same keys in the same order', async (t) => {
   const body = review({ object: TELLING_POD, oldObject: null })
   t.strictSame(keysOf(redact(body)), keysOf(body))
 })
 
-t.test('what is redacted stays so when it is redacted again', async (t) => {
+t.test('a second redaction changes nothing', async (t) => {
   const once = redact(review({ object: TELLING_POD }))
   t.strictSame(redact(once), once)
 })
 
-t.test('a person who creates a pod stays unknown, and a controller does not', async (t) => {
+t.test('the name of a user is redacted, and that of a controller is kept', async (t) => {
   const person = {
     username: 'ada@example.org',
     uid: 'S-1-5',
@@ -286,17 +286,20 @@ t.test('a person who creates a pod stays unknown, and a controller does not', as
   t.strictSame(mapOf(request).userInfo, controller)
 })
 
-t.test('a Namespace keeps its labels and what is ours, and nothing of who wrote it', async (t) => {
-  const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' }
-  const metadata = { name: 'hpc', labels, managedFields: [{ manager: 'ada' }] }
-  const ours = { 'ridealong.dev/inject': 'perf-sysstat' }
-  const annotations = { ...ours, 'openshift.io/requester': 'ada@example.org' }
-  t.strictSame(redactObject({ kind: 'Namespace', metadata: { ...metadata, annotations } }), {
-    kind: 'Namespace',
-    metadata: {
-      name: 'hpc',
-      labels,
-      annotations: { ...ours, 'openshift.io/requester': 'redacted.......' },
-    },
-  })
-})
+t.test(
+  'a Namespace keeps its labels and Ridealong annotations, but no text about its users',
+  async (t) => {
+    const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' }
+    const metadata = { name: 'hpc', labels, managedFields: [{ manager: 'ada' }] }
+    const ours = { 'ridealong.dev/inject': 'perf-sysstat' }
+    const annotations = { ...ours, 'openshift.io/requester': 'ada@example.org' }
+    t.strictSame(redactObject({ kind: 'Namespace', metadata: { ...metadata, annotations } }), {
+      kind: 'Namespace',
+      metadata: {
+        name: 'hpc',
+        labels,
+        annotations: { ...ours, 'openshift.io/requester': 'redacted.......' },
+      },
+    })
+  },
+)

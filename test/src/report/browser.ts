@@ -9,7 +9,8 @@ import { until } from '../../until.ts'
 const CHROMIUM = '/usr/bin/chromium'
 
 /**
- * Why no page can be opened, or false. In CI a browser must be installed, and it is always false.
+ * The reason to skip the tests of pages, or false. In CI, a browser must be installed, so the value
+ * is always false.
  */
 export const NO_BROWSER =
   existsSync(CHROMIUM) || process.env.CI === 'true'
@@ -30,7 +31,7 @@ const FLAGS = [
 /** A page in a real browser, with its errors and requests. */
 export interface Opened {
   readonly page: Page
-  /** Errors and messages on the console. */
+  /** Errors and messages in the console. */
   readonly said: string[]
   /** Requests, except that for the page itself. */
   readonly requests: string[]
@@ -84,8 +85,8 @@ export async function coloursOf(page: Page, selector: string): Promise<readonly 
 }
 
 /**
- * Waits until the table has this number of rows, because the page draws after the event. It polls
- * from here: the page's Content-Security-Policy prevents a wait inside the page.
+ * Waits until the table has this number of rows, because the page draws after the event. The test
+ * polls from outside, because the page's Content-Security-Policy prevents a wait inside the page.
  */
 export async function rowsAre(page: Page, count: number): Promise<void> {
   const rows = page.locator('#summary tbody tr')

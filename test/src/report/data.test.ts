@@ -38,7 +38,7 @@ const at = (seconds: number, cells: object = {}) => ({
 const TIME = '2026-03-01T10:00:00.000Z'
 const LATER = '2026-03-01T10:00:20.000Z'
 
-t.test('ranks that began later begin later on the page', async (t) => {
+t.test('ranks that started later start later on the page', async (t) => {
   const { plots, duration } = dataOf([
     entry('a', '0', at(0, { time: TIME, percent_cpu: 1 })),
     entry('a', '0', at(10, { percent_cpu: 2 })),
@@ -55,7 +55,7 @@ t.test('ranks that began later begin later on the page', async (t) => {
   )
 })
 
-t.test("the observer's own sums go before those of the samples", async (t) => {
+t.test("the observer's summary has priority over the sums of the samples", async (t) => {
   const summary = [
     { metric: 'perf-sysstat' },
     {
@@ -101,22 +101,27 @@ t.test("the observer's own sums go before those of the samples", async (t) => {
   t.match(
     row('sh'),
     { processes: 7, cpu_seconds: 0.1, cpu: null },
-    'a program that no timepoint shows',
+    'a program that is in no timepoint',
   )
   t.strictSame(programs, ['lmp', 'sh'])
   t.match(notices.join(), /4\.0 CPU seconds are missing from the rows and lines/)
 })
 
-t.test('without a summary the samples add up; what could not be read does not', async (t) => {
-  const { rows, columns } = dataOf([
-    entry('a', '0', at(0, { percent_cpu: 50, kb_wr_s: 1024, kb_rd_s: null })),
-    entry('a', '0', at(10, { percent_cpu: 100, kb_wr_s: 0, kb_rd_s: 5 })),
-  ])
-  const values = Object.fromEntries(columns.map(({ key }, index) => [key, rows[0]?.values[index]]))
-  t.match(values, { processes: 1, cpu: 75, cpu_seconds: 15, written: 10, read: null })
-})
+t.test(
+  'without a summary, the samples are added up, except values that could not be read',
+  async (t) => {
+    const { rows, columns } = dataOf([
+      entry('a', '0', at(0, { percent_cpu: 50, kb_wr_s: 1024, kb_rd_s: null })),
+      entry('a', '0', at(10, { percent_cpu: 100, kb_wr_s: 0, kb_rd_s: 5 })),
+    ])
+    const values = Object.fromEntries(
+      columns.map(({ key }, index) => [key, rows[0]?.values[index]]),
+    )
+    t.match(values, { processes: 1, cpu: 75, cpu_seconds: 15, written: 10, read: null })
+  },
+)
 
-t.test('by program the processes of a rank are one line', async (t) => {
+t.test('grouped by program, the processes of a rank are one line', async (t) => {
   const entries = [1, 2].flatMap((pid) =>
     [0, 10].map((seconds) =>
       entry('a', '0', at(seconds, { pid, percent_cpu: 40, kb_rd_s: pid === 1 ? null : 3 })),
@@ -127,10 +132,10 @@ t.test('by program the processes of a rank are one line', async (t) => {
   t.equal(unit, 'program')
   t.match(plots.lines, [{ rank: '0', program: 'lmp', pid: null }])
   t.strictSame(plots.lines[0]?.values[0], [80, 80])
-  t.strictSame(plots.lines[0]?.values[2], [], 'a part of it is not known')
+  t.strictSame(plots.lines[0]?.values[2], [], 'a part of the sum is unknown')
 })
 
-t.test('more processes than a page can show are drawn by program', async (t) => {
+t.test('if a page has too many processes, they are drawn by program', async (t) => {
   const many = Array.from({ length: 2001 }, (_, pid) =>
     entry('a', '0', at(0, { pid, percent_cpu: 1 })),
   )
@@ -140,7 +145,7 @@ t.test('more processes than a page can show are drawn by program', async (t) => 
   t.strictSame(plots.lines[0]?.values[0], [2001])
 })
 
-t.test('two pods of the same rank are told apart, ranks are in the order of numbers', async (t) => {
+t.test('two pods of the same rank are distinguished, and ranks are in numeric order', async (t) => {
   const pods = [
     ['a', '2'],
     ['b', '10'],
@@ -151,7 +156,7 @@ t.test('two pods of the same rank are told apart, ranks are in the order of numb
   t.strictSame(ranks, ['2 (hpc/a)', '2 (hpc/c)', '10', 'd'])
 })
 
-t.test('threads are not counted twice, and devices are no programs', async (t) => {
+t.test('threads are not counted twice, and devices are not programs', async (t) => {
   const { rows, plots, devices, idleDevices } = dataOf([
     entry('a', '0', at(0, { percent_cpu: 50 })),
     entry('a', '0', at(0, { kind: 'thread', tid: 1, percent_cpu: 50 })),

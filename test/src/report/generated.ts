@@ -1,7 +1,7 @@
 import type { Entry } from '../../../src/log/entry.ts'
 import { parseEntry } from '../../../src/log/parse.ts'
 
-/** A generated run: its numbers come from a formula, to test a report of many ranks. */
+/** A generated run for reports of many ranks. Its numbers are computed by a formula. */
 export interface Generated {
   readonly ranks: number
   readonly timepoints: number

@@ -16,14 +16,14 @@ function trackOf(seconds: number[], interval = 10): Track {
 
 const every = (count: number) => Array.from({ length: count }, (_, index) => index * 10)
 
-t.test('a short run is drawn sample by sample', async (t) => {
+t.test('every sample of a short run is drawn', async (t) => {
   const grid = chooseGrid(30, 10, 4, 6)
   t.strictSame(grid, { buckets: 4, width: 10, isDownsampled: false })
   t.strictSame(onGrid(trackOf(every(4)), [1, null, 0, 3], grid, 0), [1, null, 0, 3])
   t.strictSame(onGrid(trackOf(every(3)), [1, 2, 3], grid, 10), [NOTHING, 1, 2, 3], 'a later start')
 })
 
-t.test('a process that was away has a hole in its line, one that was late has none', async (t) => {
+t.test('the line of a missing process has a gap, but not that of a late sample', async (t) => {
   const grid = chooseGrid(90, 10, 1, 1)
   const values = onGrid(trackOf([0, 10, 60, 70]), [1, 2, 3, 4], grid, 0)
   t.strictSame(values, [1, 2, null, NOTHING, NOTHING, NOTHING, 3, 4, NOTHING, NOTHING])
@@ -34,43 +34,40 @@ t.test('a process that was away has a hole in its line, one that was late has no
   )
 })
 
-t.test(
-  'the least and the most of every bucket are kept, in the order of their coming',
-  async (t) => {
-    const grid = { buckets: 2, width: 50, isDownsampled: true }
-    t.strictSame(onGrid(trackOf(every(10)), [5, 9, 1, 3, 2, 4, 4, 4, 4, 4], grid, 0), [
-      9,
-      1,
-      4,
-      NOTHING,
-    ])
-    const arbitrary = fc.array(fc.option(fc.integer({ min: 0, max: 999 })), {
-      minLength: 1,
-      maxLength: 200,
-    })
-    fc.assert(
-      fc.property(arbitrary, fc.integer({ min: 1, max: 40 }), (values, buckets) => {
-        const width = (values.length * 10) / buckets
-        const drawn = onGrid(
-          trackOf(every(values.length)),
-          values,
-          { buckets, width, isDownsampled: true },
-          0,
-        )
-        const known = values.filter((value) => value !== null)
-        const kept = drawn.flatMap((value) => (value === NOTHING ? [] : (value ?? [])))
-        return (
-          Math.min(...kept) === Math.min(...known) &&
-          Math.max(...kept) === Math.max(...known) &&
-          kept.every((value) => known.includes(value)) &&
-          drawn.length <= buckets * 2
-        )
-      }),
-    )
-  },
-)
+t.test('the minimum and the maximum of each bucket are kept, in the order of time', async (t) => {
+  const grid = { buckets: 2, width: 50, isDownsampled: true }
+  t.strictSame(onGrid(trackOf(every(10)), [5, 9, 1, 3, 2, 4, 4, 4, 4, 4], grid, 0), [
+    9,
+    1,
+    4,
+    NOTHING,
+  ])
+  const arbitrary = fc.array(fc.option(fc.integer({ min: 0, max: 999 })), {
+    minLength: 1,
+    maxLength: 200,
+  })
+  fc.assert(
+    fc.property(arbitrary, fc.integer({ min: 1, max: 40 }), (values, buckets) => {
+      const width = (values.length * 10) / buckets
+      const drawn = onGrid(
+        trackOf(every(values.length)),
+        values,
+        { buckets, width, isDownsampled: true },
+        0,
+      )
+      const known = values.filter((value) => value !== null)
+      const kept = drawn.flatMap((value) => (value === NOTHING ? [] : (value ?? [])))
+      return (
+        Math.min(...kept) === Math.min(...known) &&
+        Math.max(...kept) === Math.max(...known) &&
+        kept.every((value) => known.includes(value)) &&
+        drawn.length <= buckets * 2
+      )
+    }),
+  )
+})
 
-t.test('the page has a bound, whatever the run', async () => {
+t.test('the size of a page is limited for every run', async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 1e6 }),

@@ -6,7 +6,7 @@ import { run } from '../cli/command.ts'
 import { browserOf, coloursOf, NO_BROWSER, rowsAre } from './browser.ts'
 import { type Generated, generatedLines } from './generated.ts'
 
-/** Makes a page from generated data with the command, as a user would. */
+/** Creates a page from generated data with the command, as a user would. */
 async function pageOf(t: Test, generated: Generated, ...args: readonly string[]): Promise<string> {
   const folder = t.testdir({})
   const [data, page] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
@@ -18,19 +18,19 @@ async function pageOf(t: Test, generated: Generated, ...args: readonly string[])
 
 const SMALL = { ranks: 4, timepoints: 40, straggler: 2 }
 
-t.test('no tag and no comment begins in data that a page holds', async (t) => {
+t.test('the data in a page cannot begin a tag or a comment', async (t) => {
   const data = { program: '</script><!--<script>', rank: 'lmp' }
   t.notMatch(embed(data), '<')
   t.strictSame(JSON.parse(embed(data)), data)
 })
 
-t.test('texts that a page shows are printable', async (t) => {
+t.test('all texts of a page are printable', async (t) => {
   const data = { program: 'a\u202eb\u2028', rank: ['\u001b[2J'] }
   t.strictSame(JSON.parse(embed(data)), { program: 'a\\u202eb\\u2028', rank: ['\\u001b[2J'] })
 })
 
 t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
-  await t.test('draws its plots, says nothing on the console and asks for nothing', async (t) => {
+  await t.test('draws its plots, without console messages and requests', async (t) => {
     const open = await browserOf(t)
     const { page, said, requests } = await open(await pageOf(t, SMALL))
     const plots = await coloursOf(page, '#plots canvas')
@@ -38,12 +38,12 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     for (const colours of plots) t.ok(colours > 10, `${colours} colours`)
     const [strip = 0] = await coloursOf(page, '#strip .strip canvas')
     t.ok(strip > 10, `${strip} colours`)
-    t.equal(await page.locator('#devices').isVisible(), false, 'no iostat was read')
+    t.equal(await page.locator('#devices').isVisible(), false, 'there is no iostat log')
     t.strictSame(said, [])
     t.strictSame(requests, [])
   })
 
-  await t.test('marks the straggler and nobody else', async (t) => {
+  await t.test('marks only the straggler', async (t) => {
     const open = await browserOf(t)
     const { page } = await open(await pageOf(t, SMALL))
     const marked = await page.$$eval('#summary tbody tr:has(td.out)', (rows) =>
@@ -82,18 +82,18 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(said, [])
   })
 
-  await t.test('is sorted by a click on a title', async (t) => {
+  await t.test('is sorted by a click on a column title', async (t) => {
     const open = await browserOf(t)
     const { page } = await open(await pageOf(t, SMALL))
     const first = () => page.textContent('#summary tbody tr td')
     await page.click('#summary thead button:text("Voluntary switches")')
-    t.equal(await first(), '2', 'the most first')
+    t.equal(await first(), '2', 'the largest value is first')
     await page.click('#summary thead button:text("Rank")')
     await page.click('#summary thead button:text("Rank")')
     t.equal(await first(), '3')
   })
 
-  await t.test('is dark where the reader wants it, and light on paper', async (t) => {
+  await t.test('is dark if the reader prefers this, and light on paper', async (t) => {
     const open = await browserOf(t, { colorScheme: 'dark' })
     const { page, said } = await open(await pageOf(t, SMALL))
     const paper = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
@@ -108,7 +108,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(said, [])
   })
 
-  await t.test('lets no name out of its data', async (t) => {
+  await t.test('does not run text of its data as HTML', async (t) => {
     const open = await browserOf(t)
     const program =
       '</script><script>document.title="broken"</script><img src=http://127.0.0.1:9/x>'
@@ -121,7 +121,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(requests, [])
   })
 
-  await t.test('lets no request out, whoever asks', async (t) => {
+  await t.test('blocks every request', async (t) => {
     const open = await browserOf(t)
     const { page, said } = await open(await pageOf(t, SMALL))
     const outcome = await page.evaluate(() =>
@@ -135,7 +135,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
   })
 
   await t.test(
-    'holds 1,000 ranks, says that it is downsampled, and finds one of them',
+    'shows 1,000 ranks, states that it is downsampled, and finds one rank',
     async (t) => {
       const open = await browserOf(t)
       const path = await pageOf(t, { ranks: 1000, timepoints: 200, straggler: 137 })

@@ -7,22 +7,22 @@ import {
   standingOut,
 } from '../../../src/report/statistics.ts'
 
-t.test('the median is the middle, or between the two', async (t) => {
+t.test('the median is the middle value, or between the two middle values', async (t) => {
   t.equal(median([]), null)
   t.equal(median([3]), 3)
   t.equal(median([9, 1, 2]), 2)
   t.equal(median([4, 1, 2, 9]), 3)
 })
 
-t.test('a straggler stands out of a crowd, and a crowd of itself does not', async (t) => {
+t.test('only a straggler differs from many similar values', async (t) => {
   t.strictSame(standingOut([98, 97, 64, 99, 98], 2), [false, false, true, false, false])
   t.strictSame(standingOut([98, 97, 96, 99, 98], 2), Array(5).fill(false))
   t.strictSame(standingOut([0, 0, 0, 0.5, 0], 1), Array(5).fill(false), 'too small to matter')
-  t.strictSame(standingOut([98, 98, 10], 2), Array(3).fill(false), 'three are no crowd')
+  t.strictSame(standingOut([98, 98, 10], 2), Array(3).fill(false), 'three values are too few')
   t.strictSame(standingOut([98, 98, null, 98, 50], 2), [false, false, false, false, true])
 })
 
-t.test('things are compared within their group', async (t) => {
+t.test('values are compared only within their group', async (t) => {
   const things = [...'aaaabbbb'].map((group, at) => ({
     group,
     value: group === 'a' ? 90 : at === 7 ? 60 : 5,
@@ -40,14 +40,14 @@ t.test('things are compared within their group', async (t) => {
   t.ok(marks.every(([, never]) => never === false))
 })
 
-t.test('a total is known only where every part is', async (t) => {
+t.test('a total is known only if every part is known', async (t) => {
   t.equal(computeTotal([10, 20], [10, 5]), 200)
   t.equal(computeTotal([10, null], [10, 5]), null)
   t.equal(computeTotal([10, 20], [10, null]), null)
   t.equal(computeTotal([], []), null)
 })
 
-t.test('a mean weighs what each sample covers', async (t) => {
+t.test('a mean is weighted by the interval of each sample', async (t) => {
   t.equal(computeMean([100, 0], [30, 10]), 75)
   t.equal(computeMean([100, null], [30, 10]), 100)
   t.equal(computeMean([100, 0], [null, null]), 50)

@@ -11,7 +11,7 @@ function countersOf(container: Json | undefined, podLevel?: Json): unknown {
   return ride(askingPod({ securityContext: podLevel, containers })).status?.counters
 }
 
-/** The counters that a metric with a security context of its own reads of one container. */
+/** The counters that a metric with its own security context can read of one container. */
 function countersWith(own: Json, target?: Json, podLevel?: Json): unknown {
   const { spec } = metricDocument('own')
   const container = { ...spec.container, securityContext: own }
@@ -21,18 +21,18 @@ function countersWith(own: Json, target?: Json, podLevel?: Json): unknown {
   return ride(asking, { catalog }).status?.counters
 }
 
-t.test('where the pod names a user, its container and observer are that user', async (t) => {
+t.test('if the pod sets a user, the container and its observer run as this user', async (t) => {
   const rows: [string, string, Json | undefined, Json?][] = [
     ['all', 'user and group are known', USER],
-    ['all', 'user and group are known, by the pod', undefined, USER],
+    ['all', 'user and group are known from the pod', undefined, USER],
     ['unknown', 'the group is not known', { runAsUser: 1000 }],
-    ['unknown', 'a file may bring an added capability', adding(USER, 'SYS_PTRACE')],
+    ['unknown', 'an executable may have an added capability', adding(USER, 'SYS_PTRACE')],
     ['unknown', 'not root, but privileged', { ...USER, privileged: true }],
     ['all', 'root with a known group', ROOT],
-    ['all', 'root takes the group of a process', { runAsUser: 0 }],
+    ['all', 'root can take the group of a process', { runAsUser: 0 }],
     ['all', 'root that drops all', dropping(ROOT, 'ALL')],
     ['all', 'root that drops some', dropping(ROOT, 'NET_RAW')],
-    ['all', 'root that adds a capability of baseline', adding(ROOT, 'MKNOD')],
+    ['all', 'root that adds a capability that baseline allows', adding(ROOT, 'MKNOD')],
     ['unknown', 'root that cannot take a group', dropping({ runAsUser: 0 }, 'SETGID')],
     ['no-io', 'root that adds SYS_PTRACE', adding(ROOT, 'SYS_PTRACE')],
     ['no-io', 'root that adds all', adding(ROOT, 'ALL')],
@@ -43,12 +43,12 @@ t.test('where the pod names a user, its container and observer are that user', a
   }
 })
 
-t.test('where the pod names no user, its observer is root and reads every user', async (t) => {
+t.test('if the pod sets no user, the observer runs as root and can read every user', async (t) => {
   const rows: [string, string, Json | undefined, Json?][] = [
     ['all', 'nothing is set', undefined],
     ['all', 'a group of the container', { runAsGroup: 1000 }],
     ['all', 'a group of the pod', undefined, { runAsGroup: 1000 }],
-    ['all', 'capabilities are dropped that reading does not need', dropping({}, 'NET_RAW')],
+    ['all', 'a capability is dropped that reading does not need', dropping({}, 'NET_RAW')],
     ['all', 'a capability is added that runtimes grant anyway', adding({}, 'CHOWN')],
     ['all', 'the container may be root', { runAsNonRoot: false }, { runAsNonRoot: true }],
     ['all', 'seccomp is off', { seccompProfile: { type: 'Unconfined' } }],
@@ -58,7 +58,7 @@ t.test('where the pod names no user, its observer is root and reads every user',
   }
 })
 
-t.test('where the image decides what can be read, the counters are unknown', async (t) => {
+t.test('the counters are unknown if they depend on the image', async (t) => {
   const rows: [string, Json | undefined, Json?][] = [
     ['all capabilities are dropped', dropping({}, 'ALL')],
     ['SETUID is dropped', dropping({}, 'SETUID')],
@@ -67,8 +67,8 @@ t.test('where the image decides what can be read, the counters are unknown', asy
     ['a capability is added that root then has', adding({}, 'SYS_PTRACE')],
     ['a capability is added that only some runtimes grant', adding({}, 'MKNOD')],
     ['the container is privileged', { privileged: true }],
-    ['it must not be root', { runAsNonRoot: true }],
-    ['it must not be root, and the group is known', { runAsNonRoot: true, runAsGroup: 1000 }],
+    ['runAsNonRoot', { runAsNonRoot: true }],
+    ['runAsNonRoot, and the group is known', { runAsNonRoot: true, runAsGroup: 1000 }],
   ]
   for (const [name, container, podLevel] of rows) {
     t.equal(countersOf(container, podLevel), 'unknown', name)
@@ -76,11 +76,11 @@ t.test('where the image decides what can be read, the counters are unknown', asy
   t.equal(
     countersOf({ capabilities: { drop: ['ALL'], add: ['CHOWN'] } }),
     'no-io',
-    'root has more than the observer, and another user is not read without SETUID',
+    'root has more capabilities, and another user needs SETUID',
   )
 })
 
-t.test('another AppArmor profile hides counters on the nodes that have AppArmor', async (t) => {
+t.test('with another AppArmor profile, the counters are unknown', async (t) => {
   const unconfined = { appArmorProfile: { type: 'Unconfined' } }
   const local = (name: string) => ({
     appArmorProfile: { type: 'Localhost', localhostProfile: name },
@@ -90,10 +90,14 @@ t.test('another AppArmor profile hides counters on the nodes that have AppArmor'
   t.equal(countersOf({ appArmorProfile: { type: 'RuntimeDefault' } }), 'all', 'the default')
   t.equal(countersOf({ ...USER, ...local('a') }, local('a')), 'all', 'the same profile')
   t.equal(countersOf({ ...USER, ...local('a') }, local('b')), 'unknown', 'another profile')
-  t.equal(countersWith({ privileged: true }, unconfined), 'all', 'a privileged observer has none')
+  t.equal(
+    countersWith({ privileged: true }, unconfined),
+    'all',
+    'a privileged observer has no profile',
+  )
 })
 
-t.test('a target command may match in any container, so the counters are of all', async (t) => {
+t.test('with a target command, the counters consider all containers', async (t) => {
   const container = (name: string, securityContext?: Json) => ({
     name,
     image: 'a',
@@ -114,7 +118,7 @@ t.test('a target command may match in any container, so the counters are of all'
       { containers: [seven, container('b', { runAsUser: 7, runAsGroup: 8 })] },
     ],
     ['unknown', 'one container of a known user', { containers: [seven, container('b')] }],
-    ['all', 'the first container names no user', { containers: [container('a'), eight] }],
+    ['all', 'the first container sets no user', { containers: [container('a'), eight] }],
     [
       'unknown',
       'the second container has capabilities that the first one drops',
@@ -132,7 +136,7 @@ t.test('a target command may match in any container, so the counters are of all'
     ],
     [
       'all',
-      'an init container of another user, which has ended by then',
+      'an init container of another user, which ends before',
       { containers: [seven], initContainers: [eight] },
     ],
   ]
@@ -141,42 +145,50 @@ t.test('a target command may match in any container, so the counters are of all'
     t.equal(status?.counters, counters, name)
   }
   const other = ride(askingPod({ containers: [seven, eight] }))
-  t.equal(other.status?.counters, 'all', 'without a command only the target counts')
+  t.equal(other.status?.counters, 'all', 'without a command, only the target is considered')
 })
 
-t.test('a metric that brings its own security context reads what that allows', async (t) => {
-  const tracer = adding(ROOT, 'SYS_PTRACE')
-  const rows: [string, string, Json, (Json | undefined)?, Json?][] = [
-    ['all', 'root with SYS_PTRACE, of any user', tracer],
-    ['all', 'root with SYS_PTRACE, of a privileged container', tracer, { privileged: true }],
-    ['all', 'privileged root', { ...ROOT, privileged: true }, adding(ROOT, 'SYS_PTRACE')],
-    ['all', 'root, of a user', ROOT, USER],
-    ['all', 'root, of a container that must not be root', ROOT, { runAsNonRoot: true }],
-    ['all', 'root, of root', ROOT, ROOT],
-    ['no-io', 'root without capabilities, of a user', dropping(ROOT, 'ALL'), USER],
-    ['no-io', 'root without capabilities, of root with some', dropping(ROOT, 'ALL'), ROOT],
-    ['no-io', 'root without one that root has', dropping(ROOT, 'KILL'), ROOT],
-    ['unknown', 'root without one that root has in some runtimes', dropping(ROOT, 'MKNOD'), ROOT],
-    ['no-io', 'root of another group that cannot take one', dropping(ROOT, 'ALL'), OTHER_GROUP],
-    [
-      'no-io',
-      'SYS_PTRACE alone opens no files of another user',
-      { ...ROOT, capabilities: { add: ['SYS_PTRACE'], drop: ['ALL'] } },
-      USER,
-    ],
-    ['no-io', 'another user with SYS_PTRACE', adding({ runAsUser: 7 }, 'SYS_PTRACE'), USER],
-    ['no-io', 'another group', { runAsUser: 1000, runAsGroup: 7 }, USER],
-    ['no-io', 'another user, whose group is not known', { runAsUser: 7 }, USER],
-    ['unknown', 'a user, of an image', USER],
-    ['all', 'the same user', USER, USER],
-    ['all', "the pod's user", {}, undefined, USER],
-  ]
-  for (const [counters, name, own, target, podLevel] of rows) {
-    t.equal(countersWith(own, target, podLevel), counters, name)
-  }
-})
+t.test(
+  'the counters of a metric with its own security context depend on this context',
+  async (t) => {
+    const tracer = adding(ROOT, 'SYS_PTRACE')
+    const rows: [string, string, Json, (Json | undefined)?, Json?][] = [
+      ['all', 'root with SYS_PTRACE, target of any user', tracer],
+      ['all', 'root with SYS_PTRACE, privileged target', tracer, { privileged: true }],
+      ['all', 'privileged root', { ...ROOT, privileged: true }, adding(ROOT, 'SYS_PTRACE')],
+      ['all', 'root, target of a user', ROOT, USER],
+      ['all', 'root, target with runAsNonRoot', ROOT, { runAsNonRoot: true }],
+      ['all', 'root, target of root', ROOT, ROOT],
+      ['no-io', 'root without capabilities, target of a user', dropping(ROOT, 'ALL'), USER],
+      ['no-io', 'root without capabilities, target of root with some', dropping(ROOT, 'ALL'), ROOT],
+      ['no-io', 'root without a default capability', dropping(ROOT, 'KILL'), ROOT],
+      [
+        'unknown',
+        'root without a default capability of some runtimes',
+        dropping(ROOT, 'MKNOD'),
+        ROOT,
+      ],
+      ['no-io', 'root without SETGID, target of another group', dropping(ROOT, 'ALL'), OTHER_GROUP],
+      [
+        'no-io',
+        'only SYS_PTRACE, which opens no files of another user',
+        { ...ROOT, capabilities: { add: ['SYS_PTRACE'], drop: ['ALL'] } },
+        USER,
+      ],
+      ['no-io', 'another user with SYS_PTRACE', adding({ runAsUser: 7 }, 'SYS_PTRACE'), USER],
+      ['no-io', 'another group', { runAsUser: 1000, runAsGroup: 7 }, USER],
+      ['no-io', 'another user with an unknown group', { runAsUser: 7 }, USER],
+      ['unknown', 'a user, target with the user of its image', USER],
+      ['all', 'the same user', USER, USER],
+      ['all', "the pod's user", {}, undefined, USER],
+    ]
+    for (const [counters, name, own, target, podLevel] of rows) {
+      t.equal(countersWith(own, target, podLevel), counters, name)
+    }
+  },
+)
 
-t.test('two observers that can read different things can read unknown', async (t) => {
+t.test('the counters are unknown if two observers can read different counters', async (t) => {
   const { spec } = metricDocument('own')
   const container = { ...spec.container, securityContext: { runAsUser: 7, runAsGroup: 7 } }
   const documents = [metricDocument('own', { container }), metricDocument('perf-sysstat')]
@@ -189,21 +201,21 @@ t.test('two observers that can read different things can read unknown', async (t
   t.equal(counters('perf-sysstat,own'), 'unknown')
 })
 
-t.test('more names than there can be capabilities are read as the most', async (t) => {
+t.test('only as many capability names as can exist are read', async (t) => {
   const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
   t.equal(countersOf(dropping(ROOT, ...names.slice(1))), 'all')
-  t.equal(countersOf(dropping(ROOT, ...names)), 'no-io', 'the target may have more')
+  t.equal(countersOf(dropping(ROOT, ...names)), 'no-io', 'the target may have more capabilities')
   const spelled = [...spellings('FOWNER'), ...spellings('KILL'), 'SYS_ADMIN']
   t.equal(
     countersOf(adding(ROOT, ...spelled)),
     'no-io',
-    'one that is not read may be above baseline',
+    'a name that is not read may be above baseline',
   )
 })
 
 const OTHER_GROUP = { runAsUser: 0, runAsGroup: 7, capabilities: { drop: ['ALL'] } }
 
-/** Every spelling of a word in upper and lower case. */
+/** Returns every spelling of a word in upper and lower case. */
 function spellings(word: string): readonly string[] {
   const [first = '', ...rest] = word
   if (word === '') return ['']

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { askingPod, type Json, type Place, ride, type Texts } from '../build.ts'
 
-// perf-sysstat and io-sysstat have one image, trace-stat has another.
+// perf-sysstat and io-sysstat have the same image, and trace-stat has another image.
 const OBSERVER = 'registry.example/observer:1'
 const TRACER = 'registry.example/tracer:1'
 
 const inject = (metrics: string): Texts => ({ 'ridealong.dev/inject': metrics })
 const GRANTED = { labels: { 'ridealong.dev/privilege': 'privileged' } }
 
-t.test('a metric rides where a node is known to hold its image, or nobody watches', async (t) => {
+t.test('a metric is injected if a node has its image, or if nodes are not watched', async (t) => {
   const rows: [string, string, Place][] = [
     ['injected', 'perf-sysstat', {}],
     ['injected', 'perf-sysstat', { heldImages: [OBSERVER] }],
@@ -23,13 +23,13 @@ t.test('a metric rides where a node is known to hold its image, or nobody watche
   }
 })
 
-t.test('the message names the metric and its image, whole', async (t) => {
+t.test('the message names the metric and its complete image', async (t) => {
   const { message, status } = ride(askingPod(), { heldImages: [] })
   t.equal(message, `no node is known to have ${OBSERVER}, the image of perf-sysstat`)
   t.strictSame(status, { outcome: 'left', reason: 'observer-unavailable', message })
 })
 
-t.test('one image that no node holds leaves all the metrics', async (t) => {
+t.test('no metric is injected if the image of one metric is unavailable', async (t) => {
   const both = askingPod({}, inject('perf-sysstat,trace-stat'))
   const { word, observers, message } = ride(both, { heldImages: [OBSERVER], ...GRANTED })
   t.equal(word, 'observer-unavailable')
@@ -37,12 +37,12 @@ t.test('one image that no node holds leaves all the metrics', async (t) => {
   t.strictSame(observers, {})
 })
 
-t.test('an ordinary container that cannot start is no better than a native sidecar', async (t) => {
+t.test('unavailable images prevent an injection in mode container too', async (t) => {
   const pod = askingPod({}, { 'ridealong.dev/mode': 'container' })
   t.equal(ride(pod, { heldImages: [] }).word, 'observer-unavailable')
 })
 
-t.test('what will not change by itself is said before what may', async (t) => {
+t.test('permanent reasons are reported before an unavailable image', async (t) => {
   const place = { heldImages: [] }
   t.equal(ride(askingPod({ hostPID: true }), place).word, 'host-pid')
   t.equal(ride(askingPod({}, inject('nobody')), place).word, 'unknown-metric')
@@ -50,7 +50,7 @@ t.test('what will not change by itself is said before what may', async (t) => {
   t.equal(ride(askingPod({}, inject('false')), place).word, 'opted-out')
 })
 
-t.test('what rides already stays when its image is gone', async (t) => {
+t.test('existing observers stay when their image becomes unavailable', async (t) => {
   const before = askingPod({}, inject('perf-sysstat'))
   const { pod } = ride(before)
   t.equal(ride(pod, { heldImages: [] }).word, 'already-injected')
@@ -58,6 +58,6 @@ t.test('what rides already stays when its image is gone', async (t) => {
   const annotations = { ...pod.metadata.annotations, ...inject('perf-sysstat,trace-stat') }
   const more = { ...pod, metadata: { ...metadata, annotations } }
   const again = ride(more, { heldImages: [], ...GRANTED })
-  t.equal(again.word, 'already-injected', 'and what cannot be added to it is not')
+  t.equal(again.word, 'already-injected', 'the metric with an unavailable image is not added')
   t.strictSame(again.observers, {})
 })

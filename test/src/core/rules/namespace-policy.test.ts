@@ -11,7 +11,7 @@ const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 
 const wordIn = (place: Place) => ride(podOf({ 'ridealong.dev/inject': 'root-stat' }), place).word
 
-t.test('the first of what is in the way is the reason, in the order of admission', async (t) => {
+t.test('the first obstacle in the order of admission is the reason', async (t) => {
   const granted = { 'ridealong.dev/privilege': 'baseline' }
   const rules = { limitRanges, resourceQuotas }
   t.equal(wordIn({ labels, rules }), 'privilege')
@@ -21,13 +21,13 @@ t.test('the first of what is in the way is the reason, in the order of admission
   t.equal(wordIn({ labels: granted }), 'injected')
 })
 
-t.test('an observer that is already there is not judged again', async (t) => {
+t.test('the rules are not checked again for an existing observer', async (t) => {
   const asking = podOf({ 'ridealong.dev/inject': 'perf-sysstat' })
   const { pod } = ride(asking)
   t.equal(ride(pod, { rules: { limitRanges, resourceQuotas } }).word, 'already-injected')
 })
 
-t.test('nonsense for a pod, or for rules, is judged without a fault of ours', async () => {
+t.test('invalid pods and rules cause no internal error', async () => {
   const odd = fc.constantFrom(undefined, null, {}, [], 7, 'x', '1e99', '-1', { cpu: [] })
   const list = fc.oneof(odd, fc.record({ cpu: odd, memory: fc.constant('16Mi') }))
   const item = fc.record({ type: fc.constantFrom('Container', 'Pod', 7), min: list, max: list })

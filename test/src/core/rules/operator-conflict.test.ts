@@ -7,7 +7,7 @@ const asking = (labels: unknown, own: Texts = {}) =>
 const NATIVE = { 'ridealong.dev/mode': 'native' }
 const CONTAINER = { 'ridealong.dev/mode': 'container' }
 
-t.test('Argo Workflows breaks in either mode', async (t) => {
+t.test('Argo Workflows conflicts with both modes', async (t) => {
   const labels = { 'workflows.argoproj.io/workflow': 'hello-x7k2p' }
   for (const mode of [NATIVE, CONTAINER]) {
     const { word, message, observers } = asking(labels, mode)
@@ -49,12 +49,12 @@ t.test('a conflict needs the exact label key and, if there is one, the exact val
     t.equal(asking(labels, CONTAINER).word, 'injected', JSON.stringify(labels))
   }
   const empty = { 'workflows.argoproj.io/workflow': '' }
-  t.equal(asking(empty).word, 'operator-conflict', 'a label with an empty value counts')
+  t.equal(asking(empty).word, 'operator-conflict', 'a label with an empty value matches')
   const both = { app: 'netperf-operator', 'volcano.sh/job-name': 'j' }
   t.equal(asking(both, CONTAINER).word, 'operator-conflict')
 })
 
-t.test('an annotation of the same name is no label', async (t) => {
+t.test('an annotation with the key of the label does not match', async (t) => {
   const { word } = asking({}, { 'workflows.argoproj.io/workflow': 'w' })
   t.equal(word, 'injected')
 })

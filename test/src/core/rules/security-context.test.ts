@@ -22,22 +22,22 @@ const ALWAYS = {
 }
 const NON_ROOT = { ...ALWAYS, runAsNonRoot: true, capabilities: { drop: ['ALL'] } }
 
-t.test('an observer has the user and group of its target, and nothing more', async (t) => {
+t.test('an observer has only the user and group of its target', async (t) => {
   const rows: [string, Json | undefined, Json | undefined, Json][] = [
     [
-      'both of the container',
+      'user and group of the container',
       { runAsUser: 1000, runAsGroup: 2000 },
       undefined,
       { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
     ],
     [
-      'both of the pod',
+      'user and group of the pod',
       undefined,
       { runAsUser: 1000, runAsGroup: 2000 },
       { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
     ],
     [
-      "the container's before the pod's",
+      'those of the container before those of the pod',
       { runAsUser: 1001, runAsGroup: 2001 },
       { runAsUser: 1000, runAsGroup: 2000 },
       { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2001 },
@@ -56,7 +56,7 @@ t.test('an observer has the user and group of its target, and nothing more', asy
     ],
     ['a user without a group', { runAsUser: 1000 }, undefined, { ...NON_ROOT, runAsUser: 1000 }],
     [
-      'a user that says it is not root',
+      'a user with runAsNonRoot',
       { runAsUser: 1000, runAsNonRoot: true },
       undefined,
       { ...NON_ROOT, runAsUser: 1000 },
@@ -73,79 +73,87 @@ t.test('an observer has the user and group of its target, and nothing more', asy
       { runAsUser: 1000, runAsNonRoot: true },
       { ...NON_ROOT, runAsUser: 1000 },
     ],
-    ['root by its number', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
+    ['user 0', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
     [
       'root with a group, in a pod of another user',
       { runAsUser: 0, runAsGroup: 0 },
       { runAsUser: 1000, runAsGroup: 1000 },
       { ...ALWAYS, runAsUser: 0, runAsGroup: 0 },
     ],
-    ['root by the pod', undefined, { runAsUser: 0 }, { ...ALWAYS, runAsUser: 0 }],
+    ['user 0 of the pod', undefined, { runAsUser: 0 }, { ...ALWAYS, runAsUser: 0 }],
     ['a user that only the image knows', undefined, undefined, ALWAYS],
     ['an empty security context', {}, {}, ALWAYS],
-    ['a group alone', { runAsGroup: 2000 }, undefined, { ...ALWAYS, runAsGroup: 2000 }],
+    ['only a group', { runAsGroup: 2000 }, undefined, { ...ALWAYS, runAsGroup: 2000 }],
   ]
   for (const [name, container, podLevel, expected] of rows) {
     t.strictSame(contextOf(pod(container, podLevel)), expected, name)
   }
 })
 
-t.test('an observer has a number where its target must not be root and has none', async (t) => {
+t.test('an observer has a user if its target has only runAsNonRoot', async (t) => {
   const rows: [string, Json | undefined, Json | undefined][] = [
     ['the container says runAsNonRoot', { runAsNonRoot: true }, undefined],
     ['the pod says runAsNonRoot', undefined, { runAsNonRoot: true }],
-    ['the container says it against the pod', { runAsNonRoot: true }, { runAsNonRoot: false }],
+    ['the container overrides the pod', { runAsNonRoot: true }, { runAsNonRoot: false }],
   ]
   for (const [name, container, podLevel] of rows) {
     const context = contextOf(pod(container, podLevel))
     t.strictSame(context, { ...NON_ROOT, runAsUser: 65532 }, name)
   }
   const grouped = contextOf(pod({ runAsNonRoot: true, runAsGroup: 100 }))
-  t.strictSame(grouped, { ...NON_ROOT, runAsUser: 65532, runAsGroup: 100 }, 'with its group')
-})
-
-t.test('where a container may be root in a pod that may not, so may its observer', async (t) => {
-  const forbidding = { runAsNonRoot: true }
-  t.strictSame(contextOf(pod({ runAsNonRoot: false }, forbidding)), {
-    ...ALWAYS,
-    runAsNonRoot: false,
-  })
-  t.strictSame(contextOf(pod({ runAsNonRoot: false, runAsUser: 0 }, forbidding)), {
-    ...ALWAYS,
-    runAsUser: 0,
-    runAsNonRoot: false,
-  })
+  t.strictSame(
+    grouped,
+    { ...NON_ROOT, runAsUser: 65532, runAsGroup: 100 },
+    'with the group of the target',
+  )
 })
 
 t.test(
-  "a root observer has its target's capabilities, as far as runtimes grant them",
+  'if a container may be root in a pod with runAsNonRoot, its observer may be too',
   async (t) => {
-    const rows: [string, Json, Json | undefined][] = [
-      ['neither more nor less', {}, undefined],
-      ['drops all', { drop: ['ALL'] }, { drop: ['ALL'] }],
-      ['drops some', { drop: ['NET_RAW', 'MKNOD'] }, { drop: ['NET_RAW', 'MKNOD'] }],
-      [
-        'drops all and adds one that baseline allows',
-        { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
-        { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
-      ],
-      ['adds one that baseline forbids', { add: ['SYS_PTRACE'] }, undefined],
-      ['adds all', { add: ['ALL'] }, undefined],
-      ['adds of both kinds', { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] }, { add: ['CHOWN'] }],
-    ]
-    for (const [name, capabilities, expected] of rows) {
-      const context = contextOf(pod({ runAsUser: 0, capabilities }))
-      t.strictSame(context.capabilities, expected, name)
-    }
-    t.strictSame(
-      contextOf(pod({ runAsUser: 0, privileged: true, allowPrivilegeEscalation: true })),
-      { ...ALWAYS, runAsUser: 0 },
-      'a privileged target',
-    )
+    const forbidding = { runAsNonRoot: true }
+    t.strictSame(contextOf(pod({ runAsNonRoot: false }, forbidding)), {
+      ...ALWAYS,
+      runAsNonRoot: false,
+    })
+    t.strictSame(contextOf(pod({ runAsNonRoot: false, runAsUser: 0 }, forbidding)), {
+      ...ALWAYS,
+      runAsUser: 0,
+      runAsNonRoot: false,
+    })
   },
 )
 
-t.test('where the pod names no user, an observer gets only what takes away', async (t) => {
+t.test("a root observer has the target's capabilities that baseline allows", async (t) => {
+  const rows: [string, Json, Json | undefined][] = [
+    ['no changes', {}, undefined],
+    ['drops all', { drop: ['ALL'] }, { drop: ['ALL'] }],
+    ['drops some', { drop: ['NET_RAW', 'MKNOD'] }, { drop: ['NET_RAW', 'MKNOD'] }],
+    [
+      'drops all and adds one that baseline allows',
+      { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+      { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+    ],
+    ['adds one that baseline forbids', { add: ['SYS_PTRACE'] }, undefined],
+    ['adds all', { add: ['ALL'] }, undefined],
+    [
+      'adds allowed and forbidden ones',
+      { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] },
+      { add: ['CHOWN'] },
+    ],
+  ]
+  for (const [name, capabilities, expected] of rows) {
+    const context = contextOf(pod({ runAsUser: 0, capabilities }))
+    t.strictSame(context.capabilities, expected, name)
+  }
+  t.strictSame(
+    contextOf(pod({ runAsUser: 0, privileged: true, allowPrivilegeEscalation: true })),
+    { ...ALWAYS, runAsUser: 0 },
+    'a privileged target',
+  )
+})
+
+t.test('if the pod sets no user, an observer inherits only restrictions', async (t) => {
   const rows: [string, Json, Json | undefined, Json][] = [
     [
       'the dropped capabilities',
@@ -154,7 +162,7 @@ t.test('where the pod names no user, an observer gets only what takes away', asy
       { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
     ],
     [
-      'and no added one, not even of baseline',
+      'no added capability, even if baseline allows it',
       { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE', 'CHOWN'] } },
       undefined,
       { capabilities: { drop: ['ALL'] } },
@@ -179,7 +187,7 @@ t.test('where the pod names no user, an observer gets only what takes away', asy
   }
 })
 
-t.test('an observer that is not root drops all, whatever its target adds', async (t) => {
+t.test('an observer that is not root drops all capabilities', async (t) => {
   const targets = [
     { add: ['SYS_ADMIN'] },
     { add: ['NET_BIND_SERVICE'], drop: ['ALL'] },
@@ -215,14 +223,14 @@ t.test(
   },
 )
 
-t.test('users that are no whole numbers from 0 on count as none', async (t) => {
+t.test('users that are not whole numbers from 0 on are ignored', async (t) => {
   for (const nonsense of [-1, 1.5, '1000', null, true, 2 ** 60, {}, []]) {
     const context = { runAsUser: nonsense, runAsGroup: nonsense, runAsNonRoot: 'yes' }
     t.strictSame(contextOf(pod(context, context)), ALWAYS, JSON.stringify(nonsense))
   }
 })
 
-t.test('a metric that brings its own security context has that, and nothing derived', async (t) => {
+t.test('a metric with its own security context derives no field from the target', async (t) => {
   const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
   const own = (securityContext: Json) =>
     ride(podOf({ 'ridealong.dev/inject': 'trace-stat' }, { securityContext }), place)
@@ -236,41 +244,47 @@ t.test('a metric that brings its own security context has that, and nothing deri
   t.strictSame(
     own({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
     false,
-    "the pod's runAsNonRoot does not keep it from starting",
+    "the pod's runAsNonRoot does not prevent its start",
   )
 })
 
-t.test('a security context of its own starts, whoever its user is', async (t) => {
-  const nonRoot = { runAsNonRoot: true }
-  const rows: [string, Json, Json | undefined, Json][] = [
-    ['root', { runAsUser: 0 }, nonRoot, { runAsNonRoot: false, runAsUser: 0 }],
-    ['a user', { runAsUser: 7 }, undefined, { runAsNonRoot: true, runAsUser: 7 }],
-    ['a user that only the image knows', {}, nonRoot, { runAsNonRoot: false }],
-    ["the pod's user", {}, { runAsUser: 1000 }, { runAsNonRoot: true }],
-    ["the pod's root", {}, { runAsUser: 0 }, { runAsNonRoot: false }],
-    [
-      "root in spite of the pod's user",
-      { runAsUser: 0 },
-      { runAsUser: 1000 },
-      { runAsNonRoot: false, runAsUser: 0 },
-    ],
-    ['the word of the catalog', { runAsNonRoot: true }, undefined, { runAsNonRoot: true }],
-  ]
-  for (const [name, securityContext, podLevel, expected] of rows) {
-    const spec = metricDocument('own').spec
-    const container = { ...spec.container, securityContext }
-    const catalog = buildCatalog([metricDocument('own', { container })], 'r')
-    const asking = podOf({ 'ridealong.dev/inject': 'own' }, { securityContext: podLevel })
-    t.strictSame(ride(asking, { catalog }).observers.own?.securityContext, expected, name)
-  }
-})
+t.test(
+  'a metric with its own security context has a valid runAsNonRoot for every user',
+  async (t) => {
+    const nonRoot = { runAsNonRoot: true }
+    const rows: [string, Json, Json | undefined, Json][] = [
+      ['root', { runAsUser: 0 }, nonRoot, { runAsNonRoot: false, runAsUser: 0 }],
+      ['a user', { runAsUser: 7 }, undefined, { runAsNonRoot: true, runAsUser: 7 }],
+      ['a user that only the image knows', {}, nonRoot, { runAsNonRoot: false }],
+      ["the pod's user", {}, { runAsUser: 1000 }, { runAsNonRoot: true }],
+      ["the pod's root", {}, { runAsUser: 0 }, { runAsNonRoot: false }],
+      [
+        'root in a pod with another user',
+        { runAsUser: 0 },
+        { runAsUser: 1000 },
+        { runAsNonRoot: false, runAsUser: 0 },
+      ],
+      ['runAsNonRoot of the catalog', { runAsNonRoot: true }, undefined, { runAsNonRoot: true }],
+    ]
+    for (const [name, securityContext, podLevel, expected] of rows) {
+      const spec = metricDocument('own').spec
+      const container = { ...spec.container, securityContext }
+      const catalog = buildCatalog([metricDocument('own', { container })], 'r')
+      const asking = podOf({ 'ridealong.dev/inject': 'own' }, { securityContext: podLevel })
+      t.strictSame(ride(asking, { catalog }).observers.own?.securityContext, expected, name)
+    }
+  },
+)
 
-t.test('a target that drops more names than there are capabilities is not repeated', async (t) => {
-  const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
-  const dropping = (drop: readonly string[]) =>
-    ride(pod({ runAsUser: 0, runAsGroup: 0, capabilities: { drop } }))
-  const few = dropping(names.slice(1, 66))
-  t.strictSame(perfOf(few).securityContext?.capabilities, { drop: names.slice(1, 66) })
-  const many = dropping(names)
-  t.strictSame(perfOf(many).securityContext?.capabilities, { drop: ['ALL'] })
-})
+t.test(
+  'an observer drops ALL if its target drops more names than capabilities exist',
+  async (t) => {
+    const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
+    const dropping = (drop: readonly string[]) =>
+      ride(pod({ runAsUser: 0, runAsGroup: 0, capabilities: { drop } }))
+    const few = dropping(names.slice(1, 66))
+    t.strictSame(perfOf(few).securityContext?.capabilities, { drop: names.slice(1, 66) })
+    const many = dropping(names)
+    t.strictSame(perfOf(many).securityContext?.capabilities, { drop: ['ALL'] })
+  },
+)

@@ -15,7 +15,7 @@ import {
 const HARMFUL =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u
 
-/** Text that an attacker would write, mixed with any other text. */
+/** Hostile text, mixed with any other text. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -66,21 +66,21 @@ t.test('text is made printable', async (t) => {
     ['x\ufe0f', 'x\\ufe0f'],
     ['x\ufff9', 'x\\ufff9'],
   ]
-  // Readers of TAP treat some of these characters as the end of a line, so they are not part of a
-  // test's name.
+  // Readers of TAP treat some of these characters as the end of a line, so the title of the test
+  // does not contain them.
   for (const [text, expected] of rows) t.equal(printable(text), expected, expected)
 })
 
-t.test('text that is too long is cut, and says so', async (t) => {
+t.test('text that is too long is cut, and ends with three dots', async (t) => {
   t.equal(printable('x'.repeat(8), 8), 'x'.repeat(8))
   t.equal(printable('x'.repeat(9), 8), 'xxxxx...')
   t.equal(printable('\u001b'.repeat(3), 9), '\\u001b...')
-  t.equal(printable(`xxxx🚀${'x'.repeat(9)}`, 8), 'xxxx...', 'no half of a character is left')
+  t.equal(printable(`xxxx🚀${'x'.repeat(9)}`, 8), 'xxxx...', 'no character is split')
   t.equal(printable('x'.repeat(9), 2), '..')
   t.equal(printable('x'.repeat(1_000_000)).length, LONGEST_LINE)
 })
 
-t.test('printable text harms nobody, is never longer than its bound, and is left as it is', (t) => {
+t.test('printable text is harmless, within its limit, and not changed again', (t) => {
   fc.assert(
     fc.property(hostile, fc.nat(300), (text, longest) => {
       const shown = printable(text, longest)
@@ -91,7 +91,7 @@ t.test('printable text harms nobody, is never longer than its bound, and is left
   t.end()
 })
 
-t.test('text that is plain stays as it is', (t) => {
+t.test('plain text stays unchanged', (t) => {
   const plain = fc.string({
     unit: fc.oneof(
       fc.integer({ min: 0x20, max: 0x7e }).map((n) => String.fromCharCode(n)),
@@ -103,7 +103,7 @@ t.test('text that is plain stays as it is', (t) => {
   t.end()
 })
 
-t.test('a block keeps its lines and tabs, and nothing else that acts', (t) => {
+t.test('a block keeps only lines and tabs of all control characters', (t) => {
   t.equal(printableBlock('a:\tb\r\nc: \u001b[2J\n'), 'a:\tb\nc: \\u001b[2J\n')
   t.equal(printableBlock('a\rb\u0085c'), 'a\\rb\\u0085c')
   fc.assert(
@@ -112,7 +112,7 @@ t.test('a block keeps its lines and tabs, and nothing else that acts', (t) => {
   t.end()
 })
 
-t.test('JSON is the same value, in characters that harm nobody', (t) => {
+t.test('JSON has the same value, in harmless characters', (t) => {
   t.equal(printableJson({ a: '\u009b2J\u202e' }), '{"a":"\\u009b2J\\u202e"}')
   t.equal(printableJson('\u{e0041}'), '"\\udb40\\udc41"')
   t.equal(printableJson({ a: [1] }, 2), '{\n  "a": [\n    1\n  ]\n}')
@@ -125,7 +125,7 @@ t.test('JSON is the same value, in characters that harm nobody', (t) => {
   t.end()
 })
 
-t.test('where only ASCII may go, there is only ASCII', (t) => {
+t.test('ASCII text contains only printable ASCII', (t) => {
   t.equal(ascii('größe \u001b[2J', 64), 'gr??e ?[2J')
   t.equal(ascii('x'.repeat(9), 8), 'xxxxx...')
   fc.assert(
@@ -137,7 +137,7 @@ t.test('where only ASCII may go, there is only ASCII', (t) => {
   t.end()
 })
 
-t.test('megabytes are done in one pass', { timeout: 300_000 }, async (t) => {
+t.test('megabytes are made printable in linear time', { timeout: 300_000 }, async (t) => {
   // With quadratic time, one of these texts would take minutes.
   const texts = ['\u001b', '\u200d', '\ufe0f', '🚀\u200d', 'क\u200d', '\ud800', '\r', 'x']
   for (const [index, text] of texts.entries()) {
