@@ -364,7 +364,7 @@ async function ownMetric(cluster: Cluster): Promise<string> {
   const words = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
   const { data } = JSON.parse(await kubectl(cluster, words))
   const { spec } = parse(data['perf-sysstat.yaml'])
-  const description = 'the same under a name of its own'
+  const description = 'perf-sysstat under another name'
   const metrics = { 'own-sysstat': { ...spec, description } }
   return JSON.stringify(metrics)
 }

@@ -74,7 +74,7 @@ export function explained(pod: unknown, situation: Situation = {}, created?: Jso
     webhook: situation.webhook && {
       now: NOW,
       configuration: { value: configuration() },
-      serving: { problem: 'nobody was asked' },
+      serving: { problem: 'no server was called' },
       ready: { value: 2 },
       ...situation.webhook,
     },

@@ -80,9 +80,9 @@ t.test('a namespace without the annotation is disarmed', async (t) => {
 
 t.test('a correct label stays unchanged', async (t) => {
   const rows: [string, NamespaceObject][] = [
-    ['armed and asking', namespaceOf(ASKING, { ...ARMED, a: 'b' })],
+    ['armed and annotated', namespaceOf(ASKING, { ...ARMED, a: 'b' })],
     ['neither', namespaceOf()],
-    ['neither, with labels', namespaceOf({ other: 'x' }, { a: 'b' })],
+    ['neither, with other labels', namespaceOf({ other: 'x' }, { a: 'b' })],
   ]
   for (const [name, object] of rows) {
     const { outcome, isPatched } = write(object)

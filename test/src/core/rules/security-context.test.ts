@@ -81,7 +81,7 @@ t.test('an observer has only the user and group of its target', async (t) => {
       { ...ALWAYS, runAsUser: 0, runAsGroup: 0 },
     ],
     ['user 0 of the pod', undefined, { runAsUser: 0 }, { ...ALWAYS, runAsUser: 0 }],
-    ['a user that only the image knows', undefined, undefined, ALWAYS],
+    ['a user that only the image sets', undefined, undefined, ALWAYS],
     ['an empty security context', {}, {}, ALWAYS],
     ['only a group', { runAsGroup: 2000 }, undefined, { ...ALWAYS, runAsGroup: 2000 }],
   ]
@@ -92,8 +92,8 @@ t.test('an observer has only the user and group of its target', async (t) => {
 
 t.test('an observer has a user if its target has only runAsNonRoot', async (t) => {
   const rows: [string, Json | undefined, Json | undefined][] = [
-    ['the container says runAsNonRoot', { runAsNonRoot: true }, undefined],
-    ['the pod says runAsNonRoot', undefined, { runAsNonRoot: true }],
+    ['runAsNonRoot of the container', { runAsNonRoot: true }, undefined],
+    ['runAsNonRoot of the pod', undefined, { runAsNonRoot: true }],
     ['the container overrides the pod', { runAsNonRoot: true }, { runAsNonRoot: false }],
   ]
   for (const [name, container, podLevel] of rows) {
@@ -255,7 +255,7 @@ t.test(
     const rows: [string, Json, Json | undefined, Json][] = [
       ['root', { runAsUser: 0 }, nonRoot, { runAsNonRoot: false, runAsUser: 0 }],
       ['a user', { runAsUser: 7 }, undefined, { runAsNonRoot: true, runAsUser: 7 }],
-      ['a user that only the image knows', {}, nonRoot, { runAsNonRoot: false }],
+      ['a user that only the image sets', {}, nonRoot, { runAsNonRoot: false }],
       ["the pod's user", {}, { runAsUser: 1000 }, { runAsNonRoot: true }],
       ["the pod's root", {}, { runAsUser: 0 }, { runAsNonRoot: false }],
       [
