@@ -104,7 +104,7 @@ t.test(
 )
 
 t.test(
-  'a pod with on-error: deny is denied, and the message lists the known metrics',
+  'an unknown metric with on-error: deny denies the pod, with a list of known metrics',
   async (t) => {
     const before = await reviews({ outcome: 'denied', reason: 'unknown-metric' })
     const pod = podOf({ [KEYS.inject]: 'perf-sysstat, none-such', [KEYS.onError]: 'deny' })
@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('a pod without on-error is created with a status and a warning', async (t) => {
+t.test('a pod with an unknown metric is created with a status and a warning', async (t) => {
   const before = await reviews({ outcome: 'left', reason: 'unknown-metric' })
   const answer = await post(running, PODS, reviewOf(podOf({ [KEYS.inject]: 'none-such' })))
   const verdict = verdictOf(answer)

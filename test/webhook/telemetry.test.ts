@@ -94,7 +94,7 @@ t.test('each decision is logged in one line with its names, outcome and reason',
   t.ok(Object.values(line).includes('lab'))
 })
 
-t.test('the log never contains text of a pod other than its name', async (t) => {
+t.test('the log never contains values of a pod that could be secret', async (t) => {
   const app = await startApp(t)
   const secret = 'correct-horse-battery-staple'
   const spec = {

@@ -219,7 +219,7 @@ async function metricSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
   await waitFor(cluster, 'condition=Completed', 'jobset/set')
 }
 
-t.test('pods of controllers of other projects', async (t) => {
+t.test('workloads of other projects are observed', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await installChart(t, cluster, api, NAME)
   await startOperators(t, cluster, api, ['jobset', 'mpi-operator', 'metrics-operator'])

@@ -334,7 +334,7 @@ t.test('a container of any kind can take the name of a metric', async (t) => {
   )
 })
 
-t.test('no metric is injected if one of them cannot be', async (t) => {
+t.test('no metric is injected if one of the metrics cannot be injected', async (t) => {
   const both = { 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
   const spec = { containers: [container('app'), container('perf-sysstat')] }
   const { word, observers } = ride(askingPod(spec, both))

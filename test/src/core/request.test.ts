@@ -65,7 +65,7 @@ t.test('the name of a metric must match exactly', async (t) => {
   )
 })
 
-t.test('pods that request no observers', async (t) => {
+t.test('a pod that requests no observers is not patched', async (t) => {
   const rows: [string, Texts, Texts, string][] = [
     ['no annotation', {}, {}, 'not-asked'],
     ['an empty list', { 'ridealong.dev/inject': '' }, {}, 'not-asked'],
@@ -382,7 +382,7 @@ t.test("only Ridealong's annotations are read", async (t) => {
   t.equal(readAnnotations(undefined).size, 0)
 })
 
-t.test('other annotations are only listed if one of Ridealong may be misspelt', async (t) => {
+t.test('all annotations are searched only if a key of Ridealong may be misspelt', async (t) => {
   let looks = 0
   const watched = (annotations: Texts) =>
     new Proxy(annotations, {

@@ -323,7 +323,7 @@ t.test('the certificate check fails as early as the alert of the chart', async (
   t.equal(await verdictAfter(8), 'ok')
 })
 
-t.test('objects that must not be read have unknown checks, which are not faults', async (t) => {
+t.test('checks of objects that cannot be read are unknown, and not faults', async (t) => {
   const webhook = { configuration: forbidden, serving: forbidden, ready: forbidden }
   const checks = examine({
     ...withWebhook(webhook),

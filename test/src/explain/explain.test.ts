@@ -229,7 +229,7 @@ t.test('the cost of a Guaranteed pod includes requests', async (t) => {
   })
 })
 
-t.test('a pod with on-error: deny is refused', async (t) => {
+t.test('explain predicts a refusal for a pod with on-error: deny', async (t) => {
   const pod = askingPod({ hostPID: true }, { 'ridealong.dev/on-error': 'deny' })
   t.match(explained(pod), {
     outcome: 'refused',

@@ -33,7 +33,7 @@ for (const name of WORKLOADS) {
     t.equal(textOf(injected(text)), text)
   })
 
-  t.test(`${name}: the result is the same as JSON`, async (t) => {
+  t.test(`${name}: the result is the same for JSON input`, async (t) => {
     const values = readManifests('a.yaml', workload(name)).map(({ value }) => value)
     for (const unit of [undefined, 2, '\t']) {
       const list = { apiVersion: 'v1', kind: 'List', items: values }

@@ -116,7 +116,7 @@ t.test('a change of a LimitRange or a ResourceQuota creates a new namespace valu
   }
 })
 
-t.test('parallel lookups of an unknown namespace and its rules share one call', async (t) => {
+t.test('parallel lookups of an unknown namespace share their calls', async (t) => {
   const { standIn, cluster, metric } = await watch(t)
   standIn.faults.mute = true
   standIn.put('namespaces', namespace('new', ASKING))

@@ -26,7 +26,7 @@ t.test('a LimitRange has the defaults that the apiserver adds', async (t) => {
   }
 })
 
-t.test('the default of the last item is used, and the bounds of all items', async (t) => {
+t.test('a LimitRange has the default of its last item and the bounds of all items', async (t) => {
   const { defaults, bounds } = read(
     { type: 'Container', default: { cpu: '1', memory: '1Mi' } },
     { type: 'Container', default: { cpu: '2' } },

@@ -6,7 +6,7 @@ const OWNER = {
   fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:ridealong.dev/inject': {} } } },
 }
 
-t.test('only the labels and our annotations of a Namespace are kept', async (t) => {
+t.test('only the needed fields of a Namespace are kept', async (t) => {
   const { name, namespace, resourceVersion, object } = namespaceItem({
     metadata: {
       name: 'hpc',
