@@ -18,7 +18,7 @@ t.test(
     t.setTimeout(PATIENCE_MS)
     const manifests = render([`image.digest=${DIGEST}`, `observer.image.digest=${DIGEST}`])
     const folder = t.testdir({ 'ridealong.yaml': manifests })
-    // A file, because the scanner skips folders whose name begins with a dot.
+    // The scanner gets a file, because it skips folders whose names begin with a dot.
     const file = join(folder, 'ridealong.yaml')
     const scan = () => run(CHECKOV, ['--config-file', CHECKOV_CONFIG, '--file', file])
     const { code, out, err } = scan()

@@ -1,4 +1,4 @@
-/** Values that switch on every optional part of the chart, or choose its other variant. */
+/** Values that enable every optional part of the chart, or select the other variant of a part. */
 export const PROVIDED = [
   'certificates.mode=provided',
   'certificates.provided.secretName=tls',

@@ -43,7 +43,7 @@ const WEBHOOK = 'pods.ridealong.dev'
 
 type Name = (typeof BATCHES)[number]
 
-/** A webhook, or none, with its own namespace. */
+/** A contender of the benchmark: a webhook, or no webhook, with its own namespace. */
 interface Contender {
   readonly name: Name
   readonly namespace: string
@@ -103,7 +103,8 @@ async function startFloor(cluster: Cluster, api: Api): Promise<Contender> {
 }
 
 /**
- * Returns Ridealong's patch for the pods of this run, after the apiserver has set their defaults.
+ * Returns Ridealong's patch for the pods of this run, after the apiserver has set the defaults of
+ * the pods.
  */
 async function patchOfOurs(api: Api, namespace: string) {
   const pod = {
@@ -288,12 +289,13 @@ async function createNamespace(api: Api, name: string): Promise<void> {
 
 const COLUMNS = ['pods/s', 'p50', 'p95', 'p99', 'admission', 'unpatched', 'fail-open']
 
-/** Measures one contender with this number of clients. */
+/** The times of one contender in one round, with one number of clients. */
 interface Row extends Turn {
   readonly name: Name
   readonly clients: number
 }
 
+/** Measures all contenders with this number of clients. */
 async function takeTurn(
   api: Api,
   contenders: readonly Contender[],

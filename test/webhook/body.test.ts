@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readBody, withoutManagedFields } from '../../webhook/body.ts'
 
-/** Text with many words that the search looks for, and others that could mislead it. */
+/** Text with many words that the search finds, and others that resemble these words. */
 const TEXTS = fc
   .array(
     fc.constantFrom(...'[]{}",:\\', 'managedFields', '"managedFields":[', 'spec', ']},"spec":'),

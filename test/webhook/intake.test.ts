@@ -184,7 +184,7 @@ for (const [what, end] of ENDS) {
     await until('a large body is accepted', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200
     })
-    // The second round finds bytes that were not released, if one round is below the limit.
+    // The second round detects bytes that were not released, even if those of one round fit.
     for (let i = 0; i < 4; i += 1) await end(app)
     await until('a large body is still accepted', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200

@@ -18,7 +18,7 @@ import { metricDocument } from '../src/core/build.ts'
 import { startStandIn } from '../stand-ins/apiserver.ts'
 import { until } from '../until.ts'
 
-// The folder of this file; a server uses the folder of its test.
+// The folder of this file. Each server uses the folder of its own test.
 const folder = t.testdir({})
 
 const A = 'registry.example/observer:a'

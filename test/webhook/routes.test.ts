@@ -233,7 +233,7 @@ t.test('a pod with an unknown field as deep as Go can decode is injected', async
       t.not(body, asking)
       t.strictSame(addedNames(await bad({ body })), ['perf-sysstat'])
     }
-    // An annotation cannot be a list or a map, so the apiserver refuses this pod in any case.
+    // An annotation cannot be a list or a map, so the apiserver rejects this pod in any case.
     t.equal(verdictOf(await bad({ body: inAnnotation })).allowed, true)
     const poisoned = inSpec.replace('"spec":{', '"spec":{"__proto__":1,')
     t.strictSame(addedNames(await bad({ body: poisoned })), ['perf-sysstat'])

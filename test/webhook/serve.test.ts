@@ -368,7 +368,7 @@ t.test('a server keeps its connections until it closes', async (t) => {
 })
 
 t.test('a name with several addresses is served at one of them', async (t) => {
-  // Ports that no other program uses at either address.
+  // Ports that no other program uses at any of the addresses.
   const [own = 0, statusPort = 0] = await freePorts(2)
   const { port, server } = await startServer(t, { host: 'localhost', port: own, statusPort })
   for (const each of [port, server.statusPort]) {
@@ -390,7 +390,7 @@ t.test('a server that closes waits for a call that has begun', async (t) => {
   })
   const head = `POST ${PODS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`
   socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 50)}`)
-  // Another request is answered: the server has seen the first one by then.
+  // The answer to another request shows that the server has received the first request.
   await post(running, PODS, asking)
   const closing = running.server.close()
   await idle.server.close()
@@ -408,7 +408,7 @@ t.test('calls that were aborted or refused do not keep a server from ending', as
   for (const end of ['destroy', 'end'] as const) {
     const socket = await openSocket(port, ca)
     socket.write(`${head}\r\nContent-Length: ${asking.length}\r\n\r\n${asking.slice(0, 100)}`)
-    // Another request is answered: the server has seen the first one by then.
+    // The answer to another request shows that the server has received the first request.
     await post(running, PODS, asking)
     socket.resume()[end]()
     await once(socket, 'close')

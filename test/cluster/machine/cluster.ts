@@ -51,8 +51,8 @@ export async function find(kind: Kind): Promise<Cluster | undefined> {
  * Starts a cluster on loopback and waits until it is ready. If the cluster already runs, it is
  * used.
  *
- * @throws an error with the name of the program that did not start, and the end of its log;
- * everything that was started is then ended
+ * @throws an error with the name of the program that did not start, and the end of its log.
+ * All started programs are then ended.
  */
 export async function up(kind: Kind, say: Say): Promise<Cluster> {
   const { minor, hasNode } = kind

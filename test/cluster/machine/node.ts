@@ -5,7 +5,10 @@ import { DNS_ADDRESS, flags } from './control-plane.ts'
 import { type Daemon, start } from './daemon.ts'
 import { run } from './tools.ts'
 
-/** The pods' network, and the host's address in it, which exists once the first pod runs. */
+/**
+ * The network of the pods, and the address of the host in this network. The address exists as soon
+ * as the first pod runs.
+ */
 export const POD_NETWORK = '10.244.0.0/24'
 export const HOST_ADDRESS = '10.244.0.1'
 const BRIDGE = 'ridealong0'
@@ -150,7 +153,7 @@ async function isCgroupV1(): Promise<boolean> {
 }
 
 /**
- * Removes what a node leaves after its processes have ended: running containers, mounts, the bridge
+ * Removes the remains of a node whose processes have ended: running containers, mounts, the bridge
  * and cgroups.
  */
 export async function cleanNode(folder: string, programs: string): Promise<void> {
@@ -164,8 +167,8 @@ export async function cleanNode(folder: string, programs: string): Promise<void>
 }
 
 /**
- * Removes what the kubelet and kube-proxy leave behind: addresses of pods, the chain KUBE-FIREWALL
- * of iptables, cgroups, and links to deleted logs.
+ * Removes the remains of the kubelet and kube-proxy: addresses of pods, the chain KUBE-FIREWALL of
+ * iptables, cgroups, and links to deleted logs.
  */
 const CLEAN_UP = `
 rm -rf /run/ridealong-test-ipam

@@ -45,7 +45,9 @@ const RESTRICTED = {
 const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
-/** A case is `unknown` only if its images have different counters: no other prediction is right. */
+/**
+ * A case is `unknown` only if its images have different counters, which no other value predicts.
+ */
 const CASES: readonly Case[] = [
   { title: 'no user', predicted: 'all', read: { root: 'all', 1234: 'all' } },
   {

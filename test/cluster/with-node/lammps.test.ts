@@ -82,7 +82,7 @@ function job(shape: Shape) {
   }
 }
 
-/** The log of a pod's observer, as it is and parsed. */
+/** The log of a pod's observer, unchanged and parsed. */
 interface Observed extends Parsed {
   readonly log: string
   /** CPU seconds of mpirun and its ranks, from the shell's `times`. */

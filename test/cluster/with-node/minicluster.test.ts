@@ -7,8 +7,9 @@ import { startOperators } from '../operators/start.ts'
 import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-// A complete MiniCluster: the Flux Operator creates two pods, their Flux brokers form an instance,
-// and LAMMPS runs with one rank in each pod. The image runs as root, and the pods set no user.
+// Runs a complete MiniCluster: the Flux Operator creates two pods, their Flux brokers form an
+// instance, and LAMMPS runs with one rank in each pod. The image runs as root, and the pods set no
+// user.
 
 const NAME = 'ridealong-minicluster'
 const SPACE = 'minicluster'

@@ -138,7 +138,7 @@ function observeAll(cluster: Cluster): Promise<readonly Observed[]> {
 }
 
 /**
- * Samples at intervals of 0.1 s for this time are as many as two hours have at the default rate.
+ * In this time, there are as many intervals of 0.1 s as intervals of the default rate in two hours.
  */
 const SECONDS = 72
 const PROCESSES = 64

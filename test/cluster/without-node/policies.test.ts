@@ -127,7 +127,7 @@ t.test('the webhook may change the label of a namespace, and no other field', as
   const { cluster, api } = await runningCluster(t)
   const name = 'fenced'
   await createNamespace(t, api, name, { labels: { a: 'b' }, annotations: { c: 'd' } })
-  // kubectl reads an object before it patches it, and so does the webhook.
+  // kubectl and the webhook read an object before they patch it.
   await install(t, cluster, 'rbac.yaml', 'arming.yaml')
   const account = `system:serviceaccount:ridealong-system:${NAME}`
   const patch = (metadata: object) =>

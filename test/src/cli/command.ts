@@ -26,7 +26,7 @@ export async function run(args: readonly string[], input = ''): Promise<Outcome>
   const child = start(args)
   const { stdin, stdout, stderr } = child
   if (!stdin || !stdout || !stderr) throw new Error('the streams are piped')
-  // A command that does not read its input may end before all is written.
+  // A command that does not read its input may end before all of the input is written.
   stdin.on('error', () => {})
   stdin.end(input)
   const ended = once(child, 'close')
@@ -36,7 +36,7 @@ export async function run(args: readonly string[], input = ''): Promise<Outcome>
 }
 
 /**
- * Runs the command to its end in a terminal of its own, which shows both streams.
+ * Runs the command to its end in its own terminal, which shows both streams.
  *
  * @param columns the width of the terminal
  * @param more environment variables to set
@@ -51,7 +51,7 @@ export async function runInTerminal(
   const words = [process.execPath, MAIN, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,
   )
-  // Without output processing every byte comes out as it was written.
+  // Without output processing, every byte of the output is unchanged.
   const command = `stty -opost -echo rows 50 cols ${columns}; exec ${words.join(' ')}`
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
     env: { ...env, TERM: 'xterm-256color', ...more },

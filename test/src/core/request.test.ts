@@ -5,7 +5,7 @@ import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from '.
 
 const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
 
-/** Reads the request of a pod with these annotations, in a namespace with those. */
+/** Reads the request of a pod with some annotations, in a namespace with other annotations. */
 const asking = (own: Texts, namespace: Texts = {}): Ride =>
   ride(podOf(own), { annotations: namespace })
 

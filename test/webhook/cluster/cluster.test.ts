@@ -392,7 +392,7 @@ t.test('several replicas change each label once', async (t) => {
     return (await Promise.all(counts)).reduce((sum: number, count) => sum + (count ?? 0), 0)
   }
   await until('all namespaces are armed', async () => (await repairs('armed')) === 50)
-  // A replica repairs labels in order, so after the last repair, it has no other repairs left.
+  // A replica repairs labels in order, so after the last repair, no other repair is pending.
   standIn.put('namespaces', namespace('later', ASKING))
   await until('a later namespace is armed', async () => (await repairs('armed')) === 51)
   t.equal(await repairs('failed'), 0)
