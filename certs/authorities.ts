@@ -13,9 +13,9 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /**
  * Reads one or more CA certificates from a file.
  *
- * @throws an error that names the file if it cannot be read, has no certificate, or has a
- * certificate that is not a CA certificate: OpenSSL would ignore such a certificate, and then
- * reject every client
+ * @throws an error that names the file if the file cannot be read, or if it contains no certificate
+ * or a certificate that is not a CA certificate. OpenSSL would ignore such a certificate and then
+ * reject every client.
  */
 export async function readAuthorities(path: string): Promise<Authorities> {
   const text = await readPem(path)

@@ -1,13 +1,13 @@
-/** A value that was read, with a revision that identifies its content. */
+/** A value that was read, and a revision that identifies its content. */
 export interface Reading {
-  /** Equal for equal content, different for different content. */
+  /** Readings have the same revision if and only if they have the same content. */
   readonly revision: string
 }
 
 /** A source that is read periodically. The current value is always a valid reading. */
 export interface Followed<T extends Reading> {
   readonly current: T
-  /** Why the newest reading failed; undefined if it succeeded. */
+  /** The error message of the newest reading; undefined if that reading succeeded. */
   readonly trouble: string | undefined
   stop(): void
 }
@@ -23,11 +23,11 @@ export interface FollowOptions<T> {
 /**
  * Reads a source periodically, and keeps the last valid reading.
  *
- * Files are polled, not watched: a kubelet replaces a mounted Secret by swapping the symbolic link
- * `..data` (kubernetes pkg/volume/util/atomic_writer.go), other mounts and file systems send no
- * events at all, and reading a few kilobytes every few seconds costs nothing.
+ * Files are polled, not watched. A kubelet replaces a mounted Secret by swapping the symbolic link
+ * `..data` (kubernetes pkg/volume/util/atomic_writer.go), and other mounts and file systems send no
+ * events at all. Reading a few kilobytes every few seconds costs almost nothing.
  *
- * @param first a valid reading, used until a newer one succeeds
+ * @param first a valid reading, which is used until a newer reading succeeds
  */
 export function follow<T extends Reading>(
   first: T,

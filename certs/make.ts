@@ -1,4 +1,5 @@
-// @peculiar/x509 depends on tsyringe, which throws on import unless this is imported first.
+// @peculiar/x509 depends on tsyringe, which throws on import unless reflect-metadata is imported
+// first.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -10,7 +11,8 @@ import * as x509 from '@peculiar/x509'
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const DAY_MS = 24 * 60 * 60 * 1000
 /**
- * Certificates are valid from five minutes ago, so that a client with a slow clock accepts them.
+ * Certificates become valid five minutes before they are issued, so that a client with a slow clock
+ * accepts them.
  */
 const BACKDATED_MS = 5 * 60 * 1000
 
@@ -28,7 +30,7 @@ export interface IssueOptions {
   /** An X.500 name. The default is `CN=` followed by the first of the names. */
   readonly subject?: string
   /**
-   * The validity in days from now; less than 0 for a certificate that has expired. The default is
+   * The validity in days from now; a negative number creates an expired certificate. The default is
    * 1.
    */
   readonly days?: number
@@ -95,8 +97,8 @@ function validity(days: number): { notBefore: Date; notAfter: Date } {
 }
 
 /**
- * Writes ca.crt, tls.crt and tls.key into a folder: the same names as the keys of a Secret of type
- * kubernetes.io/tls that cert-manager writes.
+ * Writes ca.crt, tls.crt and tls.key into a folder. cert-manager writes a Secret of type
+ * kubernetes.io/tls with the same names as keys.
  */
 export async function writeKeyPair(
   folder: string,

@@ -1,5 +1,8 @@
 const text = { type: 'string' }
-/** Letters, digits, `+`, `/` and `=`: base64 has no characters that JSON must escape. */
+/**
+ * The base64 alphabet (letters, digits, `+`, `/` and `=`) contains no character that JSON must
+ * escape.
+ */
 const base64 = { type: 'string', format: 'unsafe' }
 
 /** The schema of a response, from which Fastify compiles a JSON serializer. */

@@ -4,29 +4,30 @@ import { type Review, readReview } from '../src/core/review.ts'
 import { NotAReview, NotJson } from './problem.ts'
 
 /**
- * Spellings of the keys that cause prototype pollution; an escape (`\u005f`) could also spell them.
+ * Every JSON text with a key that causes prototype pollution contains one of these strings. An
+ * escape such as `\u005f` can spell such a key, so `\u` is one of them.
  */
 const SUSPECT = ['__proto__', 'constructor', '\\u']
 
 /**
- * The depth limit of Go's decoder (encoding/json scanner.go, maxNestingDepth). No apiserver can
- * read, or send, a pod with more levels.
+ * The depth limit of Go's decoder (encoding/json scanner.go, maxNestingDepth). An apiserver can
+ * neither read nor send a pod with more levels.
  */
 const MOST_LEVELS = 10_000
 
 /**
- * The most objects, arrays and object members in total. JSON.parse needs 100 bytes and more for an
- * object of two characters, and a second for a million different keys.
+ * The maximum number of objects, arrays and object members in total. JSON.parse needs at least 100
+ * bytes for an object of two characters, and one second for a million different keys.
  *
  * etcd stores at most 1.5 MiB (etcd --max-request-bytes). A toleration is the smallest element that
- * a valid pod can repeat: it takes 10 bytes in etcd, and counts here as an object with one member.
- * So a stored pod has at most 320,000.
+ * a valid pod can repeat. It takes 10 bytes in etcd, and counts here as an object with one member.
+ * A stored pod therefore has at most 320,000 elements.
  */
 const MOST_ELEMENTS = 400_000
 
 /**
- * A text up to this length is parsed in a few milliseconds, whatever its content, and is not
- * checked.
+ * The maximum length of a text that is parsed without a check. Parsing such a text takes a few
+ * milliseconds, whatever its content.
  */
 const LONG_TEXT = 256 * 1024
 
@@ -46,20 +47,23 @@ export function readBody(text: string): Review {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** The change of the nesting depth, by the code of a character outside strings. */
+/** The change of the nesting depth at each character outside strings, by character code. */
 const STEPS = new Int8Array(0x10000)
 for (const bracket of ['[', '{']) STEPS[bracket.charCodeAt(0)] = 1
 for (const bracket of [']', '}']) STEPS[bracket.charCodeAt(0)] = -1
 
-/** The number of elements to add, by the same code: each member of an object has one colon. */
+/**
+ * The number of elements to count at each character outside strings, by character code. Each member
+ * of an object has one colon.
+ */
 const ELEMENTS = new Int8Array(0x10000)
 for (const sign of ['[', '{', ':']) ELEMENTS[sign.charCodeAt(0)] = 1
 
 /**
- * Counts levels and elements in one pass before parsing: JSON.parse takes half a second and 120 MB
- * for 7 MB of brackets.
+ * Counts levels and elements in one pass before the text is parsed, because JSON.parse takes half a
+ * second and 120 MB for 7 MB of brackets.
  *
- * @returns why the text exceeds a limit, as the rest of a sentence, or undefined
+ * @returns a clause that describes the exceeded limit, or undefined if the text exceeds no limit
  */
 function scanProblem(json: string): string | undefined {
   let levels = 0
@@ -90,7 +94,7 @@ function endOfText(json: string, start: number): number {
   return at < 0 ? json.length : at
 }
 
-/** Reports whether a quote is escaped: whether an odd number of backslashes precedes it. */
+/** Reports whether a quote is escaped, that is, preceded by an odd number of backslashes. */
 function isEscaped(json: string, quote: number): boolean {
   let first = quote
   while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1
@@ -100,15 +104,17 @@ function isEscaped(json: string, quote: number): boolean {
 const MANAGED_FIELDS = '"managedFields":['
 
 /**
- * Empties the first `managedFields`. They are half of a pod's JSON and half of the time to parse
- * it, and are not used here.
+ * Removes the items of the first `managedFields`, which no decision about a review uses. They take
+ * half of a pod's JSON and half of the time to parse it.
  *
- * The function needs three searches, and is exact for any JSON. A quote inside a string is escaped,
- * so this text is always a key. No bracket opens before the first closing bracket, so that bracket
- * ends the
- * array. The closing bracket is not inside a string, because the quote of the following `},"spec":`
- * would end that string. The text is unchanged if the array contains brackets, or is not the last
- * field of the metadata, where the apiserver writes it.
+ * The function needs three searches, and is correct for any JSON text:
+ * - A quote inside a string is escaped, so `"managedFields":[` always is a key and its array.
+ * - The array contains no opening bracket, so the first closing bracket is its end.
+ * - That bracket is not inside a string, because the quote in the following `},"spec":` would end
+ *   the string.
+ *
+ * The text is returned unchanged if the array contains brackets, or if `managedFields` is not the
+ * last field of the metadata. The apiserver always writes it there.
  */
 export function withoutManagedFields(text: string): string {
   const start = text.indexOf(MANAGED_FIELDS)
@@ -123,10 +129,10 @@ export function withoutManagedFields(text: string): string {
 }
 
 /**
- * Parses JSON, without the keys `__proto__` and `constructor.prototype`.
+ * Parses JSON, and removes the keys `__proto__` and `constructor.prototype`.
  *
- * The library searches for these keys with regular expressions that take half as long as
- * JSON.parse; a text that cannot contain them is parsed directly.
+ * secure-json-parse searches for these keys with regular expressions, which take half as long as
+ * JSON.parse. A text that cannot contain the keys is therefore parsed by JSON.parse directly.
  */
 function parse(text: string): unknown {
   try {

@@ -12,8 +12,8 @@ export interface ClientOptions {
    */
   readonly authorities: () => string
   /**
-   * The accepted names. The certificate of a client must have one of them as its common name or as
-   * a DNS name. If the list is empty, any certificate from the authorities is accepted.
+   * The accepted names. The certificate of a client must have one of these names as its common name
+   * or as a DNS name. If the list is empty, any certificate from the authorities is accepted.
    */
   readonly names: readonly string[]
 }
@@ -33,13 +33,15 @@ interface Client {
 const LOG_EVERY_MS = 60_000
 
 /**
- * Makes a server accept only clients with an accepted name. Must be called before the server
- * listens. TLS rejects a client without a valid certificate; a client with another name receives
- * 403. Both rejections are counted, and logged at most once a minute: if the apiserver is such a
- * client, pods get no observers.
+ * Makes a server accept only clients with an accepted name. Call this function before the server
+ * listens.
  *
- * After the authorities have changed, each open connection closes with its next response, and the
- * client is verified with the new authorities when the client connects again.
+ * TLS rejects a client without a valid certificate. A client whose certificate has no accepted name
+ * receives 403. All rejections are counted, and at most one per minute is logged. If the apiserver
+ * is rejected, pods get no observers.
+ *
+ * After the authorities have changed, each open connection closes with its next response. A client
+ * that connects again is verified with the new authorities.
  */
 export function acceptClients(
   app: FastifyInstance<Server>,
@@ -69,7 +71,10 @@ export function acceptClients(
   })
 }
 
-/** Compares DNS names as TLS does, but without wildcards, and common names exactly. */
+/**
+ * Reports whether the client's certificate has one of the names. DNS names are compared as in TLS,
+ * but without wildcards. Common names must be equal.
+ */
 function hasName(socket: TLSSocket, names: readonly string[]): boolean {
   if (names.length === 0) return true
   const certificate = socket.getPeerX509Certificate()
@@ -81,14 +86,14 @@ function hasName(socket: TLSSocket, names: readonly string[]): boolean {
 }
 
 /**
- * Returns why a handshake failed if the client's certificate is the cause, else undefined:
- * handshakes fail for many other reasons.
+ * Returns the problem with the client's certificate if it made the handshake fail. Returns
+ * undefined if the handshake failed for another reason.
  */
 function certificateProblemOf(error: NodeJS.ErrnoException, socket: TLSSocket): string | undefined {
   if (error.code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE')
     return 'the client has no certificate'
   const { authorizationError: reason } = socket
-  // A code of OpenSSL, such as CERT_HAS_EXPIRED, although Node's types declare an Error.
+  // The value is an OpenSSL code, such as CERT_HAS_EXPIRED, although Node's types declare an Error.
   return reason ? `the client's certificate is not valid: ${String(reason)}` : undefined
 }
 

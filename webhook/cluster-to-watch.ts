@@ -6,12 +6,12 @@ const NO_CLUSTER =
   'account. To serve without a cluster, use --namespaces FILE'
 
 /**
- * Finds the cluster that a server watches. The server decides about pods based on the objects it
- * reads, so the connection must be protected from modification: plain http is only for a user's own
- * proxy.
+ * Finds the cluster that the webhook watches. The webhook decides about pods based on the objects
+ * that it reads, so the connection must be protected from modification. Only the command line tools
+ * accept plain http, for example from `kubectl proxy`.
  *
- * @throws an error that says that no cluster is configured, or names the invalid file or the URL
- * that is not https
+ * @throws an error if no cluster is configured, a file is invalid, or the URL does not begin with
+ * https://
  */
 export async function clusterToWatch(kubeconfig: string | undefined): Promise<Access> {
   const found = await findCluster({ kubeconfig })

@@ -4,33 +4,33 @@ import type { FastifyInstance } from 'fastify'
 
 /** Timeouts for clients, in milliseconds, and the maximum number of connections. */
 export interface ConnectionLimits {
-  /** The longest TLS handshake. */
+  /** The maximum duration of a TLS handshake. */
   readonly handshakeMs: number
   /**
-   * The longest time to receive a request, from its first byte, or from the start of the
-   * connection, to its last byte.
+   * The maximum time to receive a request. The time starts with the connection, or with the first
+   * byte of a later request, and ends with the last byte.
    */
   readonly requestMs: number
   /** The time between two searches for requests that take longer than `requestMs`. */
   readonly checkMs: number
-  /** The longest time that a connection may be idle between two requests. */
+  /** The maximum time that a connection may be idle between two requests. */
   readonly keepAliveMs: number
-  /** The maximum number of connections; new connections above it are closed at once. */
+  /** The maximum number of connections. Additional connections are closed at once. */
   readonly connections: number
 }
 
 /**
  * The limits of the port that the apiserver calls.
  *
- * - The apiserver keeps idle connections for 90 s, and does not repeat a request that was lost when
- *   a connection closed. So the server keeps connections longer (apimachinery pkg/util/net/http.go,
- *   IdleConnTimeout).
- * - The apiserver waits at most 30 s for a webhook, and 3 s for this one by default. When a request
- *   has taken 10 s to arrive, the apiserver no longer waits for its response.
+ * - The apiserver keeps idle connections for 90 s (apimachinery pkg/util/net/http.go,
+ *   IdleConnTimeout). It does not repeat a request that is lost when a connection closes, so the
+ *   server keeps idle connections longer.
+ * - The apiserver waits at most 30 s for a webhook, and 3 s for this webhook by default. When a
+ *   request has taken 10 s to arrive, the apiserver no longer waits for its response.
  * - The apiserver opens a connection for each concurrent call. By default an apiserver handles 600
- *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), of which
- *   only the mutating ones can reach this port: 1,024 is enough for five apiservers that all call
- *   the same replica.
+ *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), and only the
+ *   mutating calls can reach this port. Five apiservers that call the same replica therefore need
+ *   at most 1,000 connections.
  */
 export const WEBHOOK_CONNECTIONS: ConnectionLimits = {
   handshakeMs: 10_000,
@@ -55,17 +55,17 @@ export const STATUS_CONNECTIONS: ConnectionLimits = {
 /**
  * Returns the options that make Fastify's server disconnect slow clients.
  *
- * By default Node looks for slow requests every 30 s, and Fastify only sets `requestTimeout`, so an
- * incomplete header was kept for up to 90 s (node lib/_http_server.js, storeHTTPOptions; fastify
- * lib/server.js, getServerInstance). `server` is passed to `http.createServer` or
- * `https.createServer`.
+ * By default, Node looks for slow requests every 30 s, and Fastify sets only `requestTimeout`. A
+ * connection with an incomplete header would stay open for up to 90 s (node lib/_http_server.js,
+ * storeHTTPOptions; fastify lib/server.js, getServerInstance). `server` contains the options for
+ * `http.createServer` and `https.createServer`.
  */
 export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: ConnectionLimits) {
   return {
     fastify: {
       requestTimeout: requestMs,
       keepAliveTimeout: keepAliveMs,
-      // Closes a connection without activity, such as one whose client does not read the response.
+      // Closes a connection without activity, for example if the client does not read the response.
       connectionTimeout: Math.max(keepAliveMs, requestMs),
     },
     server: {
@@ -78,11 +78,11 @@ export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: Con
 }
 
 /**
- * Limits the connections of a server. Must be called before the server listens.
+ * Limits the connections of a server. Call this function before the server listens.
  *
  * While more than half of the maximum number of connections are open, each response closes its
- * connection. So idle connections use at most one half of the limit, and the other half becomes
- * free within `requestMs`, however slow its clients are.
+ * connection. Idle connections therefore use at most one half of the limit. The other half becomes
+ * free within `requestMs`, however slow the clients are.
  *
  * @param onDrop called for each connection that is closed because the limit is reached
  */

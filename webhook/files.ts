@@ -20,11 +20,11 @@ export interface FileOptions extends FileFollowOptions {
   readonly cert: string
   readonly key: string
   /**
-   * The path of the certificates, in PEM, of the authorities that issue client certificates. The
-   * file is reloaded when it changes.
+   * The path of a PEM file with the certificates of the authorities that issue client certificates.
+   * The file is reloaded when it changes.
    */
   readonly clientCa?: string | undefined
-  /** A folder of catalog documents. It is reloaded when it changes. */
+  /** A folder of catalog documents, which is reloaded when a document changes. */
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
 }
@@ -41,8 +41,7 @@ export interface Files {
 /**
  * Reads the files of a server, and reloads them when they change.
  *
- * @param swap puts a new key pair or new authorities into use; if it throws, the old ones stay in
- * use
+ * @param swap applies a new key pair or new authorities; if `swap` throws, the old ones stay in use
  * @throws an error that names the invalid file
  */
 export async function followFiles(
@@ -87,8 +86,8 @@ export async function followFiles(
 }
 
 /**
- * Returns the options for following a file: a new reading is applied and logged; an error is
- * counted and logged.
+ * Creates the options for following files. A new reading is applied and logged. An error is counted
+ * and logged.
  */
 export function reloader({ lookMs: everyMs, log }: FileFollowOptions, metrics: Metrics) {
   return <T>(what: string, apply: (reading: T) => void) => ({

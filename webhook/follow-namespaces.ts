@@ -21,8 +21,8 @@ export interface NamespaceOptions extends FileFollowOptions {
    */
   readonly imageHolders?: string | undefined
   /**
-   * The Lease (`NAMESPACE/NAME`) that selects the replica which looks for missed pods; if
-   * undefined, missed pods are not looked for.
+   * The Lease, as `NAMESPACE/NAME`, that selects the replica that scans for missed pods; if
+   * undefined, this server does not scan.
    */
   readonly scanLease?: string | undefined
   /** The longest time between two scans of all pods, in milliseconds. */
@@ -31,10 +31,10 @@ export interface NamespaceOptions extends FileFollowOptions {
 }
 
 /**
- * Reads the file of Namespaces, or finds the cluster that has them.
+ * Reads the file of Namespaces, or finds the cluster to watch.
  *
- * @returns a function that starts to follow the namespaces, given a function that returns the
- * current catalog; the namespaces are not followed until then
+ * @returns a function that starts to follow the namespaces; its argument returns the current
+ * catalog
  * @throws an error that names the invalid file, or says that no cluster is configured
  */
 export async function findNamespaces(

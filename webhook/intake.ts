@@ -6,24 +6,25 @@ import { Overloaded } from './problem.ts'
 
 /** Limits on the bodies of requests that are being received or answered, in bytes. */
 export interface IntakeLimits {
-  /** The longest body. */
+  /** The maximum length of a body. */
   readonly body: number
-  /** The most bytes of all bodies together. */
+  /** The maximum number of bytes of all bodies together. */
   readonly all: number
   /**
-   * The most bytes of all bodies together when a body longer than `small` is added: the rest is
-   * reserved for small bodies.
+   * The maximum number of bytes of all bodies together after a body longer than `small` is added.
+   * The rest is reserved for small bodies.
    */
   readonly allWithLarge: number
-  /** The longest small body. */
+  /** The maximum length of a small body. */
   readonly small: number
 }
 
 /**
  * The limits of a server with 512 MiB of memory, the limit in the chart.
  *
- * A typical review has 5 to 50 kB: 500 of them fit at once. A parsed body takes up to twenty times
- * its length (`{}` is an object), so only one body of the maximum length fits.
+ * A typical review has 5 to 50 kB, so 500 reviews fit at once. A parsed body takes up to twenty
+ * times its length, because each `{}` becomes an object. Therefore only one body of the maximum
+ * length fits.
  */
 export const INTAKE: IntakeLimits = {
   body: LONGEST_BODY,
@@ -33,8 +34,8 @@ export const INTAKE: IntakeLimits = {
 }
 
 /**
- * A chunk of a body counts as at least this many bytes: an empty Buffer of Node takes about as
- * many.
+ * The minimum number of bytes that a chunk of a body counts for. An empty Buffer of Node takes
+ * about as much memory.
  */
 const SMALLEST_PIECE = 512
 
@@ -44,22 +45,23 @@ type Done = (error: Error | null, text?: string) => void
 /** Reads the body of a request, as UTF-8. The request must have passed the server's hooks. */
 export type ReceiveBody = (request: IncomingMessage, payload: Readable, done: Done) => void
 
-/** The bytes that one request counts for, until its response is sent. */
+/** The bytes that are counted for one request, until its response is sent. */
 interface Claim {
-  /** Counts a chunk of the body if it fits, and reports whether it did. */
+  /** Counts a chunk of the body if it fits, and reports whether it was counted. */
   take(piece: Buffer): boolean
   release(): void
 }
 
 /**
- * Limits the memory for bodies, over all connections of a server. Must be called before the server
- * listens.
+ * Limits the memory for the bodies of all connections of a server. Call this function before the
+ * server listens.
  *
- * A body that does not fit is answered with 503 and `Retry-After: 1`: the apiserver calls again,
- * and finally, under failurePolicy Ignore, admits the pod unchanged. If the declared length does
- * not fit, the request is rejected before its body is read; any other body is rejected as soon as
- * its bytes do not fit. A declared length reserves nothing: a client must send the bytes to occupy
- * memory.
+ * A request whose body does not fit receives 503 and `Retry-After: 1`. The apiserver then calls
+ * again. If all its calls fail, failurePolicy Ignore admits the pod unchanged.
+ *
+ * If the declared length does not fit, the request is rejected before its body is read. Any other
+ * body is rejected as soon as its bytes do not fit. A declared length does not reserve memory: a
+ * client must send the bytes to occupy memory.
  *
  * @returns the function that reads bodies; its errors are Overloaded, and Fastify's error for a
  * body over the limit
@@ -111,7 +113,7 @@ function createBudget({ all, allWithLarge, small }: IntakeLimits) {
   return { fits, open }
 }
 
-/** Collects the chunks of a body; if a chunk does not fit, the rest of the body is not read. */
+/** Collects the chunks of a body. If a chunk does not fit, the rest of the body is not read. */
 function receive(payload: Readable, claim: Claim, limit: number, done: Done): void {
   const pieces: Buffer[] = []
   let length = 0
@@ -136,10 +138,11 @@ function receive(payload: Readable, claim: Claim, limit: number, done: Done): vo
 }
 
 /**
- * Stops reading a body, so that the rest stays in the network and takes no memory. The client reads
- * its response and closes the connection, or is disconnected as too slow. Closing the connection at
- * once could reset it before the client reads the response, and Node itself would read the rest of
- * the body.
+ * Stops reading a body, so that the rest of the body takes no memory. The client reads its response
+ * and closes the connection, or is disconnected as too slow.
+ *
+ * If the server closed the connection at once, the connection could be reset before the client
+ * reads the response. Without this function, Node would read the rest of the body.
  */
 function stopReading(payload: Readable): void {
   // Node reads the rest of a body only if the body has not been read from.
@@ -147,7 +150,7 @@ function stopReading(payload: Readable): void {
   payload.pause()
 }
 
-/** A single chunk, the common case, needs no copy. */
+/** Decodes the chunks as UTF-8. A single chunk, which is the usual case, is not copied. */
 function textOf(pieces: readonly Buffer[], length: number): string {
   const [first] = pieces
   const whole = pieces.length === 1 && first ? first : Buffer.concat(pieces, length)

@@ -8,8 +8,9 @@ const LONGEST_DETAIL = 192
 const LONGEST_NAME = 253
 
 /**
- * Opens a log of JSON lines that contain only printable characters: JSON escapes the C0 controls,
- * and the other characters that a terminal interprets are escaped here. The values do not change.
+ * Opens a log of JSON lines that contain only printable characters. JSON already escapes the C0
+ * control characters. This log also escapes the other characters that a terminal interprets, which
+ * does not change the values.
  *
  * @param level the lowest level that is logged, as named by pino
  */
@@ -18,8 +19,8 @@ export function openLog(level: string, stream: DestinationStream): Logger {
 }
 
 /**
- * Logs one line per decision. The line has only names and words: an object may contain secrets, and
- * megabytes.
+ * Logs one line for each decision. The line contains no objects, because an object may contain
+ * secrets and can be megabytes long.
  */
 export function logPod(log: Logger, review: Review, answer: PodReview, seconds: number): void {
   const { decision, fault } = answer
@@ -42,7 +43,8 @@ export function logPod(log: Logger, review: Review, answer: PodReview, seconds: 
 }
 
 /**
- * Logs one line per reviewed namespace; a namespace that was not changed is logged at level debug.
+ * Logs one line for each reviewed namespace. A namespace that was not changed is logged at level
+ * debug.
  */
 export function logNamespace(log: Logger, review: Review, answer: NamespaceReview): void {
   const { outcome, fault } = answer
@@ -52,7 +54,7 @@ export function logNamespace(log: Logger, review: Review, answer: NamespaceRevie
 }
 
 /**
- * Shortens a name, and replaces all characters that JSON would escape: the apiserver has not
+ * Shortens a name, and replaces all characters that JSON would escape. The apiserver has not
  * validated the name yet.
  */
 function bare(name: string): string {

@@ -1,8 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
- * The buckets of the apiserver's webhook metrics (apiserver pkg/admission/metrics/metrics.go), with
- * finer ones for the usual durations of a review. Seconds.
+ * The upper bounds of the buckets, in seconds. They are those of the apiserver's webhook metrics
+ * (apiserver pkg/admission/metrics/metrics.go), with finer buckets for the usual durations of a
+ * review.
  */
 const DURATION_BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25,
@@ -11,8 +12,8 @@ const DURATION_BUCKETS = [
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * Creates the metrics of one server. Labels never contain text from users: the values of every
- * label come from a closed list.
+ * Creates the metrics of one server. The values of every label come from a closed list, so labels
+ * never contain text from users.
  */
 export function createMetrics() {
   const registry = new Registry()
@@ -51,7 +52,7 @@ export function createMetrics() {
     }),
     reloadFailures: new Counter({
       name: 'ridealong_reload_failures_total',
-      help: 'Changes of files that are invalid; the last valid content stays in use',
+      help: 'Changed files that could not be reloaded; the last valid content stays in use',
       labelNames: ['what'] as const,
       registers,
     }),

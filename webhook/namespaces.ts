@@ -3,8 +3,8 @@ import type { ReadinessCheck } from './status-app.ts'
 
 /**
  * Thrown when the server knows too little about a namespace, so that a pod could wrongly be
- * skipped: the server has just started, and was called before its readiness was checked, or the
- * apiserver did not answer for a namespace that should request metrics.
+ * skipped. For example, the server was called before it was ready, or the apiserver did not return
+ * a namespace that should request metrics.
  */
 export class NotKnownYet extends Error {
   readonly code = 'NOT_KNOWN_YET'
@@ -15,11 +15,11 @@ export class NotKnownYet extends Error {
   }
 }
 
-/** The source of namespaces. An unknown namespace has no labels, annotations or rules. */
+/** A source of namespaces. An unknown namespace has no labels, annotations or rules. */
 export interface NamespaceSource {
   /**
-   * @param mustAsk whether the pod was sent because its namespace requests metrics; if the known
-   * namespace does not request any, the known state may be out of date
+   * @param mustAsk whether the pod was sent because its namespace requests metrics; a cached
+   * namespace that requests none may then be out of date
    * @throws NotKnownYet, also as a rejection
    */
   find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>
@@ -27,7 +27,7 @@ export interface NamespaceSource {
 
 /** The namespaces that a running server follows. */
 export interface FollowedNamespaces extends NamespaceSource {
-  /** Returns the problems that keep the namespaces from being up to date. */
+  /** Returns the readiness checks of the namespaces and the images. */
   checks(): readonly ReadinessCheck[]
   /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined

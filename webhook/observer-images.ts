@@ -15,11 +15,13 @@ export interface ImageOptions {
 }
 
 /**
- * Shows for each metric whether its observer's image is available, as a metric and in readiness.
+ * Reports for each metric of the catalog whether its observer's image is available, in a Prometheus
+ * metric and in a readiness check.
  *
- * A new server with a new catalog is not ready while nodes pull the image, so the old servers
- * answer. After `imagesMs` the server is ready without the image: the image may never come, and
- * pods that request the metric must then get the reason.
+ * A new server with a new catalog is not ready while nodes pull the images, so the old servers keep
+ * answering. After `imagesMs` the server becomes ready without the images, because a pull may never
+ * succeed. Pods that request such a metric then get no observers, and their status states the
+ * reason.
  */
 export function showImages(options: ImageOptions): () => readonly ReadinessCheck[] {
   const { registry, catalog, heldImages, pace = INTERVALS } = options
@@ -28,7 +30,7 @@ export function showImages(options: ImageOptions): () => readonly ReadinessCheck
   const metrics = () => [...catalog().metrics.values()]
   new Gauge({
     name: 'ridealong_observer_image_available',
-    help: 'Whether a node is known to hold the image of the metric: 1, or 0 and no pod gets it',
+    help: '1 if a node is known to hold the image of the metric; if 0, no pod gets its observer',
     labelNames: ['metric'] as const,
     registers: [registry],
     collect() {

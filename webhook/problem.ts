@@ -4,7 +4,10 @@ import { quote } from '../src/core/text/quote.ts'
 import { errorMessage } from '../src/lib/error-message.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The problems of invalid calls: the word in the metric and in the body, and the HTTP status. */
+/**
+ * The problems of invalid calls. The metric and the response body contain the key; the value is the
+ * HTTP status.
+ */
 const PROBLEMS = {
   'not-json': 400,
   'not-a-review': 400,
@@ -21,7 +24,9 @@ const PROBLEMS = {
 
 type CallProblem = keyof typeof PROBLEMS
 
-/** The problem for each error code of Fastify (fastify docs/Reference/Errors.md) and of ours. */
+/**
+ * The problem for each error code of Fastify (fastify docs/Reference/Errors.md) and of this server.
+ */
 const BY_CODE: Readonly<Record<string, CallProblem>> = {
   NOT_JSON: 'not-json',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
@@ -31,7 +36,7 @@ const BY_CODE: Readonly<Record<string, CallProblem>> = {
   OVERLOADED: 'overloaded',
 }
 
-/** Thrown for a request that would exceed the memory for requests. */
+/** Thrown for a request that would exceed the memory for request bodies. */
 export class Overloaded extends Error {
   readonly code = 'OVERLOADED'
   readonly statusCode = 503
@@ -68,7 +73,7 @@ export function answerProblem(
 ): FastifyReply {
   metrics.reviews.inc({ outcome: 'invalid', reason: problem })
   const status = PROBLEMS[problem]
-  // If Retry-After is a whole number of seconds, the apiserver calls again, also for a POST
+  // The apiserver repeats a call, even a POST, if Retry-After is a whole number of seconds
   // (client-go rest/with_retry.go).
   if (status === 503) reply.header('retry-after', '1')
   return reply.code(status).send({ error: problem, message: printable(message, LONGEST_MESSAGE) })

@@ -7,7 +7,7 @@ import { allowAfterFault, type PodReview, reviewPod } from '../src/core/review-p
 import { type NamespaceSource, NotKnownYet } from './namespaces.ts'
 import { recordNamespaceReview, recordPodReview, type Telemetry } from './telemetry.ts'
 
-/** The facts on which reviews are decided. */
+/** The facts on which decisions are based. */
 export interface ReviewFacts {
   /** Returns the current catalog. */
   readonly catalog: () => Catalog
@@ -23,9 +23,9 @@ export interface ReviewFacts {
 }
 
 /**
- * Answers the review of a pod. An internal error allows the pod unchanged. The response is a
- * promise only if the namespace must be looked up; otherwise it is returned in the same turn of the
- * event loop.
+ * Answers the review of a pod. After an internal error, the pod is allowed unchanged. The response
+ * is a promise only if the namespace must be looked up; otherwise the response is returned in the
+ * same turn of the event loop.
  *
  * @throws NotKnownYet, also as a rejection, if the namespace is not known yet
  */
@@ -64,7 +64,9 @@ function settingsIn(namespace: Namespace, facts: ReviewFacts) {
   }
 }
 
-/** Answers the review of a namespace. An internal error allows the namespace unchanged. */
+/**
+ * Answers the review of a namespace. After an internal error, the namespace is allowed unchanged.
+ */
 export function handleNamespaceReview(
   review: Review,
   { catalog, excludedNamespaces }: ReviewFacts,

@@ -22,7 +22,7 @@ export function addRoutes(
   acceptReviews(app, receive)
   app.addHook('preHandler', turnEnd)
   const [pods, namespaces] = PATHS
-  // Async, so that no response is written before all calls of this turn are decided.
+  // The handler is async, so that all calls of this turn are decided before a response is written.
   app.post<{ Body?: Review }>(pods, { schema: ANSWER }, async ({ body }) => {
     return handlePodReview(requireReview(body), facts, telemetry)
   })
@@ -46,7 +46,7 @@ function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void
   })
 }
 
-/** Rejects a request without a body and a content type, which reaches no parser. */
+/** Rejects a request that has neither a body nor a content type. No parser is called for it. */
 function requireReview(review: Review | null | undefined): Review {
   if (review) return review
   throw new NotAReview('not an AdmissionReview: the body is empty')

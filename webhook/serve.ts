@@ -20,8 +20,8 @@ export interface ServeOptions extends FileOptions, NamespaceOptions {
   readonly host: string
   readonly drain: DrainOptions
   /**
-   * If `clientCa` is set, a client's certificate must have one of these names; if empty, any name
-   * is accepted.
+   * If `clientCa` is set, a client's certificate must have one of these names. If the list is
+   * empty, any name is accepted.
    */
   readonly clientNames?: readonly string[] | undefined
   /**
@@ -44,7 +44,8 @@ export interface Server {
 
 /**
  * Starts the webhook: reads its files, listens on both ports, and follows the files and the
- * cluster. The server listens before it has read the cluster, and becomes ready afterwards.
+ * cluster. The server listens before it has listed the objects of the cluster, and becomes ready
+ * afterwards.
  *
  * @throws an error that names the invalid file or the port that is not available; nothing is left
  * running
@@ -100,7 +101,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
 
 /**
  * Listens on both ports of one address. For the name localhost, Fastify would open a second server
- * for its other address, without the limits of the first (fastify lib/server.js, multipleBindings).
+ * on the other address, without the limits of the first server (fastify lib/server.js,
+ * multipleBindings).
  */
 async function listen(app: App, statusApp: StatusApp, options: ServeOptions): Promise<void> {
   const { port, statusPort } = options

@@ -13,13 +13,16 @@ import type { ReviewFacts } from './review-handler.ts'
 import { addRoutes, PATHS } from './routes.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** At this event loop delay other replicas can answer sooner: one second of the webhook's three. */
+/**
+ * The event loop delay above which calls are rejected, so that another replica can answer. By
+ * default the apiserver waits three seconds in total.
+ */
 const MAX_EVENT_LOOP_DELAY_MS = 1000
 
 export interface AppOptions extends ReviewFacts, Telemetry {
   readonly tls: { readonly cert: string; readonly key: string }
   readonly maxEventLoopDelayMs?: number | undefined
-  /** The clients that are accepted; all of them if undefined. */
+  /** The clients that are accepted; if undefined, every client is accepted. */
   readonly clients?: ClientOptions | undefined
   readonly connections?: ConnectionLimits | undefined
   readonly intake?: IntakeLimits | undefined
@@ -27,7 +30,10 @@ export interface AppOptions extends ReviewFacts, Telemetry {
 
 export type App = Awaited<ReturnType<typeof buildApp>>
 
-/** Returns the TLS options, at the start and after a change of the key pair or the authorities. */
+/**
+ * Returns the TLS options for a key pair and the clients, at the start and after a change of
+ * either.
+ */
 export function secureContext({ cert, key }: AppOptions['tls'], clients?: ClientOptions) {
   return { cert, key, minVersion: 'TLSv1.2', ...clientTlsOf(clients) } as const
 }
@@ -42,8 +48,8 @@ export async function buildApp(options: AppOptions) {
     ...timeouts.fastify,
     // While the server closes, requests on open connections are answered as usual.
     return503OnClosing: false,
-    // The server has drained by then; a client that never sends its request must not keep the
-    // server from closing.
+    // The calls have ended before the server closes. A client that never sends its request must not
+    // prevent the server from closing.
     forceCloseConnections: true,
   })
   const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
@@ -54,7 +60,8 @@ export async function buildApp(options: AppOptions) {
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const problem = classifyError(error)
     if (problem === 'internal-error') log.error({ err: error }, 'a request failed')
-    // After any parser error Fastify closes the connection: see stopReading in intake.ts.
+    // Fastify closes the connection after any parser error. After Overloaded it must stay open: see
+    // stopReading in intake.ts.
     if (error instanceof Overloaded) reply.removeHeader('connection')
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)
@@ -63,7 +70,7 @@ export async function buildApp(options: AppOptions) {
   await app.register(underPressure, {
     maxEventLoopDelay: maxEventLoopDelayMs,
     // An interval without a measurement counts as an infinite delay, so the interval must not be
-    // shorter.
+    // shorter than the maximum delay.
     sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {
       answerProblem(metrics, reply, 'overloaded', 'the server is overloaded: call again in 1 s')

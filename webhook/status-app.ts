@@ -8,11 +8,11 @@ import {
   timeoutsOf,
 } from './connections.ts'
 
-/** A condition for readiness: its name, and its problem, if there is one. */
+/** A readiness check: its name, and its problem if there is one. */
 export interface ReadinessCheck {
   readonly name: string
   readonly problem: string | undefined
-  /** Whether the problem makes the server not ready; otherwise the problem is only shown. */
+  /** Whether the problem makes the server not ready. Other problems are only shown. */
   readonly fatal: boolean
 }
 

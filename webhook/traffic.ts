@@ -1,10 +1,10 @@
 import type { App } from './server.ts'
 
-/** The calls of a server, watched so that the server can close without interrupting a call. */
+/** Tracks the calls of a server, so that the server can close without interrupting a call. */
 export interface Traffic {
   /**
-   * Asks every client to open its next connection elsewhere, and waits until no call has come for
-   * `quietMs` milliseconds, but at most `limitMs`.
+   * Closes each connection with its next response, and waits until no call has arrived for
+   * `quietMs` milliseconds, but at most `limitMs` milliseconds.
    */
   drain(options: DrainOptions): Promise<void>
 }
@@ -17,11 +17,11 @@ export interface DrainOptions {
 const LOOK_MS = 50
 
 /**
- * Watches the calls of a server. Must be called before the server listens.
+ * Tracks the calls of a server. Call this function before the server listens.
  *
- * The apiserver sends calls on connections that it has kept, even to pods that are being removed
- * from their Service, and does not repeat a POST that was lost when a connection closed. So a
- * closing server keeps answering, with `Connection: close`, until no more calls come.
+ * The apiserver reuses its open connections, even to pods that are being removed from their
+ * Service. It does not repeat a POST that is lost when a connection closes. A closing server
+ * therefore keeps answering, with `Connection: close`, until no more calls arrive.
  */
 export function watchTraffic(app: App): Traffic {
   let lastCall = 0

@@ -3,12 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 let end: Promise<void> | undefined
 
 /**
- * Resolves when the event loop has read all calls that have arrived; all waiting handlers share one
+ * Resolves when the event loop has read all calls that have arrived. All waiting handlers share one
  * promise.
  *
- * If each call is read, answered and written before the next, every step finds the processor's
- * caches full of the other two, and a decision takes twice as long as in a batch. A single call
- * waits for no other call.
+ * The calls are then decided as a batch. If each call were read, decided and written before the
+ * next call is read, these three steps would displace each other from the processor's caches, and a
+ * decision would take twice as long. A single call does not wait for other calls.
  */
 export function turnEnd(): Promise<void> {
   end ??= setImmediate().then(() => {

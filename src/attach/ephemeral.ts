@@ -22,15 +22,15 @@ export interface PodLocation {
   readonly namespace: Namespace
 }
 
-/** The container to add and the container that it observes, or why none can be added. */
+/** The container to add and its target, or the problem that prevents the addition. */
 export type Attached =
   | { readonly container: Fields; readonly target: string }
   | { readonly problem: string }
 
 /**
  * Builds the ephemeral container that observes a running pod in the process namespace of the target
- * container. It is the container that an injection of mode `container` would add, without the
- * fields that Kubernetes forbids for ephemeral containers.
+ * container. An injection in mode `container` would add the same container, but with fields that
+ * Kubernetes forbids for ephemeral containers.
  *
  * @param object the pod, as the apiserver serves it
  * @returns the container, or the problem that prevents it
@@ -54,8 +54,8 @@ export function ephemeral(
 }
 
 /**
- * Finds a problem with the pod's state. An ephemeral container is never restarted, and it cannot be
- * removed or replaced after it has ended (KEP-277).
+ * Finds a problem with the state of the pod. An ephemeral container is never restarted, and it
+ * cannot be removed or replaced even after it has ended (KEP-277).
  */
 function findProblem({ spec, status }: Fields, { metric }: AttachRequest): string | undefined {
   const phase = asText(fieldsOrNone(status).phase)
@@ -81,19 +81,22 @@ function buildAnnotations({
 }
 
 /**
- * Returns the pod with the fields changed that do not affect an ephemeral container. Operators fail
- * because of a shared process namespace or an additional container, and an ephemeral container adds
- * neither. No volume can be added, and a token is mounted only when a pod is created
- * (serviceaccount admission). A target that has ended is not restarted for an observer that ended
- * with it.
+ * Returns the pod with neutral values for the fields that do not affect an ephemeral container:
+ * - `labels` identify operators that fail because of a shared process namespace or an additional
+ *   container. An ephemeral container causes neither.
+ * - `automountServiceAccountToken` makes an injection add a volume that hides the token. A token is
+ *   mounted only when a pod is created (serviceaccount admission), and no volume can be added
+ *   later.
+ * - `restartPolicy` tells an observer whether to wait for a restart of its target. An attached
+ *   observer ends with its target.
  */
 function asRunning(pod: Pod): Pod {
   return { ...pod, labels: {}, automountServiceAccountToken: false, restartPolicy: 'Never' }
 }
 
 /**
- * Removes the fields that the decision sets and an ephemeral container cannot have. Validation
- * allows no resources (apis/core/validation, allowedEphemeralContainerFields).
+ * Removes the fields of an injected container that an ephemeral container cannot have. For example,
+ * validation forbids resources (apis/core/validation, allowedEphemeralContainerFields).
  */
 function withoutForbidden(container: Fields, target: string): Fields {
   const { resources: _, restartPolicy: __, volumeMounts: ___, ...allowed } = container

@@ -8,11 +8,11 @@ export interface Attachment {
   readonly pod: string
   /** The ephemeral container. */
   readonly container: string
-  /** The container that it observes. */
+  /** The observed container. */
   readonly target: string
 }
 
-/** Formats an attachment, with the command that reads its log. */
+/** Formats an attachment, with the command that reads the observer's log. */
 export function shown(attachment: Attachment, form: OutputFormat): Output {
   const { namespace, pod, container, target } = attachment
   const logs = `kubectl logs -n ${namespace} ${pod} -c ${container} -f`

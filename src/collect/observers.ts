@@ -29,7 +29,8 @@ export interface PodOfObservers {
   readonly name: string
   readonly observers: readonly RunningObserver[]
   /**
-   * Whether the pod has finished (phase Succeeded or Failed), so no container of it will run again.
+   * Whether the pod has finished (phase Succeeded or Failed), so that none of its containers will
+   * run again.
    */
   readonly isOver: boolean
   /** The reason and message of the status if Ridealong skipped the pod, otherwise null. */
@@ -38,8 +39,8 @@ export interface PodOfObservers {
 
 /**
  * Finds the observers of a pod: the containers that its status annotation names, including native
- * sidecars among the init containers, and ephemeral containers with the name of a metric. Any
- * author of a pod can write a status, so each container is compared with the catalog.
+ * sidecars, and the ephemeral containers with the name of a metric. The author of a pod can write
+ * any status, so each container is compared with the catalog.
  *
  * @param pod a core/v1 Pod, as returned by the apiserver
  * @param metrics the names of the catalog's metrics
@@ -115,15 +116,17 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
   const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
   if (now.running !== undefined) return { state: 'running', message }
-  // A kubelet that is gone leaves no status, but the container may have run: its log can still be
-  // requested.
+  // If the kubelet is gone, the status may be missing although the container has run. Its log can
+  // still be requested.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
 }
 
 /**
- * Returns the rank of the pod in its workload: the index of an Indexed Job; for a JobSet, which has
- * several Jobs, the name and index of the Job with the index of the pod; for MPIJob and the other
- * Kubeflow jobs, the role with the replica index (kubeflow/mpi-operator pkg/controller labels).
+ * Returns the rank of the pod in its workload:
+ * - Indexed Job: the completion index
+ * - JobSet, which has several Jobs: the name and the index of the Job, and the completion index
+ * - MPIJob and the other Kubeflow jobs: the role and the replica index (kubeflow/mpi-operator
+ *   pkg/controller labels)
  */
 function readRank(metadata: Fields): string | null {
   const [labels, annotations] = [metadata.labels, metadata.annotations].map(fieldsOrNone)

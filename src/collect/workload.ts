@@ -4,10 +4,11 @@ export type Chosen =
   | { readonly by: 'labels'; readonly selector: string; readonly words: string }
 
 /**
- * The label that identifies the pods of each kind, as the controller of the kind sets it: Job
- * (kubernetes pkg/apis/batch/types.go JobNameLabel), Flux MiniCluster (a Job of the same name; its
- * services pod has only the old label), JobSet (api/jobset/v1alpha2 JobSetNameKey), MPIJob and
- * Kubeflow Training (kubeflow/common JobNameLabel).
+ * The label that identifies the pods of each kind, as the controller of the kind sets it:
+ * - Job: kubernetes pkg/apis/batch/types.go, JobNameLabel
+ * - Flux MiniCluster: its Job has the same name, but its services pod has only the old label
+ * - JobSet: api/jobset/v1alpha2, JobSetNameKey
+ * - MPIJob and Kubeflow Training: kubeflow/common, JobNameLabel
  */
 const LABEL_OF: Readonly<Record<string, string>> = {
   job: 'batch.kubernetes.io/job-name',
@@ -21,7 +22,8 @@ const LABEL_OF: Readonly<Record<string, string>> = {
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 /**
- * Parses KIND/NAME as kubectl does: in any case, singular or plural, with or without a group.
+ * Parses KIND/NAME as kubectl does: in upper or lower case, singular or plural, with or without a
+ * group.
  *
  * @returns the pods to look for, or a sentence that lists the known kinds
  */
@@ -41,8 +43,8 @@ export function readWorkload(written: string): Chosen | { readonly problem: stri
 }
 
 /**
- * Returns the selection of pods for a label selector in the syntax of kubectl. The selector is not
- * validated here; the apiserver reports errors in it.
+ * Returns the selection of pods for a label selector in the syntax of kubectl. The apiserver
+ * validates the selector.
  */
 export function readSelector(selector: string): Chosen {
   return { by: 'labels', selector, words: `selector ${selector}` }

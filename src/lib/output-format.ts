@@ -3,10 +3,12 @@ export const OUTPUT_FORMATS = ['text', 'json', 'yaml'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
 /**
- * The output of a command: lines for people, in which unprintable characters are escaped; the lines
- * of a diff, which are also coloured; paragraphs and tables for people, which are also wrapped to
- * the width of a terminal; or a document for programs, which is escaped only if it is written to a
- * terminal.
+ * The output of a command:
+ * - `lines`: lines for people, in which unprintable characters are escaped.
+ * - `diff`: the lines of a diff, which are escaped and also coloured.
+ * - `text`: paragraphs and tables for people, which are escaped and wrapped to the width of a
+ *   terminal.
+ * - `document`: a document for programs, which is escaped only if it is written to a terminal.
  */
 export type Output =
   | { readonly lines: readonly string[] }
@@ -14,17 +16,20 @@ export type Output =
   | { readonly text: readonly TextBlock[] }
   | { readonly document: string }
 
-/** A paragraph, or the rows of a table whose columns are aligned. An empty paragraph is a gap. */
+/** A paragraph, or a table with aligned columns. An empty paragraph is printed as an empty line. */
 export type TextBlock = TextCell | TextTable
 
 export interface TextTable {
-  /** Each row has the same number of cells. Text in the last column is wrapped below itself. */
+  /**
+   * Each row has the same number of cells. Text that does not fit continues below in the last
+   * column.
+   */
   readonly rows: readonly (readonly TextCell[])[]
   /** The number of blanks before the first column. */
   readonly indent: number
 }
 
-/** A text, and its meaning, which is shown as a colour. */
+/** A text, and optionally its tone, which is shown as a colour. */
 export type TextCell = string | { readonly text: string; readonly tone: Tone }
 
 export type Tone = 'heading' | 'good' | 'bad' | 'doubtful' | 'minor'

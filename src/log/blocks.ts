@@ -1,8 +1,8 @@
 /**
- * The markers that delimit the parts of an observer's log, as the Metrics Operator's scripts print
- * them (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go,
- * pkg/metrics/io/sysstat.go; the reader of these logs:
- * sdk/python/v1alpha2/metricsoperator/metrics/base.py).
+ * The markers that delimit the parts of an observer's log. The scripts of the Metrics Operator
+ * print them (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go,
+ * pkg/metrics/io/sysstat.go), and its Python package reads them
+ * (sdk/python/v1alpha2/metricsoperator/metrics/base.py).
  */
 export const MARKERS = {
   metadataStart: 'METADATA START',
@@ -60,8 +60,8 @@ export function readBlocks(): BlockReader {
 }
 
 /**
- * A timepoint ends at the next timepoint or at the end of the collection; metadata and command have
- * closing markers of their own.
+ * Reports whether a marker closes the open block. A timepoint ends at the next timepoint or at the
+ * end of the collection. The metadata and the command have their own closing markers.
  */
 function isClosedBy(open: Open | undefined, marker: Marker): boolean {
   return open?.kind === 'end' || CLOSES[marker] === open?.kind
@@ -93,7 +93,7 @@ function findMarker(line: string): Marker | undefined {
 }
 
 /**
- * Returns the text after a marker on the same line: the metadata start on the line of their marker.
+ * Returns the text after a marker on the same line. The metadata start on the line of their marker.
  */
 function textAfter(line: string, marker: Marker): string[] {
   const rest = line.slice(MARKERS[marker].length).trim()

@@ -4,27 +4,28 @@ import type { Moment } from './columns.ts'
 export interface ReportedTime {
   /** The time of day, as the number HHMMSS. */
   readonly clock: number | null
-  /** Date and time, ISO 8601. */
+  /** The date and time, in ISO 8601. */
   readonly timestamp: string | undefined
 }
 
 const DAY = 86_400
 
-/** The facts about a log's time that are known before its first timepoint. */
+/** The facts about the time of a log that are known before its first timepoint. */
 export interface SampleInterval {
-  /** Seconds between timepoints; used for timepoints that report no time. */
+  /** Seconds between timepoints; used if the timepoints report no time. */
   readonly rate: number
   /**
-   * When the observer started, in ISO 8601; adds the date to timepoints that report only a time of
-   * day.
+   * The start time of the observer, in ISO 8601. It supplies the date for timepoints that report
+   * only a time of day.
    */
   readonly started: string | null
   readonly isAverage: boolean
 }
 
 /**
- * Returns a function that converts the reported times of one log to moments. Seconds count from the
- * first timepoint, also across midnight; timepoints that report no time are counted by the rate.
+ * Returns a function that converts the reported times of one log to moments. Seconds are counted
+ * from the first timepoint, also across midnight. If a timepoint reports no time, its seconds are
+ * calculated from the rate.
  */
 export function startClock(pace: SampleInterval): (index: number, said: ReportedTime) => Moment {
   const { rate, isAverage } = pace
@@ -58,8 +59,8 @@ function toDate(started: string, seconds: number, time: string | null): string |
 }
 
 /**
- * Corrects a difference between two times of day for midnight, the only point where a time of day
- * goes backwards.
+ * Corrects a difference between two times of day for midnight. Only at midnight does a time of day
+ * go backwards.
  */
 function overMidnight(passed: number): number {
   return passed < -DAY / 2 ? passed + DAY : passed

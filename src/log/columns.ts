@@ -1,6 +1,4 @@
-/**
- * The type and the meaning of a column, including its unit; for readers and for the documentation.
- */
+/** The type of a column, and its meaning with the unit, for readers and for the documentation. */
 export interface Column {
   readonly type: 'text' | 'number'
   readonly meaning: string
@@ -9,7 +7,7 @@ export interface Column {
 const text = (meaning: string) => ({ type: 'text', meaning }) as const
 const number = (meaning: string) => ({ type: 'number', meaning }) as const
 
-/** Where and when a sample was taken; these columns are part of every sample. */
+/** The columns of every sample, for the place and the time of the sample. */
 export const PLACE_COLUMNS = {
   kind: text('process, thread or device'),
   source: text('the log: NAMESPACE/POD/CONTAINER, or the name of a file'),
@@ -41,14 +39,14 @@ export const PROCESS_COLUMNS = {
   percent_guest: number('% of a core, in a virtual machine'),
   percent_wait: number('% of the interval spent waiting to run'),
   percent_cpu: number('% of a core, in total'),
-  cpu: number('the core on which it last ran'),
+  cpu: number('the core on which the process or thread last ran'),
   usr_ms: number('milliseconds in the program itself, including children that have ended'),
   system_ms: number('milliseconds in the kernel, including children that have ended'),
   guest_ms: number('milliseconds in a virtual machine, including children that have ended'),
-  kb_rd_s: number('KiB/s read from storage on its behalf'),
-  kb_wr_s: number('KiB/s written to storage on its behalf'),
-  kb_ccwr_s: number('KiB/s of writes that it cancelled, for example by truncating a file'),
-  iodelay: number('clock ticks that it was delayed by block I/O'),
+  kb_rd_s: number('KiB/s that the process read from storage'),
+  kb_wr_s: number('KiB/s that the process wrote to storage'),
+  kb_ccwr_s: number('KiB/s of cancelled writes, for example after a file was truncated'),
+  iodelay: number('clock ticks of delay by block I/O'),
   prio: number('real-time priority'),
   policy: text('scheduling policy'),
   minflt_s: number('minor page faults/s'),
@@ -96,7 +94,7 @@ export const DEVICE_COLUMNS = {
 } as const satisfies Record<string, Column>
 
 /**
- * All columns in the order of the CSV. The order never changes: a new column is added at the end.
+ * All columns, in the order of the CSV. The order never changes; new columns are added at the end.
  */
 export const COLUMNS: Readonly<Record<string, Column>> = {
   ...PLACE_COLUMNS,
@@ -104,7 +102,7 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
   ...DEVICE_COLUMNS,
 }
 
-/** The value of a cell. Null means that the counter could not be read; it never means zero. */
+/** The value of a cell. Null means that the counter could not be read, and never means zero. */
 export type Cell = string | number | null
 
 type Cells<Columns extends Record<string, Column>> = {

@@ -8,16 +8,16 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     /** The command that the Metrics Operator was configured to wait for. */
     readonly command: string | null
     /**
-     * The totals that the observer computed: for the run, then for each program; empty if it
-     * computed none.
+     * The totals for the run, and then for each program, as computed by the observer; empty if the
+     * observer computed none.
      */
     readonly summary: readonly Fields[]
     /**
-     * Whether the samples are averages since the node started, as those of the Metrics Operator
-     * are.
+     * Whether the samples are averages since the node started, as in the logs of the Metrics
+     * Operator.
      */
     readonly isAverage: boolean
-    /** Timepoints with at least one row. */
+    /** The number of timepoints with at least one row. */
     readonly timepoints: number
     /** Missing parts of the log, one sentence each; empty if the log is complete. */
     readonly cuts: readonly string[]

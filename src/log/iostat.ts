@@ -10,7 +10,7 @@ import { DEVICE_COLUMNS, type DeviceCells } from './columns.ts'
 
 export interface Devices {
   readonly rows: readonly DeviceCells[]
-  /** The time that iostat prints with its option -t, in its own format. */
+  /** The time that iostat prints with its option -t, in the format of iostat. */
   readonly timestamp: string | undefined
 }
 

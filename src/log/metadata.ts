@@ -2,8 +2,7 @@ import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/
 import type { RowOrigin } from './columns.ts'
 
 /**
- * The origin of a log, as far as the caller knows it; the missing fields are read from the
- * metadata.
+ * The fields of a log's origin that the caller knows. The other fields are read from the metadata.
  */
 export type KnownOrigin = Partial<RowOrigin> & {
   readonly source: string
@@ -17,8 +16,9 @@ export function readMetadata(lines: readonly string[]): Fields | undefined {
 }
 
 /**
- * Parses the summary that an observer of Ridealong prints after its closing marker and writes as
- * the termination message of its container: one line of JSON for the run, and one for each program.
+ * Parses the summary of an observer of Ridealong: one line of JSON for the run, and one for each
+ * program. The observer prints the summary after its closing marker, and also writes it as the
+ * termination message of its container.
  */
 export function readSummary(lines: readonly string[]): readonly Fields[] {
   const rows = lines.map((line) => (line.startsWith('{') ? parse(line) : undefined))
@@ -34,24 +34,22 @@ function parse(text: string): Fields | undefined {
 }
 
 /**
- * Returns when an observer of Ridealong started; observers of the Metrics Operator do not report
- * the start.
+ * Returns the start time of an observer of Ridealong. Observers of the Metrics Operator do not
+ * report their start.
  */
 export function readStart(metadata: Fields | undefined): string | null {
   return asText(metadata?.started) ?? null
 }
 
 /**
- * Returns the seconds between samples, as set in the options; the default of both metrics is 10.
+ * Returns the seconds between samples, as set in the options. The default of both metrics is 10.
  */
 export function readRate(metadata: Fields | undefined): number {
   const { rate } = fieldsOrNone(metadata?.metricOptions)
   return typeof rate === 'number' && rate > 0 ? rate : 10
 }
 
-/**
- * Returns the origin of the log. Values that the caller knows take precedence over the metadata.
- */
+/** Returns the origin of the log. A value from the caller takes precedence over the metadata. */
 export function readPlace(
   known: KnownOrigin,
   metadata: Fields | undefined,

@@ -23,8 +23,8 @@ const COLUMNS_OF: Readonly<Record<string, typeof PROCESS>> = {
 }
 
 /**
- * Parses a line of collected JSON Lines, which may come from any program: cells of an unexpected
- * type become null.
+ * Parses a line of collected JSON Lines. Any program can write such lines, so cells of an
+ * unexpected type become null.
  *
  * @returns undefined if the line is not an entry
  */

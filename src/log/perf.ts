@@ -9,7 +9,8 @@ export interface ProcessRow {
   /** The time of day as the number HHMMSS, as jc writes it; null if the row reports none. */
   readonly clock: number | null
   /**
-   * Whether an observer of Ridealong wrote the row: only these rows name the program; jc does not.
+   * Whether an observer of Ridealong wrote the row. Only these rows have the field `program`, which
+   * jc does not write.
    */
   readonly isOurs: boolean
 }
@@ -21,9 +22,9 @@ export interface Processes {
 }
 
 /**
- * The current eleven headers (metrics-operator pkg/metrics/perf/sysstat.go) and those of its logs
- * of 2023: CPU STATISTICS, KERNEL STATISTICS, PAGEFAULTS, THREADS. Other text may follow the name,
- * as the Python package allows.
+ * The names at the start of the headers: the eleven current ones (metrics-operator
+ * pkg/metrics/perf/sysstat.go), and CPU STATISTICS, KERNEL STATISTICS, PAGEFAULTS and THREADS from
+ * logs of 2023. Other text may follow the name, as the Python package allows.
  */
 const HEADER =
   /^(CPU STATISTICS|IO STATISTICS|KERNEL STATISTICS|POLICY|PAGEFAULTS|STACK UTILIZATION|THREADS|KERNEL TABLES|TASK SWITCHING)( |$)/
@@ -75,7 +76,10 @@ function parseList(json: string): readonly Fields[] | undefined {
   }
 }
 
-/** Joins rows to their tasks. In a list with threads, the threads follow their process. */
+/**
+ * Joins rows to the rows of their process or thread. In a list with threads, the threads follow
+ * their process.
+ */
 function join(byTask: Map<string, Fields>, rows: readonly Fields[]): void {
   let process: unknown
   for (const row of rows) {

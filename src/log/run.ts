@@ -25,11 +25,12 @@ interface ReadingState {
   metadata: Fields | undefined
   command: string | null
   summary: readonly Fields[]
-  /** The number of timepoints read, and of those with rows. */
+  /** The number of timepoints that were read. */
   seen: number
+  /** The number of timepoints that have rows. */
   filled: number
   hasEnd: boolean
-  /** The metric that the first rows show; used if the metadata do not name the metric. */
+  /** The metric that the first rows show; used if the metadata do not name one. */
   metric: string | null
   isAverage: boolean
   clock: ((index: number, said: ReportedTime) => Moment) | undefined

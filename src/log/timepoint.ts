@@ -19,8 +19,9 @@ export interface Timepoint {
 const SILENT: ReportedTime = { clock: null, timestamp: undefined }
 
 /**
- * Reads a timepoint in the format that its lines have: sections of pidstat, or output of iostat.
- * Timepoints of other metrics are not read, and a complete one is not reported as truncated.
+ * Reads a timepoint: the sections of pidstat, or the output of iostat. The lines determine the
+ * format. Timepoints of other metrics are not read, and are reported as truncated only if their
+ * closing marker is missing.
  *
  * @param isWhole whether the closing marker of the timepoint was found
  * @param isOther whether the metric is known to be neither perf-sysstat nor io-sysstat
@@ -52,8 +53,8 @@ function ofProcesses(lines: readonly string[], isWhole: boolean): Timepoint {
 
 function ofDevices(lines: readonly string[], isWhole: boolean): Timepoint {
   const devices = readDevices(lines)
-  // The last line of a truncated table may end within a number; a truncated document does not
-  // parse.
+  // The last line of a truncated table may end within a number, and a truncated document is not
+  // valid JSON.
   const isTable = !lines.join('').trimStart().startsWith('{')
   if (devices === undefined || (isTable && !isWhole))
     return { rows: [], said: SILENT, isOurs: false, cut: 'is cut' }

@@ -67,8 +67,9 @@ function summarize({ logs, samples, first }: Counts): Done {
 }
 
 /**
- * Returns an entry for a log that no longer exists, made from the summary in the container's
- * termination message. Returns an empty string if there is no summary or the format is not `jsonl`.
+ * Returns the text of an entry for a log that no longer exists, made from the summary in the
+ * container's termination message. The text is empty if there is no summary or the format is not
+ * `jsonl`.
  */
 export function transcribeGone(
   form: LogFormat,

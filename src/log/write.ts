@@ -18,8 +18,9 @@ export const CSV_HEADER = stringify([NAMES])
 
 /**
  * Formats the samples among the entries as CSV (RFC 4180, but with LF instead of CRLF, as the
- * readers of pidstat's output expect). Programs choose their own names: text that a spreadsheet
- * would read as a formula is prefixed with a single quote, and nonprintable characters are escaped.
+ * readers of pidstat's output expect). Users choose the names of programs, so text that a
+ * spreadsheet would read as a formula gets a leading single quote, and nonprintable characters are
+ * escaped.
  */
 export function csvLines(entries: readonly Entry[]): string {
   const samples = entries.filter(({ kind }) => kind !== 'log')

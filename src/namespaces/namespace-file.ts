@@ -11,8 +11,8 @@ export interface NamespaceFile {
 }
 
 /**
- * Reads Namespaces, and their LimitRanges and ResourceQuotas, from a YAML or JSON file: several
- * documents, a List as printed by `kubectl get -o yaml`, or both.
+ * Reads Namespaces, and their LimitRanges and ResourceQuotas, from a YAML or JSON file. The file
+ * contains several documents, a List as printed by `kubectl get -o yaml`, or both.
  *
  * @throws an error that names the file, and the document that is of another kind or lacks a
  * required field

@@ -14,7 +14,7 @@ const KINDS = ['Namespace', 'LimitRange', 'ResourceQuota'] as const
 /**
  * Determines the kind and the namespace of an object.
  *
- * @returns the object, or the reason why it is not valid, as the rest of a sentence about its
+ * @returns the object, or the problem that makes it invalid, as the rest of a sentence about its
  * document
  */
 export function readNamespaceObject(

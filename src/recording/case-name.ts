@@ -2,16 +2,16 @@ import { readPod } from '../core/kubernetes/pod.ts'
 import type { Review } from '../core/review.ts'
 
 /**
- * The maximum length of a name in bytes. File systems allow 255; the rest is left for a suffix that
- * makes the name unique.
+ * The maximum length of a name, in bytes. File systems allow 255 bytes; the rest is reserved for a
+ * suffix that makes the name unique.
  */
 const LONGEST = 100
 
 /**
- * Returns the name of the test case of a review, made from the kind of the pod's owner and the name
- * of the pod: `job-indexed-0`, `pod-bare`. The name consists of lower-case letters, digits and
- * hyphens, which are safe in shells and file systems: at this stage the apiserver has not validated
- * the name of the pod yet.
+ * Returns the name of the test case for a review, made from the kind of the pod's owner and the
+ * name of the pod: `job-indexed-0`, `pod-bare`. The apiserver has not validated the name of the pod
+ * yet. The result contains only lower-case letters, digits and hyphens, which are safe in shells
+ * and file systems.
  */
 export function caseName(review: Review): string {
   const pod = readPod(review.object)

@@ -15,7 +15,7 @@ export interface Recorder {
   /** The requirements that the labels of the pods must match. */
   readonly selector: readonly Requirement[]
   /**
-   * The label value of the probe Namespace. The Namespace is never created; the request shows
+   * The label value of the probe Namespace. This Namespace is never created; a request for it shows
    * whether calls reach the recorder.
    */
   readonly probe: string
@@ -30,9 +30,9 @@ export const PROBE_LABEL = 'ridealong.dev/recorder-probe'
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 
 /**
- * Builds the MutatingWebhookConfiguration of a recorder. The webhook for pods never rejects a pod
- * and delays it by at most one second. The webhook for the probe may fail, because its error shows
- * why calls do not arrive; it matches only Namespaces with the probe label.
+ * Builds the MutatingWebhookConfiguration of a recorder. The webhook for pods never rejects a pod,
+ * and delays it by at most one second. The webhook for the probe rejects its request if a call
+ * fails, so that the error shows the cause. It matches only Namespaces with the probe label.
  */
 export function buildConfiguration({ name, url, ca, namespaces, selector, probe }: Recorder) {
   const caBundle = Buffer.from(ca).toString('base64')

@@ -4,7 +4,10 @@ import { eachField, fields, takenInSize } from './redaction.ts'
 /** The domains of the Kubernetes project. Its annotations are documented and contain no secrets. */
 const OF_KUBERNETES = /^([a-z0-9-]+\.)*(kubernetes|k8s|x-k8s)\.io\//
 
-/** The exceptions: annotations that contain a complete manifest or a complete command line. */
+/**
+ * Exceptions: annotations of Kubernetes that contain a complete manifest or a complete command
+ * line.
+ */
 const TELLING: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   'kubernetes.io/change-cause',
@@ -12,8 +15,8 @@ const TELLING: ReadonlySet<string> = new Set([
 
 /**
  * Redacts the values of annotations, which may contain any text. The annotations of Ridealong,
- * which affect decisions, and those of Kubernetes are kept; other annotations keep their key and
- * the size of their value.
+ * which affect decisions, and those of Kubernetes are kept. Other annotations keep only their key
+ * and the size of their value.
  */
 export const METADATA = fields({
   annotations: eachField((key, value) => (isKept(key) ? value : takenInSize(value))),

@@ -12,8 +12,8 @@ import { fields, items, type Redaction, taken, values } from './redaction.ts'
 const PROGRAM = /^[\w./+-]+$/
 
 /**
- * Redacts the arguments of a command, which may be passwords. The program identifies the workload
- * and is kept if it is a plain path or name.
+ * Redacts the arguments of a command, which may be passwords. The program identifies the workload,
+ * so it is kept if it is a plain path or name.
  */
 const command: Redaction = (list) => {
   if (!Array.isArray(list)) return list
@@ -21,12 +21,12 @@ const command: Redaction = (list) => {
   return list.map((word, place) => (place === 0 && isProgram ? word : taken(word)))
 }
 
-/** The values of RIDEALONG_MODE that src/core/plan.ts writes. Decisions read them again. */
+/** The values of RIDEALONG_MODE that src/core/plan.ts writes. Later decisions read these values. */
 const MODES: readonly unknown[] = ['native', 'container']
 
 /**
- * Redacts the value of a variable. RIDEALONG_MODE is kept only if its value is one that Ridealong
- * writes: users can choose any name for a variable.
+ * Redacts the value of a variable. RIDEALONG_MODE is kept only if Ridealong could have written its
+ * value, because users can choose any name for a variable.
  */
 const variable: Redaction = (entry) => {
   const { name, value } = fieldsOrNone(entry)
@@ -52,10 +52,9 @@ const COMMON = {
 }
 
 /**
- * Redacts containers. A container with the command and args of an observer in the catalog keeps
- * them: they contain no information that is not in the catalog. A container that differs in one
- * word is redacted, because its status or a variable could have been copied into a container with a
- * secret.
+ * Redacts containers. A container with exactly the command and args of an observer in the catalog
+ * keeps them, because they contain only information from the catalog. A status or a variable is not
+ * enough, because users can copy it to a container with a secret.
  */
 function containersOf(catalog: Catalog): Redaction {
   const other = fields({ ...COMMON, command, args: items(taken) })

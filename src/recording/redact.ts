@@ -24,7 +24,7 @@ const userInfo: Redaction = (user) => {
 /**
  * Redacts the AdmissionReview of a pod: the values of variables, arguments, headers, annotations
  * that belong to neither Ridealong nor Kubernetes, and the identity of the person who creates the
- * pod. The decision about the pod and the patch stay the same.
+ * pod. The redaction does not change the decision about the pod or the patch.
  *
  * @param catalog the catalog that the webhook serves; the command and args of its observers are
  * kept

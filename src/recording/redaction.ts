@@ -9,7 +9,7 @@ export type Redaction = (value: unknown) => unknown
 /** The replacement for a redacted value. */
 const REDACTED = 'redacted'
 
-/** Replaces a value of any type; empty values are kept, because they reveal nothing. */
+/** Replaces a value of any type. Empty values are kept, because they reveal nothing. */
 export const taken: Redaction = (value) => (value === '' || value == null ? value : REDACTED)
 
 /** Redacts some fields of an object. The other fields and the order of all fields are unchanged. */
@@ -41,8 +41,8 @@ export function redacted(object: Fields, rule: Redaction): Fields {
 }
 
 /**
- * Replaces a string with one of the same size in bytes of UTF-8, for values whose size affects a
- * decision: Kubernetes limits the total size of an object's annotations.
+ * Replaces a string with a string of the same size in bytes of UTF-8. This is for values whose size
+ * affects a decision: Kubernetes limits the total size of an object's annotations.
  */
 export const takenInSize: Redaction = (value) => {
   if (typeof value !== 'string') return taken(value)

@@ -1,33 +1,34 @@
 /** Intervals, timeouts and limits. Times are in milliseconds, rates per second. */
 export interface Intervals {
   /**
-   * The longest time until a resource is listed again, which repairs anything that a watch has
-   * missed.
+   * The longest time until all objects of a resource are listed again. The new list includes any
+   * change that a watch has missed.
    */
   readonly relistMs: number
   /**
-   * A watch without events for this long has stalled: an idle watch gets a bookmark every minute.
+   * The time without events after which a watch has stalled. An idle watch gets a bookmark every
+   * minute.
    */
   readonly silenceMs: number
   /** The timeout for one page of a list, or one PATCH. */
   readonly answerMs: number
-  /** The first and the longest pause after failures; each pause is twice the one before. */
+  /**
+   * The first and the longest pause after failures. Each pause is twice as long as the previous
+   * one.
+   */
   readonly pauseMs: number
   readonly longestPauseMs: number
-  /**
-   * The longest time that a pod waits for a namespace that does not request metrics in the caches.
-   */
+  /** The longest time that the review of a pod waits for the look-up of its namespace. */
   readonly lookupMs: number
   /** The time for which a namespace is not looked up again after a look-up. */
   readonly lookupRestMs: number
   /**
-   * The time for which a namespace that does not exist is not looked up again, unless it is
-   * created.
+   * The time for which a missing namespace is not looked up again, unless it is created earlier.
    */
   readonly absentMs: number
   /**
-   * Limits for look-ups of namespaces that are not in the caches: concurrent, in a burst, and on
-   * average.
+   * Limits on look-ups of namespaces that are not in the caches: the number at the same time, in a
+   * burst, and per second.
    */
   readonly lookupsAtOnce: number
   readonly lookupBurst: number
@@ -37,29 +38,27 @@ export interface Intervals {
   readonly repairMs: number
   readonly repairsPerSecond: number
   /**
-   * The time for which an image counts as available after its DaemonSet is deleted. A new catalog
-   * reaches every server in less time: two minutes.
+   * The time for which an image counts as available after its DaemonSet is deleted. Every server
+   * uses a new catalog within two minutes, which is less.
    */
   readonly orphanMs: number
   /** The longest time between two scans of all pods. */
   readonly scanMs: number
   readonly eventsPerSecond: number
-  /** The most Events that are written in one namespace after one scan. */
+  /** The maximum number of Events that are written in one namespace after one scan. */
   readonly eventsPerNamespace: number
   /**
-   * The time after which an Event that is still true is written again: an apiserver deletes Events
-   * after an hour.
+   * The time after which an Event that is still true is written again. The apiserver deletes an
+   * Event after an hour.
    */
   readonly eventMs: number
-  /**
-   * The duration after which a Lease that is not renewed may be taken by any replica, and the
-   * shorter time for which its holder relies on it.
-   */
+  /** The time after which any replica may take a Lease that was not renewed. */
   readonly leaseMs: number
+  /** The shorter time for which the holder relies on a Lease that it cannot renew. */
   readonly holdMs: number
   /** The longest time between two attempts to get or renew a Lease. */
   readonly renewMs: number
-  /** The time for which a new server is not ready because no node has the images of its catalog. */
+  /** The longest time for which missing images keep a new server from becoming ready. */
   readonly imagesMs: number
 }
 
@@ -90,8 +89,8 @@ export const INTERVALS: Intervals = {
 }
 
 /**
- * Returns a random time between half of `ms` and `ms`: replicas that started together must not keep
- * acting at the same time.
+ * Returns a random time between half of `ms` and `ms`, so that replicas that started together do
+ * not keep acting at the same time.
  */
 export function jittered(ms: number): number {
   return ms * (0.5 + Math.random() / 2)

@@ -15,9 +15,9 @@ import { type Reflector, type ReflectorOptions, startReflector } from './reflect
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
-/** The scan for missed pods, which one replica of the webhook does. */
+/** The scan for missed pods, which one replica of the webhook performs. */
 export interface MissedPodScan {
-  /** The namespace and the name of the Lease that selects this replica: `NAMESPACE/NAME`. */
+  /** The Lease that selects this replica, as `NAMESPACE/NAME`. */
   readonly lease: string
   /** Returns the current catalog. */
   catalog(): Catalog
@@ -31,7 +31,7 @@ export interface ClusterWatchOptions {
    * not watched.
    */
   readonly imageHolders?: string | undefined
-  /** The scan for missed pods; if undefined, missed pods are not looked for. */
+  /** The scan for missed pods; if undefined, this server does not scan. */
   readonly scan?: MissedPodScan | undefined
   readonly registry: Registry
   readonly log: Logger
@@ -39,9 +39,11 @@ export interface ClusterWatchOptions {
 }
 
 /**
- * Watches the namespaces of a cluster and repairs their labels, until it is stopped. The function
- * returns at once: until the namespaces are listed, the namespace of each pod is looked up. Images
- * cannot be looked up: until they are listed, the apiserver has to call again.
+ * Watches the namespaces of a cluster and repairs their labels, until `stop` is called.
+ *
+ * The function returns before the namespaces are listed. Until then, the namespace of each pod is
+ * looked up. Images cannot be looked up, so `find` throws until they are listed, and the apiserver
+ * has to call again.
  */
 export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options
@@ -97,8 +99,8 @@ function computeAge({ inStepAt }: Reflector): number {
 }
 
 /**
- * Before its first list a server could wrongly skip pods, so it is not ready; with an old list it
- * still serves.
+ * Builds the readiness check of a cache. A server without a first list could wrongly skip pods, so
+ * it is not ready. A server with an old list remains ready.
  */
 function buildCheck(name: string, mirror: Reflector): ReadinessCheck {
   const { isListed, trouble } = mirror

@@ -5,12 +5,13 @@ import type { Lookup } from './lookup.ts'
 import type { NamespaceCache } from './namespace-cache.ts'
 
 /**
- * Finds namespaces. The function returns the known namespace in the same turn of the event loop, or
- * looks it up if the caches may be out of date: the namespace is unknown, or a pod was sent because
- * its namespace requests metrics, but the caches do not show that.
+ * Creates the function that finds namespaces. The function returns a cached namespace in the same
+ * turn of the event loop. It looks up a namespace for which the caches may be out of date:
+ * - The caches do not have the namespace.
+ * - A pod was sent because its namespace requests metrics, but the cached namespace requests none.
  *
- * @param isComplete whether all resources were listed once; until then a namespace may be known
- * without its LimitRanges, so each namespace is looked up
+ * @param isComplete reports whether all resources have been listed once. Until then, a cached
+ * namespace may lack its LimitRanges, so each namespace is looked up.
  */
 export function finder(
   knowledge: NamespaceCache,

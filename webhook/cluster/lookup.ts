@@ -12,8 +12,8 @@ import { namespaceItem, ruleItem } from './reflect/item.ts'
 const UNREF = { ref: false } as const
 
 /**
- * Connections are kept for a burst of look-ups, but only briefly, because an idle connection may
- * die.
+ * How long an idle connection is kept for the next look-up of a burst, in milliseconds. The time is
+ * short because an idle connection can break unnoticed.
  */
 const IDLE_MS = 5000
 
@@ -28,34 +28,36 @@ export interface LookupOptions {
 /** Looks up namespaces at the apiserver. */
 export interface Lookup {
   /**
-   * Reads one namespace and its rules from the apiserver now, and stores them in the caches. The
+   * Reads one namespace and its rules from the apiserver, and stores them in the caches. The
    * promise never rejects, and settles within `lookupMs`. A recent look-up is not repeated.
    *
-   * @returns whether the state of the namespace is known: the apiserver returned the namespace, or
-   * no namespace can have this name
-   * @throws NotKnownYet if the limit for look-ups of unknown namespaces is reached: the apiserver
-   * calls again in a second, when the watch has delivered a new namespace
+   * @returns true if the apiserver returned the namespace, or if the name is not a valid name of a
+   * namespace
+   * @throws NotKnownYet if the limit on look-ups of unknown namespaces is reached. The apiserver
+   * calls again after a second, when the watch has delivered a new namespace.
    */
   find(name: string): Promise<boolean> | boolean
-  /** Notes that a namespace has changed: if it was missing, it is looked up again. */
+  /**
+   * Must be called when a namespace has changed. A namespace that was missing is then looked up
+   * again.
+   */
   forget(name: string): void
   stop(): void
 }
 
 /**
- * Creates the look-up. Callers that look up the same namespace share one look-up, and a namespace
- * is not looked up again for a while: it may be armed without requesting metrics, or the apiserver
- * may be unreachable.
+ * Creates the look-up of namespaces. Calls for the same namespace share one look-up. After a
+ * look-up, the namespace is not looked up again for `lookupRestMs`, because it may be armed without
+ * requesting metrics, or the apiserver may be unreachable.
  *
- * If the caches do not have a namespace, the namespace is new or the caches are behind. In both
- * cases its LimitRanges and ResourceQuotas, which `kubectl apply` creates at the same moment, may
- * also be missing, and a pod with an observer that violates one of them would be rejected. So these
- * rules are read in parallel with the namespace, as the apiserver's own LimitRanger does if its
- * cache is empty (kubernetes plugin/pkg/admission/limitranger/admission.go).
+ * If the caches do not have a namespace, they may also lack its LimitRanges and ResourceQuotas,
+ * which `kubectl apply` creates at the same moment. A pod with an observer that violates one of
+ * these rules would be rejected. The rules are therefore read in parallel with the namespace. The
+ * apiserver's own LimitRanger does the same if its cache is empty (kubernetes
+ * plugin/pkg/admission/limitranger/admission.go).
  *
- * Callers may also invent names. So the look-ups of names that the caches do not have are limited,
- * over all callers. Look-ups of names that the caches have are limited by the number of these
- * names.
+ * A caller can invent any number of names. For names that are not in the caches, the look-ups of
+ * all callers together are limited. For cached names, the number of these names is the limit.
  */
 export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions): Lookup {
   const api = connectApiserver(access, IDLE_MS)
@@ -86,7 +88,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
   }
   const start = (name: string) => {
     if (knowledge.find(name) !== undefined) return look(name)
-    if (!budget.take()) throw new NotKnownYet('the namespace, one of many,')
+    if (!budget.take()) throw new NotKnownYet('the namespace (too many are looked up)')
     return look(name).finally(budget.giveBack)
   }
   return {
@@ -106,7 +108,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
   }
 }
 
-/** Limits concurrent look-ups and their rate, with a token bucket that fills evenly. */
+/** Limits the number of concurrent look-ups, and their rate with a token bucket. */
 function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Intervals) {
   let running = 0
   let tokens = lookupBurst
@@ -128,10 +130,10 @@ function createBudget({ lookupsAtOnce, lookupBurst, lookupsPerSecond }: Interval
 }
 
 /**
- * Reads a namespace and its rules. Each response is stored when it arrives, so a slow one does not
- * delay the others.
+ * Reads a namespace and its rules. Each response is stored when it arrives, so a slow response does
+ * not delay the others.
  *
- * @param settled called when the namespace itself is known
+ * @param settled called when the namespace itself is stored
  * @returns the first error, or undefined
  */
 async function fill(

@@ -3,7 +3,7 @@ import { namespaceItem, ruleItem, type StoredObject } from './reflect/item.ts'
 import { createStore, type Store } from './reflect/store.ts'
 
 /**
- * The watched resources: the name in the path, and the function that selects the fields to keep.
+ * The watched resources: for each name in the path, the function that selects the fields to keep.
  */
 export const RESOURCES = {
   namespaces: namespaceItem,
@@ -15,20 +15,21 @@ export type WatchedResource = keyof typeof RESOURCES
 
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly WatchedResource[]
 
-/** The known namespaces of a cluster. */
+/** The cached namespaces of a cluster. */
 export interface NamespaceCache {
   readonly collections: Readonly<Record<WatchedResource, Store>>
   /**
-   * Returns the namespace, which is parsed again when the namespace or one of its rules changes;
-   * undefined if unknown.
+   * Returns a namespace, or undefined if it is not cached. The value is parsed again when the
+   * namespace or one of its rules changes.
    */
   find(name: string): Namespace | undefined
 }
 
 /**
- * Creates an empty cache, which its owner fills through the collections.
+ * Creates an empty cache. The caller fills it through `collections`.
  *
- * @param onChange called with the name of a namespace when the known facts about it change
+ * @param onChange called with the name of a namespace when the namespace or one of its rules
+ * changes
  */
 export function createNamespaceCache(onChange: (name: string) => void): NamespaceCache {
   const values = new Map<string, Namespace>()

@@ -6,8 +6,8 @@ import { type Intervals, jittered } from './backoff.ts'
 import type { Store } from './reflect/store.ts'
 
 /**
- * The outcomes of a repair. `overtaken`: the namespace was changed or deleted meanwhile; nothing
- * was done.
+ * The outcomes of a repair. `overtaken` means that the namespace was changed or deleted in the
+ * meantime, and the repair did nothing.
  */
 export const REPAIR_OUTCOMES = ['armed', 'disarmed', 'overtaken', 'forbidden', 'failed'] as const
 export type RepairOutcome = (typeof REPAIR_OUTCOMES)[number]
@@ -29,9 +29,11 @@ export interface Repairs {
 
 /**
  * Repairs labels one after the other, at a limited rate, and checks all namespaces every few
- * minutes. Each namespace is checked again just before its repair, since another replica may have
- * repaired it. After a failure the remaining repairs wait for the next check of all namespaces: if
- * one is forbidden, or the apiserver is unreachable, all of them would fail.
+ * minutes.
+ *
+ * Each namespace is checked again just before its repair, since another replica may have repaired
+ * it. After a failure, the remaining repairs wait for the next check of all namespaces: if a repair
+ * is forbidden or the apiserver is unreachable, the other repairs would fail too.
  */
 export function repairLabels(options: RepairOptions): Repairs {
   const { namespaces, excludedNamespaces, pace } = options
@@ -49,8 +51,7 @@ export function repairLabels(options: RepairOptions): Repairs {
       if (!isGood) due.clear()
       await wait(1000 / pace.repairsPerSecond)
     }
-    // The loop has just found no more due names, in the same turn of the event loop, so no name is
-    // lost.
+    // The loop ended in this turn of the event loop, so no name was added after its last check.
     isWorking = false
   }
   const needed = (name: string) => {
@@ -78,7 +79,7 @@ export function repairLabels(options: RepairOptions): Repairs {
 /**
  * Repairs the label of one namespace.
  *
- * @returns whether the next namespace should be attempted
+ * @returns true if the next repair should be attempted
  */
 async function repair(
   name: string,

@@ -27,8 +27,8 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
   })
   return {
     onTrouble(resource, trouble, isLasting) {
-      // Connections close and idle watches stall; the next attempt repairs that, or is logged as a
-      // warning.
+      // A single failure is normal, because connections close and idle watches stall. A failure of
+      // the next attempt is logged as a warning.
       log[isLasting ? 'warn' : 'info'](
         { resource, trouble },
         'cannot update the cache; it stays in use',
@@ -46,7 +46,7 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
 function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
   const lookups = new Counter({
     name: 'ridealong_namespace_lookups_total',
-    help: 'Lookups of namespaces that requested metrics but not yet in the caches, by outcome',
+    help: 'Look-ups of namespaces for which the caches may be out of date, by outcome',
     labelNames: ['outcome'] as const,
     registers: [registry],
   })
@@ -56,7 +56,7 @@ function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
     if (error === undefined) return
     log.warn(
       { namespace, trouble: describeOutcome(error) },
-      'cannot look up the namespace; pods are decided with the caches',
+      'cannot look up the namespace; decisions use the cached namespace',
     )
   }
 }
@@ -64,7 +64,7 @@ function reportLookups(registry: Registry, log: Logger): Report['onLookup'] {
 function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
   const repairs = new Counter({
     name: 'ridealong_namespace_repairs_total',
-    help: 'Wrong labels of namespaces that were found, by the outcome of the repair',
+    help: 'Repairs of wrong labels of namespaces, by outcome',
     labelNames: ['outcome'] as const,
     registers: [registry],
   })
@@ -75,7 +75,7 @@ function reportRepairs(registry: Registry, log: Logger): Report['onRepair'] {
     if (outcome === 'overtaken') return
     const line = { namespace, outcome, trouble: describeOutcome(error) }
     if (error === undefined) log.info(line, 'repaired the label of a namespace')
-    // A failure that repeats at every attempt is logged once.
+    // A failure that repeats with each repair is logged once.
     else if (outcome !== lastFailure) log.error(line, 'cannot repair the label of a namespace')
     lastFailure = error === undefined ? undefined : outcome
   }

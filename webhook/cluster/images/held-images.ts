@@ -21,8 +21,8 @@ export interface HeldImageOptions {
 /** The images that at least one node is known to have. */
 export interface HeldImages {
   /**
-   * Returns an immutable set. The set is empty before the first list: an observer whose image is
-   * not known to be available is not injected.
+   * Returns an immutable set, which is empty before the first list. An observer whose image is not
+   * in the set is not injected.
    */
   current(): ReadonlySet<string>
   readonly mirror: Reflector
@@ -32,10 +32,13 @@ export interface HeldImages {
 /**
  * Watches the DaemonSets of a namespace that keep images on nodes.
  *
- * If no pod of a DaemonSet runs any more, its image is not available. If a DaemonSet was deleted,
- * or has a new template of which no pod has run yet, an image that was available stays available
- * for `orphanMs`: nodes keep images for a while (kubelet pkg/kubelet/images, image_gc_manager.go),
- * and an upgrade replaces the DaemonSets, or their pods, before the servers read the new catalog.
+ * An image becomes unavailable when no pod of its DaemonSet is ready any more. In two cases, an
+ * available image stays available for `orphanMs`:
+ * - The DaemonSet was deleted.
+ * - The DaemonSet has a new template, and no pod of that template has run yet.
+ *
+ * Nodes keep unused images for a while (kubelet pkg/kubelet/images, image_gc_manager.go), and an
+ * upgrade replaces the DaemonSets or their pods before the servers read the new catalog.
  */
 export function watchHeldImages(options: HeldImageOptions): HeldImages {
   const { api, namespace, pace, onTrouble, onChange } = options
@@ -86,8 +89,8 @@ export function watchHeldImages(options: HeldImageOptions): HeldImages {
 }
 
 /**
- * Returns, by name, the generation of each DaemonSet of whose current template a pod runs, or has
- * run at an earlier call.
+ * Returns the generations of the DaemonSets whose current template has had a ready pod, now or at
+ * an earlier call. The keys are the names of the DaemonSets.
  */
 function findProven(
   holders: readonly StoredObject[],
@@ -102,8 +105,10 @@ function isProven(holder: StoredObject, proven: ReadonlyMap<string, unknown>): b
 }
 
 /**
- * What the DaemonSets say of an image. `held`: a pod runs it. `lost`: no pod is ready, but one of
- * the current template was. `unknown`: the DaemonSet or its template is new.
+ * The state of an image according to its DaemonSets:
+ * - `held`: a pod runs the image.
+ * - `lost`: no pod is ready, but a pod of the current template was ready before.
+ * - `unknown`: any other state, for example if the DaemonSet or its template is new.
  */
 type Evidence = 'held' | 'lost' | 'unknown'
 

@@ -7,8 +7,8 @@ import {
 import { ruleItem, type StoredObject } from '../reflect/item.ts'
 
 /**
- * Selects the fields of a DaemonSet to keep: the images of its pods, and the status that counts the
- * pods.
+ * Selects the fields of a DaemonSet to keep: its generation, the images of its pods, and the status
+ * with the numbers of pods.
  *
  * @throws an error for an object without a name, a namespace or a resourceVersion
  */
@@ -26,7 +26,7 @@ export function generationOf(holder: StoredObject): unknown {
   return daemonSetOf(holder).generation
 }
 
-/** Reports whether at least one pod of any template is ready. */
+/** Reports whether at least one pod of the DaemonSet is ready, whatever its template. */
 export function hasReadyPod(holder: StoredObject): boolean {
   return isAnyReady(daemonSetOf(holder))
 }
@@ -36,7 +36,10 @@ export function isHeld(holder: StoredObject): boolean {
   return runsAnywhere(daemonSetOf(holder))
 }
 
-/** The object is what `holderItem` kept: a store has one type for all kinds of objects. */
+/**
+ * Casts the object to the type that `holderItem` keeps. A store has one type for all kinds of
+ * objects.
+ */
 function daemonSetOf({ object }: StoredObject): DaemonSet {
   return object as unknown as DaemonSet
 }

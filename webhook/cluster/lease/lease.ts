@@ -7,18 +7,20 @@ import { asId, asText, type Fields, fieldsOrNone } from '../../../src/core/kuber
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { type Intervals, jittered } from '../backoff.ts'
 
-/** A Lease for which several replicas compete and which at most one holds. */
+/** A Lease for which several replicas compete. At most one replica holds the Lease. */
 export interface Lease {
   readonly isHeld: boolean
-  /** Why the last attempt to get the Lease failed; undefined if it succeeded. */
+  /**
+   * The error message of the last attempt to get the Lease; undefined if that attempt succeeded.
+   */
   readonly trouble: string | undefined
-  /** Releases the Lease, so that the next replica need not wait until it expires. */
+  /** Releases the Lease, so that the next replica does not have to wait until the Lease expires. */
   stop(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly api: Apiserver
-  /** The namespace and the name of an existing Lease: `NAMESPACE/NAME`. */
+  /** An existing Lease, as `NAMESPACE/NAME`. */
   readonly lease: string
   readonly pace: Intervals
   /** Called when this replica gets or loses the Lease, with the identity of the holder. */
@@ -28,7 +30,7 @@ export interface LeaseOptions {
 }
 
 interface LeaseState {
-  /** The last resourceVersion, and when it was first seen, by performance.now(). */
+  /** The last resourceVersion, and the time at which it was first seen, by performance.now(). */
   seen: { readonly version: string; readonly at: number }
   heldUntil: number
   trouble: string | undefined
@@ -39,12 +41,14 @@ interface LeaseState {
 /**
  * Tries to get a Lease, and renews it while this replica holds it.
  *
- * The rules are those of client-go (tools/leaderelection/leaderelection.go). A Lease of another
- * holder may be taken only after it has not changed for its duration, measured by the clock of this
- * machine; the times in the Lease are for people, so clocks may differ. Every update contains the
- * resourceVersion that the replica read: if two replicas update the Lease, one is rejected. A
- * holder that cannot renew the Lease stops relying on it well before another replica may take it.
- * This time is measured from the moment before the last renewal was sent.
+ * The rules are those of client-go (tools/leaderelection/leaderelection.go):
+ * - A Lease of another holder may be taken only after it has not changed for its duration. The
+ *   clock of this machine measures that time. The times in the Lease are only for people, so clocks
+ *   may differ.
+ * - Every update contains the resourceVersion that the replica read. If two replicas update the
+ *   Lease, one update is rejected.
+ * - A holder that cannot renew the Lease stops relying on it well before another replica may take
+ *   it. The holder measures that time from the moment before it sent the last renewal.
  */
 export function contend(options: LeaseOptions): Lease {
   const { pace } = options
@@ -70,7 +74,7 @@ export function contend(options: LeaseOptions): Lease {
       await sleep(jittered(pace.renewMs), undefined, { signal: stopped.signal, ref: false })
     }
   }
-  // The loop ends only when the Lease is stopped, after the current attempt.
+  // The loop ends only after `stop` was called and the current attempt has ended.
   const ended = follow().catch(() => {})
   const isHeld = () => performance.now() < state.heldUntil
   return {
@@ -101,7 +105,8 @@ async function turn(
   state: LeaseState,
 ): Promise<void> {
   const path = leasePath(lease)
-  // The timeout of client-go (resourcelock/interface.go): a later response would be of no use.
+  // Requests have the timeout of client-go (resourcelock/interface.go). A later response would be
+  // useless.
   const bounded = () => AbortSignal.timeout(pace.holdMs / 2)
   const found = await api.ask({ path, signal: bounded() })
   notice(found, state)
@@ -129,7 +134,7 @@ function notice({ metadata }: Fields, state: LeaseState): void {
 }
 
 /**
- * Reports whether a Lease may be taken or renewed.
+ * Reports whether this replica may take or renew a Lease.
  *
  * @param unchangedMs how long the Lease has been seen unchanged, in milliseconds
  */

@@ -18,8 +18,8 @@ interface Told {
 }
 
 /**
- * Writes Events. Returns the message of the first rejected Event, if any; the other Events are
- * still written.
+ * Writes Events. If the apiserver rejects Events, the others are still written, and the message of
+ * the first rejection is returned.
  */
 export type Announce = (
   notices: readonly Notice[],
@@ -27,14 +27,18 @@ export type Announce = (
 ) => Promise<string | undefined>
 
 /**
- * Writes one Event for each notice, at a limited rate, unless the same Event was written recently.
- * The name of the Event is derived from the owner and the reason, so a replica that gets the Lease
- * later overwrites the Event of the previous one. A rejected notice is retried with the next
- * notices, and so is a notice above the limit of its namespace: users who create pods in a
- * namespace can name any number of owners.
+ * Creates a function that writes one Event for each notice, at a limited rate, unless the same
+ * Event was written recently.
  *
- * The returned function throws on a network error, since the other Events would fail as well, and
- * when another replica has taken over.
+ * The name of the Event is derived from the owner and the reason. The next holder of the Lease
+ * therefore overwrites the Event instead of adding another.
+ *
+ * The number of notices per namespace is limited, because users who create pods in a namespace can
+ * name any number of owners. A notice above the limit and a rejected notice are retried with the
+ * next notices.
+ *
+ * The returned function throws on a network error, since the other Events would fail as well. It
+ * also throws when another replica has taken the Lease.
  */
 export function announcer(options: AnnounceOptions): Announce {
   const { pace } = options
@@ -53,7 +57,7 @@ export function announcer(options: AnnounceOptions): Announce {
   }
 }
 
-/** Forgets Events whose notice no longer exists. */
+/** Forgets the Events that have no notice any more. */
 function forgetOthers(told: Map<string, Told>, notices: readonly Notice[]): void {
   const names = new Set(notices.map(eventName))
   for (const name of told.keys()) if (!names.has(name)) told.delete(name)
@@ -87,7 +91,7 @@ async function tell(
 }
 
 /**
- * Returns a response of the apiserver that rejected an Event.
+ * Returns the error if the apiserver rejected the Event.
  *
  * @throws any other error
  */
@@ -99,7 +103,7 @@ function refusalOnly(error: unknown): Refusal {
 /** Fields that another manager has set are overwritten: only Ridealong owns the Event. */
 const OWNER = { fieldManager: 'ridealong', force: 'true' } as const
 
-/** Returns a valid name for the Event, for any name of the owner. */
+/** Returns the name of the Event. It is valid for any name of the owner. */
 function eventName({ reason, regarding }: Notice): string {
   const { apiVersion, kind, name, uid } = regarding
   const text = JSON.stringify([reason, apiVersion, kind, name, uid])

@@ -8,13 +8,14 @@ import { type Found, type ScanOptions, scanPods } from './scan.ts'
 
 export interface GuardOptions
   extends Pick<ScanOptions, 'api' | 'knowledge' | 'excludedNamespaces' | 'catalog' | 'pace'> {
-  /**
-   * The namespace and the name of the Lease that selects the scanning replica: `NAMESPACE/NAME`.
-   */
+  /** The Lease that selects the scanning replica, as `NAMESPACE/NAME`. */
   readonly lease: string
   readonly registry: Registry
   readonly log: Logger
-  /** Reports whether the namespaces are known well enough to judge their pods. */
+  /**
+   * Reports whether all namespaces and their rules have been listed once. Before that, pods cannot
+   * be judged.
+   */
   isComplete(): boolean
 }
 
@@ -30,8 +31,8 @@ export interface Guard {
 const REASONS = Object.keys(MISSED_POD_REASONS) as readonly MissedPodReason[]
 
 /**
- * Finds missed pods, counts them in a metric, and reports them in Events of their owners and in the
- * log.
+ * Scans for missed pods, counts them in a metric, and reports them in Events of their owners and in
+ * the log.
  */
 export function guard(options: GuardOptions): Guard {
   const { lease: name, registry, log, isComplete, ...others } = options
@@ -70,7 +71,8 @@ function logLine({ reason, namespace, regarding, count }: Notice): object {
 }
 
 /**
- * Shows the counts only on the replica that holds the Lease, so that pods are not counted twice.
+ * Adds the metric of missed pods. Only the replica that holds the Lease sets it, so that pods are
+ * not counted twice.
  */
 function showFound(registry: Registry, current: () => Found | undefined): void {
   new Gauge({

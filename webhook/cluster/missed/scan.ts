@@ -16,12 +16,12 @@ import { listPages } from '../reflect/list.ts'
 import { announcer } from './announce.ts'
 
 /**
- * The number of pods per page. A page has one or two megabytes; a review that arrives meanwhile
- * waits while one page is parsed.
+ * The number of pods per page. A page has one or two megabytes, and a review that arrives while a
+ * page is parsed has to wait.
  */
 const PAGE = '100'
 
-/** Milliseconds between two checks of whether a scan is due. */
+/** The time between two checks whether a scan is due, in milliseconds. */
 const LOOK_MS = 500
 
 export interface ScanOptions {
@@ -31,9 +31,9 @@ export interface ScanOptions {
   /** Returns the current catalog. */
   catalog(): Catalog
   readonly pace: Intervals
-  /** Reports whether this replica holds the Lease and knows the namespaces well enough. */
+  /** Reports whether this replica holds the Lease and has listed all namespaces. */
   mayScan(): boolean
-  /** Called for each notice whose Event is written, also if it is written again. */
+  /** Called each time the Event of a notice is written. */
   onNotice(notice: Notice): void
   /** Called when an error first occurs or its message changes. */
   onTrouble(trouble: string): void
@@ -57,9 +57,9 @@ export interface Scan {
  * Scans all pods every few minutes, for pods that requested metrics but run without their
  * observers. The scan does not change any pod.
  *
- * The scan lists pods from time to time instead of watching them: nothing waits for the result, the
+ * The scan lists pods from time to time instead of watching them. The result is not urgent, the
  * apiserver cannot select pods by annotation, and a watch would deliver every change of every pod's
- * status. Of each page only the missed pods are kept.
+ * status. Only the missed pods of each page are kept.
  */
 export function scanPods(options: ScanOptions): Scan {
   const { pace, mayScan, onTrouble } = options

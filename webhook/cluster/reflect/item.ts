@@ -20,9 +20,9 @@ export function isLater(one: string, other: string): boolean {
 }
 
 /**
- * Selects the fields of a Namespace to keep: its labels, the annotations of ridealong.dev, and from
- * `managedFields` the entries that own the inject annotation. The other annotations and managed
- * fields, such as kubectl's last applied configuration, are ten times as large.
+ * Selects the fields of a Namespace to keep: its labels, the annotations of ridealong.dev, and the
+ * entries of `managedFields` that own the inject annotation. The other annotations and managed
+ * fields are ten times as large, for example kubectl's last applied configuration.
  *
  * @throws an error for an object without a name or a resourceVersion
  */

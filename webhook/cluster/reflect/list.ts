@@ -28,9 +28,9 @@ export interface ListOptions {
 export type PageOptions = Omit<ListOptions, 'itemOf'> & { readonly limit?: string }
 
 /**
- * Lists a resource, page by page. Without a resourceVersion the list is the most recent state in
- * etcd. With "0" a restarted apiserver may return an old state, and older apiservers return all
- * objects at once.
+ * Lists a resource page by page. The request has no resourceVersion, so the list is the most recent
+ * state in etcd. With resourceVersion "0", a restarted apiserver may return an old state, and older
+ * apiservers return all objects at once.
  *
  * @throws Refusal (410 if the continue token of a page has expired), or a network error
  */

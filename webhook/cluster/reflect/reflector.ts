@@ -7,13 +7,13 @@ import { list } from './list.ts'
 import type { Store } from './store.ts'
 import { Broken, watch } from './watch.ts'
 
-/** Keeps a store in step with the apiserver. The store keeps its content when that fails. */
+/** Keeps a store in step with the apiserver. If an update fails, the store keeps its content. */
 export interface Reflector {
   /** Whether all objects have been listed once. */
   readonly isListed: boolean
-  /** When the store was last known to match the apiserver, by performance.now(). */
+  /** The last time at which the store was known to match the apiserver, by performance.now(). */
   readonly inStepAt: number
-  /** Why the last attempt failed; undefined if it succeeded. */
+  /** The error message of the last attempt; undefined if that attempt succeeded. */
   readonly trouble: string | undefined
   stop(): void
 }
@@ -33,7 +33,7 @@ export interface ReflectorOptions {
   onTrouble(trouble: string, isLasting: boolean): void
 }
 
-/** The last resourceVersion that was stored, and when to list all objects again. */
+/** The last resourceVersion that was stored, and the time at which to list all objects again. */
 interface Position {
   resourceVersion: string
   readonly listAt: number
@@ -49,9 +49,9 @@ interface ReflectorState {
 }
 
 /**
- * Lists the objects, watches them for some minutes, and repeats. A broken watch continues from its
- * last resourceVersion; after any other error all objects are listed again, for example after a
- * lost event, a 410, a stalled watch, or the restore of an apiserver from a backup.
+ * Lists the objects, watches them for some minutes, and repeats, so that a lost event is repaired
+ * by the next list. A broken watch continues from its last resourceVersion. After any other error,
+ * such as a 410 or a stalled watch, all objects are listed again.
  */
 export function startReflector(options: ReflectorOptions): Reflector {
   const { pace, onTrouble } = options
@@ -113,7 +113,7 @@ async function takeList(options: ReflectorOptions, state: ReflectorState, signal
   return { resourceVersion, listAt: performance.now() + jittered(pace.relistMs) }
 }
 
-/** @throws Broken when the watch ends too early */
+/** @throws Broken if the watch ends too early */
 async function takeWatch(
   position: Position,
   { api, path, selector, itemOf, collection, pace }: ReflectorOptions,

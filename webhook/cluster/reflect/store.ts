@@ -6,12 +6,12 @@ export interface Store {
   of(namespace: string): readonly StoredObject[]
   /** Returns the namespaces that have at least one object. */
   namespaces(): Iterable<string>
-  /** Stores an object from a watch, unless a later version is stored. */
+  /** Stores an object from a watch, unless a later version is already stored. */
   put(item: StoredObject): void
   remove(item: StoredObject): void
   /**
-   * Replaces the objects of one namespace by a list that was read at a resourceVersion; later
-   * versions in the store are kept.
+   * Replaces the objects of one namespace with a list that was read at a resourceVersion. Stored
+   * objects with a later version are kept.
    */
   settle(namespace: string, listed: readonly StoredObject[], resourceVersion: string): void
   /** Replaces the objects of all namespaces in the same way. */

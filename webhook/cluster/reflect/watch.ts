@@ -6,8 +6,8 @@ import { errorMessage } from '../../../src/lib/error-message.ts'
 import { selecting } from './list.ts'
 
 /**
- * An event of a watch. The object is the current state, or the last state before deletion; a
- * bookmark only has a resourceVersion.
+ * An event of a watch. The object is the current state, or the last state before deletion. The
+ * object of a bookmark has only a resourceVersion.
  */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
@@ -23,13 +23,16 @@ export interface WatchOptions {
   readonly selector?: string | undefined
   /** The version from which to start. */
   readonly resourceVersion: string
-  /** The time after which the apiserver ends the watch. */
+  /** The time after which the apiserver ends the watch, in seconds. */
   readonly seconds: number
   readonly silenceMs: number
   readonly signal: AbortSignal
 }
 
-/** The connection broke, or ended too early. The events received until then are valid. */
+/**
+ * Thrown if the connection broke or ended too early. The events that were received before are
+ * valid.
+ */
 export class Broken extends Error {}
 
 const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
@@ -37,8 +40,8 @@ const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
 /**
  * Watches a resource until the apiserver ends the watch.
  *
- * A connection can be open but dead. The apiserver sends a bookmark every minute (apiserver
- * pkg/storage/cacher), so after a longer silence no more events would come.
+ * A dead connection can stay open without data. The apiserver sends a bookmark every minute
+ * (apiserver pkg/storage/cacher), so a watch that receives nothing for `silenceMs` has stalled.
  *
  * @throws Refusal (410 if the resourceVersion is too old), Broken, or an error for a stalled watch
  * or a line that is not an event
@@ -87,6 +90,6 @@ function readEvent(line: string): WatchEvent {
   const type = TYPES.find((known) => known === word)
   const resourceVersion = asText(fieldsOrNone(fieldsOrNone(object).metadata).resourceVersion)
   if (type === undefined || !resourceVersion)
-    throw new Error('a watch received something other than an event')
+    throw new Error('a watch received a line that is not an event')
   return { type, object, resourceVersion }
 }
