@@ -1,6 +1,7 @@
 {{/*
-The metrics by name, each the text of a document: the program's own, word by word but for the image
-that is installed, then those of the values.
+Returns the catalog documents as text, by name of the metric. The documents of the built-in metrics
+are unchanged except for the image and the pull policy. The metrics of the values are added after
+them.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
@@ -19,9 +20,9 @@ that is installed, then those of the values.
 {{- end -}}
 
 {{/*
-What keeps each image of the catalog in use: pull policy and command, by image. Every version of the
-observer's image has the program `hold`: before or after an upgrade, a metric of the values may have
-another version.
+Returns the pull policy and the command that keep each image of the catalog in use, by image. Every
+version of the observer's image has the program `hold`. During an upgrade, a metric of the values
+may still use another version.
 */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
@@ -38,8 +39,9 @@ another version.
 {{- end -}}
 
 {{/*
-What the catalog's observers run, as variables of a ValidatingAdmissionPolicy: maps by the metric's
-name. A string of JSON is a string of CEL.
+Returns the images, commands and args of the catalog's observers, as variables of a
+ValidatingAdmissionPolicy. Each variable is a map by name of the metric. JSON strings are also valid
+in CEL.
 */}}
 {{- define "ridealong.catalogInCel" -}}
 {{- $images := dict -}}

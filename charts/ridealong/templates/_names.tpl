@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Short enough for every suffix: the longest is that of an image holder. */}}
+{{/* The name is short enough for every suffix. The suffix of the image holders is the longest. */}}
 {{- define "ridealong.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -13,7 +13,9 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Takes a list: the root, the component. Nothing here may change while a release lives. */}}
+{{/*
+Takes a list: the root, the component. These labels must not change during the life of a release.
+*/}}
 {{- define "ridealong.selectorLabels" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: {{ include "ridealong.name" $root }}
@@ -50,11 +52,11 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- if eq .Values.certificates.mode "cert-manager" -}}
 {{- include "ridealong.fullname" . }}-tls
 {{- else -}}
-{{- required "certificates.provided.secretName: name the Secret that holds the webhook's certificate" .Values.certificates.provided.secretName -}}
+{{- required "certificates.provided.secretName: set the name of the Secret with the webhook's certificate" .Values.certificates.provided.secretName -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Where observers never ride, and where nothing is ever asked. */}}
+{{/* The namespaces for which the webhook is never called. */}}
 {{- define "ridealong.excludedAlways" -}}
 {{- toYaml (list "kube-system" "kube-public" "kube-node-lease" .Release.Namespace | uniq) -}}
 {{- end -}}
@@ -75,7 +77,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" .
     {{- . | nindent 4 }}
 {{- end -}}
 
-{{/* Whether a replica looks for pods that were missed: true, or nothing. */}}
+{{/* Returns `true` if the webhook scans for missed pods, else an empty string. */}}
 {{- define "ridealong.scans" -}}
 {{- if and .Values.guard.enabled .Values.guard.scan.enabled -}}
 true

@@ -1,4 +1,4 @@
-{{/* What Pod Security restricted asks of a pod, and a user that no image has. */}}
+{{/* The security context of a pod, as Pod Security level `restricted` requires. */}}
 {{- define "ridealong.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -15,7 +15,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* The rest of a container that runs once, of the webhook's image. */}}
+{{/* The common fields of the containers of hooks, which run the webhook's image once. */}}
 {{- define "ridealong.hookContainer" -}}
 resources:
   requests:
