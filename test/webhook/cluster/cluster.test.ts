@@ -284,7 +284,7 @@ t.test('invalid lines of a watch cause a new list, and are logged', async (t) =>
     standIn.say('namespaces', line)
     await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
     t.ok(
-      lines.some((line) => /"trouble":".*(not a JSON object|other than an event)/.test(line)),
+      lines.some((line) => /"trouble":".*(not a JSON object|not an event)/.test(line)),
       `${place}`,
     )
   }
