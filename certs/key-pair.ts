@@ -14,9 +14,9 @@ export interface KeyPair {
 /**
  * Reads a certificate, with any intermediate certificates in the same file, and its private key.
  *
- * @throws an error that names the file if either file cannot be read or is not PEM. If the key does
- * not match the certificate, the error names both files; this can happen while the files are
- * replaced one after the other.
+ * @throws an error that names the file if either file cannot be read or is not PEM. The error names
+ * both files if the key does not match the certificate, for example while the files are replaced
+ * one after the other.
  */
 export async function readKeyPair(certPath: string, keyPath: string): Promise<KeyPair> {
   const [cert, key] = await Promise.all([readPem(certPath), readPem(keyPath)])
@@ -30,8 +30,8 @@ export async function readKeyPair(certPath: string, keyPath: string): Promise<Ke
 }
 
 /**
- * Reads a PEM file. An error always names the path, which the error of the system omits for a
- * directory.
+ * Reads a PEM file. The thrown error always names the path; Node's own error does not name the path
+ * of a directory.
  */
 export async function readPem(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -19,9 +19,9 @@ const MOST_LEVELS = 10_000
  * The maximum number of objects, arrays and object members in total. JSON.parse needs at least 100
  * bytes for an object of two characters, and one second for a million different keys.
  *
- * etcd stores at most 1.5 MiB (etcd --max-request-bytes). A toleration is the smallest element that
- * a valid pod can repeat. It takes 10 bytes in etcd, and counts here as an object with one member.
- * A stored pod therefore has at most 320,000 elements.
+ * etcd stores at most 1.5 MiB (etcd --max-request-bytes). The smallest element that a valid pod can
+ * repeat is a toleration, which takes 10 bytes in etcd and counts here as an object with one
+ * member. A stored pod therefore has at most 320,000 elements.
  */
 const MOST_ELEMENTS = 400_000
 
@@ -104,17 +104,18 @@ function isEscaped(json: string, quote: number): boolean {
 const MANAGED_FIELDS = '"managedFields":['
 
 /**
- * Removes the items of the first `managedFields`, which no decision about a review uses. They take
- * half of a pod's JSON and half of the time to parse it.
+ * Removes the items of the first `managedFields`, because no decision about a review uses them.
+ * Managed fields are half of a pod's JSON and take half of the time to parse it.
  *
  * The function needs three searches, and is correct for any JSON text:
- * - A quote inside a string is escaped, so `"managedFields":[` always is a key and its array.
- * - The array contains no opening bracket, so the first closing bracket is its end.
+ * - A quote inside a string is escaped, so `"managedFields":[` is always a key and the start of its
+ *   array.
+ * - The array contains no opening bracket, so the first closing bracket ends the array.
  * - That bracket is not inside a string, because the quote in the following `},"spec":` would end
  *   the string.
  *
  * The text is returned unchanged if the array contains brackets, or if `managedFields` is not the
- * last field of the metadata. The apiserver always writes it there.
+ * last field of the metadata. The apiserver always writes `managedFields` as the last field.
  */
 export function withoutManagedFields(text: string): string {
   const start = text.indexOf(MANAGED_FIELDS)

@@ -86,8 +86,8 @@ function hasName(socket: TLSSocket, names: readonly string[]): boolean {
 }
 
 /**
- * Returns the problem with the client's certificate if it made the handshake fail. Returns
- * undefined if the handshake failed for another reason.
+ * Returns the problem with the client's certificate if this problem made the handshake fail.
+ * Returns undefined if the handshake failed for another reason.
  */
 function certificateProblemOf(error: NodeJS.ErrnoException, socket: TLSSocket): string | undefined {
   if (error.code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE')

@@ -23,8 +23,8 @@ export interface ConnectionLimits {
  * The limits of the port that the apiserver calls.
  *
  * - The apiserver keeps idle connections for 90 s (apimachinery pkg/util/net/http.go,
- *   IdleConnTimeout). It does not repeat a request that is lost when a connection closes, so the
- *   server keeps idle connections longer.
+ *   IdleConnTimeout). The apiserver does not repeat a request that is lost when a connection
+ *   closes, so the server keeps idle connections longer.
  * - The apiserver waits at most 30 s for a webhook, and 3 s for this webhook by default. When a
  *   request has taken 10 s to arrive, the apiserver no longer waits for its response.
  * - The apiserver opens a connection for each concurrent call. By default an apiserver handles 600
@@ -82,7 +82,7 @@ export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: Con
  *
  * While more than half of the maximum number of connections are open, each response closes its
  * connection. Idle connections therefore use at most one half of the limit. The other half becomes
- * free within `requestMs`, however slow the clients are.
+ * free within `requestMs`, even if the clients are slow.
  *
  * @param onDrop called for each connection that is closed because the limit is reached
  */

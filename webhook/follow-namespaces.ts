@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.ts'
 import type { FollowedNamespaces } from './namespaces.ts'
 
 export interface NamespaceOptions extends FileFollowOptions {
-  /** A file of Namespaces, used instead of a cluster. It is reloaded when it changes. */
+  /** A file of Namespaces, used instead of a cluster. The file is reloaded when it changes. */
   readonly namespaces?: string | undefined
   /** A kubeconfig; by default the environment determines the cluster. */
   readonly kubeconfig?: string | undefined

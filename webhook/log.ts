@@ -9,8 +9,8 @@ const LONGEST_NAME = 253
 
 /**
  * Opens a log of JSON lines that contain only printable characters. JSON already escapes the C0
- * control characters. This log also escapes the other characters that a terminal interprets, which
- * does not change the values.
+ * control characters. This log also escapes the other characters that a terminal interprets. The
+ * escapes do not change the values.
  *
  * @param level the lowest level that is logged, as named by pino
  */

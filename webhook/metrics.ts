@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
- * The upper bounds of the buckets, in seconds. They are those of the apiserver's webhook metrics
- * (apiserver pkg/admission/metrics/metrics.go), with finer buckets for the usual durations of a
- * review.
+ * The upper bounds of the buckets, in seconds. The bounds are those of the apiserver's webhook
+ * metrics (apiserver pkg/admission/metrics/metrics.go), with finer buckets for the usual durations
+ * of a review.
  */
 const DURATION_BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25,

@@ -27,7 +27,7 @@ export interface NamespaceSource {
 
 /** The namespaces that a running server follows. */
 export interface FollowedNamespaces extends NamespaceSource {
-  /** Returns the readiness checks of the namespaces and the images. */
+  /** Returns the readiness checks of the followed objects. */
   checks(): readonly ReadinessCheck[]
   /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined

@@ -36,7 +36,7 @@ const BY_CODE: Readonly<Record<string, CallProblem>> = {
   OVERLOADED: 'overloaded',
 }
 
-/** Thrown for a request that would exceed the memory for request bodies. */
+/** Thrown for a request that would exceed the memory limit for request bodies. */
 export class Overloaded extends Error {
   readonly code = 'OVERLOADED'
   readonly statusCode = 503

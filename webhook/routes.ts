@@ -46,7 +46,10 @@ function acceptReviews(app: FastifyInstance<Server>, receive: ReceiveBody): void
   })
 }
 
-/** Rejects a request that has neither a body nor a content type. No parser is called for it. */
+/**
+ * Rejects a request that has neither a body nor a content type. Fastify calls no parser for such a
+ * request.
+ */
 function requireReview(review: Review | null | undefined): Review {
   if (review) return review
   throw new NotAReview('not an AdmissionReview: the body is empty')

@@ -30,10 +30,7 @@ export interface AppOptions extends ReviewFacts, Telemetry {
 
 export type App = Awaited<ReturnType<typeof buildApp>>
 
-/**
- * Returns the TLS options for a key pair and the clients, at the start and after a change of
- * either.
- */
+/** Returns the TLS options for a key pair and the accepted clients. */
 export function secureContext({ cert, key }: AppOptions['tls'], clients?: ClientOptions) {
   return { cert, key, minVersion: 'TLSv1.2', ...clientTlsOf(clients) } as const
 }
@@ -60,8 +57,8 @@ export async function buildApp(options: AppOptions) {
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const problem = classifyError(error)
     if (problem === 'internal-error') log.error({ err: error }, 'a request failed')
-    // Fastify closes the connection after any parser error. After Overloaded it must stay open: see
-    // stopReading in intake.ts.
+    // Fastify closes the connection after any parser error. After Overloaded the connection must
+    // stay open: see stopReading in intake.ts.
     if (error instanceof Overloaded) reply.removeHeader('connection')
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)

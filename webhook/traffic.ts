@@ -20,8 +20,8 @@ const LOOK_MS = 50
  * Tracks the calls of a server. Call this function before the server listens.
  *
  * The apiserver reuses its open connections, even to pods that are being removed from their
- * Service. It does not repeat a POST that is lost when a connection closes. A closing server
- * therefore keeps answering, with `Connection: close`, until no more calls arrive.
+ * Service. The apiserver does not repeat a POST that is lost when a connection closes. A closing
+ * server therefore keeps answering, with `Connection: close`, until no more calls arrive.
  */
 export function watchTraffic(app: App): Traffic {
   let lastCall = 0

@@ -54,8 +54,8 @@ export function ephemeral(
 }
 
 /**
- * Finds a problem with the state of the pod. An ephemeral container is never restarted, and it
- * cannot be removed or replaced even after it has ended (KEP-277).
+ * Finds a problem with the state of the pod. An ephemeral container is never restarted, and cannot
+ * be removed or replaced even after it has ended (KEP-277).
  */
 function findProblem({ spec, status }: Fields, { metric }: AttachRequest): string | undefined {
   const phase = asText(fieldsOrNone(status).phase)

@@ -116,8 +116,8 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
   const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
   if (now.running !== undefined) return { state: 'running', message }
-  // If the kubelet is gone, the status may be missing although the container has run. Its log can
-  // still be requested.
+  // If the kubelet is gone, the status may be missing although the container has run. The log of
+  // the container can still be requested.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
 }
 

@@ -6,7 +6,8 @@ export type Chosen =
 /**
  * The label that identifies the pods of each kind, as the controller of the kind sets it:
  * - Job: kubernetes pkg/apis/batch/types.go, JobNameLabel
- * - Flux MiniCluster: its Job has the same name, but its services pod has only the old label
+ * - Flux MiniCluster: the label of its Job, which has the same name; the services pod has only this
+ *   old label
  * - JobSet: api/jobset/v1alpha2, JobSetNameKey
  * - MPIJob and Kubeflow Training: kubeflow/common, JobNameLabel
  */

@@ -20,10 +20,7 @@ export type Output =
 export type TextBlock = TextCell | TextTable
 
 export interface TextTable {
-  /**
-   * Each row has the same number of cells. Text that does not fit continues below in the last
-   * column.
-   */
+  /** Each row has the same number of cells. Only text in the last column is wrapped. */
   readonly rows: readonly (readonly TextCell[])[]
   /** The number of blanks before the first column. */
   readonly indent: number

@@ -2,8 +2,8 @@ import type { Cell, Column } from './columns.ts'
 
 /**
  * Converts a value to a cell of its column. Numbers that jc left as text become numbers. In a
- * number column, other text becomes null. Negative numbers also become null: pidstat prints them
- * for counters that it is not permitted to read.
+ * number column, other text becomes null. Negative numbers also become null, because pidstat prints
+ * them for counters that it is not permitted to read.
  */
 export function readCell({ type }: Column, value: unknown): Cell {
   if (type === 'number') return asNumber(value)

@@ -15,8 +15,8 @@ export interface SampleInterval {
   /** Seconds between timepoints; used if the timepoints report no time. */
   readonly rate: number
   /**
-   * The start time of the observer, in ISO 8601. It supplies the date for timepoints that report
-   * only a time of day.
+   * The start time of the observer, in ISO 8601. This time supplies the date for timepoints that
+   * report only a time of day.
    */
   readonly started: string | null
   readonly isAverage: boolean

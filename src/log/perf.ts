@@ -22,7 +22,7 @@ export interface Processes {
 }
 
 /**
- * The names at the start of the headers: the eleven current ones (metrics-operator
+ * The names with which headers begin: those of the eleven current headers (metrics-operator
  * pkg/metrics/perf/sysstat.go), and CPU STATISTICS, KERNEL STATISTICS, PAGEFAULTS and THREADS from
  * logs of 2023. Other text may follow the name, as the Python package allows.
  */

@@ -113,7 +113,7 @@ function logEntry(state: ReadingState): LogEntry {
     ...(hasEnd ? [] : ['its end is missing: the observer still ran, or was cut off']),
     ...(isEmpty && !isOther(state) ? ['no timepoint has a row'] : []),
   ]
-  const unread = `its rows are not read: only those of ${[...READ].join(' and ')} are`
+  const unread = `its rows are not read: only rows of ${[...READ].join(' and ')} are read`
   return {
     kind: 'log',
     ...readPlace(state.known, metadata, state.metric),

@@ -52,9 +52,9 @@ const COMMON = {
 }
 
 /**
- * Redacts containers. A container with exactly the command and args of an observer in the catalog
- * keeps them, because they contain only information from the catalog. A status or a variable is not
- * enough, because users can copy it to a container with a secret.
+ * Redacts containers. A container keeps its command and args if they are exactly those of an
+ * observer in the catalog, because they then contain only information from the catalog. A status or
+ * a variable does not identify an observer: users can copy them to a container with a secret.
  */
 function containersOf(catalog: Catalog): Redaction {
   const other = fields({ ...COMMON, command, args: items(taken) })

@@ -6,7 +6,7 @@ import type { NamespaceCache } from './namespace-cache.ts'
 
 /**
  * Creates the function that finds namespaces. The function returns a cached namespace in the same
- * turn of the event loop. It looks up a namespace for which the caches may be out of date:
+ * turn of the event loop. The function looks up the namespace if the caches may be out of date:
  * - The caches do not have the namespace.
  * - A pod was sent because its namespace requests metrics, but the cached namespace requests none.
  *

@@ -12,7 +12,7 @@ import { namespaceItem, ruleItem } from './reflect/item.ts'
 const UNREF = { ref: false } as const
 
 /**
- * How long an idle connection is kept for the next look-up of a burst, in milliseconds. The time is
+ * The time for which an idle connection is kept for further look-ups, in milliseconds. The time is
  * short because an idle connection can break unnoticed.
  */
 const IDLE_MS = 5000
@@ -53,11 +53,12 @@ export interface Lookup {
  * If the caches do not have a namespace, they may also lack its LimitRanges and ResourceQuotas,
  * which `kubectl apply` creates at the same moment. A pod with an observer that violates one of
  * these rules would be rejected. The rules are therefore read in parallel with the namespace. The
- * apiserver's own LimitRanger does the same if its cache is empty (kubernetes
+ * apiserver's own LimitRanger also reads LimitRanges directly if its cache is empty (kubernetes
  * plugin/pkg/admission/limitranger/admission.go).
  *
- * A caller can invent any number of names. For names that are not in the caches, the look-ups of
- * all callers together are limited. For cached names, the number of these names is the limit.
+ * A client can invent any number of names. The look-ups of names that are not in the caches are
+ * therefore limited, for all clients together. Look-ups of cached names need no such limit, because
+ * the number of these names is limited.
  */
 export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions): Lookup {
   const api = connectApiserver(access, IDLE_MS)

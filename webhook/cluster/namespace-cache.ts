@@ -19,14 +19,14 @@ export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly WatchedResource
 export interface NamespaceCache {
   readonly collections: Readonly<Record<WatchedResource, Store>>
   /**
-   * Returns a namespace, or undefined if it is not cached. The value is parsed again when the
-   * namespace or one of its rules changes.
+   * Returns a namespace, or undefined if the namespace is not cached. A namespace is parsed again
+   * only when its object or one of its rules changes.
    */
   find(name: string): Namespace | undefined
 }
 
 /**
- * Creates an empty cache. The caller fills it through `collections`.
+ * Creates an empty cache, which the caller fills through `collections`.
  *
  * @param onChange called with the name of a namespace when the namespace or one of its rules
  * changes

@@ -51,7 +51,8 @@ export function repairLabels(options: RepairOptions): Repairs {
       if (!isGood) due.clear()
       await wait(1000 / pace.repairsPerSecond)
     }
-    // The loop ended in this turn of the event loop, so no name was added after its last check.
+    // The loop has just found no more names, in the same turn of the event loop, so no name is
+    // missed.
     isWorking = false
   }
   const needed = (name: string) => {

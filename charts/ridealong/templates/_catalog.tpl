@@ -1,7 +1,6 @@
 {{/*
-Returns the catalog documents as text, by name of the metric. The documents of the built-in metrics
-are unchanged except for the image and the pull policy. The metrics of the values are added after
-them.
+Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
+metrics, only the image and the pull policy are replaced. The metrics of the values are added.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
@@ -20,9 +19,9 @@ them.
 {{- end -}}
 
 {{/*
-Returns the pull policy and the command that keep each image of the catalog in use, by image. Every
-version of the observer's image has the program `hold`. During an upgrade, a metric of the values
-may still use another version.
+Returns the pull policy and the command for each image of the catalog, which keep the image in use.
+Every version of the observer's image contains the program `hold`, because a metric of the values
+may use an older or newer version during an upgrade.
 */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}

@@ -250,7 +250,7 @@ t.test('a complete log whose rows are not read is not reported as cut', async (t
   t.match(log, { kind: 'log', metric: 'my-metric', timepoints: 0 })
   t.strictSame(cutsOf(log), [])
   t.match(log, {
-    notices: [/^its rows are not read: only those of perf-sysstat and io-sysstat are/],
+    notices: [/^its rows are not read: only rows of perf-sysstat and io-sysstat are read/],
   })
   const [known] = readLog(whole.replace('my-metric', ''), { source: 'a', metric: 'my-metric' })
   t.strictSame(cutsOf(known), [], 'also if only the pod names the metric')

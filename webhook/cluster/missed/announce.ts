@@ -37,8 +37,8 @@ export type Announce = (
  * name any number of owners. A notice above the limit and a rejected notice are retried with the
  * next notices.
  *
- * The returned function throws on a network error, since the other Events would fail as well. It
- * also throws when another replica has taken the Lease.
+ * The returned function throws on a network error, since the other Events would fail as well, and
+ * when another replica has taken the Lease.
  */
 export function announcer(options: AnnounceOptions): Announce {
   const { pace } = options
@@ -103,7 +103,7 @@ function refusalOnly(error: unknown): Refusal {
 /** Fields that another manager has set are overwritten: only Ridealong owns the Event. */
 const OWNER = { fieldManager: 'ridealong', force: 'true' } as const
 
-/** Returns the name of the Event. It is valid for any name of the owner. */
+/** Returns the name of the Event, which is valid for any name of the owner. */
 function eventName({ reason, regarding }: Notice): string {
   const { apiVersion, kind, name, uid } = regarding
   const text = JSON.stringify([reason, apiVersion, kind, name, uid])

@@ -71,8 +71,8 @@ function logLine({ reason, namespace, regarding, count }: Notice): object {
 }
 
 /**
- * Adds the metric of missed pods. Only the replica that holds the Lease sets it, so that pods are
- * not counted twice.
+ * Adds the metric of missed pods. Only the replica that holds the Lease sets this metric, so that
+ * pods are not counted twice.
  */
 function showFound(registry: Registry, current: () => Found | undefined): void {
   new Gauge({

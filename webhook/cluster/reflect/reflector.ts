@@ -7,7 +7,7 @@ import { list } from './list.ts'
 import type { Store } from './store.ts'
 import { Broken, watch } from './watch.ts'
 
-/** Keeps a store in step with the apiserver. If an update fails, the store keeps its content. */
+/** Keeps a store up to date with the apiserver. If an update fails, the store keeps its content. */
 export interface Reflector {
   /** Whether all objects have been listed once. */
   readonly isListed: boolean
