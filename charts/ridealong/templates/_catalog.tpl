@@ -19,9 +19,9 @@ metrics, only the image and the pull policy are replaced. The metrics of the val
 {{- end -}}
 
 {{/*
-Returns the pull policy and the command for each image of the catalog, which keep the image in use.
-Every version of the observer's image contains the program `hold`, because a metric of the values
-may use an older or newer version during an upgrade.
+Returns the pull policy and the command for each image of the catalog. The command keeps the image
+in use. Every version of the observer's image contains the program `hold`, so the command is correct
+for any version that a metric of the values uses during an upgrade.
 */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
