@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the program of the observers for an architecture as images name it, amd64 or arm64:
-#   build.sh prepare ARCH         adds to a Debian machine what it lacks to compile for another processor
-#   build.sh install ARCH FOLDER  compiles, and puts the program under each of its names into a folder
+# Builds the program of the observers for the architecture amd64 or arm64:
+#   build.sh prepare ARCH         installs a cross compiler on Debian if the machine needs one
+#   build.sh install ARCH FOLDER  compiles the program into FOLDER, with a link for each name
 set -eu
 
 case $2 in

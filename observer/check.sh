@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks the program of the observers as CI does: its format, lints and tests, and the licences,
-# sources and advisories of the crates that it is built from. cargo-deny is compiled once and kept
-# in ~/.cache. Without a network, what needs it is left out, with a sentence.
+# Runs the checks of CI on the program of the observers: format, lints and tests, and the licences,
+# sources and advisories of its crates. cargo-deny is compiled once and kept in ~/.cache. Without a
+# network, the checks that need it are skipped with a message.
 set -eu
 cd "$(dirname "$0")"
 
@@ -10,8 +10,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ridealong/cargo-deny-$version
 
 install_deny() {
   [ -x "$cache/bin/cargo-deny" ] && return
-  echo "compiling cargo-deny $version, once; this takes minutes"
-  # Without optimizations it takes half as long to compile, and a second to run.
+  echo "compiling cargo-deny $version; this takes some minutes, but only the first time"
+  # A debug build takes half as long to compile, and needs a second to run.
   cargo install --locked --quiet --debug --version "$version" --root "$cache" cargo-deny
 }
 

@@ -1,6 +1,7 @@
-//! Says of each line of the standard input, a pattern and a text with a tab between them, whether
-//! the text matches: `1`, `0`, or `-` where the pattern is invalid. A test of the repository
-//! compares this with what admission says of the pattern.
+//! Matches texts against patterns. Each line of standard input is a pattern, a tab and a text. The
+//! output has one character for each line: `1` if the text matches, `0` if it does not match, and
+//! `-` if the pattern is invalid. test/observers/target-command.test.ts compares the output with
+//! the decisions of the webhook.
 //!
 //! ```text
 //! printf '^lmp$\tlmp\n' | cargo run --quiet --example matches

@@ -1,15 +1,15 @@
-//! The sums of the summary, by container and program. They include every process that a scan found,
-//! also a process that has no row in any timepoint.
+//! The sums of the summary, by container and program. The sums include every observed process, even
+//! if it has no row in any timepoint.
 
 use std::collections::BTreeMap;
 
 use crate::containers::ContainerId;
 use crate::process::{Measured, Process};
 
-/// The number of programs that have sums of their own. Later ones are summed together, since a pod
-/// can use new names without end.
+/// The maximum number of programs with their own sums. All later programs of a container share one
+/// sum, because a pod can create any number of names.
 const MAX_PROGRAMS: usize = 2048;
-/// The name under which later programs are summed.
+/// The name of the shared sum of later programs.
 const OTHERS: &str = "(other programs)";
 
 /// The part of a process's counters that the sums already include, in the units of the counters.
@@ -23,8 +23,8 @@ pub struct Account {
     switches: u64,
 }
 
-/// The use of ended children that the sums already include, or will: ticks, and bytes at the
-/// storage layer. It is subtracted from the kernel's counters of children; the rest is unaccounted.
+/// The use of ended children that the sums of the children include: ticks, and bytes at the storage
+/// layer. This use is subtracted from the kernel's counters of children; the rest is unaccounted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
     cpu: u64,
@@ -39,7 +39,7 @@ pub struct Sum {
     pub container: ContainerId,
     /// The program.
     pub program: String,
-    /// How many processes ran it.
+    /// The number of processes that ran the program.
     pub processes: u64,
     /// The largest resident size, in KiB.
     pub peak: u64,
@@ -86,10 +86,10 @@ impl Sums {
         &self.list
     }
 
-    /// Adds the use of a process since the previous call to the sum of its program. Called before
-    /// the process executes another program, and at its end.
+    /// Adds the use of a process since the previous call to the sum of its program. Call this
+    /// method before the process executes another program, and when the process has ended.
     pub fn account(&mut self, process: &mut Process) {
-        // Its use as an observed program was added when it executed another one.
+        // The use of its last observed program was added when the process executed another program.
         if !process.is_observed {
             return;
         }
@@ -157,8 +157,9 @@ impl Sums {
     }
 }
 
-/// Moves a process's account to the program that it runs now. If the bytes of its previous program
-/// are hidden, it is unknown which part of the kernel's total is the new program's.
+/// Moves the account of a process to the program that the process runs now. If the bytes of the
+/// previous program are hidden, the bytes of the new program are also unknown, because the kernel
+/// reports only the total of the process.
 fn begin(account: &mut Account, at: usize, sum: &mut Sum) {
     if account.sum == Some(at) {
         return;
@@ -196,13 +197,13 @@ fn add_growth(sum: &mut u64, before: &mut u64, now: u64) {
 }
 
 impl Sum {
-    /// Whether its number of bytes is unknown.
+    /// Whether the number of bytes is unknown.
     #[must_use]
     pub fn hides_bytes(&self) -> bool {
         self.is_hidden || self.hiding > 0
     }
 
-    /// Adds another sum; the peak is that of the larger.
+    /// Adds another sum. The peak becomes the larger of the two peaks.
     pub fn add(&mut self, other: &Self) {
         self.peak = self.peak.max(other.peak);
         self.cpu += other.cpu;
@@ -217,8 +218,8 @@ impl Sum {
     }
 }
 
-/// The credit that a process that has ended gives to the process that waited for it, whose counters
-/// of children now include all of this use.
+/// Returns the credit that an ended process gives to its parent. After the parent has waited for
+/// the process, the parent's counters of children include this use.
 #[must_use]
 pub fn credit_from(process: &Process) -> Credit {
     let own = process.credit.unwrap_or_default();
@@ -227,8 +228,8 @@ pub fn credit_from(process: &Process) -> Credit {
     };
     let now = &measured.now;
     let io = now.io.unwrap_or_default();
-    // Its own credit may exceed its counters, which are out of date if they could not be read, or
-    // if it was not observed any more.
+    // The credit of the process may exceed its counters: they are out of date if they could not be
+    // read, or if the process was no longer observed.
     Credit {
         cpu: now
             .stat
@@ -240,7 +241,7 @@ pub fn credit_from(process: &Process) -> Credit {
 }
 
 impl Credit {
-    /// Adds another.
+    /// Adds another credit.
     pub fn add(&mut self, other: Self) {
         self.cpu = self.cpu.saturating_add(other.cpu);
         self.read = self.read.saturating_add(other.read);
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_counts_for_each_program_that_it_was() {
+    fn a_process_counts_for_each_program_that_it_ran() {
         let mut sums = Sums::default();
         let mut one = process("sh", 5, Some(Io::default()));
         sums.account(&mut one);
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_one_program_hid_may_be_the_next_ones() {
+    fn bytes_are_unknown_after_a_program_that_hid_its_bytes() {
         let mut sums = Sums::default();
         let mut one = process("a", 0, None);
         sums.account(&mut one);
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn ever_new_names_are_summed_together() {
+    fn later_programs_share_one_sum() {
         let mut sums = Sums::default();
         for number in 0..3000 {
             sums.account(&mut process(&number.to_string(), 1, None));

@@ -1,22 +1,23 @@
 //! The size limit of the log.
 //!
-//! A kubelet rotates a log file at 10 MiB, and `kubectl logs` serves only the newest file. So the
-//! budget counts the bytes of that file: it has each line, or each 16 KiB of one, after a time
-//! stamp, the stream's name and a tag (containerd pkg/cri/io/logger.go).
+//! A kubelet rotates a log file at 10 MiB, and `kubectl logs` serves only the newest file. The
+//! budget therefore counts the bytes of the file. The container runtime splits a line into pieces
+//! of 16 KiB, and writes a time stamp, the name of the stream and a tag before each piece
+//! (containerd pkg/cri/io/logger.go).
 
 use crate::number::float;
 
 const MEBIBYTE: f64 = 1_048_576.0;
-/// Bytes that a kubelet writes before each line.
+/// Bytes that the container runtime writes before each line or piece of a line.
 const PREFIX: usize = 48;
 /// The container runtime splits longer lines into pieces of this many bytes.
 const PIECE: usize = 16_384;
-/// Bytes for the closing marker and the summary.
+/// Bytes that are reserved for the closing marker and the summary.
 const RESERVE: f64 = 32_768.0;
 /// Bytes of the reserve that stay free after the last line of the summary.
 const LAST: f64 = 1024.0;
 
-/// The bytes that a log may take, and those that it has taken.
+/// The maximum size of a log, and the bytes that it already uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     total: f64,
@@ -24,7 +25,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of some MiB, of which nothing is used.
+    /// Creates an unused budget of some MiB.
     #[must_use]
     pub fn new(mebibytes: f64) -> Self {
         Self {
@@ -33,18 +34,18 @@ impl Budget {
         }
     }
 
-    /// Counts a line of so many bytes.
+    /// Counts a line of `bytes` bytes.
     pub fn count_line(&mut self, bytes: usize) {
         self.used += float_of(bytes + PREFIX * (1 + bytes / PIECE));
     }
 
-    /// The bytes that were used until now.
+    /// Returns the number of bytes used so far.
     #[must_use]
     pub fn used(&self) -> f64 {
         self.used
     }
 
-    /// Whether there is room for a timepoint of about so many bytes, and for the end of the log.
+    /// Whether there is room for a timepoint of about `bytes` bytes, and for the end of the log.
     #[must_use]
     pub fn has_room(&self, bytes: f64) -> bool {
         self.used + bytes * 1.1 + 4096.0 < self.total - RESERVE
@@ -56,8 +57,9 @@ impl Budget {
         self.used < self.total - LAST
     }
 
-    /// The factor by which the interval is longer than configured: 1 in the first half of the
-    /// budget, then doubled with each further sixteenth, eight times until the end of the log.
+    /// Returns the factor by which the configured interval is multiplied. The factor is 1 in the
+    /// first half of the budget. In the second half, it doubles with each sixteenth of the budget,
+    /// eight times in total.
     #[must_use]
     pub fn interval_factor(&self) -> f64 {
         let part = self.used / self.total;

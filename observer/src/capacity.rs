@@ -6,13 +6,13 @@ use crate::proc::words::{number, words};
 const MEBIBYTE: u64 = 1 << 20;
 /// The limit of the built-in metrics' containers, used if no limit can be read.
 const DEFAULT_LIMIT: u64 = 32 * MEBIBYTE;
-/// Larger limits change nothing: no node has more processes.
+/// Larger limits have no effect, because no node has so many processes.
 const MAX_LIMIT: u64 = 1024 * MEBIBYTE;
-/// Bytes for the program itself, and for the kernel's memory that is charged to it.
+/// Bytes for the program itself, and for kernel memory that is charged to its container.
 const FIXED: u64 = 4 * MEBIBYTE;
 /// Bytes for a process: its state between two scans, and its share of the lists of a scan.
 const PER_PROCESS: u64 = 1024;
-/// Bytes of these for the names that are kept of it.
+/// The part of these bytes that is for the names of the process.
 const PER_NAMES: usize = 128;
 /// Bytes for the text of a process's rows in one timepoint, if its names are short.
 const PER_ROWS: u64 = 1792;
@@ -23,7 +23,7 @@ const PER_THREAD_WITH_ROWS: u64 = 1024;
 /// Reading this many threads takes about a quarter of a second of processor time.
 const MAX_THREADS: u64 = 16_384;
 
-/// The most that is watched at once.
+/// The maximum that an observer can watch at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Processes in the process table.
@@ -37,7 +37,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// From the memory limit of the observer's own container.
+    /// Derives the capacity from the memory limit of the observer's own container.
     #[must_use]
     pub fn detect(has_thread_rows: bool) -> Self {
         let limits = [
@@ -50,8 +50,8 @@ impl Capacity {
         Self::within(limit.unwrap_or(DEFAULT_LIMIT), has_thread_rows)
     }
 
-    /// The capacity within a limit in bytes: two sixths of it are for processes, two for their
-    /// rows, one for threads, and one is spare.
+    /// Derives the capacity from a memory limit in bytes. Two sixths of the memory are for
+    /// processes, two sixths for their rows, one sixth for threads, and one sixth is spare.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {
         let part = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 6;
@@ -72,8 +72,8 @@ impl Capacity {
     }
 }
 
-/// A limit in bytes; `None` where there is none, which version 1 of cgroups writes as a number
-/// beyond all memory.
+/// Parses a limit in bytes. `None` if there is no limit; version 1 of cgroups then writes a number
+/// that is larger than any memory.
 #[must_use]
 pub fn parse_limit(text: &[u8]) -> Option<u64> {
     number(words(text).next()?).filter(|limit| *limit < 1 << 60)
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_limit_has_room_for_thousands() {
+    fn the_default_limit_has_room_for_thousands_of_processes() {
         let usual = Capacity::within(DEFAULT_LIMIT, false);
         assert!(
             usual.processes >= 8000 && usual.rows >= 5000 * 1792 && usual.threads == 16_384,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_both_versions_are_read() {
+    fn limits_of_both_cgroup_versions_are_parsed() {
         assert_eq!(parse_limit(b"33554432\n"), Some(DEFAULT_LIMIT));
         assert_eq!(parse_limit(b"max\n"), None);
         assert_eq!(parse_limit(b"9223372036854771712\n"), None);

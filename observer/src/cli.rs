@@ -27,19 +27,20 @@ Usage: perf-sysstat | io-sysstat | hold
   io-sysstat    throughput, latency and utilization of the block devices of the node
   hold          waits for SIGTERM
 
-The settings are variables of the environment:
-  RIDEALONG_TARGET_CONTAINER    the container to observe; it must be set
-  RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression on the names of programs:
-                                observes the processes of the whole pod that match
+The settings are environment variables:
+  RIDEALONG_TARGET_CONTAINER    the container to observe (required)
+  RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression: observes all processes of the
+                                pod whose program name matches
   RIDEALONG_MODE                native (the default): ends only on SIGTERM;
                                 container: ends with the target
-  RIDEALONG_RESTART_POLICY      that of the pod; if Always, mode container ends only on SIGTERM
+  RIDEALONG_RESTART_POLICY      the restart policy of the pod; if it is Always, mode container also
+                                ends only on SIGTERM
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
-  RIDEALONG_OPTION_COMPLETIONS  timepoints to take; 0 means until the end (0)
-  RIDEALONG_OPTION_TIMEOUT      perf-sysstat: seconds to wait for a process; 0 means for ever (0)
-  RIDEALONG_OPTION_MAX_LOG      MiB that the log may take (8)
-  RIDEALONG_OPTION_THREADS      perf-sysstat: true for a row for each thread
+  RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
+  RIDEALONG_OPTION_TIMEOUT      perf-sysstat: seconds to wait for a process; 0 means no limit (0)
+  RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
+  RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
                                 are copied to the metadata of the log
 
@@ -49,10 +50,11 @@ Examples:
     perf-sysstat
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
 
-Exit code 0; 2 if the command line is invalid.
+The exit code is 0, or 2 if the command line is invalid. perf-sysstat and io-sysstat report an
+invalid command line in their log and exit with 0.
 ";
 
-/// Parses a command line, of which the first argument is the program's own name.
+/// Parses a command line. The first word is the name of the program.
 ///
 /// # Errors
 /// A sentence that describes the error.
@@ -83,10 +85,10 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
     }
 }
 
-/// An observer with arguments reports them in its log and keeps running, since the kubelet restarts
-/// a native sidecar that exits.
+/// Handles an unknown argument. An observer reports the argument in its log and keeps running,
+/// because the kubelet restarts a native sidecar that exits.
 fn misused(command: &Command, extra: &str) -> Result<Command, String> {
-    let problem = format!("unknown argument {extra}; the environment says what to observe");
+    let problem = format!("unknown argument {extra}; the settings are environment variables");
     match command {
         Command::Observe(metric, _) => Ok(Command::Observe(*metric, Some(problem))),
         _ => Err(problem),
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_name_or_the_first_word_says_what_to_do() {
+    fn the_program_name_or_the_first_argument_selects_the_command() {
         for (line, expected) in [
             (
                 "/usr/local/bin/perf-sysstat",
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_a_sentence() {
+    fn errors_name_the_wrong_word() {
         assert_eq!(
             parsed("x"),
             Err("no command; it must be perf-sysstat, io-sysstat or hold".to_owned())
@@ -148,7 +150,7 @@ mod tests {
                 .unwrap_err()
                 .starts_with("unknown argument still")
         );
-        let problem = "unknown argument 1; the environment says what to observe".to_owned();
+        let problem = "unknown argument 1; the settings are environment variables".to_owned();
         assert_eq!(
             parsed("perf-sysstat 1"),
             Ok(Command::Observe(Metric::Perf, Some(problem)))

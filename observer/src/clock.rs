@@ -1,5 +1,5 @@
-//! The time: seconds since boot for intervals, which no jump of the wall clock changes, and the
-//! wall clock for people.
+//! Clocks: seconds since boot for intervals, and the wall clock for output. Only the wall clock can
+//! jump.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,25 +7,25 @@ use nix::time::{ClockId, clock_gettime};
 
 const DAY: u64 = 86_400;
 
-/// Seconds since the node booted, the clock of the start times of processes.
+/// Returns the seconds since the node booted. The start times of processes have the same clock.
 #[must_use]
 pub fn since_boot() -> f64 {
     seconds_of(ClockId::CLOCK_BOOTTIME)
 }
 
-/// Seconds of processor time that this program has used.
+/// Returns the processor time that this program has used, in seconds.
 #[must_use]
 pub fn own_cpu() -> f64 {
     seconds_of(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 fn seconds_of(clock: ClockId) -> f64 {
-    // Linux has both clocks, and nothing else can fail.
+    // This cannot fail, because Linux has both clocks.
     clock_gettime(clock).map_or(0.0, |time| std::time::Duration::from(time).as_secs_f64())
 }
 
-/// A moment of the wall clock, which may jump. It can only be written for people: without
-/// arithmetic and comparison, no interval can depend on it.
+/// A time of the wall clock, which may jump. The type has neither arithmetic nor comparison, so
+/// that no interval can depend on the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct WallTime {
     /// Seconds since 1970, UTC.
@@ -33,20 +33,20 @@ pub struct WallTime {
 }
 
 impl WallTime {
-    /// The current time; 1970 if the clock is set to an earlier year.
+    /// Returns the current time; the beginning of 1970 if the clock is set to an earlier time.
     #[must_use]
     pub fn now() -> Self {
         Self::from(SystemTime::now())
     }
 
-    /// The time of day as pidstat prints it and jc reads it: 9:05:07 is 90507.
+    /// Returns the time of day in the format of jc for pidstat: 9:05:07 is 90507.
     #[must_use]
     pub fn time_of_day(self) -> u64 {
         let second = self.seconds % DAY;
         second / 3600 * 10_000 + second / 60 % 60 * 100 + second % 60
     }
 
-    /// The time as `2026-11-22T09:05:07Z`.
+    /// Returns the time in the format `2026-11-22T09:05:07Z`.
     #[must_use]
     pub fn timestamp(self) -> String {
         let (year, month, day) = date(self.seconds);
@@ -58,7 +58,7 @@ impl WallTime {
         )
     }
 
-    /// The date as iostat prints it in the C locale: `11/22/26`.
+    /// Returns the date in the format of iostat in the C locale: `11/22/26`.
     #[must_use]
     pub fn short_date(self) -> String {
         let (year, month, day) = date(self.seconds);
@@ -75,7 +75,7 @@ impl From<SystemTime> for WallTime {
     }
 }
 
-/// Year, month and day, by Howard Hinnant's `civil_from_days`
+/// Returns year, month and day with Howard Hinnant's algorithm `civil_from_days`
 /// (<https://howardhinnant.github.io/date_algorithms.html>).
 fn date(seconds: u64) -> (u64, u64, u64) {
     let days = seconds / DAY + 719_468;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_the_calendar() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),
@@ -118,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_to_any_time_has_a_date() {
+    fn the_earliest_and_the_latest_time_have_a_date() {
         let hour = std::time::Duration::from_hours(1);
         let before = WallTime::from(UNIX_EPOCH - hour);
         assert_eq!(before.timestamp(), "1970-01-01T00:00:00Z");
-        // The largest time that Linux takes (include/linux/time64.h, `KTIME_SEC_MAX`).
+        // The latest time that Linux accepts (include/linux/time64.h, `KTIME_SEC_MAX`).
         let last = wall(9_223_372_036);
         assert_eq!(last.timestamp(), "2262-04-11T23:47:16Z");
         assert_eq!(last.time_of_day(), 234_716);

@@ -1,4 +1,5 @@
-//! The containers of the pod: which one a process is in, and which of them are observers.
+//! The containers of the pod. This module finds the container of a process, and recognizes
+//! observers.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +8,10 @@ use crate::proc::files::{Files, Task};
 use crate::proc::{cmdline, mountinfo, words};
 use crate::program;
 
-/// The built-in observers: the names of their containers, and of their programs.
+/// The names of the built-in observers. A container and its program have the same name.
 const OBSERVERS: [&str; 2] = ["perf-sysstat", "io-sysstat"];
 
-/// The number of a container. Numbers are given in the order in which scans find containers.
+/// The number of a container, in the order in which scans find containers.
 pub type ContainerId = usize;
 
 /// The containers of the pod in which scans have found processes.
@@ -18,7 +19,8 @@ pub struct Containers {
     /// Whether the names of containers are known, from the kubelet's mounts. Otherwise containers
     /// are distinguished by their cgroups.
     pub has_names: bool,
-    /// Whether the process namespace is shared by the pod, so that process 1 is the pod's own.
+    /// Whether the containers share the process namespace of the pod. Process 1 is then the pause
+    /// process.
     pub is_pod: bool,
     target: String,
     names: Vec<String>,
@@ -33,8 +35,9 @@ impl Containers {
         let has_names = container(files, "self").is_some();
         let mut containers = Self {
             has_names,
-            // In the process namespace of one container process 1 is the application; in a shared
-            // one it is the pod's own.
+            // In the process namespace of a single container, process 1 is the application. In a
+            // shared namespace, process 1 is the pause process of the pod, which has no mount of
+            // the kubelet.
             is_pod: has_names && container(files, "1").is_none(),
             target: target.to_owned(),
             names: Vec::new(),
@@ -53,7 +56,8 @@ impl Containers {
         containers
     }
 
-    /// The container of a process; `None` if its files cannot be read any more.
+    /// Returns the container of a process; `None` if the files of the process can no longer be
+    /// read.
     pub fn of(&mut self, files: &mut Files, pid: i32) -> Option<ContainerId> {
         let name = self.name_of(files, &pid.to_string())?;
         let known = self.names.iter().position(|known| *known == name);
@@ -63,14 +67,14 @@ impl Containers {
         }))
     }
 
-    /// The name of a container.
+    /// Returns the name of a container.
     #[must_use]
     pub fn name(&self, container: ContainerId) -> &str {
         self.names.get(container).map_or("", String::as_str)
     }
 
-    /// Marks the container of an observer if names are missing: the first process of a container
-    /// has no parent in the pod.
+    /// If container names are missing, marks a container as an observer by the program of its first
+    /// process. The first process of a container has no parent in the pod.
     pub fn mark_observer(&mut self, container: ContainerId, program: &str, parent: i32) {
         let is_observer = !self.has_names && parent == 0 && OBSERVERS.contains(&program);
         if let Some(name) = self.names.get(container).filter(|_| is_observer) {
@@ -78,14 +82,14 @@ impl Containers {
         }
     }
 
-    /// Whether an observer runs there.
+    /// Whether the container is an observer.
     #[must_use]
     pub fn is_observer(&self, container: ContainerId) -> bool {
         self.observers.contains(self.name(container))
     }
 
-    /// Whether the observer ends with this container: the target or, if names are missing, any
-    /// container except observers and the pod's own.
+    /// Whether the container is the target. If container names are missing, all containers are
+    /// targets except observers and the container of process 1.
     #[must_use]
     pub fn is_target(&self, container: ContainerId) -> bool {
         !self.is_observer(container) && (!self.has_names || self.name(container) == self.target)
@@ -105,14 +109,14 @@ fn container(files: &mut Files, process: &str) -> Option<String> {
     mountinfo::container(text).map(clean)
 }
 
-/// The cgroups of a process, which distinguish containers without their names.
+/// Returns the cgroups of a process, which distinguish containers if their names are missing.
 fn cgroup(files: &mut Files, process: &str) -> Option<String> {
     let text = files.read_whole(&format!("{process}/cgroup")).ok()?;
     let parts: Vec<String> = words::words(text).map(clean).collect();
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Reads the name of a process's program, in bytes.
+/// Returns the name of a process's program, in bytes.
 pub fn program_name(files: &mut Files, pid: i32, comm: &[u8]) -> Vec<u8> {
     let text = files
         .read(Task::Process(pid), "cmdline")

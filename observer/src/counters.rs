@@ -3,14 +3,15 @@
 use crate::proc::io::Io;
 use crate::proc::stat::StatCounters;
 
-/// Counters that grow, of which a row shows the growth. `None` is a counter that cannot be read.
+/// Counters that only grow. A row shows their growth in its interval. `None` is a counter that
+/// cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     /// The counters of its stat.
     pub stat: StatCounters,
-    /// Context switches and waiting, of all threads.
+    /// Context switches and run-queue time of all threads.
     pub switches: Option<Switches>,
-    /// Bytes at the storage layer, without those of children.
+    /// Bytes at the storage layer, without the bytes of children.
     pub io: Option<Io>,
 }
 
@@ -28,9 +29,9 @@ pub struct Switches {
 /// Counters at the beginning of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Base {
-    /// The counters at that moment.
+    /// The counters at that time.
     pub counters: Counters,
-    /// The moment, in seconds since boot.
+    /// The time, in seconds since boot.
     pub at: f64,
 }
 

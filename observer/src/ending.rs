@@ -5,29 +5,29 @@ use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// Containers of a pod start in order, the observer's after the target. A target without processes
-/// for this many seconds has ended before the first scan or never started; waiting longer would
-/// keep a Job from completing.
+/// Seconds to wait for the first process of the target. The containers of a pod start in order, and
+/// the observer starts after the target. A target without processes has therefore ended before the
+/// first scan, or never started. A longer wait would delay the completion of a Job.
 const START_TIMEOUT: f64 = 30.0;
-/// Seconds until the second scan: a listing of processes is no snapshot, and a process may start
-/// another one and end while the kernel lists them.
+/// Seconds until a second scan confirms that all processes have ended. A listing of processes is
+/// not a snapshot: a process may start another process and end while the kernel lists them.
 const SECOND_SCAN_DELAY: f64 = 0.2;
 
-/// The progress of an observer's run, as far as it decides about the end.
+/// The progress of a run. It determines when an observer ends by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// When it began, in seconds since boot.
+    /// When the run began, in seconds since boot.
     pub began: f64,
     /// Whether the log's header is written.
     pub has_header: bool,
-    /// Timepoints that were taken.
+    /// The number of timepoints taken so far.
     pub timepoints: u64,
-    /// Whether a scan found a process of the target.
+    /// Whether a scan has found a process of the target.
     pub has_started: bool,
 }
 
 impl Progress {
-    /// The progress at the beginning, in seconds since boot.
+    /// Creates the progress of a run that begins at `began`, in seconds since boot.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Progress {
         }
     }
 
-    /// After a scan, the reason to end now; `None` to go on.
+    /// Returns the reason to end after a scan, or `None` to continue.
     pub fn reason_to_end(
         &mut self,
         settings: &Settings,
@@ -53,9 +53,7 @@ impl Progress {
             ..
         } = settings;
         if *completions > 0.0 && float(self.timepoints) >= *completions {
-            return Some(format!(
-                "took the {completions} timepoints that were asked for"
-            ));
+            return Some(format!("took the requested {completions} timepoints"));
         }
         let is_alive = processes.live_targets > 0;
         self.has_started |= is_alive;
@@ -73,10 +71,10 @@ impl Progress {
             let is_gone = session.pause(SECOND_SCAN_DELAY)
                 && processes.scan(session)
                 && processes.live_targets == 0;
-            return is_gone.then(|| format!("the processes of container {target} are gone"));
+            return is_gone.then(|| format!("all processes of container {target} have ended"));
         }
         (waited >= START_TIMEOUT).then(|| {
-            let why = "it ended before it was seen, or did not start";
+            let why = "the container ended before the first scan, or did not start";
             format!("no process of container {target} within {START_TIMEOUT} seconds: {why}")
         })
     }

@@ -1,15 +1,15 @@
-//! hold: waits, so that a node keeps the image of the observers.
+//! hold: waits for a signal, so that the node keeps the image of the observers.
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use crate::session::termination_signals;
 
-/// Waits for SIGTERM or SIGINT. The kernel discards the default action of signals for process 1 of
-/// a container, but delivers signals that it waits for.
+/// Waits for SIGTERM or SIGINT. The kernel ignores the default action of a signal for process 1 of
+/// a container, but delivers a signal that the process waits for.
 ///
 /// # Errors
-/// If the kernel refuses to block signals.
+/// If the signals cannot be blocked.
 pub fn hold() -> Result<Signal, Errno> {
     let signals = termination_signals();
     signals.thread_block()?;

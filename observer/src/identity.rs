@@ -1,6 +1,6 @@
-//! Reading as another user: the kernel compares the reader's filesystem user and group with those
-//! of the process that is read (kernel/ptrace.c, `__ptrace_may_access`), and root that has the
-//! capabilities SETUID and SETGID can assume them for the time of a read.
+//! Reads files with the identity of another user. The kernel compares the filesystem user and group
+//! of the reader with the user and group of the process (kernel/ptrace.c, `__ptrace_may_access`).
+//! Root with the capabilities SETUID and SETGID can assume that user and group during a read.
 
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 
@@ -17,8 +17,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of a process; `None` if its real, effective and saved ids differ, since then no
-    /// user except root with all its capabilities may read it.
+    /// Returns the identity of a process. `None` if its real, effective and saved ids differ,
+    /// because then only a reader with the capability SYS_PTRACE may read its files.
     #[must_use]
     pub fn of(status: &Status) -> Option<Self> {
         let [user, users @ ..] = status.uids;
@@ -28,7 +28,7 @@ impl Identity {
     }
 }
 
-/// The observer's own identity, and whether it can assume others.
+/// The observer's own identity, and whether the observer can assume others.
 #[derive(Clone, Copy, Debug)]
 pub struct ObserverIdentity {
     identity: Identity,
@@ -36,7 +36,7 @@ pub struct ObserverIdentity {
 }
 
 impl ObserverIdentity {
-    /// From the observer's own status.
+    /// Creates the identity from the observer's own status: its text, and the parsed status.
     #[must_use]
     pub fn from_status(text: &[u8], status: &Status) -> Self {
         let needed = (1 << CAP_SETGID) | (1 << CAP_SETUID);
@@ -51,7 +51,7 @@ impl ObserverIdentity {
         }
     }
 
-    /// Whether taking this identity could let the observer read more than it can now.
+    /// Whether the observer can assume this identity and does not already have it.
     #[must_use]
     pub fn can_assume(&self, other: Identity) -> bool {
         self.may_change && other != self.identity
@@ -65,8 +65,8 @@ impl ObserverIdentity {
     }
 }
 
-/// A guard: while it exists, files are read as another user. Dropping it restores the observer's
-/// own identity.
+/// A guard. Files are read as another user until the guard is dropped, which restores the
+/// observer's own identity.
 #[must_use]
 pub struct AssumedIdentity(Identity);
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_between_two_users_has_no_identity() {
+    fn a_process_with_different_ids_has_no_identity() {
         let expected = Identity {
             user: 1234,
             group: 5678,
@@ -114,7 +114,7 @@ mod tests {
             user: 1234,
             group: 5678,
         };
-        // A container's default capabilities, and none.
+        // The default capabilities of a container, then none, then only SETGID.
         let own = ObserverIdentity::from_status(b"CapEff:\t00000000a80425fb\n", &root);
         assert!(own.can_assume(other));
         assert!(!own.can_assume(own.identity));

@@ -1,5 +1,5 @@
 //! io-sysstat: the use of the node's block devices while the application runs. Between the opening
-//! and the closing marker the parser accepts only whole documents.
+//! and the closing marker, the parser accepts only complete documents.
 
 use nix::sys::utsname::uname;
 use nix::unistd::{SysconfVar, sysconf};
@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::settings::Settings;
 
 const DESCRIPTION: &str = "throughput, latency and utilization of the block devices of the node";
-/// Seconds between two scans for the target, if the observer ends with it.
+/// Seconds between two scans for the target, if the observer ends with the target.
 const SCAN_INTERVAL: f64 = 1.0;
 /// Seconds of each wait while the log is full.
 const WHEN_FULL: f64 = 5.0;
@@ -76,7 +76,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Samples until there is a reason to end, which it returns.
+    /// Takes samples until there is a reason to end, and returns the reason.
     fn sample_all(&mut self) -> String {
         match self.read() {
             Ok(first) => self.first = first,
@@ -105,15 +105,15 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
-            // If the reader does not take a document, the next one covers its interval, too.
+            // If a document is not printed, the next document also covers its interval.
             if self.print(ended - began, &before, &now) {
                 (before, began) = (now, ended);
             }
         }
     }
 
-    /// Waits, and watches for the end of the target if the observer ends with it. Returns the
-    /// reason if it is time to end.
+    /// Waits for some seconds. If the observer ends with the target, scans meanwhile for processes
+    /// of the target. Returns the reason to end, if there is one.
     fn wait(&mut self, seconds: f64) -> Option<String> {
         let until = clock::since_boot() + seconds;
         loop {
@@ -147,7 +147,8 @@ impl<'a> Run<'a> {
             .map_err(|error| format!("/proc/diskstats cannot be read: {}", error.desc()))
     }
 
-    /// Prints a document, unless the reader of the log did not take the one before.
+    /// Prints a document. Returns false if the previous document is not completely written yet,
+    /// because the reader of the log is slow.
     fn print(&mut self, seconds: f64, before: &Devices, now: &Devices) -> bool {
         self.session.log.flush();
         if self.session.log.is_waiting() {
@@ -175,7 +176,8 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// The lines of the summary: the run, then each device that was busy.
+    /// Returns the lines of the summary: a line for the run, then a line for each device that was
+    /// busy.
     fn summary(&mut self) -> Vec<Vec<u8>> {
         let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
         let now = self.read().unwrap_or_default();

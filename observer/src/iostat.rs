@@ -11,18 +11,18 @@ use crate::proc::words::lines;
 /// The counters of all devices at a moment, by name.
 pub type Devices = Vec<(String, Device)>;
 
-/// The node, as a document names it.
+/// The properties of the node that a document contains.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// Its name.
     pub node: String,
-    /// The kernel's name, and its release.
+    /// The kernel's name.
     pub system: String,
     /// The kernel's release.
     pub release: String,
     /// The processor's architecture.
     pub machine: String,
-    /// How many processors there are.
+    /// The number of processors.
     pub processors: u64,
 }
 
@@ -35,8 +35,8 @@ pub fn devices(text: &[u8]) -> Devices {
         .collect()
 }
 
-/// The names of the devices that are no partitions, from `/sys/block`; `None` where that is not
-/// mounted.
+/// Returns the names of all devices except partitions, from `/sys/block`; `None` if the directory
+/// cannot be listed.
 #[must_use]
 pub fn whole_devices() -> Option<Vec<String>> {
     let entries = read_dir("/sys/block").ok()?;
@@ -48,8 +48,8 @@ pub fn whole_devices() -> Option<Vec<String>> {
     )
 }
 
-/// Builds a document over an interval of some seconds, without partitions and without devices that
-/// never completed a request.
+/// Builds a document for an interval of `seconds` seconds. Partitions, and devices that never
+/// completed a request, are omitted.
 #[must_use]
 pub fn document(
     host: &Host,
@@ -152,13 +152,13 @@ fn push_row(out: &mut Vec<u8>, name: &str, seconds: f64, before: &Device, now: &
 }
 
 impl Device {
-    /// Whether it ever completed a request.
+    /// Whether the device ever completed a request.
     fn has_completed_requests(&self) -> bool {
         self.completed() > 0
     }
 
-    /// Whether this is another device than before under the same name: the earlier one was removed,
-    /// and the counters started at zero.
+    /// Whether another device of the same name was removed since `before`, so that the counters
+    /// have started again at zero.
     fn has_replaced(&self, before: &Self) -> bool {
         let is_less =
             |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;
@@ -176,7 +176,7 @@ impl Device {
     }
 }
 
-/// By how much the counters of one kind of request grew.
+/// The growth of the counters of one kind of request.
 struct Growth {
     completed: f64,
     merged: f64,
@@ -194,7 +194,7 @@ impl Growth {
         }
     }
 
-    /// The average of an amount for each request; 0 without requests.
+    /// Returns the average amount per request; 0 without requests.
     fn each(&self, amount: f64) -> f64 {
         if self.completed > 0.0 {
             amount / self.completed
@@ -203,7 +203,7 @@ impl Growth {
         }
     }
 
-    /// How many of a hundred requests were merged into others.
+    /// Returns the percentage of requests that were merged into others.
     fn merged_share(&self) -> f64 {
         let all = self.merged + self.completed;
         if all > 0.0 {
@@ -214,9 +214,9 @@ impl Growth {
     }
 }
 
-/// The growth of a counter of milliseconds, which the kernel writes as 32 bits.
+/// Returns the growth of a counter of milliseconds, which the kernel prints as a 32-bit number.
 fn milliseconds(before: u64, now: u64) -> f64 {
-    // The kernel's value is the low half.
+    // Only the low 32 bits are the kernel's value.
     #[allow(clippy::cast_possible_truncation)]
     let growth = (now as u32).wrapping_sub(before as u32);
     f64::from(growth)
@@ -256,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_growth_over_the_interval() {
+    fn values_are_rates_over_the_interval() {
         let disks = disks(BEFORE, NOW);
         assert_eq!(
             disks.as_array().unwrap().len(),
             1,
-            "no partition, and nothing that never worked"
+            "no partition and no unused device"
         );
         for (key, expected) in [
             ("r/s", 50.0),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_was_changed_counts_from_its_beginning() {
+    fn a_replaced_device_counts_from_zero() {
         let disks = disks(NOW, b"254 0 vda 20 0 40 0 0 0 0 0 0 0 0\n");
         assert_eq!(disks[0]["r/s"], 10.0);
     }

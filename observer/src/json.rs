@@ -1,8 +1,8 @@
-//! JSON on one line, from text that is not trusted.
+//! Writes untrusted text as JSON on one line.
 
 use crate::number;
 
-/// The words that the Metrics Operator's parser looks for anywhere in a line.
+/// The keywords that the Metrics Operator's parser searches for anywhere in a line.
 pub const KEYWORDS: [&str; 10] = [
     "METRICS OPERATOR",
     "METADATA",
@@ -16,8 +16,9 @@ pub const KEYWORDS: [&str; 10] = [
     "SWITCHING",
 ];
 
-/// Makes text of bytes. Characters that control a terminal or the direction of text become question
-/// marks; if the bytes are not UTF-8, all bytes beyond ASCII do.
+/// Converts bytes to text. Characters that control a terminal or the direction of text become
+/// question marks. If the bytes are not valid UTF-8, all bytes outside ASCII also become question
+/// marks.
 #[must_use]
 pub fn clean(bytes: &[u8]) -> String {
     let visible = |character| {
@@ -42,14 +43,14 @@ pub fn clean(bytes: &[u8]) -> String {
     }
 }
 
-/// The control characters C0, DEL and C1, those of bidirectional text, and the separators of lines
-/// and paragraphs.
+/// Whether a character is a control character (C0, DEL or C1), controls bidirectional text, or
+/// separates lines or paragraphs.
 fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Where the first of the parser's words begins, and how long it is.
+/// Returns the position and the length of the first keyword in a text.
 #[must_use]
 pub fn find_keyword(text: &str) -> Option<(usize, usize)> {
     KEYWORDS
@@ -58,12 +59,12 @@ pub fn find_keyword(text: &str) -> Option<(usize, usize)> {
         .min()
 }
 
-/// Appends a JSON string with its quotes. The first letter of a parser's word is written as an
-/// escape: JSON decodes it, and a search in the line does not find the word.
+/// Appends a JSON string with its quotes. The first letter of each keyword is written as an escape:
+/// a JSON decoder restores the letter, but a search in the line does not find the keyword.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text;
-    // Two of the words may overlap, so the search continues after the first letter.
+    // Keywords may overlap, so the search continues after the first letter.
     while let Some((at, _)) = find_keyword(rest) {
         push_escaped(out, &rest[..at]);
         out.extend_from_slice(format!("\\u{:04x}", u32::from(rest.as_bytes()[at])).as_bytes());
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parsers_word_is_escaped_and_read_back_unchanged() {
+    fn a_keyword_is_escaped_and_decoded_unchanged() {
         assert_eq!(quoted("POLICY"), "\"\\u0050OLICY\"");
         assert_eq!(find_keyword(&quoted("STATISTICSWITCHING")), None);
         let text = "METRICS OPERATOR COLLECTION END, say \"no\" a\\b caf\u{e9}";
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_become_question_marks() {
+    fn hostile_characters_become_question_marks() {
         assert_eq!(clean(b"a\x1b[2Jb\x00\x7f"), "a?[2Jb??");
         assert_eq!(
             clean("\u{9b}31m\u{202e}gnp\u{2066}\u{61c}\u{2028}".as_bytes()),

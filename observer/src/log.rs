@@ -1,7 +1,7 @@
-//! The log: whole lines within a budget, to a reader that may be slow or absent.
+//! Writes the log in whole lines and within a budget. The reader may be slow or absent.
 //!
-//! No failure of the log is fatal. Lines wait here until the reader takes them; once they cannot be
-//! written at all, the observer reports that on standard error and continues without a log.
+//! No failure of the log is fatal. Lines are buffered until they can be written without blocking.
+//! If a write fails, the observer reports the error on standard error and continues without a log.
 
 use std::io::stderr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,26 +14,27 @@ use nix::unistd::write;
 use crate::budget::Budget;
 use crate::json::{clean, find_keyword};
 
-/// A pipe that is ready for writing takes so many bytes without waiting (pipe(7), `PIPE_BUF`).
+/// The number of bytes that a pipe accepts without blocking if it is ready for writing (pipe(7),
+/// `PIPE_BUF`).
 const PIECE: usize = 4096;
 
-/// Where the log goes.
+/// The log, with its buffer.
 pub struct Log {
     out: OwnedFd,
-    /// Whether writing to it may wait for a reader.
+    /// Whether a write may block.
     may_wait: bool,
     budget: Budget,
-    /// Lines that are not written yet, and the one that is being made.
+    /// The buffer: lines that are not completely written yet, and the current line.
     text: Vec<u8>,
-    /// How many bytes of the text are written.
+    /// The number of bytes of `text` that are already written.
     written: usize,
-    /// Where the line begins that is being made.
+    /// The position in `text` at which the current line begins.
     line_start: usize,
     is_broken: bool,
 }
 
 impl Log {
-    /// A log that goes to a file, pipe or socket, within a budget.
+    /// Creates a log that is written to a file, pipe or socket.
     #[must_use]
     pub fn new(out: OwnedFd, budget: Budget) -> Self {
         let kind = fstat(&out).map_or(SFlag::S_IFIFO, |facts| {
@@ -51,32 +52,32 @@ impl Log {
         }
     }
 
-    /// The budget, with the bytes that were used.
+    /// Returns the budget.
     #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// The text of the line that is being made, to append to; [`Log::end_line`] ends it.
+    /// Returns the buffer, to append text to the current line. [`Log::end_line`] ends the line.
     pub fn line(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
-    /// Ends the line that is being made.
+    /// Ends the current line.
     pub fn end_line(&mut self) {
         self.budget.count_line(self.text.len() - self.line_start);
         self.text.push(b'\n');
         self.line_start = self.text.len();
     }
 
-    /// A whole line.
+    /// Appends a whole line.
     pub fn write_line(&mut self, line: &str) {
         self.line().extend_from_slice(line.as_bytes());
         self.end_line();
     }
 
-    /// Writes a sentence for people. It stands between lines that are parsed, so the words of the
-    /// parser are replaced in it.
+    /// Appends a message for people. Keywords are replaced in the message, because the parser also
+    /// reads this line.
     pub fn note(&mut self, sentence: &str) {
         let mut sentence = clean(sentence.as_bytes());
         while let Some((at, length)) = find_keyword(&sentence) {
@@ -85,25 +86,25 @@ impl Log {
         self.write_line(&format!("ridealong: {sentence}"));
     }
 
-    /// Whether it can still be written, and has room for a timepoint of about so many bytes.
+    /// Whether the log can still be written and has room for a timepoint of about `bytes` bytes.
     #[must_use]
     pub fn has_room(&self, bytes: f64) -> bool {
         !self.is_broken && self.budget.has_room(bytes)
     }
 
-    /// Whether there are lines that the reader did not take yet.
+    /// Whether the buffer contains text that is not written yet.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.written < self.text.len()
     }
 
-    /// The descriptor to poll until more can be written.
+    /// Returns the descriptor to poll until more can be written.
     #[must_use]
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.out.as_fd()
     }
 
-    /// Writes as much as the reader takes without waiting.
+    /// Writes as much as possible without blocking.
     pub fn flush(&mut self) {
         while self.is_waiting() && self.is_ready() {
             let end = if self.may_wait {
@@ -128,7 +129,7 @@ impl Log {
             return true;
         }
         let mut out = [PollFd::new(self.out.as_fd(), PollFlags::POLLOUT)];
-        // An error of the pipe is one of the writing, too.
+        // `poll` also returns if the pipe has an error, which the write then reports.
         poll(&mut out, PollTimeout::ZERO).is_ok_and(|count| count > 0)
     }
 
@@ -148,12 +149,12 @@ impl Log {
     }
 }
 
-/// Says something on the stream for errors, where its reader takes it without waiting.
+/// Writes a message to standard error if that does not block.
 pub fn warn(sentence: &str) {
     let stream = stderr();
     let mut ready = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0) {
-        // If this fails, no stream is left to report it.
+        // If this fails, there is no other stream for the message.
         let _ = write(
             stream.as_fd(),
             format!("ridealong: {sentence}\n").as_bytes(),
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_is_not_waited_for() {
+    fn a_slow_reader_does_not_block_the_log() {
         let (reader, writer) = pipe().unwrap();
         let mut log = Log::new(writer, Budget::new(8.0));
         for _ in 0..3000 {
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_gone_breaks_the_log_and_nothing_else() {
+    fn a_closed_pipe_breaks_the_log_without_a_panic() {
         let (reader, writer) = pipe().unwrap();
         drop(reader);
         let mut log = Log::new(writer, Budget::new(8.0));
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_full_breaks_the_log() {
+    fn a_full_disk_breaks_the_log_without_a_panic() {
         let full = open("/dev/full", OFlag::O_WRONLY, Mode::empty()).unwrap();
         let mut log = Log::new(full, Budget::new(8.0));
         log.write_line("one");
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_has_no_word_of_the_parsers() {
+    fn keywords_are_replaced_in_a_message() {
         let (reader, writer) = pipe().unwrap();
         let mut log = Log::new(writer, Budget::new(8.0));
         log.note("no POLICY in METRICS OPERATOR\nhere");

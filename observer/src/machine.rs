@@ -1,4 +1,4 @@
-//! Properties of the node and its kernel on which the numbers depend.
+//! The properties of the node and its kernel that are needed to compute rows.
 
 use nix::unistd::{SysconfVar, sysconf};
 
@@ -9,14 +9,15 @@ use crate::proc::meminfo;
 /// The properties, detected once at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Clock ticks in a second.
+    /// Clock ticks per second.
     pub ticks: f64,
     /// Memory of the node in KiB.
     pub memory: u64,
     /// Whether the size of a directory `fd` is the number of open files (Linux 6.2 and later).
     pub has_size_of_fd: bool,
-    /// Whether the kernel counts how long tasks wait for block I/O. Since Linux 5.14 it does so
-    /// only with `kernel.task_delayacct=1`, and otherwise shows 0. Earlier kernels always count.
+    /// Whether the kernel measures the time that tasks wait for block I/O. Since Linux 5.14, the
+    /// kernel measures this time only with `kernel.task_delayacct=1`, and otherwise reports 0.
+    /// Earlier kernels always measure it.
     pub has_delays: bool,
 }
 

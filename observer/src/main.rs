@@ -1,4 +1,4 @@
-//! The program of the observers, under the name of each metric.
+//! The program of the observers. Its name or its first argument selects the command.
 
 use std::env;
 use std::io::Write as _;
@@ -35,8 +35,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Collects a metric. The exit code is always 0: a failure of an observer must not become a failure
-/// of its pod.
+/// Collects a metric. The exit code is always 0, because a failure of an observer must not fail its
+/// pod.
 fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
     let mut settings = Settings::read(metric, |name| env::var_os(name).map(OsStringExt::into_vec));
     settings.problem = problem.or(settings.problem);
@@ -51,15 +51,15 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes a defect of the observer end only its log. The closing marker is written because the
-/// parser ignores a log without it. `stays`: then wait for a signal, since the kubelet restarts a
-/// native sidecar that exits.
+/// Sets a panic hook that ends the log and exits with 0. The hook writes the closing marker,
+/// because the parser ignores a log without the marker. If `stays` is true, the hook waits for a
+/// signal before it exits, because the kubelet restarts a native sidecar that exits.
 fn end_softly(stays: bool) {
     std::panic::set_hook(Box::new(move |defect| {
         warn(&format!(
             "the observer failed, and nothing more is collected: {defect}"
         ));
-        // If this fails, no stream is left to report it.
+        // If this fails, there is no other stream for the marker.
         let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
         if stays {
             let _ = hold();

@@ -19,7 +19,7 @@ use crate::tasks::{Schedule, Transfer, add_switches, add_transfers};
 /// The number of threads between two polls for a signal.
 const THREADS_BETWEEN_POLLS: usize = 64;
 
-/// Reads processes.
+/// Reads the files of processes and updates their counters.
 pub struct Meter {
     /// The directory `/proc`.
     pub files: Files,
@@ -29,13 +29,13 @@ pub struct Meter {
     pub own: ObserverIdentity,
     /// The number of threads that may still be read in this scan.
     pub threads_left: usize,
-    /// The number of threads that this scan leaves out.
+    /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
     tids: Vec<i32>,
 }
 
 impl Meter {
-    /// A meter that reads as the observer itself, or as others where it may.
+    /// Creates a meter. `own` decides which identities the meter can assume to read a file.
     #[must_use]
     pub fn new(files: Files, machine: Machine, own: ObserverIdentity) -> Self {
         Self {
@@ -48,9 +48,9 @@ impl Meter {
         }
     }
 
-    /// Updates the counters of a process from its stat, and returns whether it is new. A process
-    /// that started since the last scan counts from its start, an older one from now. `last_scan`
-    /// is `None` in the first scan.
+    /// Updates the counters of a process from its stat, and returns whether the process is new. The
+    /// first interval of a new process begins at the start of the process if that was after the
+    /// last scan, and now otherwise. `last_scan` is `None` in the first scan.
     pub fn take_stat(
         &self,
         process: &mut Process,
@@ -73,7 +73,8 @@ impl Meter {
         is_new
     }
 
-    /// Measures a process after its stat. False if it is gone, or if a signal stops the observer.
+    /// Measures a process after [`Meter::take_stat`]. Returns false if the process has ended, or if
+    /// a signal stops the observer.
     pub fn measure(&mut self, process: &mut Process, now: f64, session: &mut Session) -> bool {
         let (pid, is_zombie) = (process.pid, process.is_zombie);
         let Some(measured) = &mut process.measured else {
@@ -101,8 +102,8 @@ impl Meter {
         is_measured && !session.is_stopping()
     }
 
-    /// Lists the ids of a process's threads. If it has only one thread, or more than may be read,
-    /// the list has only its own id.
+    /// Lists the thread ids of a process. If the process has only one thread, or has ever had more
+    /// threads than the scan could read, the list contains only the process id.
     fn list_threads(&mut self, pid: i32, measured: &mut Measured, tids: &mut Vec<i32>) {
         tids.clear();
         let count = measured.state.stat.threads;
@@ -111,7 +112,7 @@ impl Meter {
             return;
         }
         if usize::try_from(count).is_ok_and(|count| count <= self.threads_left) {
-            // If it has ended by now, reading its own files fails, too.
+            // If the process has ended, reading its status also fails.
             let _ = self.files.list_threads(pid, self.threads_left, tids);
             self.threads_left -= tids.len();
         } else {
@@ -125,7 +126,8 @@ impl Meter {
         }
     }
 
-    /// Sums context switches and waiting. `status` is that of the first thread.
+    /// Sums the context switches and the run-queue time of all threads. `status` is the status of
+    /// the first thread.
     fn sum_switches(
         &mut self,
         pid: i32,
@@ -148,7 +150,7 @@ impl Meter {
             return;
         }
         let mut sum = measured.now.switches.unwrap_or_default();
-        // If it had one thread until now, that thread has the whole sum.
+        // If the process had one thread until now, the whole sum belongs to that thread.
         let last = measured.schedules.get_or_insert_with(|| {
             vec![Schedule {
                 tid: pid,
@@ -176,7 +178,8 @@ impl Meter {
         measured.now.switches = Some(sum);
     }
 
-    /// The context switches of a thread, without its waiting; `None` if it is gone.
+    /// Returns the context switches of a thread without its run-queue time; `None` if the thread
+    /// has ended.
     pub fn switches(&mut self, task: Task) -> Option<Switches> {
         let status = self
             .files
@@ -190,23 +193,24 @@ impl Meter {
         })
     }
 
-    /// The time of a thread on run queues, in nanoseconds.
+    /// Returns the time that a thread has waited on run queues, in nanoseconds.
     pub fn wait(&mut self, task: Task) -> Option<u64> {
         schedstat::parse_wait(self.files.read(task, "schedstat").ok()?)
     }
 
-    /// The bytes of a process or thread.
+    /// Returns the bytes that a process or thread has read and written at the storage layer.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM` if they are hidden.
+    /// `EACCES` or `EPERM` if the kernel denies the read; `ENOENT` or `ESRCH` if the process or
+    /// thread has ended.
     pub fn io(&mut self, task: Task) -> Result<Io, Errno> {
         io::parse(self.files.read(task, "io")?).ok_or(Errno::ESRCH)
     }
 
-    /// The bytes that a process itself read and wrote at the storage layer. The kernel adds those
-    /// of each child that a process waits for to its own (kernel/exit.c, `wait_task_zombie`):
-    /// /proc/PID/io of a launcher includes all that it launched, while the file of a thread
-    /// includes no children.
+    /// Updates the bytes that a process itself has read and written at the storage layer. When a
+    /// process waits for a child, the kernel adds the bytes of the child to those of the process
+    /// (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes the
+    /// processes that it launched. The io of its threads includes no children.
     fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
         let (found, _guard) =
             self.with_access(&mut measured.io_access, measured.identity, |meter| {
@@ -216,7 +220,7 @@ impl Meter {
             Ok(whole) => {
                 measured.is_hidden = false;
                 measured.denied_reads = 0;
-                // It may have waited for its first child since its stat was read.
+                // The process may have waited for its first child after its stat was read.
                 let has_waited = measured.now.stat.has_waited()
                     || (whole != measured.io_with_children && self.has_waited(pid));
                 measured.io_with_children = whole;
@@ -235,16 +239,16 @@ impl Meter {
 
     fn has_waited(&mut self, pid: i32) -> bool {
         let text = self.files.read(Task::Process(pid), "stat");
-        // After a process has ended, its last known bytes are kept.
+        // If the stat cannot be read, the process has ended, and its last known bytes are kept.
         text.ok()
             .and_then(stat::parse)
             .is_none_or(|stat| stat.counters.has_waited())
     }
 
-    /// Handles a denied read of io. The io of a process without memory belongs to root: if the
-    /// process is ending, its last known bytes are kept; if only its first thread has ended, the
-    /// next scan finds it again. The status is read again because the process may have ended after
-    /// it was read.
+    /// Handles a denied read of io. The io of a process without memory belongs to root. Such a
+    /// process is probably ending, so its last known bytes are kept at first. If the read is denied
+    /// again, only the first thread has ended, and the bytes become unknown. The status is read
+    /// again because the process may have lost its memory since.
     fn count_failed_read(&mut self, pid: i32, measured: &mut Measured) {
         measured.denied_reads += 1;
         let has_memory = |text: &[u8]| status::has_memory(text);
@@ -262,7 +266,8 @@ impl Meter {
 
     fn sum_own_io(&mut self, pid: i32, measured: &mut Measured, tids: &[i32]) {
         if measured.has_too_many_threads {
-            // Its own bytes and those of its children cannot be separated.
+            // Without its threads, the bytes of the process cannot be separated from those of its
+            // children.
             measured.is_hidden = true;
             measured.now.io = None;
             return;
@@ -280,8 +285,8 @@ impl Meter {
             measured.now.io = Some(sum);
             return;
         }
-        // The first time, the sum of the living threads lacks the threads that have ended, whose
-        // bytes were read before.
+        // The first sum lacks the threads that have already ended. The last io of the whole process
+        // includes them, so the larger number is used.
         let mut sum = Io::default();
         let mut last = Vec::new();
         add_transfers(&mut sum, &mut last, now);
@@ -293,9 +298,9 @@ impl Meter {
         });
     }
 
-    /// The number of open files of a process; `None` if the directory may not be listed. Listing a
-    /// thousand names is slow, so if the size of the directory is the number, the directory is only
-    /// checked for permission.
+    /// Returns the number of open files of a process; `None` if the observer may not list them.
+    /// Listing a thousand names is slow. If the kernel reports the number as the size of the
+    /// directory, the directory is opened only once, to check the permission.
     fn count_files(&mut self, pid: i32, measured: &mut Measured) -> Option<u64> {
         if measured.fd_access == Access::Unknown {
             let (_, _guard) =
@@ -320,9 +325,9 @@ impl Meter {
         count.ok()
     }
 
-    /// Reads as the observer itself or, if that is denied, as the process's own user and group, and
-    /// stores in `access` which of them succeeded. While the returned guard exists, more can be
-    /// read in the same way.
+    /// Reads with the observer's own identity and, if the kernel denies that, with the identity of
+    /// the process. Stores in `access` which identity succeeded. An assumed identity stays in
+    /// effect until the returned guard is dropped.
     fn with_access<T>(
         &mut self,
         access: &mut Access,
@@ -358,7 +363,7 @@ fn is_denial(error: Errno) -> bool {
     matches!(error, Errno::EACCES | Errno::EPERM)
 }
 
-/// Updates a process from its status. A zombie has no memory any more and keeps its peak.
+/// Updates a process from its status. A zombie has no memory, but keeps its peak.
 fn take_status(measured: &mut Measured, status: &Status) {
     measured.state.uid = status.uids[0];
     measured.state.memory = status.memory;

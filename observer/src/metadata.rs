@@ -1,12 +1,12 @@
-//! The header of a log, in the Metrics Operator's keys (pkg/metadata/metadata.go) and the
-//! observer's own.
+//! The header of a log. It has the keys of the Metrics Operator (pkg/metadata/metadata.go), and
+//! keys of the observer.
 
 use crate::clock::WallTime;
 use crate::json::{push_member, push_string};
 use crate::log::Log;
 use crate::settings::{Metric, Settings};
 
-/// Writes the header. `own` are the members of this metric only: keys with their values.
+/// Writes the header. `own` contains the keys that only this metric has, with their values.
 pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str, &str)]) {
     let line = log.line();
     line.extend_from_slice(b"METADATA START {\"pods\":1,\"metricName\":\"");

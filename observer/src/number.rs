@@ -1,15 +1,15 @@
-//! Numbers as the rows of the log show them. A timepoint consists mostly of numbers, and
-//! `core::fmt` takes five times as long for one with two decimals.
+//! Writes the numbers of the log. A timepoint consists mostly of numbers, and `core::fmt` takes
+//! five times as long as this module for a number with two decimals.
 
 /// Appends a whole number.
 pub fn push(out: &mut Vec<u8>, number: u64) {
-    // The largest has twenty digits.
+    // The largest `u64` has twenty digits.
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = number;
     loop {
         at -= 1;
-        // A remainder of 10 fits in a byte.
+        // The remainder is less than 10 and fits in a byte.
         digits[at] = b'0' + (rest % 10) as u8;
         rest /= 10;
         if rest == 0 {
@@ -19,10 +19,10 @@ pub fn push(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a number with two decimals, as C's `%.2f` does except for ties. Negative numbers and NaN
-/// become 0.00, and larger numbers than 10^17 become 10^17.
+/// Appends a number with two decimals. The text is the same as that of C's `%.2f`, except for ties.
+/// Negative numbers and NaN become 0.00, and numbers above 10^17 become 10^17.
 pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
-    // A cast of NaN is 0, and a number that does not fit becomes the nearest that does.
+    // The cast turns NaN into 0, and a number out of range into the nearest `u64`.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let hundredths = ((number * 100.0).round() as u64).min(10_u64.pow(19));
     push(out, hundredths / 100);
@@ -30,7 +30,8 @@ pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(&[b'.', b'0' + rest / 10, b'0' + rest % 10]);
 }
 
-/// A count as a floating-point number. Beyond 2^53 the last digits are lost, which no rate shows.
+/// Converts a count to a floating-point number. A count above 2^53 loses its last digits, which is
+/// not visible in a rate.
 #[must_use]
 #[allow(clippy::cast_precision_loss)]
 pub fn float(count: u64) -> f64 {
@@ -49,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_share_are_zero() {
+    fn nan_negative_and_tiny_numbers_are_zero() {
         for number in [f64::NAN, -0.0, -1.0, f64::NEG_INFINITY, 0.004] {
             assert_eq!(decimal(number), "0.00");
         }
@@ -58,14 +59,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_numbers_are_those_of_the_standard_library(number: u64) {
+        fn whole_numbers_agree_with_the_standard_library(number: u64) {
             let mut out = Vec::new();
             push(&mut out, number);
             prop_assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
         }
 
         #[test]
-        fn decimals_are_those_of_the_standard_library_but_for_ties(number in 0.0..1e12_f64) {
+        fn decimals_agree_with_the_standard_library_except_for_ties(number in 0.0..1e12_f64) {
             let read: f64 = decimal(number).parse().unwrap();
             prop_assert!((read - number).abs() <= 0.005_000_1 + number * 1e-15, "{} is {}", number, read);
         }

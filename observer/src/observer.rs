@@ -1,4 +1,4 @@
-//! The beginning of an observer and the end of its log, which both metrics share.
+//! The start of an observer and the end of its log, for both metrics.
 
 use crate::capacity::Capacity;
 use crate::containers::Containers;
@@ -12,16 +12,16 @@ use crate::session::Session;
 use crate::settings::Settings;
 use crate::summary;
 
-/// Seconds that an ordinary container waits at its end for the reader of its log.
+/// The maximum seconds that an observer waits at its end for the reader of its log.
 const DRAIN_TIMEOUT: f64 = 5.0;
 
-/// The reason to end if `/proc` has no files of processes.
+/// The reason to end if `/proc` cannot be read, or lists no processes.
 pub const UNREADABLE: &str = "/proc cannot be read";
 
 /// Prepares the scans.
 ///
 /// # Errors
-/// A sentence with the reason to end.
+/// The reason to end, as a sentence.
 pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
     let unreadable = |_| UNREADABLE.to_owned();
     let mut files = Files::open().map_err(unreadable)?;
@@ -43,8 +43,8 @@ pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
     ))
 }
 
-/// Writes the closing marker, without which the parser ignores the log, and the summary. Then waits
-/// for a signal if the kubelet would restart the container.
+/// Writes the closing marker and the summary. The parser ignores a log without the marker. If the
+/// observer does not end by itself, it then waits for a signal.
 pub fn finish(settings: &Settings, session: &mut Session, reason: &str, lines: &[Vec<u8>]) {
     session.log.write_line("METRICS OPERATOR COLLECTION END");
     session.log.flush();

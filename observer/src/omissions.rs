@@ -1,9 +1,10 @@
-//! Counts omissions, and reports each kind again when it has doubled.
+//! Counts omitted processes, threads, rows and timepoints. A kind of omission is reported again
+//! only when its number has doubled.
 
 use crate::log::Log;
 use crate::process_table::ProcessTable;
 
-/// The largest omissions of one scan or timepoint.
+/// The largest number of omissions in one scan or timepoint, for each kind.
 #[derive(Debug, Default)]
 pub struct Omissions {
     processes: Maximum,
@@ -55,9 +56,9 @@ impl Omissions {
         let threads = processes.meter.threads_left_out;
         if self.threads.is_due(threads) {
             let known = capacity.threads;
-            let unknown = "the context switches of their processes are not known";
+            let unknown = "the context switches of their processes are unknown";
             log.note(&format!(
-                "{threads} threads are left out, and {unknown}: {known} are read at once"
+                "{threads} threads are left out, because a scan reads at most {known}; {unknown}"
             ));
         }
         log.flush();
@@ -72,12 +73,13 @@ impl Omissions {
         }
     }
 
-    /// Counts a timepoint that was not taken because the reader did not take the previous one.
+    /// Counts a timepoint that was not taken because the previous timepoint is not completely
+    /// written.
     pub fn count_missed_timepoint(&mut self) {
         self.timepoints += 1;
     }
 
-    /// Reports the timepoints that the reader of the log missed, once it reads again.
+    /// Reports the missed timepoints, once the reader of the log reads again.
     pub fn report_missed_timepoints(&mut self, log: &mut Log) {
         if self.timepoints > 0 {
             let count = std::mem::take(&mut self.timepoints);

@@ -1,4 +1,4 @@
-//! perf-sysstat: the resource use of the application's processes over true intervals.
+//! perf-sysstat: the resource use of the application's processes in each interval.
 
 use crate::clock::{self, WallTime};
 use crate::ending::Progress;
@@ -17,12 +17,13 @@ use crate::totals;
 
 const DESCRIPTION: &str =
     "CPU, memory, I/O, faults and context switches of the application's processes";
-/// The estimate for the bytes of a process's rows in the first timepoint.
+/// The estimated bytes of a process's rows, until the first timepoint is written.
 const INITIAL_ROW_BYTES: f64 = 2400.0;
-/// Seconds between scans, at most, so that the last moment of a process that ends is short.
+/// The maximum seconds between scans. The use of a process after its last scan is not observed, so
+/// this time must be short.
 const MAX_SCAN_INTERVAL: f64 = 5.0;
-/// After a scan the observer is idle for this multiple of the scan's processor time, so that it
-/// uses at most a quarter of a core, however many processes there are.
+/// After a scan, the observer is idle for this multiple of the scan's processor time. The observer
+/// therefore uses at most a quarter of a core, with any number of processes.
 const IDLE_FACTOR: f64 = 3.0;
 
 /// Observes until the end.
@@ -47,7 +48,8 @@ struct Run<'a> {
     session: &'a mut Session,
     progress: Progress,
     omissions: Omissions,
-    /// The shortest interval: in a shorter one a single clock tick would be a large share.
+    /// The shortest interval in seconds. In a shorter interval, a single clock tick would be a
+    /// large share.
     min_interval: f64,
     /// When the next timepoint is due, in seconds since boot.
     due: f64,
@@ -91,9 +93,9 @@ impl<'a> Run<'a> {
     fn log_notices(&mut self) {
         let log = &mut self.session.log;
         if !self.processes.containers.has_names {
-            let observed = "the processes of all but this one are observed";
+            let observed = "the processes of all other containers are observed";
             log.note(&format!(
-                "no mount of the kubelet's names the containers: {observed}"
+                "no mount of the kubelet contains the names of containers: {observed}"
             ));
         }
         let mounts = self
@@ -105,7 +107,7 @@ impl<'a> Run<'a> {
         if let Some(value) = mountinfo::hidepid(mounts) {
             let value = crate::json::clean(value);
             log.note(&format!(
-                "/proc is mounted with hidepid={value}: processes of other users may not be seen"
+                "/proc is mounted with hidepid={value}: processes of other users may be hidden"
             ));
         }
         log.note(&format!(
@@ -172,8 +174,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes the header when the first process is observed, since it says which counters can be
-    /// read.
+    /// Writes the header when the first process is observed. The header contains the counters that
+    /// can be read.
     fn start_log(&mut self) {
         let shown = &self.processes.observed;
         let is_hidden = |key: &&Key| {
@@ -198,7 +200,7 @@ impl<'a> Run<'a> {
     fn take_timepoint(&mut self) {
         self.session.log.flush();
         if self.session.log.is_waiting() {
-            // The next timepoint covers this interval, too.
+            // The next timepoint also covers this interval.
             self.omissions.count_missed_timepoint();
             return;
         }
@@ -214,13 +216,13 @@ impl<'a> Run<'a> {
             self.is_log_full = true;
             self.session
                 .log
-                .note("the log has no room for more timepoints; the summary goes on");
+                .note("the log has no room for more timepoints; only the summary continues");
             self.session.log.flush();
         }
     }
 
-    /// Prints the rows of the processes of this scan, and begins their next interval. False if no
-    /// interval is long enough for a row.
+    /// Prints the rows of the processes of this scan, and begins their next interval. Returns false
+    /// if no interval is long enough for a row.
     fn print_timepoint(&mut self) -> bool {
         let now = self.processes.now;
         let all = &self.processes.all;
@@ -255,7 +257,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Leaves out the last processes if there is no memory for the text of their rows.
+    /// Omits the last processes if there is not enough memory for the text of their rows.
     fn keep_within_memory(&mut self, keys: &mut Vec<Key>) {
         let limit = self.processes.capacity().rows;
         let mut bytes = 0;

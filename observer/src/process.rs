@@ -1,4 +1,4 @@
-//! The state of each process that is kept between two scans.
+//! The state of each process that the observer stores between scans.
 
 use crate::accounts::{Account, Credit};
 use crate::containers::ContainerId;
@@ -10,7 +10,8 @@ use crate::proc::status::Memory;
 use crate::tasks::{Schedule, Transfer};
 use crate::thread_rows::ThreadRow;
 
-/// The observer's own number of a process, because the kernel reuses process ids.
+/// A number that the observer assigns to a process. The kernel reuses process ids, but keys are
+/// unique.
 pub type Key = u64;
 
 /// A process of the pod.
@@ -24,35 +25,35 @@ pub struct Process {
     pub seen: u64,
     /// Its parent, if known.
     pub parent: Option<Key>,
-    /// The kernel's name of it.
+    /// The kernel's name of the process (comm).
     pub comm: Box<[u8]>,
     /// The address of its stack, which changes when it executes a program.
     pub stack: u64,
     /// Its minor page faults at the last scan.
     pub faults: u64,
-    /// The container that it is in.
+    /// Its container.
     pub container: Option<ContainerId>,
-    /// The name of its program; `None` before its command line was read.
+    /// The name of its program; `None` until its command line is read.
     pub program: Option<String>,
     /// Whether the name of its program matches target-command; true without target-command.
     pub is_matching: bool,
     /// Whether it has rows.
     pub is_observed: bool,
-    /// Whether it has ended, and its parent has not waited for it.
+    /// Whether it has ended but its parent has not waited for it yet.
     pub is_zombie: bool,
-    /// Its command in its rows, as JSON.
+    /// The value of `command` in its rows, as JSON.
     pub command: Box<[u8]>,
     /// The end of its rows, after the command.
     pub tail: Box<[u8]>,
-    /// The use of its ended children that the sums include. `None` if neither they nor the process
-    /// itself were ever observed.
+    /// The use of its ended children that the sums include. `None` if neither these children nor
+    /// the process itself were ever observed.
     pub credit: Option<Credit>,
     /// Its counters, if it was ever observed.
     pub measured: Option<Box<Measured>>,
 }
 
 impl Process {
-    /// The bytes of the names that are kept of the process.
+    /// Returns the bytes of the stored names of the process.
     #[must_use]
     pub fn name_bytes(&self) -> usize {
         let program = self.program.as_ref().map_or(0, String::len);
@@ -60,12 +61,12 @@ impl Process {
     }
 }
 
-/// The measurements of a process that is observed, or was.
+/// The measurements of a process that is or was observed.
 #[derive(Default)]
 pub struct Measured {
     /// The counters at the last scan.
     pub now: Counters,
-    /// The counters at the beginning of its interval.
+    /// The counters at the beginning of the interval.
     pub base: Option<Base>,
     /// Bytes at the storage layer, including those of children that it waited for.
     pub io_with_children: Io,
@@ -73,7 +74,7 @@ pub struct Measured {
     pub state: State,
     /// The largest resident size of its program, in KiB.
     pub peak: u64,
-    /// Whether its io may not be read.
+    /// Whether the kernel denies reading its io.
     pub is_hidden: bool,
     /// The number of consecutive scans in which reading its io was denied.
     pub denied_reads: u32,
@@ -85,9 +86,10 @@ pub struct Measured {
     pub identity: Option<Identity>,
     /// The part of its counters that the sums already include.
     pub account: Account,
-    /// The switches of each thread at the last scan, once it had several.
+    /// The context switches of each thread at the last scan. `None` until the process has several
+    /// threads.
     pub schedules: Option<Vec<Schedule>>,
-    /// The bytes of each thread at the last scan, once it waited for a child.
+    /// The bytes of each thread at the last scan. `None` until the process has waited for a child.
     pub transfers: Option<Vec<Transfer>>,
     /// The threads that have rows.
     pub thread_rows: Vec<ThreadRow>,
@@ -95,13 +97,13 @@ pub struct Measured {
     pub has_too_many_threads: bool,
 }
 
-/// How a file of a process can be read that the kernel shows only to its own user.
+/// How the observer can read a file that the kernel shows only to the user of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     /// Not tried since the process executed its program.
     #[default]
     Unknown,
-    /// As the observer itself.
+    /// With the observer's own identity.
     Direct,
     /// After assuming the user and group of the process.
     Assumed,
@@ -116,7 +118,7 @@ pub struct State {
     pub uid: u32,
     /// The gauges of its stat.
     pub stat: StatGauges,
-    /// The number of open files; `None` if it is hidden.
+    /// The number of open files; `None` if the kernel hides the number.
     pub open_files: Option<u64>,
     /// Memory; a zombie has none.
     pub memory: Option<Memory>,

@@ -1,4 +1,5 @@
-//! The processes of the pod, updated by scans: which exist, and which of them are observed.
+//! The table of the processes of the pod. Each scan updates the table and selects the processes to
+//! observe.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +17,18 @@ use crate::session::Session;
 use crate::settings::{Metric, Settings};
 use crate::target_command::TargetCommand;
 
-/// The bytes to which names are cut once the names of all processes take too much memory.
+/// The maximum bytes of a new name once the names of all processes take too much memory.
 const SHORT_NAME: usize = 16;
 /// The number of processes between two polls for a signal.
 const PROCESSES_BETWEEN_POLLS: usize = 64;
 
 /// The processes of the pod.
 pub struct ProcessTable {
-    /// Measures them.
+    /// The reader of processes.
     pub meter: Meter,
-    /// Their containers.
+    /// The containers of the pod.
     pub containers: Containers,
-    /// All of them, whether observed or not.
+    /// All processes, whether observed or not.
     pub all: BTreeMap<Key, Process>,
     /// The processes that this scan measured.
     pub observed: Vec<Key>,
@@ -35,13 +36,13 @@ pub struct ProcessTable {
     pub live_targets: usize,
     /// The number of processes that were ever observed.
     pub total: u64,
-    /// The number of processes that this scan leaves out because of the memory limit.
+    /// The number of processes that this scan has skipped because of the memory limit.
     pub left_out: usize,
     /// Whether names are cut because of the memory limit.
     pub cuts_names: bool,
     /// When this scan began, in seconds since boot.
     pub now: f64,
-    /// Their use by program.
+    /// The resource use by program.
     pub sums: Sums,
     keys: BTreeMap<i32, Key>,
     last_key: Key,
@@ -56,7 +57,7 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// A table without processes.
+    /// Creates a table without processes.
     #[must_use]
     pub fn new(
         meter: Meter,
@@ -88,7 +89,8 @@ impl ProcessTable {
         }
     }
 
-    /// Scans all processes. False if a signal stops the observer, or if `/proc` shows no process.
+    /// Scans all processes. Returns false if a signal stops the observer, or if `/proc` lists no
+    /// process.
     pub fn scan(&mut self, session: &mut Session) -> bool {
         self.now = clock::since_boot();
         self.scan_number += 1;
@@ -106,7 +108,7 @@ impl ProcessTable {
                 break;
             }
             self.visit(*pid, session);
-            // The signal arrived while threads were read.
+            // The signal may have arrived while threads were read.
             if session.is_stopping() {
                 break;
             }
@@ -123,7 +125,7 @@ impl ProcessTable {
         if pid == 1 && self.containers.is_pod {
             return;
         }
-        // The text is copied because the reader's buffer is used again for the next file.
+        // The text is copied because the buffer of the reader is reused for the next file.
         let mut text = [0; 1024];
         let Ok(read) = self.meter.files.read(Task::Process(pid), "stat") else {
             return;
@@ -133,14 +135,14 @@ impl ProcessTable {
         let Some(stat) = stat::parse(&text[..length]) else {
             return;
         };
-        // The container runtime's own process in a container that is being created, before it
-        // executes the application.
+        // This is the container runtime, which runs in a new container until it executes the
+        // application.
         if stat.comm.starts_with(b"runc:[") {
             return;
         }
         let Some(key) = self.key_of(pid, stat.start) else {
             self.left_out += 1;
-            // It may be a process of the target.
+            // The process may belong to the target.
             self.live_targets += 1;
             return;
         };
@@ -151,7 +153,8 @@ impl ProcessTable {
         self.all.insert(key, process);
     }
 
-    /// The key of a process: a new one if another process had its id. `None` if the table is full.
+    /// Returns the key of a process. The key is new if another process had the same id. `None` if
+    /// the table is full.
     fn key_of(&mut self, pid: i32, start: u64) -> Option<Key> {
         let known = self
             .keys
@@ -202,13 +205,13 @@ impl ProcessTable {
             .take_stat(process, stat, self.now, self.last_scan);
         self.total += u64::from(is_new);
         if self.meter.measure(process, self.now, session) {
-            // This process has been given the key of its id.
+            // `keys` contains the key of this process under its id.
             self.observed.extend(self.keys.get(&process.pid));
         }
     }
 
-    /// Determines the container of a process, which it inherits from its parent, and its program,
-    /// which changes when it executes another.
+    /// Determines the container and the program of a process. A process inherits the container of
+    /// its parent. Its program changes when the process executes another program.
     fn identify(&mut self, process: &mut Process, stat: &Stat<'_>, parent: Option<Key>) {
         self.end_program(process);
         process.stack = stat.stack;
@@ -220,7 +223,7 @@ impl ProcessTable {
         if is_first || stat.ppid == 0 {
             let found =
                 inherited.or_else(|| self.containers.of(&mut self.meter.files, process.pid));
-            // The mounts of a process cannot be read once its first thread has ended.
+            // The mounts of a process cannot be read after its first thread has ended.
             process.container = found.or(process.container);
         }
         if stat.state != b'Z' || process.program.is_none() {
@@ -244,7 +247,7 @@ impl ProcessTable {
         }
     }
 
-    /// The part of a name that is kept: all of it while there is memory.
+    /// Returns the part of a name to store: the whole name while there is enough memory.
     fn cut_name<'a>(&mut self, name: &'a [u8]) -> &'a [u8] {
         if self.name_bytes < self.capacity.names || name.len() <= SHORT_NAME {
             return name;
@@ -253,8 +256,8 @@ impl ProcessTable {
         &name[..SHORT_NAME]
     }
 
-    /// Adds the use of a process to the sums of its program before it becomes another one, which
-    /// has new memory and possibly another user.
+    /// Adds the use of a process to the sum of its old program before the process is identified
+    /// again. The new program has new memory, and possibly another user.
     fn end_program(&mut self, process: &mut Process) {
         self.sums.account(process);
         if let Some(measured) = &mut process.measured {
@@ -264,8 +267,9 @@ impl ProcessTable {
         }
     }
 
-    /// Whether the processes of a program in this container are observed: with a target-command
-    /// those of the whole pod that match, and never those of an observer.
+    /// Whether a process in this container is to be observed. Without a target-command, all
+    /// processes of the target are observed. With a target-command, the matching processes of the
+    /// whole pod are observed. The processes of observers are never observed.
     fn should_observe(&self, container: ContainerId, is_matching: bool) -> bool {
         if self.metric != Metric::Perf || self.containers.is_observer(container) {
             return false;
@@ -292,8 +296,7 @@ impl ProcessTable {
         process.tail = tail.into();
     }
 
-    /// Removes the processes that have ended, after their use is credited to the processes that
-    /// waited for them.
+    /// Removes the processes that have ended. Before that, their use is credited to their parents.
     fn remove_ended(&mut self) {
         let scan = self.scan_number;
         let ended: Vec<Key> = self
@@ -317,9 +320,9 @@ impl ProcessTable {
         }
     }
 
-    /// Credits the use of a process to its parent, whose counters of children include it after the
-    /// parent has waited for it. If the parent has ended too, the nearest living ancestor gets the
-    /// credit.
+    /// Credits the use of an ended process to its parent. The parent's counters of children include
+    /// this use after the parent has waited for the process. If the parent has also ended, the
+    /// nearest living ancestor gets the credit.
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;
@@ -329,7 +332,7 @@ impl ProcessTable {
         }
         let credit = credit_from(process);
         let mut parent = process.parent;
-        // Bounded, since an id that was used again can make a cycle of ancestors.
+        // The loop is bounded, because a reused id can create a cycle of ancestors.
         for _ in 0..self.all.len() {
             let Some(found) = parent.and_then(|key| self.all.get_mut(&key)) else {
                 return;
@@ -342,7 +345,7 @@ impl ProcessTable {
         }
     }
 
-    /// Reads the threads of processes that get rows now.
+    /// Reads the threads of the processes that get rows in this timepoint.
     pub fn read_thread_rows(&mut self, keys: &[Key], min_interval: f64) {
         self.meter.threads_left = self.capacity.threads;
         for key in keys {
@@ -352,13 +355,13 @@ impl ProcessTable {
         }
     }
 
-    /// The number of processes and threads that can be watched.
+    /// Returns the maximum number of processes and threads that can be watched.
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.capacity
     }
 
-    /// Adds the use of the living processes to the sums, at the end of the log.
+    /// Adds the use of the living processes to the sums. Call this method at the end of the log.
     pub fn close_accounts(&mut self) {
         for process in self.all.values_mut() {
             self.sums.close(process);
@@ -366,10 +369,10 @@ impl ProcessTable {
     }
 }
 
-/// Whether a process is new, or executed another program since the last scan. Then the address of
-/// its stack has changed. If the kernel hides the address, the kernel's name of the process has
-/// changed, except if an interpreter executes itself with another script: then page faults show
-/// that the process may have executed a program.
+/// Whether a process is new, or may have executed another program since the last scan. An execution
+/// changes the address of the stack, and usually also the kernel's name of the process. If the
+/// kernel hides the address, and an interpreter executes itself with another script, neither value
+/// changes. In that case, new page faults show that the process may have executed a program.
 fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
     if process.seen == 0 || *process.comm != *stat.comm || process.stack != stat.stack {
         return true;

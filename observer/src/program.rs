@@ -1,11 +1,11 @@
-//! A program's name: the base name of argv[0], or of the script where argv[0] is an interpreter.
+//! The name of a program: the base name of argv[0], or of the script if argv[0] is an interpreter.
 
 /// Longer names are cut. File names have at most this many bytes (limits.h, `NAME_MAX`), but a
 /// process can set its argv[0] to any text.
 const MAX_NAME: usize = 255;
 
-/// The name of a process's program, from its command line; the kernel's name of the process if the
-/// command line is empty, as that of a zombie is.
+/// Returns the name of a process's program from the command line of the process. An empty command
+/// line, such as that of a zombie, gives the kernel's name of the process.
 ///
 /// ```
 /// use ridealong_observer::program::name;
@@ -18,7 +18,7 @@ pub fn name<'a>(argv: &[&'a [u8]], comm: &'a [u8]) -> &'a [u8] {
         return comm;
     };
     let name = base_name(first);
-    // A login shell's begins with a dash.
+    // The argv[0] of a login shell begins with a dash.
     let name = name.strip_prefix(b"-").unwrap_or(name);
     let name = match name {
         [] => comm,
@@ -48,7 +48,8 @@ pub fn is_interpreter(name: &[u8]) -> bool {
             .any(|stem| name.strip_prefix(*stem).is_some_and(is_version))
 }
 
-/// The script that an interpreter runs, or the module of Python; the interpreter if there is none.
+/// Returns the name of the script or Python module that an interpreter runs; without a script, the
+/// name of the interpreter.
 fn script<'a>(interpreter: &'a [u8], words: &[&'a [u8]]) -> &'a [u8] {
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
@@ -75,7 +76,7 @@ fn script<'a>(interpreter: &'a [u8], words: &[&'a [u8]]) -> &'a [u8] {
     interpreter
 }
 
-/// Whether an option says that the program is read from the command line, or from the standard
+/// Whether this word makes an interpreter read its program from the command line or from standard
 /// input.
 fn is_inline(word: &[u8]) -> bool {
     if word == b"-" || word.starts_with(b"--eval") || word.starts_with(b"--print") {
@@ -120,7 +121,7 @@ fn takes_value(interpreter: &[u8], option: &[u8]) -> bool {
         )
 }
 
-/// The part of a path after the last slash, without slashes at its end.
+/// Returns the last part of a path, without slashes at its end.
 fn base_name(path: &[u8]) -> &[u8] {
     let end = path
         .iter()
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_called_by_its_base_name() {
+    fn a_program_has_the_name_of_its_file() {
         assert_eq!(named("/usr/local/bin/lmp -in in.lj"), "lmp");
         assert_eq!(named("-bash"), "bash");
         assert_eq!(named("mpirun -np 2 lmp"), "mpirun");
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interpreter_is_called_by_its_script() {
+    fn an_interpreter_has_the_name_of_its_script() {
         for (line, expected) in [
             ("bash -c lmp", "bash"),
             ("sh -ec run.sh", "sh"),

@@ -1,5 +1,5 @@
-//! Rows of perf-sysstat: the keys and types that jc 1.26 gives pidstat's output, and in addition
-//! `container` and `program`.
+//! The rows of perf-sysstat. Their keys and types are those of jc 1.26 for pidstat, with the
+//! additional keys `container` and `program`.
 
 use crate::counters::Counters;
 use crate::json::push_or_null;
@@ -8,7 +8,7 @@ use crate::proc::stat::StatCounters;
 use crate::process::{Process, State};
 use crate::thread_rows::ThreadRow;
 
-/// The scheduling policies by the kernel's numbers, as pidstat names them.
+/// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
 const POLICIES: [&str; 8] = [
     "NORMAL", "FIFO", "RR", "BATCH", "ISO", "IDLE", "DEADLN", "EXT",
 ];
@@ -20,21 +20,21 @@ pub struct Timepoint {
     pub time: u64,
     /// When the scan began, in seconds since boot.
     pub now: f64,
-    /// Clock ticks in a second.
+    /// Clock ticks per second.
     pub ticks: f64,
     /// Memory of the node in KiB.
     pub memory: u64,
-    /// Whether the kernel counts how long tasks wait for block I/O.
+    /// Whether the kernel measures the time that tasks wait for block I/O.
     pub has_delays: bool,
-    /// Whether rows have the columns that tell processes and threads apart.
+    /// Whether threads have rows, and all rows have the keys `tgid` and `tid`.
     pub has_threads: bool,
 }
 
 /// A process or thread over an interval.
 pub struct Row<'a> {
-    /// Its process's id.
+    /// The id of the process.
     pub pid: i32,
-    /// Its own id, of a thread that has a row.
+    /// The id of the thread; `None` for a process.
     pub tid: Option<i32>,
     /// The counters at the end of the interval.
     pub now: &'a Counters,
@@ -42,7 +42,7 @@ pub struct Row<'a> {
     pub before: &'a Counters,
     /// Its state at the end: values that do not grow.
     pub state: &'a State,
-    /// How long the interval was, in seconds.
+    /// The length of the interval in seconds.
     pub seconds: f64,
     /// Its command, as JSON.
     pub command: &'a [u8],
@@ -54,9 +54,9 @@ pub struct Row<'a> {
 pub struct Section {
     /// The Metrics Operator's header.
     pub header: &'static str,
-    /// Appends the keys of a row that stand between the ids and the command.
+    /// Appends the keys of a row between the ids and the command.
     pub body: fn(&mut Vec<u8>, &Timepoint, &Row<'_>),
-    /// Whether threads have counters of their own for it.
+    /// Whether threads have their own counters in this section.
     pub has_threads: bool,
 }
 
@@ -235,7 +235,7 @@ fn push_key(out: &mut Vec<u8>, key: &str) {
     out.extend_from_slice(key.as_bytes());
 }
 
-/// Appends a share of an interval, a rate, or another number with two decimals; null if unknown.
+/// Appends a number with two decimals; null if the number is unknown.
 fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
     push_key(out, key);
     match number {
@@ -244,7 +244,8 @@ fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
     }
 }
 
-/// Appends an integer in quotation marks, as jc gives some of pidstat's columns; null if unknown.
+/// Appends an integer in quotation marks, as jc does for some of pidstat's columns; null if the
+/// integer is unknown.
 fn push_quoted(out: &mut Vec<u8>, key: &str, number: Option<u64>) {
     push_key(out, key);
     match number {
@@ -273,7 +274,7 @@ fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     push_known(out, "\"percent_usr\":", Some((usr - guest) / unit));
     push_known(out, ",\"percent_system\":", Some(system / unit));
     push_known(out, ",\"percent_guest\":", Some(guest / unit));
-    // From nanoseconds to percent.
+    // The division by 1e7 converts nanoseconds per second to percent.
     push_known(
         out,
         ",\"percent_wait\":",
@@ -297,7 +298,7 @@ fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
         (",\"guest_ms\":", guest),
     ] {
         push_key(out, key);
-        // Whole milliseconds; a cast takes what is below zero to zero.
+        // The cast truncates to whole milliseconds, and turns negative numbers into 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         push(out, (ticks * milliseconds) as u64);
     }
@@ -358,7 +359,8 @@ fn push_child_faults(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
     push_quoted(out, ",\"majflt_nr\":", growth(major(now), major(before)));
 }
 
-/// Only smaps says how much of the stack is in use, and reading it takes milliseconds.
+/// Appends the size of the stack. The used part of the stack is null: only smaps contains this
+/// number, and reading smaps takes milliseconds.
 fn push_stack(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
     push_key(out, "\"stksize\":");
     push_or_null(out, row.state.memory.map(|memory| memory.stack));
@@ -477,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_growth_over_the_interval() {
+    fn values_are_growth_over_the_interval() {
         let cpu = json!({ "percent_usr": 75.0, "percent_system": 25.0, "percent_guest": 0.0, "percent_wait": 25.0, "percent_cpu": 100.0, "cpu": 1 });
         for (header, expected) in [
             ("CPU STATISTICS TASK", cpu.clone()),
@@ -514,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_block_io_is_null_unless_the_kernel_counts_it() {
+    fn the_delay_of_block_io_is_null_unless_the_kernel_measures_it() {
         let io = |has_delays| {
             let timepoint = Timepoint {
                 has_delays,

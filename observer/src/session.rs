@@ -1,4 +1,4 @@
-//! The waits of an observer: for its next scan, the reader of its log, and the signal to end.
+//! The waits of an observer: for the next scan, for the reader of the log, and for a signal to end.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -12,7 +12,8 @@ use crate::budget::Budget;
 use crate::clock;
 use crate::log::Log;
 
-/// Seconds that the end of a log waits for its reader when the observer was stopped by a signal.
+/// The maximum seconds that an observer waits for the reader of its log after a signal has stopped
+/// it.
 const DRAIN_AFTER_SIGNAL: f64 = 0.5;
 
 /// The signals that end an observer, and its log.
@@ -24,7 +25,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Takes over SIGTERM and SIGINT, and standard output.
+    /// Starts to receive SIGTERM and SIGINT, and opens the log on standard output.
     ///
     /// # Errors
     /// If the process or the system has no file descriptor left.
@@ -50,8 +51,8 @@ impl Session {
         self.is_stopping
     }
 
-    /// Waits for some seconds, and meanwhile writes the log. False if a signal to end has arrived.
-    /// With 0 seconds it only polls for the signal.
+    /// Waits for some seconds, and writes the log meanwhile. Returns false if a signal to end has
+    /// arrived. With 0 seconds, the method only polls for the signal.
     pub fn pause(&mut self, seconds: f64) -> bool {
         let until = clock::since_boot() + seconds;
         loop {
@@ -73,8 +74,8 @@ impl Session {
         }
     }
 
-    /// Writes the rest of the log: for a moment where the observer was stopped by a signal, else
-    /// for so many seconds, or until it is.
+    /// Writes the rest of the log, for at most `seconds` seconds. If a signal stops the observer,
+    /// or has stopped it, the maximum is half a second.
     pub fn drain(&mut self, seconds: f64) {
         let begun = clock::since_boot();
         self.log.flush();
@@ -92,7 +93,7 @@ impl Session {
         }
     }
 
-    /// Waits for the signal, the log's reader, or the timeout, whichever comes first.
+    /// Waits for the signal, the reader of the log, or the timeout, whichever comes first.
     fn wait(&mut self, seconds: Option<f64>) {
         let timeout =
             seconds.map(|seconds| TimeSpec::from(std::time::Duration::from_secs_f64(seconds)));
@@ -113,7 +114,7 @@ impl Session {
     }
 }
 
-/// SIGTERM, as a kubelet sends it, and SIGINT, as a terminal does.
+/// Returns the signals that end the program: SIGTERM from a kubelet, and SIGINT from a terminal.
 #[must_use]
 pub fn termination_signals() -> SigSet {
     let mut signals = SigSet::empty();

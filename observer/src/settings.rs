@@ -1,5 +1,5 @@
-//! The settings: the environment that the webhook gives the observer. They are validated again,
-//! since any user can create a container that runs this program.
+//! The settings of an observer, from the environment variables that the webhook sets. The settings
+//! are validated again, because any user can create a container that runs this program.
 
 use crate::json::clean;
 use crate::target_command::TargetCommand;
@@ -33,23 +33,25 @@ pub struct Settings {
     pub target: String,
     /// Matches the names of the programs to observe; `None` to observe every process of the target.
     pub command: Option<TargetCommand>,
-    /// The expression as it was written; empty if there is none.
+    /// The text of the expression; empty if there is none.
     pub pattern: String,
-    /// The interval.
+    /// The interval between samples.
     pub rate: f64,
-    /// How many timepoints to take; 0 for any number.
+    /// The number of timepoints to take; 0 for no limit.
     pub completions: f64,
-    /// How long to wait for a process; 0 for ever.
+    /// The time to wait for a process; 0 for no limit.
     pub timeout: f64,
     /// Whether each thread has a row.
     pub has_threads: bool,
-    /// MiB that the log may take.
+    /// The maximum size of the log in MiB.
     pub max_log: f64,
-    /// Whether the observer ends with its target: in mode container, unless it would be restarted.
+    /// Whether the observer ends with its target: in mode container, unless the kubelet would
+    /// restart it.
     pub exits_by_itself: bool,
     /// The containers of the pod that are observers.
     pub observers: Vec<String>,
-    /// The metadata of the pod: keys, each with the value from the environment or an empty one.
+    /// The metadata of the pod: keys with their values from the environment. A missing value is
+    /// empty.
     pub pod_metadata: Vec<(&'static str, String)>,
     /// A sentence that describes an error in the settings.
     pub problem: Option<String>,
@@ -59,8 +61,7 @@ pub struct Settings {
 pub const POD: &str = "pod";
 
 impl Settings {
-    /// Reads the settings for a metric. `variable` gives the value of a variable of the
-    /// environment.
+    /// Reads the settings for a metric. `variable` returns the value of an environment variable.
     pub fn read(metric: Metric, variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
         let text = |name: &str| {
             variable(name)
@@ -68,15 +69,14 @@ impl Settings {
                 .unwrap_or_default()
         };
         let mut problem = None;
-        // The bytes are matched, and the text is shown.
+        // The bytes of the pattern are used for matching, and its text for output.
         let command = variable("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
         let pattern = clean(&command);
         let command = match metric {
             Metric::Perf if !command.is_empty() => {
                 let parsed = TargetCommand::parse(&command);
                 let error = parsed.as_ref().err();
-                problem =
-                    error.map(|error| format!("target-command is no regular expression: {error}"));
+                problem = error.map(|error| format!("invalid target-command: {error}"));
                 parsed.ok()
             }
             _ => None,
@@ -158,7 +158,7 @@ impl Settings {
     }
 }
 
-/// A number of at most nine digits, and three more behind a point.
+/// Parses a number with at most nine digits before the point and at most three after it.
 fn parse_number(text: &str) -> Option<f64> {
     let (whole, rest) = text
         .split_once('.')
@@ -186,7 +186,7 @@ mod tests {
     const TARGET: (&str, &str) = ("RIDEALONG_TARGET_CONTAINER", "app");
 
     #[test]
-    fn defaults_are_those_of_the_catalog() {
+    fn defaults_match_the_catalog() {
         let settings = read(Metric::Perf, &[TARGET]);
         assert_eq!(settings.problem, None);
         assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn each_error_has_its_sentence() {
+    fn each_error_names_the_setting() {
         for (key, value, expected) in [
             (
                 "RIDEALONG_OPTION_RATE",
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_by_itself_unless_it_would_be_restarted() {
+    fn an_observer_ends_by_itself_unless_the_kubelet_would_restart_it() {
         for (mode, policy, expected) in [
             ("container", "Never", true),
             ("container", "OnFailure", true),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn io_sysstat_has_no_target_command() {
+    fn io_sysstat_ignores_the_target_command() {
         let settings = read(Metric::Io, &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp(")]);
         assert!(settings.command.is_none() && settings.problem.is_none());
     }

@@ -1,18 +1,20 @@
-//! The summary of a run, after the log's closing marker and as the container's termination message,
-//! which outlives the log. It has one line of JSON for the run and for each program, sorted by CPU
-//! time, so that whole lines are left where a kubelet cuts it (12 KiB for all containers of a pod).
+//! The summary of a run. It follows the closing marker of the log, and is also the termination
+//! message of the container, which outlives the log. Each line is a JSON object. The first line
+//! describes the run, and each other line a program or a device. Programs are sorted by CPU time.
+//! If a kubelet truncates the message (12 KiB for all containers of a pod), the first lines stay
+//! complete.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
 use crate::log::Log;
 
-/// Bytes that a kubelet keeps of a termination message (kubernetes
-/// pkg/kubelet/container/runtime.go, `MaxContainerTerminationMessageLength`).
+/// The maximum bytes of a termination message (kubernetes pkg/kubelet/container/runtime.go,
+/// `MaxContainerTerminationMessageLength`).
 const MESSAGE: usize = 4096;
 const PATH: &str = "/dev/termination-log";
 
-/// Writes the summary into the log, as far as there is room, and as the termination message.
+/// Writes the summary into the log, as far as the log has room, and as the termination message.
 pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     log.write_line("SUMMARY START");
     let mut message = Vec::with_capacity(MESSAGE);

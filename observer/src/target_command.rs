@@ -1,13 +1,13 @@
-//! The regular expression of `target-command`, in the grammar that admission checks.
+//! Parses and matches the regular expression of `target-command`.
 //!
-//! The grammar is that of `problemOfTargetCommand` in `src/core/target-command.ts`, which documents
-//! it: a subset of POSIX extended regular expressions (IEEE Std 1003.1, 9.4) that means the same in
-//! gawk, with `LC_ALL=C`, and here. test/observers/target-command.test.ts compares both
-//! with generated expressions.
+//! `problemOfTargetCommand` in src/core/target-command.ts documents the grammar. It is a subset of
+//! POSIX extended regular expressions (IEEE Std 1003.1, 9.4). A valid expression matches the same
+//! names in gawk with `LC_ALL=C` and in this module. test/observers/target-command.test.ts compares
+//! the two implementations of the grammar with generated expressions.
 //!
-//! Names are bytes, and each byte is one character, as it is in the C locale. The regex-lite crate
-//! matches text, so both an expression and a name are given to it with a character for each byte.
-//! An expression is translated for it, since its own syntax is larger than this grammar.
+//! As in the C locale, each byte of a name is one character. The regex-lite crate matches text, so
+//! each byte of an expression or a name is passed to the crate as one character. Expressions are
+//! translated because the syntax of regex-lite is larger than this grammar.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
@@ -15,21 +15,22 @@ use std::str::Chars;
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// The number of characters that an expression may have.
+/// The maximum number of characters in an expression.
 const MAX_CHARACTERS: usize = 256;
-/// The number of characters and brackets that it may have when its repetitions are written out.
+/// The maximum number of characters and brackets in an expression after its repetitions are
+/// expanded.
 const MAX_SIZE: u32 = 256;
-/// The depth to which its parentheses may be nested.
+/// The maximum nesting depth of parentheses.
 const MAX_DEPTH: u32 = 32;
 /// The largest number in an interval (limits.h, `RE_DUP_MAX`).
 const MAX_REPETITIONS: u32 = 255;
-/// Bytes that the compiled expression may take: hundreds for each character of the largest.
+/// The maximum size of a compiled expression in bytes. A character compiles to hundreds of bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The characters that a `\` may stand before.
+/// The characters that `\` can escape.
 const ESCAPED: &str = "\\^$.[]|()*+?{}";
 
-/// The classes of POSIX in the C locale, as regex-lite writes sets.
+/// The POSIX character classes in the C locale, with their members in the syntax of regex-lite.
 const CLASSES: [(&str, &str); 12] = [
     ("alnum", "0-9A-Za-z"),
     ("alpha", "A-Za-z"),
@@ -45,19 +46,20 @@ const CLASSES: [(&str, &str); 12] = [
     ("xdigit", "0-9A-Fa-f"),
 ];
 
-const WRONG_ESCAPE: &str = "a \\ must stand before one of \\ ^ $ . [ ] | ( ) * + ? { }";
-const WRONG_BRACKET: &str = "a bracket must be like [a-z_], [^0-9] or [[:alnum:].-], in ASCII and \
-     without \\ or an inner [; the character is written \\[";
-const WRONG_INTERVAL: &str = "an interval must be {n}, {n,} or {n,m} with numbers up to 255; the \
-     character is written \\{";
-const NOTHING_TO_REPEAT: &str = "a quantifier must follow an ASCII character, a bracket or a \
-     group, and no other quantifier";
-const EMPTY: &str = "an alternative or group is empty; write ( )? around what may be missing";
-const UNMATCHED: &str = "Unmatched ( ; the character is written \\(";
-const TOO_LARGE: &str =
-    "Memory exhausted: with its repetitions written out it has more than 256 characters";
+// These messages are the same as in src/core/target-command.ts.
+const WRONG_ESCAPE: &str = "a \\ must precede one of \\ ^ $ . [ ] | ( ) * + ? { }";
+const WRONG_BRACKET: &str = "a bracket expression must look like [a-z_], [^0-9] or \
+     [[:alnum:].-], with only ASCII characters and without \\ or another [; write \\[ for the \
+     character";
+const WRONG_INTERVAL: &str = "an interval must be {n}, {n,} or {n,m} with numbers up to 255; \
+     write \\{ for the character";
+const NOTHING_TO_REPEAT: &str = "a quantifier must follow an ASCII character, a bracket \
+     expression or a group, and no other quantifier; put the repeated part in parentheses";
+const EMPTY: &str = "an alternative or group is empty; write ( )? around an optional part";
+const UNMATCHED: &str = "a ( has no matching ); write \\( for the character";
+const TOO_LARGE: &str = "with its repetitions written out, the pattern exceeds 256 characters";
 
-/// A regular expression that the names of programs are compared with.
+/// A regular expression that matches the names of programs.
 #[derive(Debug)]
 pub struct TargetCommand(Regex);
 
@@ -71,14 +73,16 @@ impl TargetCommand {
             (1..=MAX_CHARACTERS).contains(&text.chars().count())
                 && !text.chars().any(char::is_control)
         });
-        let text = printable.ok_or("it must be 1 to 256 printable characters")?;
+        let text = printable.ok_or(
+            "the pattern must have 1 to 256 printable characters, such as \"lmp\" or \"^py.*\"",
+        )?;
         let mut parser = Parser {
             rest: text.chars().peekable(),
             out: String::new(),
         };
         parser.alternatives(0)?;
         if parser.rest.peek().is_some() {
-            return Err("Unmatched ) ; the character is written \\)".to_owned());
+            return Err("a ) has no matching (; write \\) for the character".to_owned());
         }
         let built = RegexBuilder::new(&parser.out)
             .dot_matches_new_line(true)
@@ -88,7 +92,7 @@ impl TargetCommand {
         Ok(Self(built.map_err(|error| error.to_string())?))
     }
 
-    /// Whether a part of a program's name matches.
+    /// Whether the expression matches any part of a program's name.
     #[must_use]
     pub fn matches(&self, program: &[u8]) -> bool {
         let name: String = program.iter().copied().map(char::from).collect();
@@ -96,8 +100,8 @@ impl TargetCommand {
     }
 }
 
-/// Parses an expression, and translates it for regex-lite. The functions return the size of the
-/// part that they parsed: its characters and brackets, with repetitions written out.
+/// Parses an expression, and translates it for regex-lite. A method that parses a part of the
+/// expression returns its size: the number of characters and brackets after expansion.
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     out: String,
@@ -151,7 +155,8 @@ impl Parser<'_> {
         let Some(mark) = self.rest.next_if(is_quantifier) else {
             return Ok(size);
         };
-        // A character of several bytes is several characters in the C locale.
+        // In the C locale, a character of several bytes is several characters, and a quantifier
+        // would repeat only the last.
         if !first.is_ascii() {
             return Err(NOTHING_TO_REPEAT.to_owned());
         }
@@ -166,7 +171,7 @@ impl Parser<'_> {
 
     fn group(&mut self, depth: u32) -> Result<u32, String> {
         if depth > MAX_DEPTH {
-            return Err(format!("( is nested more than {MAX_DEPTH} deep"));
+            return Err(format!("groups are nested more than {MAX_DEPTH} deep"));
         }
         self.out.push_str("(?:");
         let size = self.alternatives(depth)?;
@@ -177,7 +182,7 @@ impl Parser<'_> {
         Ok(size)
     }
 
-    /// Writes a character, byte by byte.
+    /// Writes each byte of a character as an escape.
     fn literal(&mut self, character: char) {
         for byte in character.encode_utf8(&mut [0; 4]).bytes() {
             // Writing to a string does not fail.
@@ -191,7 +196,7 @@ impl Parser<'_> {
         Ok(1)
     }
 
-    /// Parses a quantifier, and returns how many copies of its item it stands for (glibc
+    /// Parses a quantifier, and returns the number of copies that it makes of its item (glibc
     /// posix/regcomp.c, `parse_dup_op`).
     fn quantifier(&mut self, mark: char) -> Result<u32, String> {
         if mark == '{' {
@@ -236,7 +241,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// Parses a bracket after its `[`.
+    /// Parses a bracket expression after its `[`.
     fn bracket(&mut self) -> Result<u32, String> {
         self.out.push('[');
         if self.rest.next_if_eq(&'^').is_some() {
@@ -251,7 +256,7 @@ impl Parser<'_> {
             .rest
             .next_if(|next| is_in_bracket(*next) || *next == '[')
         {
-            // Other engines parse these as operators.
+            // Other engines parse `&&` and `~~` as operators.
             if before == Some(next) && matches!(next, '&' | '~') {
                 return Err(WRONG_BRACKET.to_owned());
             }
@@ -298,7 +303,7 @@ impl Parser<'_> {
             let written = format!(":{name}:]");
             if text.starts_with(&written) {
                 self.out.push_str(members);
-                // All of its characters are ASCII.
+                // The name of a class is ASCII, so its length in bytes is its number of characters.
                 self.rest.by_ref().take(written.len()).for_each(drop);
                 return Ok(']');
             }
@@ -307,7 +312,7 @@ impl Parser<'_> {
     }
 }
 
-/// Printable ASCII but `-`, `[`, `\` and `]`.
+/// Whether a character is printable ASCII, except `-`, `[`, `\` and `]`.
 fn is_in_bracket(character: char) -> bool {
     matches!(character, ' '..='~') && !matches!(character, '-' | '[' | '\\' | ']')
 }
@@ -331,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grammar_means_what_posix_says() {
+    fn patterns_match_as_posix_defines() {
         for (pattern, yes, no) in [
             ("lmp", "my-lmp-2", "lm"),
             ("^(lmp|namd[0-9]*)$", "namd3", "lmp2"),
@@ -379,7 +384,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_parsed_or_refused(
+        fn no_text_makes_the_parser_panic(
             pattern in "[a-c(){}\\[\\]|*+?.^$\\\\0-9:,-]{0,40}",
             program: Vec<u8>,
         ) {

@@ -1,16 +1,16 @@
-//! Sums of counters that the kernel keeps only for each thread: context switches, waiting for a
-//! processor, and I/O without children. A process's sum grows by the growth of each thread since
-//! the last scan. The growth between the last scan and the end of a thread is lost.
+//! Sums of counters that the kernel keeps only for each thread: context switches, run-queue time,
+//! and I/O without children. Each scan adds the growth of every thread since the last scan to the
+//! sum of its process. The growth between the last scan and the end of a thread is lost.
 
 use crate::counters::Switches;
 use crate::proc::io::Io;
 
-/// The switches of a thread at the last scan.
+/// The context switches of a thread at the last scan.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// The thread's id.
     pub tid: i32,
-    /// Its switches.
+    /// Its context switches.
     pub switches: Switches,
 }
 
@@ -23,8 +23,8 @@ pub struct Transfer {
     pub io: Io,
 }
 
-/// Adds the growth of each thread's switches to a sum, and replaces `last` by `now`, sorted by
-/// thread.
+/// Adds the growth of each thread's context switches to a sum. Replaces `last` by `now`, sorted by
+/// thread id.
 pub fn add_switches(sum: &mut Switches, last: &mut Vec<Schedule>, mut now: Vec<Schedule>) {
     now.sort_unstable_by_key(|thread| thread.tid);
     for thread in &mut now {
@@ -38,14 +38,14 @@ pub fn add_switches(sum: &mut Switches, last: &mut Vec<Schedule>, mut now: Vec<S
                 let growth = wait.saturating_sub(before.wait.unwrap_or(0));
                 sum.wait = Some(sum.wait.unwrap_or(0) + growth);
             }
-            // A thread that ended while it was read keeps the value of the last scan.
+            // If a thread ended while it was read, its value of the last scan is kept.
             None => switches.wait = before.wait,
         }
     }
     *last = now;
 }
 
-/// Adds the growth of each thread's bytes to a sum, and replaces `last` by `now`, sorted by thread.
+/// Adds the growth of each thread's bytes to a sum. Replaces `last` by `now`, sorted by thread id.
 pub fn add_transfers(sum: &mut Io, last: &mut Vec<Transfer>, mut now: Vec<Transfer>) {
     now.sort_unstable_by_key(|thread| thread.tid);
     for thread in &now {

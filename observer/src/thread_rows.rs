@@ -1,4 +1,5 @@
-//! The rows of threads, after those of their process, in the sections where threads have counters.
+//! The rows of threads. They follow the row of their process, in the sections for which threads
+//! have their own counters.
 
 use crate::counters::{Base, Counters};
 use crate::json::{clean, push_string};
@@ -26,7 +27,8 @@ pub struct ThreadRow {
 }
 
 impl Meter {
-    /// Reads the threads of a process that gets rows now, and removes those that have ended.
+    /// Reads the threads of a process that gets rows in this timepoint, and removes the rows of
+    /// threads that have ended.
     pub fn read_thread_rows(&mut self, process: &mut Process, now: f64, min_interval: f64) {
         let pid = process.pid;
         let Some(measured) = &mut process.measured else {
@@ -77,8 +79,8 @@ impl Meter {
         }
     }
 
-    /// Reads one thread. It counts from its start if it started within the interval of its process,
-    /// otherwise from now.
+    /// Reads one thread. Its first interval begins at its start if the thread started within the
+    /// interval of its process, and now otherwise.
     fn read_thread(&mut self, pid: i32, tid: i32, now: f64, began: f64) -> Option<ThreadRow> {
         let task = Task::Thread(pid, tid);
         let stat = stat::parse(self.files.read(task, "stat").ok()?)?;
@@ -116,7 +118,7 @@ impl Meter {
 }
 
 impl Process {
-    /// The next interval of a process begins now, and that of each of its threads that had a row.
+    /// Begins the next interval of a process, and of each of its threads that had a row.
     pub fn begin_interval(&mut self, now: f64) {
         let Some(measured) = &mut self.measured else {
             return;

@@ -6,7 +6,7 @@ use crate::json::push_member;
 use crate::number::{float, push, push_decimal};
 use crate::process_table::ProcessTable;
 
-/// The lines, each one object of JSON.
+/// Returns the lines. Each line is a JSON object.
 #[must_use]
 pub fn lines(
     processes: &mut ProcessTable,
@@ -56,7 +56,7 @@ struct Count {
     left_out: u64,
 }
 
-/// The only line if the run could not begin.
+/// Returns the only line of a run that could not begin.
 #[must_use]
 pub fn nothing(pod: &str) -> Vec<Vec<u8>> {
     vec![whole(pod, Count::default(), &Sum::default(), 1.0)]
@@ -74,7 +74,7 @@ fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
     line
 }
 
-/// Appends the sums of a program, or of all. Unknown sums are null.
+/// Appends the sums of a program or of all programs. Unknown sums are null.
 fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     let bytes = |count| (!sum.hides_bytes()).then_some(count);
     push_count(line, "peak_rss_kib", sum.peak);

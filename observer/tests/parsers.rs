@@ -1,5 +1,5 @@
-//! Properties of the parsers: no input makes them panic, and text as the kernel writes it has the
-//! values that it was made of.
+//! Properties of the parsers: no input makes a parser panic, and each parser returns the values
+//! from which the text was generated.
 
 use proptest::prelude::*;
 use ridealong_observer::capacity::parse_limit;
@@ -9,7 +9,7 @@ use ridealong_observer::proc::diskstats::parse_line;
 use ridealong_observer::proc::{cmdline, io, meminfo, mountinfo, schedstat, stat, status, words};
 use ridealong_observer::program;
 
-/// Text that resembles files of /proc: labels, numbers, blanks, newlines, other bytes.
+/// Text that resembles files of /proc: labels, numbers, blanks, newlines and other bytes.
 fn like_proc() -> impl Strategy<Value = Vec<u8>> {
     let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:)";
     let word = prop_oneof![
@@ -36,7 +36,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stat_is_read_whatever_its_name_is(
+    fn a_stat_is_parsed_with_any_process_name(
         comm in prop::collection::vec(any::<u8>(), 0..16),
         fields in prop::collection::vec(0..u64::from(u32::MAX >> 1), 49),
     ) {
@@ -44,7 +44,7 @@ proptest! {
         let text = [b"7 (", comm.as_slice(), b") S ", numbers.join(" ").as_bytes(), b"\n"].concat();
         let stat = stat::parse(&text).unwrap();
         prop_assert_eq!(stat.comm, comm.as_slice());
-        // The first number is field 4 of proc(5).
+        // `fields[0]` is field 4 in proc(5).
         let field = |place: usize| fields[place - 4];
         prop_assert_eq!(u64::from(stat.ppid.unsigned_abs()), field(4));
         let (counters, gauges) = (stat.counters, stat.gauges);
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn a_status_is_read_whatever_its_name_is(
+    fn a_status_is_parsed_with_any_process_name(
         name in "[^\n]{0,15}",
         uid: u32,
         sizes in prop::array::uniform4(any::<u32>()),
@@ -78,12 +78,12 @@ proptest! {
     }
 
     #[test]
-    fn numbers_are_those_of_the_standard_library(text in "[0-9]{0,22}") {
+    fn numbers_agree_with_the_standard_library(text in "[0-9]{0,22}") {
         prop_assert_eq!(words::number(text.as_bytes()), text.parse().ok());
     }
 
     #[test]
-    fn any_text_is_one_line_of_json_without_the_parsers_words(
+    fn any_text_becomes_one_line_of_json_without_keywords(
         parts in prop::collection::vec(
             prop_oneof![
                 "(POLICY|METRICS OPERATOR|STATISTICS|SWITCHING|THREADS|METADATA)".prop_map(String::into_bytes),

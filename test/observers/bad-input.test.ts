@@ -10,19 +10,19 @@ const PERF = observer('perf-sysstat')
 // The error, the observer's command and environment, and the line that reports the error.
 const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, RegExp])[] = [
   [
-    'an impossible regular expression',
+    'an invalid regular expression',
     [PERF],
     { ...SOON, RIDEALONG_TARGET_COMMAND: 'lmp(' },
-    /ended: target-command is no regular expression: Unmatched \( /,
+    /ended: invalid target-command: a \( has no matching \); write \\\( for the character/,
   ],
   [
     'a regular expression that takes gigabytes to compile',
     [PERF],
     { ...SOON, RIDEALONG_TARGET_COMMAND: '((((a{1,255}){1,255}){1,255}){1,255})' },
-    /ended: target-command is no regular expression: .*memory exhausted/i,
+    /ended: invalid target-command: .* the pattern exceeds 256 characters/,
   ],
   [
-    'a rate that is no number',
+    'a rate that is not a number',
     [PERF],
     { ...SOON, RIDEALONG_OPTION_RATE: 'often' },
     /ended: rate is "often"; it must be a number, at least 0.1/,
@@ -34,7 +34,7 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
     /ended: RIDEALONG_TARGET_CONTAINER must name a container of the pod/,
   ],
   [
-    'a target that never comes',
+    'a target that never starts',
     [PERF],
     { ...SOON, RIDEALONG_TARGET_COMMAND: '^lmp$', RIDEALONG_OPTION_TIMEOUT: '1' },
     /ended: no sign of a program whose name matches \^lmp\$ within 1 seconds/,
@@ -55,7 +55,7 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
 
 for (const [title, argv, env, line] of CASES) {
   t.test(
-    `${title}: a clear line, the closing marker, and the application untouched`,
+    `${title}: the observer reports the error and does not affect the application`,
     observerTests(),
     async (t) => {
       const { run } = await podOf(t)
@@ -81,7 +81,7 @@ for (const [title, argv, env, line] of CASES) {
       await sleep(500)
       process.kill(native.pid, 0)
       native.signal('SIGTERM')
-      t.equal(await native.ended, 0, 'a native sidecar stays until it is told')
+      t.equal(await native.ended, 0, 'a native sidecar stays until SIGTERM')
       if (!isFull) t.match(native.log(), 'METRICS OPERATOR COLLECTION END')
     },
   )

@@ -8,7 +8,7 @@ import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 const MEBIBYTE = 1 << 20
 
 t.test(
-  'a run that is too long for its log gets a longer interval, and its log is whole',
+  'lengthens the interval of a run that is too long for its log, and ends the log properly',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)
@@ -32,10 +32,10 @@ t.test(
       .split('\n')
       .reduce((sum, line) => sum + line.length + 48 * (1 + Math.floor(line.length / 16384)), 0)
     t.ok(written <= MEBIBYTE, `${written} bytes`)
-    t.ok(written >= MEBIBYTE / 2, 'and it is made use of')
+    t.ok(written >= MEBIBYTE / 2, 'at least half of the budget is used')
     const { data } = parse('perf-sysstat', log)
     t.equal(data.length, timepointsIn(log))
-    // The first samples may be taken before the shell has forked all of them.
+    // The first timepoints may be taken before the shell has forked all processes.
     const first = data.findIndex(({ policy }) => policy?.length === 64)
     t.ok(first >= 0 && data.slice(first).every(({ policy }) => policy?.length === 64))
     const times = data.map((timepoint) => seconds(Number(timepoint.policy?.[0]?.time)))

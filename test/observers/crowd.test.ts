@@ -12,7 +12,7 @@ for _ in range(999):
 print('forked', flush=True)
 time.sleep(600)`
 
-t.test('a thousand processes have a row each, and an end', options, async (t) => {
+t.test('writes a row for each of a thousand processes', options, async (t) => {
   const { run } = await podOf(t)
   const app = await run('app', ['python3', '-c', FORKS])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
@@ -55,7 +55,7 @@ for _ in range(20):
 print('forked', flush=True)
 time.sleep(600)`
 
-t.test('zombies have rows without memory', options, async (t) => {
+t.test('writes rows without memory for zombies', options, async (t) => {
   const { run } = await podOf(t)
   const app = await run('app', ['python3', '-c', ZOMBIES])
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3' }
@@ -70,7 +70,9 @@ t.test('zombies have rows without memory', options, async (t) => {
   t.equal(rows.filter(({ rss }) => Number(rss) > 0).length, 1)
 })
 
-/** On SIGUSR1 it ends a program, and starts another one with the same process id. */
+/**
+ * Starts a program. On SIGUSR1, ends this program and starts another one with the same process id.
+ */
 const SUCCESSION = `
 trap : USR1
 cp /bin/sleep /dev/shm/first; cp /bin/sleep /dev/shm/second
@@ -80,11 +82,11 @@ kill $!; wait $!
 echo 4000 >/proc/sys/kernel/ns_last_pid
 /dev/shm/second 600 & wait`
 
-t.test('an id that another process has now is another process', options, async (t) => {
+t.test('distinguishes two processes that had the same id', options, async (t) => {
   const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  // By now it has started all its programs, which would otherwise take these ids.
+  // The pod starts no further processes by now, which could get these ids.
   await until(watching, /waiting for/)
   const app = await run('app', ['dash', '-c', SUCCESSION])
   await until(watching, /"pid":4001,[^}]*"program":"first"/)
@@ -103,7 +105,7 @@ t.test('an id that another process has now is another process', options, async (
   ])
 })
 
-t.test('a target that ended before it was seen ends the waiting, or not', options, async (t) => {
+t.test('stops waiting for a target that ended before the first scan', options, async (t) => {
   const { run } = await podOf(t)
   t.equal(await (await run('app', ['sh', '-c', 'exit 7'])).ended, 7)
   const argv = [observer('perf-sysstat')]
@@ -113,12 +115,12 @@ t.test('a target that ended before it was seen ends the waiting, or not', option
     RIDEALONG_MODE: 'container',
     RIDEALONG_RESTART_POLICY: 'Never',
   })
-  t.equal(await container.ended, 0, 'an ordinary container keeps no Job from completing')
-  t.match(container.log(), /ended: no process of container app within 30 seconds: it ended before/)
+  t.equal(await container.ended, 0, 'an ordinary container does not prevent a Job from completing')
+  t.match(container.log(), /ended: no process of container app within 30 seconds: the container/)
   t.match(native.log(), /ended: no sign of a process of container app within 1 seconds/)
   process.kill(native.pid, 0)
   native.signal('SIGTERM')
-  t.equal(await native.ended, 0, 'a native sidecar stays until it is told')
+  t.equal(await native.ended, 0, 'a native sidecar stays until SIGTERM')
   for (const { log } of [native, container]) {
     t.strictSame(parse('perf-sysstat', log()).data, [])
     t.match(log().trimEnd(), /SUMMARY END$/)

@@ -3,8 +3,8 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, onPath, parse, summaryOf } from './prerequisites.ts'
 
-// A /proc that shows an observer of another user nothing of the application, or only files of
-// processes. Neither fails the pod.
+// Tests with a restricted /proc. It hides the application from an observer of another user, or
+// contains only the directories of processes. The pod does not fail in either case.
 
 const options = observerTests()
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
@@ -18,7 +18,7 @@ function hidden(mountOptions: string, metric: 'perf-sysstat' | 'io-sysstat'): re
 }
 
 for (const hidepid of ['1', '2', '4']) {
-  t.test(`hidepid=${hidepid}: no process of the target is seen`, options, async (t) => {
+  t.test(`reports hidepid=${hidepid}, which hides the target`, options, async (t) => {
     const { run } = await podOf(t)
     await run('app', ['sleep', '600'])
     const env = { ...ENV, RIDEALONG_OPTION_TIMEOUT: '1' }
@@ -30,7 +30,7 @@ for (const hidepid of ['1', '2', '4']) {
     await sleep(300)
     process.kill(native.pid, 0)
     native.signal('SIGTERM')
-    t.equal(await native.ended, 0, 'a native sidecar stays until it is told')
+    t.equal(await native.ended, 0, 'a native sidecar stays until SIGTERM')
     for (const { log } of [native, container]) {
       t.match(log(), /ridealong: \/proc is mounted with hidepid=\w+: processes of other users/)
       t.match(log(), /ended: no sign of a process of container app within 1 seconds/)
@@ -41,7 +41,7 @@ for (const hidepid of ['1', '2', '4']) {
 }
 
 for (const metric of ['perf-sysstat', 'io-sysstat'] as const) {
-  t.test(`${metric} says that /proc has only processes`, options, async (t) => {
+  t.test(`${metric} reports a /proc that has only processes`, options, async (t) => {
     const { run } = await podOf(t)
     await run('app', ['sleep', '600'])
     const watching = await run(metric, hidden('subset=pid', metric), ENV)

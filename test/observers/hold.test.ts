@@ -12,13 +12,15 @@ import { NAMES } from './program.ts'
 const options = observerTests()
 const WITHOUT_NAME = join(dirname(observer('hold')), 'ridealong-observer')
 
-/** Tells whether a process is the program, and sleeps: then it waits for a signal. */
+/**
+ * Tells whether a process has executed the program and sleeps. The program then waits for a signal.
+ */
 function waits(pid: string): boolean {
   if (!readlinkSync(`/proc/${pid}/exe`).endsWith('ridealong-observer')) return false
   return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.startsWith('S') === true
 }
 
-t.test('hold waits for SIGTERM, also as process 1 of a container', options, async (t) => {
+t.test('hold waits for SIGTERM as process 1 of a container', options, async (t) => {
   const program = observer('hold')
   const child = spawn('unshare', ['--pid', '--fork', '--kill-child', program], { stdio: 'inherit' })
   const ended = once(child, 'exit')
@@ -32,7 +34,7 @@ t.test('hold waits for SIGTERM, also as process 1 of a container', options, asyn
   t.strictSame(await ended, [0, null])
 })
 
-t.test('each name says its version and how it is used', options, async (t) => {
+t.test('prints its version and its usage under each of its names', options, async (t) => {
   for (const program of [...NAMES.map(observer), WITHOUT_NAME]) {
     const say = (word: string) => spawnSync(program, [word], { encoding: 'utf8' })
     t.equal(say('--version').stdout, `${manifest.version}\n`)
@@ -40,7 +42,7 @@ t.test('each name says its version and how it is used', options, async (t) => {
   }
 })
 
-t.test('a wrong command line is said, and fails no pod', options, async (t) => {
+t.test('reports a wrong command line without failing the pod', options, async (t) => {
   const unknown = { status: 2, stderr: /^ridealong: unknown command pidstat; it must be perf-/ }
   t.match(spawnSync(WITHOUT_NAME, ['pidstat'], { encoding: 'utf8' }), unknown)
   const env = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }

@@ -9,17 +9,17 @@ const ENV = {
   RIDEALONG_OPTION_RATE: '0.3',
 }
 
-/** The relevant capabilities that a container runtime gives to root. */
+/** The capabilities of root in a container, as far as the tests need them. */
 const ROOT = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid', 'setpcap', 'kill'] }
 
-// What root can read with the capability to take the user and group of the process that it reads,
-// which root in a container has.
+// The title, the identities of the observer and of the target, and the counters that can be read.
+// Root in a container has the capabilities to assume the user and group of another process.
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io'])[] = [
-  ['of a user', ROOT, { user: 1234, group: 5678 }, 'all'],
-  ['of root with the same capabilities', ROOT, ROOT, 'all'],
-  ['of root with more capabilities', ROOT, {}, 'no-io'],
+  ['reads a process of another user', ROOT, { user: 1234, group: 5678 }, 'all'],
+  ['reads a process of root with the same capabilities', ROOT, ROOT, 'all'],
+  ['cannot read the I/O of root with more capabilities', ROOT, {}, 'no-io'],
   [
-    'of a user, without the capability to change the group',
+    'cannot read the I/O of another user without the capability SETGID',
     { keeps: ['setuid'] },
     { user: 1234, group: 5678 },
     'no-io',
@@ -27,7 +27,7 @@ const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io'])[]
 ]
 
 for (const [title, watcher, target, counters] of CASES) {
-  t.test(`what can be read by root ${title}`, options, async (t) => {
+  t.test(`an observer that is root ${title}`, options, async (t) => {
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, watcher)
     await run('app', ['sleep', '60'], {}, target)
@@ -44,7 +44,7 @@ for (const [title, watcher, target, counters] of CASES) {
   })
 }
 
-t.test('two users in turn, and the observer is root between them', options, async (t) => {
+t.test('reads processes of two users, and restores its own identity', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, ROOT)
   await run('app', ['sleep', '60'], {}, { user: 1234, group: 5678 })

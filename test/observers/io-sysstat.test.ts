@@ -7,7 +7,7 @@ const options = { ...observerTests(), timeout: 800_000 }
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
 
 t.test(
-  'whole documents over true intervals, marked as the node\u2019s, in mode container',
+  'in mode container, writes complete documents that are marked as of the node',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -18,7 +18,7 @@ t.test(
       RIDEALONG_RESTART_POLICY: 'OnFailure',
     })
     await app.ended
-    t.equal(await watching.ended, 0, 'it ends with the target container')
+    t.equal(await watching.ended, 0, 'the observer ends with the target container')
     const { data, metadata } = parse('io-sysstat', watching.log())
     t.ok(data.length >= 1)
     t.equal(data.length, timepointsIn(watching.log()))
@@ -32,13 +32,13 @@ t.test(
 )
 
 t.test(
-  'SIGTERM in the middle of an interval leaves the documents before it',
+  'SIGTERM in the middle of an interval keeps all previous documents',
   options,
   async (t) => {
     const { run } = await podOf(t)
     for (const milliseconds of [200, 1400, 2600]) {
       const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
-      // Before the observer starts, the shell would get the signal.
+      // An earlier signal would end the shell that starts the observer.
       await until(watching, /COLLECTION START/)
       await sleep(milliseconds)
       watching.signal('SIGTERM')

@@ -7,7 +7,7 @@ const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const APP = 'trap "kill \\$!; exit 7" USR1; echo ready; sleep 600 >/dev/null 2>&1 & wait'
 
 t.test(
-  'SIGKILL of an observer leaves no process behind, and the next one observes',
+  'a new observer continues after SIGKILL has ended the first one',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)
@@ -15,14 +15,14 @@ t.test(
     await until(app, /ready/)
     const killed = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
     await until(killed, () => timepointsIn(killed.log()) >= 2)
-    t.equal(childrenOf(killed.pid), '', 'it is one process')
+    t.equal(childrenOf(killed.pid), '', 'the observer has no child process')
     killed.signal('SIGKILL')
     t.equal(await killed.ended, 'SIGKILL')
-    // The kubelet starts a native sidecar again.
+    // The kubelet restarts a native sidecar.
     const next = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
     await until(next, () => timepointsIn(next.log()) >= 2)
     app.signal('SIGUSR1')
-    t.equal(await app.ended, 7, 'the application ends as it wants')
+    t.equal(await app.ended, 7, 'the application is not affected')
     next.signal('SIGTERM')
     t.equal(await next.ended, 0)
     const { data } = parse('perf-sysstat', next.log())

@@ -1,5 +1,5 @@
-// A load of one kind, for twelve seconds and a moment: load KIND FILE. It ends with what getrusage
-// says of it, as JSON.
+// Runs a load of one kind for about thirteen seconds: load KIND FILE. At the end, the program
+// prints its values from getrusage as JSON.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -68,7 +68,7 @@ static void *burn_some(void *nothing) {
 static void in_threads(void *(*work)(void *), int count) {
   pthread_t threads[8];
   for (int i = 0; i < count; i++) pthread_create(&threads[i], NULL, work, NULL);
-  // As long as its threads live, their switches can be seen: they end after the last look.
+  // The threads end after the last scan, because the switches of ended threads cannot be read.
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
 }
 
@@ -86,7 +86,7 @@ static void grow(void) {
   }
 }
 
-// Children that end before anybody looks at them twice.
+// Starts children that end before the observer can scan them twice.
 static void launch(const char *path) {
   for (int i = 0; i < 60; i++) {
     if (fork() == 0) {

@@ -2,12 +2,12 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, timepointsIn } from './prerequisites.ts'
 
-// Tests of names that a process gives itself.
+// Tests with processes that set their own names.
 
 const options = observerTests()
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 
-t.test('a process named as an observer is observed', options, async (t) => {
+t.test('observes a process of the target that is named like an observer', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   await run('app', ['bash', '-c', 'sleep 60 & exec -a perf-sysstat sleep 61'])
@@ -20,7 +20,7 @@ t.test('a process named as an observer is observed', options, async (t) => {
   t.strictSame(programs(rows), ['perf-sysstat', 'sleep'])
 })
 
-/** Runs programs with names of these bytes, given in hexadecimal. */
+/** Runs programs whose names are the arguments, in hexadecimal. */
 const NAMED = `
 import os, shutil, sys, time
 for name in sys.argv[1:]:
@@ -29,7 +29,7 @@ for name in sys.argv[1:]:
     if os.fork() == 0: os.execv(path, [path, b'600'])
 time.sleep(600)`
 
-t.test('control characters and broken UTF-8 in names are question marks', options, async (t) => {
+t.test('replaces control characters and invalid UTF-8 in names', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names: readonly (readonly [string, string])[] = [

@@ -34,7 +34,7 @@ function programs(rows: readonly Row[] = []): readonly unknown[] {
   return [...new Set(rows.map((row) => row.program))].sort()
 }
 
-t.test('the parser gets every timepoint, section and key that pidstat has', options, async (t) => {
+t.test('writes all timepoints, sections and keys of pidstat for the parser', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...CONTAINER,
@@ -46,7 +46,7 @@ t.test('the parser gets every timepoint, section and key that pidstat has', opti
   await run('app', ['sh', '-c', 'while :; do :; done'])
   t.equal(await watching.ended, 0)
   const { data, metadata } = parse('perf-sysstat', watching.log())
-  t.equal(data.length, 3, 'completions are timepoints')
+  t.equal(data.length, 3, 'completions is the number of timepoints')
   for (const timepoint of data) {
     t.strictSame(Object.keys(timepoint), Object.keys(SECTIONS))
     for (const [section, keys] of Object.entries(SECTIONS)) {
@@ -59,7 +59,7 @@ t.test('the parser gets every timepoint, section and key that pidstat has', opti
 })
 
 t.test(
-  'without a target-command every process of the target container has rows, and nobody else',
+  'without a target-command, writes rows for all processes of the target container only',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('whatever a process calls itself, its numbers are the kernel\u2019s', options, async (t) => {
+t.test('reads the numbers of a process whose name imitates /proc', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names = ['VmRSS: 7 Uid: 9', ') Z 0 (1 2 3']
@@ -102,7 +102,7 @@ t.test('whatever a process calls itself, its numbers are the kernel\u2019s', opt
 })
 
 t.test(
-  'with a target-command the programs of that name have rows, in whatever container',
+  'with a target-command, writes rows for matching programs of all containers',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -134,7 +134,7 @@ t.test(
 )
 
 t.test(
-  'a script has its own name, a shell that executes becomes what it executes',
+  'names a script by its file, and a shell by the program that it has executed',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -153,7 +153,7 @@ t.test(
 )
 
 t.test(
-  'in mode native a gap, and the end of the application, end nothing before SIGTERM',
+  'in mode native, continues until SIGTERM after the application has ended',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -176,7 +176,7 @@ t.test(
 )
 
 t.test(
-  'in mode native an observer that is done prints the marker and stays',
+  'in mode native, prints the marker after the last timepoint and stays',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -195,7 +195,7 @@ t.test(
 )
 
 t.test(
-  'in mode container it ends with the target container, not with its command',
+  'in mode container, ends with the target container, also without a matching program',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -205,13 +205,13 @@ t.test(
       RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
     })
     await until(watching, /waiting for/)
-    // It takes its first sample at once. No line of its log shows that, only that it sleeps again.
+    // No line of the log shows that the observer has taken its first sample, but it sleeps then.
     const before = sleepsOf(watching.pid)
     await untilTrue('the observer has scanned', () => sleepsOf(watching.pid) >= before + 2)
     app.signal('SIGTERM')
     await app.ended
     t.equal(await watching.ended, 0)
-    t.match(watching.log(), /ended: the processes of container app are gone/)
+    t.match(watching.log(), /ended: all processes of container app have ended/)
     const always = await run('perf-sysstat', [observer('perf-sysstat')], {
       ...CONTAINER,
       RIDEALONG_RESTART_POLICY: 'Always',
@@ -219,13 +219,13 @@ t.test(
     await until(always, () => always.log() !== '')
     await (await run('app', ['sleep', '0.8'])).ended
     await sleep(1500)
-    t.notMatch(always.log(), 'COLLECTION END', 'where all restart, it waits for them to come back')
+    t.notMatch(always.log(), 'COLLECTION END', 'with restartPolicy Always, it waits for the container to restart')
     always.signal('SIGTERM')
     t.equal(await always.ended, 0)
   },
 )
 
-t.test('the summary is the termination message too, by program, and small', options, async (t) => {
+t.test('writes the start of the summary as the termination message', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], CONTAINER)
   const many = `
@@ -254,12 +254,12 @@ t.test('the summary is the termination message too, by program, and small', opti
     .split('\n')
     .map((line) => JSON.parse(line))
   t.match(lines[0], { metric: 'perf-sysstat' })
-  t.ok(lines[0].processes >= 61, 'the sixty, their shell, and what else was seen')
+  t.ok(lines[0].processes >= 61, 'the sixty programs, their shell, and possibly cp')
   t.strictSame(lines, summaryOf(watching.log()).slice(0, lines.length))
-  t.ok(summaryOf(watching.log()).length >= 62, 'the log has all of them')
+  t.ok(summaryOf(watching.log()).length >= 62, 'the log has the whole summary')
 })
 
-t.test('with threads each has a row after its process', options, async (t) => {
+t.test('with the option threads, writes a row for each thread', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
@@ -295,7 +295,7 @@ time.sleep(600)`
 })
 
 t.test(
-  'a program with a name of the parser\u2019s own words, or of no words at all, is only a name',
+  'writes program names that contain keywords of the parser or special characters',
   options,
   async (t) => {
     const { run } = await podOf(t)

@@ -21,9 +21,9 @@ import { buildObserver, NAMES } from './program.ts'
 let copied: string | undefined
 
 /**
- * Returns the path of the program of the observers under one of its names, as a copy that every
- * user can run, wherever the clone is. If the program cannot be built and the tests are skipped, it
- * returns only the name.
+ * Returns the path of the program of the observers under one of its names. The path is that of a
+ * copy that every user can run. Without cargo, which skips the tests, the function returns only the
+ * name.
  */
 export function observer(name: (typeof NAMES)[number]): string {
   const program = buildObserver()
@@ -43,7 +43,7 @@ function copyObserver(program: string): string {
 /**
  * Makes a temporary folder that every user can enter.
  *
- * @throws where other users cannot enter the system's temporary folder
+ * @throws if other users cannot enter the system's temporary folder
  */
 export function openFolder(prefix: string): string {
   for (let path = tmpdir(); path !== dirname(path); path = dirname(path)) {
@@ -55,12 +55,12 @@ export function openFolder(prefix: string): string {
   return folder
 }
 
-/** The user and the capabilities of a process. By default root with all capabilities. */
+/** The user and the capabilities of a process. The default is root with all capabilities. */
 export interface Identity {
   readonly user?: number
   readonly group?: number
   readonly drops?: boolean
-  /** The only capabilities that it keeps, for example "setuid". */
+  /** The only capabilities that the process keeps, for example "setuid". */
   readonly keeps?: readonly string[]
 }
 
@@ -68,11 +68,11 @@ export interface Identity {
 export interface Running {
   /** Its process id on this machine. */
   readonly pid: number
-  /** Resolves with the exit code or the name of the signal, when it has ended. */
+  /** Resolves when the process has ended, with the exit code or the name of the signal. */
   readonly ended: Promise<number | string>
-  /** Returns its output until now. */
+  /** Returns the output so far. */
   log(): string
-  /** Returns its termination message. */
+  /** Returns the termination message. */
   message(): string
   signal(name: NodeJS.Signals): void
 }
@@ -88,7 +88,9 @@ export interface Pod {
   end(): void
 }
 
-/** The pod's pause container: process 1, which reaps orphans, and a /dev with a termination log. */
+/**
+ * Imitates the pause container: process 1, which reaps orphans, and a /dev with a termination log.
+ */
 const PAUSE = `
 mount -t tmpfs dev "$0/dev"
 for d in null zero full random urandom; do : >"$0/dev/$d"; mount --bind "/dev/$d" "$0/dev/$d"; done
@@ -101,15 +103,16 @@ sleep infinity &
 wait`
 
 /**
- * The mount by which the kubelet names a container; all containers see it. The program starts only
- * when its process id is known outside, because a short process would end before that.
+ * Creates the mount whose path contains the name of the container, as the kubelet does. The program
+ * starts only after its process id was read, because a short process could end before that.
  */
 const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
 
 /**
- * Imitates a pod whose containers share a process namespace. Process 1 is the pod's; the first
- * process of each container has parent 0 and its own mounts, among them the kubelet's, which names
- * the container. There is no kubelet, no container runtime and no cgroup. It needs root and Linux.
+ * Imitates a pod whose containers share a process namespace. Process 1 imitates the pause process.
+ * The first process of each container has parent 0 and its own mounts. One of these mounts imitates
+ * that of the kubelet, with the name of the container. There is no kubelet, no container runtime
+ * and no cgroup. The function needs root and Linux.
  */
 export async function startPod(): Promise<Pod> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))
@@ -139,7 +142,7 @@ export async function startPod(): Promise<Pod> {
   }
 }
 
-/** Starts a pod that ends with its test. */
+/** Starts a pod that ends when the test ends. */
 export async function podOf(t: Test): Promise<Pod> {
   const pod = await startPod()
   t.teardown(pod.end)
@@ -175,7 +178,7 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
   }
 }
 
-/** Returns the only process that a helper of util-linux started in the namespace. */
+/** Returns the only child of unshare or nsenter, which runs in the namespace. */
 async function childOf({ pid }: ChildProcess): Promise<number> {
   for (;;) {
     const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
@@ -189,7 +192,7 @@ function isThere(path: string): boolean {
 }
 
 /**
- * Waits until a process's log matches, or the process has ended.
+ * Waits until the log of a process matches, or the process has ended.
  *
  * @throws after five minutes
  */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildObserver } from './program.ts'
 
-/** Returns the path of a program; its name if it is not installed. */
+/** Returns the path of a program, or its name if the program is not installed. */
 export function onPath(program: string): string {
   const { stdout } = spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' })
   return stdout.trim() || program
@@ -14,8 +14,8 @@ const PROGRAMS = ['cargo', 'dash', 'unshare', 'nsenter', 'setpriv', 'gcc', 'pyth
 
 /**
  * Returns the options of a test that runs observers. If observers cannot run, the test is skipped
- * with a sentence; with CI=true it fails instead. The program is built first, because the time
- * limit of a test is too short for that.
+ * with a message; with CI=true, it fails instead. This function also builds the program, because
+ * the time limit of a test is too short for the build.
  */
 export function observerTests(): { readonly skip: false | string } {
   const skip = process.env.CI === 'true' ? false : reasonToSkip()
@@ -25,17 +25,17 @@ export function observerTests(): { readonly skip: false | string } {
 
 function reasonToSkip(): false | string {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    return 'observers are tested on Linux, as root, who can imitate a pod'
+    return 'tests of observers need Linux, and root to imitate a pod'
   }
   const missing = PROGRAMS.filter((program) => onPath(program) === program)
   if (missing.length === 0) return false
-  return `observers are tested with ${PROGRAMS.join(', ')}; not here: ${missing.join(', ')}`
+  return `tests of observers need ${PROGRAMS.join(', ')}; not installed: ${missing.join(', ')}`
 }
 
 /** A row of a section, as the parser returns it. */
 export type Row = Readonly<Record<string, number | string | null>>
 
-/** The result of the Metrics Operator's own parser for a log. */
+/** The result of the Metrics Operator's parser for a log. */
 export interface Parsed {
   readonly data: readonly Readonly<Record<string, readonly Row[]>>[]
   readonly metadata: Readonly<Record<string, unknown>>
@@ -48,7 +48,7 @@ with contextlib.redirect_stdout(sys.stderr):
     parsed = [get_metric(sys.argv[1])().parse_log(log) for log in json.load(sys.stdin)]
 json.dump(parsed, sys.stdout)`
 
-/** Parses logs with the unchanged package of the Metrics Operator. */
+/** Parses logs with the unchanged Python package of the Metrics Operator. */
 export function parseAll(metric: string, logs: readonly string[]): readonly Parsed[] {
   const options = { input: JSON.stringify(logs), encoding: 'utf8', maxBuffer: 1 << 28 } as const
   return JSON.parse(execFileSync(python(), ['-c', PARSE, metric], options))
@@ -60,8 +60,8 @@ export function parse(metric: string, log: string): Parsed {
 }
 
 /**
- * Returns a Python with metricsoperator 0.1.11, which is installed once into the folder of
- * temporary files.
+ * Returns the path of a Python with metricsoperator 0.1.11. The first call installs the package
+ * into the folder of temporary files.
  */
 function python(): string {
   const folder = join(tmpdir(), 'ridealong-metricsoperator-0.1.11')

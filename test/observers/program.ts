@@ -14,11 +14,11 @@ export function hasCargo(): boolean {
 let built: string | undefined
 
 /**
- * Builds the program of the observers, as in the image. The first build takes a minute; without
- * changes it takes no time.
+ * Builds the program of the observers with the release profile, as for the image. The first build
+ * takes a minute; further builds without changes take no time.
  *
- * @returns its path, or undefined where cargo is not installed
- * @throws where it does not compile
+ * @returns the path of the program, or undefined if cargo is not installed
+ * @throws if the program does not compile
  */
 export function buildObserver(): string | undefined {
   if (built === undefined && hasCargo()) built = compile()

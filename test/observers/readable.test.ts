@@ -7,8 +7,8 @@ import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.t
 
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 
-// What the kernel lets an observer read, depending on its user and its target (kernel/ptrace.c,
-// __ptrace_may_access): the table of docs/observers.md.
+// Tests of the table in docs/observers.md: the files that the kernel lets an observer read depend
+// on its identity and on its target (kernel/ptrace.c, __ptrace_may_access).
 
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', boolean])[] = [
   [
@@ -38,14 +38,14 @@ const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', bo
 ]
 
 for (const [title, watcher, target, counters, hasFiles] of CASES) {
-  t.test(`what can be read by ${title}`, observerTests(), async (t) => {
+  t.test(`reads what the kernel allows: ${title}`, observerTests(), async (t) => {
     const { run } = await podOf(t)
     const watching = await run(
       'perf-sysstat',
       [observer('perf-sysstat')],
       {
         ...ENV,
-        // In this imitation of a container, everything before this step runs as root.
+        // In the imitation of a container, all programs that run before sleep run as root.
         RIDEALONG_TARGET_COMMAND: '^sleep$',
       },
       watcher,
@@ -60,10 +60,10 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
     t.equal(
       last?.io_statistics?.[0]?.kb_rd_s === null,
       counters === 'no-io',
-      'hidden bytes are null',
+      'bytes that cannot be read are null',
     )
     for (const sum of summaryOf(watching.log())) {
-      t.equal(sum.bytes_read === null, counters === 'no-io', 'and so are their sums')
+      t.equal(sum.bytes_read === null, counters === 'no-io', 'their sums are also null')
       t.equal(sum.unaccounted_bytes_written === null, counters === 'no-io')
     }
     t.equal(last?.kernel_tables?.[0]?.fd_nr !== null, hasFiles, 'open files')
@@ -73,7 +73,7 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
   })
 }
 
-t.test('what can be read of a process that becomes another user', observerTests(), async (t) => {
+t.test('notices that a process becomes another user', observerTests(), async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
   const becoming = [
@@ -94,7 +94,7 @@ t.test('what can be read of a process that becomes another user', observerTests(
 })
 
 t.test(
-  'the peak of an interpreter whose stack is hidden stays while its memory does',
+  'keeps the peak of an interpreter whose stack address is hidden',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)
@@ -115,8 +115,8 @@ t.test(
 )
 
 /**
- * Compiles a C program, and runs it to its end beside an observer with the same user. Each time the
- * program pauses, the observer takes three timepoints before the program continues.
+ * Compiles a C program and runs it next to an observer with the same user, until the program ends.
+ * Each time the program pauses, the observer takes three timepoints before the program continues.
  */
 async function watchedByItsUser(
   t: Test,
@@ -145,7 +145,10 @@ async function watchedByItsUser(
   return watching
 }
 
-/** Writes a mebibyte to storage, prints a line, and waits for SIGUSR1. */
+/**
+ * The functions of the C programs: `write_one` writes a mebibyte to storage; `rest` prints a dot
+ * and waits for SIGUSR1.
+ */
 const WRITING = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -175,8 +178,8 @@ static void write_one(void) {
 }`
 
 /**
- * Writes while its io can be read, while it cannot, and while it can again. Then it hides its io
- * and writes nothing.
+ * A program that writes while its io can be read, while its io is hidden, and while its io can be
+ * read again. Then the program hides its io and writes nothing.
  */
 const HIDING = `${WRITING}
 int main(void) {
@@ -191,7 +194,7 @@ int main(void) {
 }`
 
 t.test(
-  'what a process wrote while its io was hidden counts once when it can be read again',
+  'counts bytes that were written while io was hidden once, when io can be read again',
   observerTests(),
   async (t) => {
     const watching = await watchedByItsUser(t, 'hiding', HIDING, 5)
@@ -205,7 +208,8 @@ t.test(
 )
 
 /**
- * Starts a child that writes and ends, and does not reap it: the child's io then belongs to root.
+ * A program whose child writes and ends. The program does not reap the child, so the io of the
+ * child then belongs to root.
  */
 const LEAVING = `${WRITING}
 int main(void) {
@@ -224,15 +228,15 @@ int main(void) {
   return 0;
 }`
 
-t.test('what a process wrote stays known when it is a zombie', observerTests(), async (t) => {
+t.test('keeps the bytes that a zombie wrote', observerTests(), async (t) => {
   const watching = await watchedByItsUser(t, 'leaving', LEAVING, 2)
   t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
   t.equal(mebibytesBy('leaving', watching), 1)
 })
 
 /**
- * Ends its first thread, and writes in another one. The process has no memory then, and its io
- * belongs to root.
+ * A program that ends its first thread, and then writes in another thread. The process then has no
+ * memory, and its io belongs to root.
  */
 const HEADLESS = `${WRITING}
 #include <pthread.h>
@@ -252,7 +256,7 @@ int main(void) {
 }`
 
 t.test(
-  'what a process writes whose first thread has ended is not known, and not zero',
+  'writes null for the bytes of a process whose first thread has ended',
   observerTests(),
   async (t) => {
     const watching = await watchedByItsUser(t, 'headless', HEADLESS, 3)

@@ -6,14 +6,14 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
-// The observer skips reading a process that has not run. It must still notice every change.
+// Tests that the observer notices every change of a process that rests most of the time.
 
 const RATE = 0.3
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
 
 /**
- * On SIGUSR1 computes, allocates memory, opens files, starts a thread and writes a little, with
- * four intervals of sleep in between.
+ * On SIGUSR1, computes, allocates memory, opens files, starts a thread and writes a little. Between
+ * these steps, the program sleeps for four intervals.
  */
 const IN_TURNS = `
 import os, signal, sys, threading, time
@@ -40,7 +40,7 @@ with open(sys.argv[1], 'wb') as file:
 print('ran', time.process_time() - begun, flush=True)
 time.sleep(600)`
 
-t.test('what moves between rests is in its rows', observerTests(), async (t) => {
+t.test('writes rows with all changes between rests', observerTests(), async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-rest-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -92,8 +92,8 @@ t.test('what moves between rests is in its rows', observerTests(), async (t) => 
 })
 
 t.test(
-  'a process that does nothing but change its processor is on the other one',
-  { skip: availableParallelism() < 2 ? 'there is one processor' : observerTests().skip },
+  'notices that a process has changed its processor',
+  { skip: availableParallelism() < 2 ? 'this machine has only one processor' : observerTests().skip },
   async (t) => {
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)

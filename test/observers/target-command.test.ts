@@ -6,14 +6,16 @@ import { problemOfTargetCommand } from '../../src/core/target-command.ts'
 import { asBytes, latin1 } from '../src/core/pattern-of-bytes.ts'
 import { hasCargo } from './program.ts'
 
-// Admission and the observer accept the same patterns, and the observer matches them correctly.
+// Tests that the webhook and the observer accept the same patterns, and that the observer matches
+// them correctly.
 
 const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 const skip =
-  hasCargo() || process.env.CI === 'true' ? false : 'the program is tested with cargo; not here'
+  hasCargo() || process.env.CI === 'true' ? false : 'cargo is not installed'
 
 /**
- * Returns the program's answer for each pattern and text: "1", "0", or "-" for an invalid pattern.
+ * Returns a character for each pattern and text: "1" if the text matches, "0" if it does not match,
+ * and "-" if the pattern is invalid.
  */
 function answers(pairs: readonly (readonly [string, string])[]): string {
   const input = pairs.map((pair) => `${pair.join('\t')}\n`).join('')
@@ -30,7 +32,7 @@ const TOKENS = [
 ].flatMap((line) => line.split(' '))
 const PATTERNS = fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 7 })
 /**
- * Tokens whose valid patterns are also valid in JavaScript, after their classes are written out.
+ * Tokens whose valid patterns are also valid in JavaScript after their POSIX classes are replaced.
  */
 const PLAIN = TOKENS.filter((token) => !/^\[(\]|\^\]?\]|--?\]|\[:word|\[=)/.test(token))
 const PLAIN_PATTERNS = fc.array(fc.constantFrom(...PLAIN, '[]b]', '[^]]'), {
@@ -40,7 +42,7 @@ const PLAIN_PATTERNS = fc.array(fc.constantFrom(...PLAIN, '[]b]', '[^]]'), {
 const CHARACTERS = fc.array(fc.constantFrom(...'ab-^[]\\&~:.=0,{}()|*'), { maxLength: 9 })
 const TEXTS = fc.array(fc.constantFrom(...'aabbccö.{}]-&/"1_\\^'), { maxLength: 6 })
 
-t.test('the program accepts what admission accepts', { skip }, async (t) => {
+t.test('accepts the same patterns as the webhook', { skip }, async (t) => {
   const patterns = [
     ...fc.sample(PATTERNS, { numRuns: 20_000, seed: 2 }),
     ...fc.sample(CHARACTERS, { numRuns: 20_000, seed: 3 }),
@@ -62,10 +64,10 @@ t.test('the program accepts what admission accepts', { skip }, async (t) => {
     (pattern, at) => (problemOfTargetCommand(pattern) === undefined) !== (said[at] !== '-'),
   )
   t.strictSame([...new Set(differing)].slice(0, 20), [])
-  t.ok(said.replaceAll('-', '').length > 5000, 'thousands of them are valid')
+  t.ok(said.replaceAll('-', '').length > 5000, 'thousands of patterns are valid')
 })
 
-t.test('the program matches what a pattern says', { skip }, async (t) => {
+t.test('matches the same texts as the pattern in JavaScript', { skip }, async (t) => {
   const pairs = fc
     .sample(fc.tuple(PLAIN_PATTERNS, TEXTS), { numRuns: 60_000, seed: 1 })
     .map(([tokens, text]) => [tokens.join(''), text.join('')] as const)

@@ -6,14 +6,14 @@ import t from 'tap'
 import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
-// Compares the observer's account of a process with the kernel's account at its end (getrusage): a
-// load of each kind over at least fifty intervals. The load sleeps in its last two intervals, so
-// that the last sample contains all of its work.
+// Compares the observer's values for a process with those of the kernel at its end (getrusage), for
+// each kind of load and over at least fifty intervals. A load sleeps in its last two intervals, so
+// that the last sample includes all of its work.
 
 const RATE = 0.2
 const LOAD = new URL('load.c', import.meta.url).pathname
 
-/** The account that a load prints when it ends. */
+/** The values that a load prints when it ends. */
 interface Usage {
   readonly cpu: number
   readonly rss: number
@@ -22,7 +22,7 @@ interface Usage {
   readonly switches: number
 }
 
-t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 800_000 }, async (t) => {
+t.test('reports the same values as the kernel', { ...observerTests(), timeout: 800_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -49,14 +49,14 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 800_0
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
     compare(t, kind, seen, usage)
   }
-  // Observed children of a launcher have rows of the same program; the rest is `unaccounted`.
+  // The observed children of a launcher have rows with the same program. The rest is `unaccounted`.
   const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
   const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
   const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
-  t.ok(Number(launcher.unaccounted_cpu_seconds) > 0, 'some children lived between two looks')
-  t.ok(isNear(found, cpu + children, 0.03, 0.08), `with them ${found} of ${cpu + children} s`)
+  t.ok(Number(launcher.unaccounted_cpu_seconds) > 0, 'some children started and ended between two scans')
+  t.ok(isNear(found, cpu + children, 0.03, 0.08), `launch: CPU seconds ${found}, the kernel ${cpu + children}`)
   const bytes = Number(launcher.bytes_written) + Number(launcher.unaccounted_bytes_written)
-  t.ok(isNear(bytes, 40 << 20, 0.03, 0), `and ${bytes} of ${40 << 20} bytes written`)
+  t.ok(isNear(bytes, 40 << 20, 0.03, 0), `launch: bytes written ${bytes} of ${40 << 20}`)
   const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
   const first = rows.find((row) => row.program === 'launch')?.pid
   const own = rows.filter((row) => row.pid === first)
@@ -68,9 +68,9 @@ t.test('the numbers are the kernel\u2019s', { ...observerTests(), timeout: 800_0
 })
 
 /**
- * The possible error of the kernel's peak in KiB: each processor keeps up to 32 pages of each
- * counter to itself (lib/percpu_counter.c), and a small process has pages of files and anonymous
- * pages.
+ * The possible error of the kernel's peak in KiB. The kernel has one counter for file pages and one
+ * for anonymous pages, and each processor can keep up to 32 pages of a counter to itself
+ * (lib/percpu_counter.c).
  */
 const COARSE = 2 * 128 * availableParallelism()
 
@@ -93,16 +93,16 @@ function compare(t: Tap, kind: string, seen: Row, usage: Usage): void {
 const BURN = 'python3 -c "import time; [0 for _ in iter(lambda: time.process_time() < 3, False)]"'
 
 const LAUNCHERS: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
-  // As in a batch script: its mpirun ends with the last rank, and the script continues.
-  ['the launcher ends with it', {}, 'sh -c "$BURN & $BURN & wait; exit 0"; times; sleep 2'],
+  // As in a batch script: mpirun ends with the last rank, and the script continues.
+  ['the launcher ends with the child', {}, 'sh -c "$BURN & $BURN & wait; exit 0"; times; sleep 2'],
   // As in a wrapper around each rank: the wrapper is not observed, and ends after the rank.
   [
-    'who waits for it is not observed',
+    'the waiting process is not observed',
     { RIDEALONG_TARGET_COMMAND: '^(top|python3)$' },
     `cp /bin/dash /dev/shm/top; /dev/shm/top -c 'sh -c "$BURN; sleep 2"; times; sleep 2'`,
   ],
   [
-    'who waits for it was observed before it executed another program',
+    'the waiting process was observed before it executed another program',
     { RIDEALONG_TARGET_COMMAND: '^(top|python3)$' },
     'cp /bin/dash /dev/shm/top; ' +
       `/dev/shm/top -c '(sleep 2; exec sh -c "$BURN; sleep 2"); times; sleep 2'`,
@@ -111,7 +111,7 @@ const LAUNCHERS: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
 
 for (const [where, env, script] of LAUNCHERS) {
   t.test(
-    `what a launcher launched counts once where ${where}`,
+    `counts a launched child once if ${where}`,
     { ...observerTests(), timeout: 800_000 },
     async (t) => {
       const { run } = await podOf(t)
@@ -127,7 +127,7 @@ for (const [where, env, script] of LAUNCHERS) {
       t.equal(await watching.ended, 0)
       const parts = [...(app.log().trimEnd().split('\n').at(-1) ?? '').matchAll(/0m([\d.]+)s/g)]
       const truth = parts.reduce((sum, [, seconds]) => sum + Number(seconds), 0)
-      t.ok(truth >= 3, `the kernel says ${truth}`)
+      t.ok(truth >= 3, `${truth} CPU seconds in the kernel`)
       const [whole] = summaryOf(watching.log())
       const found = Number(whole?.cpu_seconds) + Number(whole?.unaccounted_cpu_seconds)
       t.ok(isNear(found, truth, 0.03, 0.05), `${found} CPU seconds, the kernel ${truth}`)
@@ -144,8 +144,8 @@ for (const [where, env, script] of LAUNCHERS) {
 type Tap = { ok(value: boolean, message: string): unknown }
 
 /**
- * Tells whether a value is within a fraction of the truth, or within the error of one tick, page or
- * wake-up.
+ * Tells whether a value differs from the truth by at most a share of the truth, or by at most
+ * `least`.
  */
 function isNear(number: number, truth: number, share: number, least: number): boolean {
   return Math.abs(number - truth) <= Math.max(truth * share, least)

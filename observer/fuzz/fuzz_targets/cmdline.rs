@@ -1,4 +1,4 @@
-//! The command line of a process, and the name of its program.
+//! Fuzzes the parser of `/proc/PID/cmdline`, and the program name that is derived from its result.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

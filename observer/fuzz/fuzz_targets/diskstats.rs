@@ -1,4 +1,4 @@
-//! The block devices of the node, and a document of two such texts.
+//! Fuzzes the parser of `/proc/diskstats`, and the document that is built from two of its results.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

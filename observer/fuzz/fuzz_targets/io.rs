@@ -1,4 +1,4 @@
-//! The io of a process or thread.
+//! Fuzzes the parser of `/proc/PID/io`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A text that is not trusted.
+//! Fuzzes the writer of JSON strings with untrusted text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The memory of the node.
+//! Fuzzes the parser of `/proc/meminfo`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

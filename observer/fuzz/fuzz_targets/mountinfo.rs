@@ -1,4 +1,4 @@
-//! The mounts of a process.
+//! Fuzzes the parsers of `/proc/PID/mountinfo`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The schedstat of a process or thread.
+//! Fuzzes the parser of `/proc/PID/schedstat`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

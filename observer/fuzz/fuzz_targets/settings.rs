@@ -1,5 +1,5 @@
-//! The environment of an observer: a byte selects a variable, and the rest of the line is its
-//! value.
+//! Fuzzes the settings of an observer. The first byte of each line selects an environment variable;
+//! the rest of the line is the value of the variable.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

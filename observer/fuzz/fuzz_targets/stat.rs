@@ -1,4 +1,4 @@
-//! The stat of a process or thread.
+//! Fuzzes the parser of `/proc/PID/stat`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The status of a process or thread.
+//! Fuzzes the parsers of `/proc/PID/status`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A regular expression, and the name of a program.
+//! Fuzzes `target-command`. The input is a regular expression, a zero byte and a program name.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
 //! `/proc/PID/cmdline`.
 
-/// The number of words that are parsed; no interpreter has more options of its own before a script.
+/// The maximum number of words that are parsed. An interpreter has fewer options before its script.
 const MAX_WORDS: usize = 32;
 
-/// The first words of a command line, each ended by a zero byte. The command line of a zombie is
-/// empty.
+/// Returns the first words of a command line. A zero byte ends each word. The command line of a
+/// zombie is empty.
 #[must_use]
 pub fn parse(text: &[u8]) -> Vec<&[u8]> {
     if text.is_empty() {

@@ -1,5 +1,5 @@
-//! `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is 512 bytes,
-//! whatever the device's own is.
+//! `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is always 512 bytes,
+//! also if the device has larger sectors.
 
 use super::words::{number, words};
 
@@ -12,7 +12,7 @@ pub struct Requests {
     pub merged: u64,
     /// Sectors of 512 bytes.
     pub sectors: u64,
-    /// Milliseconds that all of them took in total.
+    /// The total time of these requests in milliseconds.
     pub milliseconds: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Device {
     pub flushes: Requests,
     /// Milliseconds in which the device was busy.
     pub busy: u64,
-    /// Milliseconds in which requests were in flight, times their number.
+    /// The time in which requests were in flight, multiplied by their number, in milliseconds.
     pub weighted: u64,
 }
 
@@ -79,11 +79,11 @@ fn requests(values: &[u64]) -> Requests {
 mod tests {
     use super::*;
 
-    /// Linux 6.18.
+    /// A line of Linux 6.18.
     const VDA: &[u8] = b" 254       0 vda 483302 48849 17441858 297198 58591 538977 39513872 140930 0 34140 440648 17807 60 7832896 2426 2387 93";
 
     #[test]
-    fn every_kind_of_request_is_taken() {
+    fn every_kind_of_request_is_parsed() {
         let (name, device) = parse_line(VDA).unwrap();
         assert_eq!(name, b"vda");
         let reads = Requests {

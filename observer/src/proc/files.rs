@@ -1,7 +1,7 @@
 //! Reads files of `/proc` into one buffer, and lists its directories.
 //!
-//! The sampling loop uses this reader instead of the crate procfs because it allocates nothing, and
-//! needs one read for a file that the kernel generates at once.
+//! The sampling loop uses this reader instead of the crate procfs, because the reader reuses its
+//! buffer and needs one read for a file that the kernel generates at once.
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,8 @@ use super::words::number;
 
 /// Files that the kernel generates at once are at most a page long.
 const PAGE: usize = 4096;
-/// The limit for files of many lines: 1 MiB is the mountinfo of thousands of volumes.
+/// The maximum bytes of a file of many lines. 1 MiB is enough for the mountinfo of thousands of
+/// volumes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A process, or one of its threads.
@@ -40,7 +41,7 @@ impl Files {
     /// Opens `/proc`.
     ///
     /// # Errors
-    /// If it cannot be listed.
+    /// If `/proc` cannot be opened.
     pub fn open() -> Result<Self, Errno> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         Ok(Self {
@@ -55,7 +56,8 @@ impl Files {
     /// with one read of at most a page.
     ///
     /// # Errors
-    /// `ENOENT` or `ESRCH` if it is gone, `EACCES` or `EPERM` if it is hidden.
+    /// `ENOENT` or `ESRCH` if the process or thread has ended; `EACCES` or `EPERM` if the kernel
+    /// denies the read.
     pub fn read(&mut self, task: Task, name: &str) -> Result<&[u8], Errno> {
         self.set_path(task, name);
         let file = self.open_path()?;
@@ -63,7 +65,7 @@ impl Files {
         Ok(&self.buffer[..count])
     }
 
-    /// Reads a file of many lines to its end. `path` is relative to `/proc`.
+    /// Reads a file of many lines to its end, or to 1 MiB. `path` is relative to `/proc`.
     ///
     /// # Errors
     /// As for [`Files::read`].
@@ -93,7 +95,7 @@ impl Files {
     /// Lists the ids of at most `most` threads of a process into `ids`, in the kernel's order.
     ///
     /// # Errors
-    /// If the process is gone.
+    /// If the process has ended.
     pub fn list_threads(&mut self, pid: i32, most: usize, ids: &mut Vec<i32>) -> Result<(), Errno> {
         ids.clear();
         let mut directory = self.open_directory(pid, "task")?;
@@ -104,17 +106,17 @@ impl Files {
     /// Counts the open files of a process by listing them.
     ///
     /// # Errors
-    /// `EACCES` if they are hidden.
+    /// `EACCES` if the kernel does not allow it.
     pub fn count_open_files(&mut self, pid: i32) -> Result<u64, Errno> {
         let mut directory = self.open_directory(pid, "fd")?;
         Ok(numbers(&mut directory).fold(0, |count, _| count + 1))
     }
 
-    /// The size of a process's directory `fd`. From Linux 6.2 on it is the number of open files,
-    /// which every user may read.
+    /// Returns the size of a process's directory `fd`, which every user may read. Since Linux 6.2,
+    /// the size is the number of open files.
     ///
     /// # Errors
-    /// If the process is gone.
+    /// If the process has ended.
     pub fn size_of_fd(&mut self, pid: i32) -> Result<u64, Errno> {
         self.set_path(Task::Process(pid), "fd");
         let facts = fstatat(&self.directory, self.path.as_slice(), AtFlags::empty())?;
@@ -160,7 +162,7 @@ impl Files {
     }
 }
 
-/// The names in a directory that are numbers.
+/// Returns the names in a directory that are numbers.
 fn numbers(directory: &mut Dir) -> impl Iterator<Item = i32> {
     directory.iter().map_while(Result::ok).filter_map(|entry| {
         number(entry.file_name().to_bytes()).and_then(|number| i32::try_from(number).ok())
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_listing_begins_anew() {
+    fn a_second_listing_starts_from_the_beginning() {
         let mut files = Files::open().unwrap();
         let mut ids = Vec::new();
         files.list_processes(&mut ids);
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_is_an_error() {
+    fn an_ended_process_is_an_error() {
         let mut files = Files::open().unwrap();
         assert_eq!(
             files.read(Task::Process(i32::MAX), "stat"),

@@ -1,4 +1,4 @@
-//! `/proc/PID/io`, and that of a thread.
+//! `/proc/PID/io` and `/proc/PID/task/TID/io`.
 
 use super::words::{lines, number_after};
 
@@ -9,11 +9,12 @@ pub struct Io {
     pub read: u64,
     /// Bytes that were sent to storage, or will be.
     pub written: u64,
-    /// Bytes of `written` that were cancelled, as when a file is truncated before it is stored.
+    /// Bytes of `written` that were cancelled, for example because a file was truncated before it
+    /// was stored.
     pub cancelled: u64,
 }
 
-/// Parses the text of an io. `None` if a line is missing.
+/// Parses an io file. `None` if a line is missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Io> {
     let find = |label: &[u8]| lines(text).find_map(|line| number_after(line, label));
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_of_the_storage_layer_are_taken() {
+    fn the_bytes_at_the_storage_layer_are_parsed() {
         let text = b"rchar: 8678\nwchar: 1702\nsyscr: 14\nsyscw: 2\nread_bytes: 1\nwrite_bytes: 4096\ncancelled_write_bytes: 3\n";
         assert_eq!(
             parse(text),
@@ -42,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn an_io_that_is_cut_is_none() {
+    fn a_truncated_io_is_none() {
         assert_eq!(parse(b""), None);
         assert_eq!(parse(b"read_bytes: 1\nwrite_bytes: 4096\n"), None);
     }

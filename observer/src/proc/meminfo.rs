@@ -2,7 +2,7 @@
 
 use super::words::{lines, number_after};
 
-/// The node's memory in KiB.
+/// Returns the node's memory in KiB.
 #[must_use]
 pub fn parse_total(text: &[u8]) -> Option<u64> {
     lines(text).find_map(|line| number_after(line, b"MemTotal:"))
@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_total_is_taken() {
+    fn the_total_is_parsed() {
         assert_eq!(
             parse_total(b"MemTotal:       24684092 kB\nMemFree: 1 kB\n"),
             Some(24_684_092)

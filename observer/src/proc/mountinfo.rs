@@ -2,11 +2,11 @@
 
 use super::words::{lines, words};
 
-/// The bytes of a container's name, at most: it is a DNS label (kubernetes
+/// The maximum bytes of a container's name, which is a DNS label (kubernetes
 /// pkg/apis/core/validation/validation.go, `validateContainerCommon`).
 const MAX_NAME: usize = 63;
 
-/// The name of the container, from the kubelet's mount at the path of its termination message:
+/// Returns the name of the container. The kubelet mounts the file for the termination message from
 /// `/var/lib/kubelet/pods/UID/containers/NAME/ID` (kubernetes
 /// `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeMounts`). `None` if there is no such
 /// mount.
@@ -15,7 +15,7 @@ pub fn container(text: &[u8]) -> Option<&[u8]> {
     words(text).find_map(container_in_path)
 }
 
-/// The NAME of a path `…/pods/UID/containers/NAME/ID`.
+/// Returns the NAME in a path `…/pods/UID/containers/NAME/ID`.
 fn container_in_path(path: &[u8]) -> Option<&[u8]> {
     let mut parts = path.rsplit(|byte| *byte == b'/');
     let id = parts.next()?;
@@ -23,14 +23,14 @@ fn container_in_path(path: &[u8]) -> Option<&[u8]> {
     let directory = parts.next()?;
     let uid = parts.next()?;
     let pods = parts.next()?;
-    // Before the first slash of an absolute path there is nothing.
+    // In an absolute path, an empty part precedes the first slash.
     let is_absolute = parts.next().is_some();
     let is_mount = is_absolute && directory == b"containers" && pods == b"pods";
     let is_name = (1..=MAX_NAME).contains(&name.len());
     (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some(name)
 }
 
-/// The value of the option `hidepid` with which `/proc` is mounted, if it hides processes
+/// Returns the value of the mount option `hidepid` of `/proc`, if the option hides processes
 /// (proc(5)).
 #[must_use]
 pub fn hidepid(text: &[u8]) -> Option<&[u8]> {

@@ -1,8 +1,9 @@
-//! `/proc/PID/schedstat`, and that of a thread.
+//! `/proc/PID/schedstat` and `/proc/PID/task/TID/schedstat`.
 
 use super::words::{number, words};
 
-/// Nanoseconds that a thread waited on a run queue; `None` if the kernel does not count them.
+/// Returns the time that a thread has waited on a run queue, in nanoseconds; `None` if the kernel
+/// does not measure this time.
 #[must_use]
 pub fn parse_wait(text: &[u8]) -> Option<u64> {
     number(words(text).nth(1)?)

@@ -1,4 +1,4 @@
-//! `/proc/PID/stat`, and that of a thread.
+//! `/proc/PID/stat` and `/proc/PID/task/TID/stat`.
 
 use super::words::number;
 
@@ -9,7 +9,7 @@ pub struct Stat<'a> {
     pub comm: &'a [u8],
     /// The letter of the state; `Z` is a zombie.
     pub state: u8,
-    /// The parent's id; 0 if the parent is outside of the process namespace.
+    /// The parent's id; 0 if there is no parent in the process namespace.
     pub ppid: i32,
     /// When the process started, in ticks since boot.
     pub start: u64,
@@ -17,7 +17,7 @@ pub struct Stat<'a> {
     pub stack: u64,
     /// The fields that only grow.
     pub counters: StatCounters,
-    /// The fields that rise and fall.
+    /// The fields that can also fall.
     pub gauges: StatGauges,
 }
 
@@ -32,7 +32,7 @@ pub struct StatCounters {
     pub majflt: u64,
     /// Major page faults of the children that were waited for.
     pub cmajflt: u64,
-    /// Time in user mode, guests included.
+    /// Time in user mode, including guest time.
     pub utime: u64,
     /// Time in kernel mode.
     pub stime: u64,
@@ -53,7 +53,7 @@ pub struct StatCounters {
 pub struct StatGauges {
     /// The number of threads of the process.
     pub threads: u64,
-    /// The processor on which it ran last.
+    /// The processor on which the process or thread ran last.
     pub processor: u64,
     /// The real-time priority.
     pub rt_priority: u64,
@@ -74,16 +74,17 @@ impl StatCounters {
         self.cutime.saturating_add(self.cstime)
     }
 
-    /// Whether the process ever waited for a child: every program has page faults.
+    /// Whether the process ever waited for a child. Every child has page faults, so the counters of
+    /// children are then not 0.
     #[must_use]
     pub fn has_waited(&self) -> bool {
         self.cminflt > 0 || self.cmajflt > 0
     }
 }
 
-/// Parses the text of a stat. `None` if it is cut or no stat.
+/// Parses a stat file. `None` if the text is truncated or is not a stat.
 ///
-/// The name ends at the last closing parenthesis, since a process may call itself `) Z 0 (`.
+/// The name ends at the last closing parenthesis, because a process can set its name to `) Z 0 (`.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
     let open = text.iter().position(|byte| *byte == b'(')?;
@@ -109,12 +110,12 @@ pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
     (last >= 44).then_some(stat)
 }
 
-/// Takes one field; its place is that of proc(5), from 1.
+/// Stores one field. `place` is the number of the field in proc(5), from 1.
 fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
     let (counters, gauges) = (&mut stat.counters, &mut stat.gauges);
     let target = match place {
         4 => {
-            // Processes of the kernel have the parent 0; no id is negative.
+            // An id is never negative.
             stat.ppid = i32::try_from(number(field)?).ok()?;
             return Some(());
         }
@@ -137,7 +138,7 @@ fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
         44 => &mut counters.cguest,
         _ => return Some(()),
     };
-    // The children's times and the guests' are signed in the kernel's format.
+    // The kernel prints the times of children and guests as signed numbers.
     *target = if field.first() == Some(&b'-') {
         0
     } else {
@@ -150,11 +151,11 @@ fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// Linux 6.18.
+    /// A stat of Linux 6.18.
     const CAT: &[u8] = b"9795 (cat) R 9793 9793 21514 0 -1 4194304 103 1 2 3 4 5 6 7 20 0 1 0 96006 3133440 390 18446744073709551615 94448823144448 94448823164329 140732421906320 0 0 0 0 0 0 0 0 0 17 1 0 0 8 9 10 94448823180336 94448823181952 94448857698304 140732421913032 140732421913105 140732421913105 140732421914603 0\n";
 
     #[test]
-    fn every_field_is_where_proc_5_says() {
+    fn every_field_has_its_position_of_proc_5() {
         let stat = parse(CAT).unwrap();
         assert_eq!(stat.comm, b"cat");
         assert_eq!((stat.state, stat.ppid), (b'R', 9793));
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_that_is_cut_is_none() {
+    fn a_truncated_stat_is_none() {
         for end in 0..CAT.len() - 120 {
             assert_eq!(parse(&CAT[..end]), None, "{end} bytes");
         }

@@ -1,4 +1,4 @@
-//! `/proc/PID/status`, and that of a thread.
+//! `/proc/PID/status` and `/proc/PID/task/TID/status`.
 
 use super::words::{lines, number, number_after, words};
 
@@ -15,7 +15,7 @@ pub struct Memory {
     pub stack: u64,
 }
 
-/// The lines that are used.
+/// The values of the lines that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Real, effective, saved and filesystem user id.
@@ -30,8 +30,8 @@ pub struct Status {
     pub involuntary: u64,
 }
 
-/// Parses the text of a status. `None` if the lines of the context switches, which come last, are
-/// missing.
+/// Parses a status file. `None` if the lines of the context switches are missing, which are the
+/// last lines that are used.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Status> {
     let mut status = Status::default();
@@ -60,13 +60,14 @@ pub fn parse(text: &[u8]) -> Option<Status> {
     (switches == 2).then_some(status)
 }
 
-/// Whether a process still has memory. It has none once it or its first thread has ended.
+/// Whether a process still has memory. A process has no memory after it or its first thread has
+/// ended.
 #[must_use]
 pub fn has_memory(text: &[u8]) -> bool {
     lines(text).any(|line| line.starts_with(b"VmRSS:"))
 }
 
-/// The mask of the effective capabilities of a process; `None` if the line is missing.
+/// Returns the mask of the effective capabilities of a process; `None` if the line is missing.
 #[must_use]
 pub fn effective_capabilities(text: &[u8]) -> Option<u64> {
     let rest = lines(text).find_map(|line| line.strip_prefix(b"CapEff:"))?;
@@ -81,8 +82,8 @@ fn take_memory(memory: &mut Memory, line: &[u8]) -> u32 {
         + take(&mut memory.stack, line, b"VmStk:")
 }
 
-/// Parses the number of a line with this label into `target`, and returns how many it parsed: 0 or
-/// 1.
+/// Parses the number of a line with this label into `target`. Returns 1 if the line has the label
+/// and a number, and 0 otherwise.
 fn take(target: &mut u64, line: &[u8], label: &[u8]) -> u32 {
     match number_after(line, label) {
         Some(found) => {
@@ -108,7 +109,7 @@ fn take_ids(target: &mut [u32; 4], line: &[u8], label: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Linux 6.18, without the lines that are not used.
+    /// A status of Linux 6.18, without most of the lines that are not used.
     const CAT: &[u8] = b"Name:\tcat\nUmask:\t0022\nState:\tR (running)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t \nVmPeak:\t    3060 kB\nVmSize:\t    3061 kB\nVmHWM:\t    1741 kB\nVmRSS:\t    1740 kB\nVmData:\t     360 kB\nVmStk:\t     132 kB\nThreads:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t11\nnonvoluntary_ctxt_switches:\t12\n";
     const ZOMBIE: &[u8] = b"Name:\tsh\nState:\tZ (zombie)\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nThreads:\t1\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4\nx86_Thread_features:\t\nx86_Thread_features_locked:\t\n";
 
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_looks_like_a_line_is_a_name() {
+    fn a_name_that_looks_like_another_line_is_ignored() {
         let text = [b"Name:\tVmRSS: 7 Uid: 9\n", &CAT[b"Name:\tcat\n".len()..]].concat();
         assert_eq!(parse(&text), parse(CAT));
     }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_is_cut_is_none() {
+    fn a_truncated_status_is_none() {
         assert_eq!(parse(&CAT[..CAT.len() - 40]), None);
         assert_eq!(parse(b""), None);
     }

@@ -1,18 +1,18 @@
 //! Words and decimal numbers in the bytes of a file.
 
-/// The words of a text, which are separated by blanks, tabs and newlines.
+/// Returns the words of a text, which are separated by blanks, tabs and newlines.
 pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
         .filter(|word| !word.is_empty())
 }
 
-/// The lines of a text, without their newlines.
+/// Returns the lines of a text, without their newlines.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')
 }
 
-/// Parses a decimal number. `None` if the word has other characters than digits, or if the number
-/// does not fit.
+/// Parses a decimal number. `None` if the word has characters other than digits, or if the number
+/// does not fit in 64 bits.
 ///
 /// ```
 /// use ridealong_observer::proc::words::number;
@@ -33,7 +33,7 @@ pub fn number(word: &[u8]) -> Option<u64> {
     })
 }
 
-/// The first number after a label, such as the 132 of `VmStk:\t 132 kB`.
+/// Returns the first number after a label, such as the 132 of `VmStk:\t 132 kB`.
 #[must_use]
 pub fn number_after(line: &[u8], label: &[u8]) -> Option<u64> {
     number(words(line.strip_prefix(label)?).next()?)
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_must_stand_first() {
+    fn a_label_must_come_first() {
         assert_eq!(number_after(b"VmRSS:\t    1740 kB", b"VmRSS:"), Some(1740));
         assert_eq!(number_after(b"Name:\tVmRSS: 7", b"VmRSS:"), None);
         assert_eq!(number_after(b"VmRSS:", b"VmRSS:"), None);
