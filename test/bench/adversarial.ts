@@ -1,7 +1,7 @@
 /**
- * Reviews that were made to be slow: each pod asks for an observer, and grows to any size in a part
- * that the webhook must read, add up, compare or quote. None of them must cost more than its
- * parsing.
+ * Reviews that are built to be slow. Each pod requests an observer, and one part of the review can
+ * have any size. The webhook must read, add up, compare or quote this part. The answer to such a
+ * review must not take much longer than its parsing.
  */
 
 /** A kind of hostile review. */
@@ -16,7 +16,7 @@ const APP = '{"name":"app","image":"app"}'
 const REQUIRED_TERMS = 'requiredDuringSchedulingIgnoredDuringExecution'
 const UID = '2d7f7ca7-afbb-411e-8266-38bd72ab25e8'
 
-/** The parts of a review, as JSON. Missing parts are those of an ordinary pod. */
+/** The parts of a review, as JSON. A missing part has the value of an ordinary pod. */
 interface Parts {
   readonly uid?: string
   /** Entries of the annotations. */
@@ -45,7 +45,7 @@ function reviewOf({
   )
 }
 
-/** Returns items, separated by commas, that have about this number of characters together. */
+/** Returns a comma-separated list of items with about this total number of characters. */
 function items(characters: number, item: (index: number) => string): string {
   const all: string[] = []
   for (let length = 0; length < characters; length += (all.at(-1)?.length ?? 0) + 1) {
@@ -54,12 +54,12 @@ function items(characters: number, item: (index: number) => string): string {
   return all.join(',')
 }
 
-/** An adversary that repeats one item in one part of a review. */
+/** Returns an adversary that repeats one item in one part of a review. */
 function repeating(name: string, item: (index: number) => string, parts: (items: string) => Parts) {
   return { name, build: (characters: number) => reviewOf(parts(items(characters, item))) }
 }
 
-/** An adversary with one long text in one part of a review. */
+/** Returns an adversary with one long text in one part of a review. */
 function long(name: string, piece: string, parts: (text: string) => Parts): Adversary {
   const build = (characters: number) => {
     return reviewOf(parts(piece.repeat(Math.ceil(characters / piece.length))))
@@ -67,7 +67,10 @@ function long(name: string, piece: string, parts: (text: string) => Parts): Adve
   return { name, build }
 }
 
-/** Nests an object in objects of the same kind, as deep as the number of characters allows. */
+/**
+ * Returns an adversary with lists or objects that are nested as deep as the number of characters
+ * allows.
+ */
 function nested(name: string, open: string, core: string, close: string): Adversary {
   const build = (characters: number) => {
     const levels = Math.floor(characters / (open.length + close.length))
@@ -94,8 +97,8 @@ const unknown = (items: string) => ({ spec: `"x":[${items}],` })
 const HUGE = { cpu: '1M', memory: '1Ei' }
 
 /**
- * The rules of the namespace in which the pods are created. They refuse no pod, but require the
- * sums.
+ * The rules of the namespace in which the pods are created. The rules refuse no pod, but require
+ * that the webhook adds up resources.
  */
 export const RULES = {
   limitRanges: [
@@ -135,8 +138,8 @@ export const RULES = {
 }
 
 /**
- * The kinds that the security audit and the search (search.ts) found to be slow or to have large
- * answers.
+ * The adversaries. The security audit and the search (search.ts) found them to be slow or to have
+ * large answers.
  */
 export const ADVERSARIES: readonly Adversary[] = [
   repeating(

@@ -3,8 +3,8 @@ import { createServer } from 'node:https'
 
 /**
  * Serves the smallest possible webhook in Node: a bare `node:https` server with one function that
- * answers each body. Arguments on the command line: port, certificate, key, and the file from which
- * the answer is made.
+ * answers each body. The arguments on the command line are the port, the certificate, the key, and
+ * the file for `answerFrom`.
  */
 export function serveBare(answerFrom: (file: Buffer) => (body: string) => string | Buffer): void {
   const [port, cert = '', key = '', file = ''] = process.argv.slice(2)

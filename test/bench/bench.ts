@@ -1,6 +1,6 @@
 /**
- * Measures the time of an answer, and answers per second: `npm run bench`. Compare the ratios
- * within one run; the absolute figures depend on the machine and its load.
+ * Measures the time of an answer and the answers per second: `npm run bench`. Compare only the
+ * ratios of one run, because absolute values depend on the machine and its load.
  */
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -15,11 +15,11 @@ const NAMESPACES = fileURLToPath(new URL('../cases/namespaces.yaml', import.meta
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 print(`Node ${process.version}, ${cpus().length} cores, ${cpus()[0]?.model}\n`)
-print('The answer beyond parsing, median:')
+print('Median time of an answer without parsing:')
 await benchHandler(RECORDING, print)
-print('\nReviews over HTTPS on one core, against a bare node:https server:')
+print('\nReviews over HTTPS on one core, compared with a bare node:https server:')
 await benchServer(RECORDING, NAMESPACES, print)
 print('\nHostile reviews over HTTPS, in a namespace with a LimitRange and quotas:')
 const beyond = await benchHostileServer(RECORDING, print)
-print(`${beyond} beyond a bound`)
+print(`${beyond} rows exceed a bound`)
 if (beyond > 0) process.exitCode = 1

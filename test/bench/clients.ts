@@ -1,8 +1,8 @@
 /**
- * Measures how a server with default settings treats hostile clients: `npm run bench:clients`. It
- * takes three minutes and needs Linux. It prints after how many seconds the server closes
- * connections that send half of a request. It also prints the server's memory, and the time of
- * ordinary reviews, while 80 clients send bodies of 6.9 MB.
+ * Measures how a server with default settings treats hostile clients: `npm run bench:clients`. The
+ * measurement takes three minutes and needs Linux. It prints the seconds until the server closes a
+ * connection that sends half of a request. Then it prints the memory of the server and the time of
+ * ordinary reviews while hostile clients are connected.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,10 @@ const REVIEW = JSON.stringify(reviewOf(ASKING))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Starts the server, calls an action with its process and its CA, and stops it. */
+/**
+ * Starts the server, calls an action with the process id and the CA of the server, and stops the
+ * server.
+ */
 async function withServer(action: (pid: number, ca: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ridealong-clients-'))
   const authority = await makeAuthority()
@@ -65,12 +68,12 @@ async function openPlain(port: number): Promise<Socket> {
   return socket
 }
 
-/** Resolves when a connection is closed, also by an error. */
+/** Resolves when a connection is closed, also after an error. */
 function closing(socket: Socket): Promise<unknown> {
   return new Promise((resolve) => socket.resume().once('close', resolve))
 }
 
-/** Sends half of a request, and prints when the server ends the connection. */
+/** Sends half of a request, and prints the seconds until the server closes the connection. */
 async function timeCut(what: string, socket: Socket, half: string): Promise<void> {
   const start = performance.now()
   const closed = closing(socket)
@@ -91,14 +94,15 @@ async function printCuts(ca: string): Promise<void> {
   ])
 }
 
-/** Resident memory of a process in megabytes. */
+/** Returns the resident memory of a process in megabytes. */
 async function residentOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6
 }
 
 /**
- * Opens one connection after the other until the thread ends, and acts on each until it is closed.
+ * Opens one connection after the other until the thread ends. Calls `act` with each connection, and
+ * waits until the connection is closed.
  */
 async function repeat(ca: string, act: (socket: Socket) => void): Promise<never> {
   for (;;) {
@@ -119,7 +123,7 @@ function send(socket: Socket, body: Buffer): void {
   socket.write(body)
 }
 
-/** Sends a body without its end, and waits until the server closes the connection. */
+/** Sends a body without its last byte, and keeps the connection open. */
 function hold(body: Buffer): (socket: Socket) => void {
   return (socket) => send(socket, body.subarray(0, BODY - 1))
 }
@@ -132,20 +136,17 @@ function sendWhole(body: Buffer): (socket: Socket) => void {
   }
 }
 
-/** What clients do at the same time, and their number. */
+/** For each scene, the number of hostile clients and their action. */
 const SCENES: Readonly<Record<string, readonly [number, (socket: Socket) => void]>> = {
   'no other client': [0, () => {}],
   '80 hold 6.9 MB each': [80, hold(BLANKS)],
   '80 hold 6.9 MB of é each': [80, hold(ACCENTS)],
   '80 send 6.9 MB of blanks each': [80, sendWhole(BLANKS)],
   '80 send 6.9 MB of {} each': [80, sendWhole(OBJECTS)],
-  '1,000 say nothing': [1000, () => {}],
+  '1,000 send nothing': [1000, () => {}],
 }
 
-/**
- * Sends ordinary reviews while hostile clients run in another thread, and prints the results of
- * both.
- */
+/** Sends ordinary reviews while hostile clients run in another thread, and prints the results. */
 async function printScene(scene: string, pid: number, ca: string): Promise<void> {
   const clients = new Worker(new URL(import.meta.url), { workerData: { scene, ca } })
   const times: number[] = []
@@ -167,7 +168,7 @@ async function printScene(scene: string, pid: number, ca: string): Promise<void>
 }
 
 if (isMainThread) {
-  print('Until a client that sends half of a request is cut off:')
+  print('Seconds until the server closes a connection that sends half of a request:')
   await withServer((_pid, ca) => printCuts(ca))
   print(`\nOrdinary reviews during ${SECONDS} s, each on a new connection; times in milliseconds:`)
   const head = ['RSS', 'reviews', 'refused', 'median', 'p99', 'max']

@@ -1,5 +1,5 @@
 /**
- * The smallest possible webhook in Node, for comparison: it parses the body and sends a constant
+ * The smallest possible webhook in Node, for comparison. It parses the body and sends a constant
  * answer.
  */
 import { serveBare } from './bare-server.ts'

@@ -28,10 +28,10 @@ const SIZES: readonly Size[] = [
 const ROUNDS = 3000
 
 /**
- * Prints the time of an answer without parsing, for a recorded pod made larger: the median of many
- * answers to one parsed body, in microseconds, and its ratio to the first row. No answer uses
- * results of the one before. A body parsed for each answer would add the time of cold caches after
- * parsing.
+ * Prints the time of an answer without parsing, for a recorded pod in several sizes. The time is
+ * the median of many answers to one parsed body, in microseconds. Each row also has the ratio to
+ * the first row. No answer uses results of the previous answer. If the body were parsed for each
+ * answer, cold caches would increase the time.
  *
  * @param path a recorded AdmissionReview whose pod requests observers
  */
@@ -73,9 +73,8 @@ export async function benchHandler(path: string, print: (line: string) => void):
 const WIDTHS = [10, 9, 7, 11]
 
 /**
- * Returns the recorded review with copies of its first container, up to the number in `size`, and
- * the other additions of `size`
- * in the pod.
+ * Returns the recorded review with the additions in `size`. Additional containers are copies of the
+ * first container.
  */
 function enlarge(recorded: string, size: Size): string {
   const review = JSON.parse(recorded)

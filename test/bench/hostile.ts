@@ -9,8 +9,8 @@ import type { Contender } from './server.ts'
 const SIZES = [2 ** 18, 2 ** 21, 7 * 2 ** 20 - 2 ** 12]
 
 /**
- * The bounds: milliseconds beyond three times JSON.parse, milliseconds for an ordinary review,
- * bytes.
+ * The bounds: milliseconds of an answer beyond three times JSON.parse, milliseconds of an ordinary
+ * review, and bytes of an answer.
  */
 const SLACK_MS = 200
 const MOST_DELAY_MS = 500
@@ -22,7 +22,7 @@ interface Answer {
   readonly ms: number
 }
 
-/** Writes the file of Namespaces for the server: one with a LimitRange and quotas. */
+/** Writes the namespaces file of the server: one Namespace with a LimitRange and quotas. */
 export async function writeRules(folder: string): Promise<string> {
   const namespace = 'hpc'
   const place = (kind: string) => (object: { readonly metadata: object }) => {
@@ -39,11 +39,12 @@ export async function writeRules(folder: string): Promise<string> {
 }
 
 /**
- * Prints a row for each hostile review of each size: its time over HTTPS, the time of JSON.parse on
- * the same body, and the longest time of the ordinary reviews that were sent in parallel.
+ * Prints a row for each hostile review in each size. A row has the time of the review over HTTPS,
+ * the time of JSON.parse on the same body, and the longest time of the ordinary reviews that were
+ * sent in parallel.
  *
  * @param ordinary the path of a recorded AdmissionReview
- * @returns how many rows are beyond a bound
+ * @returns the number of rows that exceed a bound
  */
 export async function benchHostile(
   { port }: Contender,
@@ -101,8 +102,8 @@ async function tryOne(
 }
 
 /**
- * Measures JSON.parse in milliseconds, in a separate process, so that only its own memory is
- * collected.
+ * Measures the time of JSON.parse in milliseconds. The measurement runs in a separate process, so
+ * that the garbage collector has no other memory to collect.
  */
 function parseTimeOf(body: string): Promise<number> {
   const program = `let text = ''

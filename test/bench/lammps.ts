@@ -7,44 +7,45 @@ const INPUT = fileURLToPath(new URL('in.turns', import.meta.url))
 const MELT = fileURLToPath(new URL('../cluster/applications/lammps/in.lj', import.meta.url))
 const PAIRS = Number(process.env.PAIRS ?? 20)
 const RANKS = availableParallelism()
-/** Steps of a run: a few seconds, so that a timepoint or more falls into each. */
+/**
+ * The steps of a run. They take a few seconds, so that each run includes at least one timepoint.
+ */
 const STEPS = Number(process.env.STEPS ?? 400)
 const WARM_UP_STEPS = 500
 
 /**
- * Whether the observer runs, for each run of a pair. The order (the Thue-Morse sequence) makes both
- * halves equal if the machine becomes slower or faster over time.
+ * For each run of a pair, whether the observer is active. In this order (the Thue-Morse sequence),
+ * a gradual change in the speed of the machine affects both halves equally.
  */
 const TURNS = [false, true, true, false, true, false, false, true]
 
-/**
- * mpirun runs as root only with these variables. Ranks of a pod may not read each other's memory.
- */
+/** mpirun runs as root only with these variables. */
 const ENV = {
   HOME: '/tmp',
   OMP_NUM_THREADS: '1',
   OMPI_ALLOW_RUN_AS_ROOT: '1',
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
 }
+/** The ranks of a pod may not read each other's memory, so the single copy mechanism is off. */
 const MPIRUN = ['mpirun', '--oversubscribe', '--mca', 'btl_vader_single_copy_mechanism', 'none']
 const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
 
 /**
- * Prints by how much an observer with one timepoint per second lengthens LAMMPS's own loop. One
- * LAMMPS repeats its loop, and in half of these runs the observer is stopped with SIGSTOP. Two
- * processes of LAMMPS would differ more than that, because their memory and ranks are placed
- * differently. A pair is eight runs.
+ * Measures how much an observer with one timepoint per second lengthens LAMMPS's own loop, and
+ * prints the result. One process of LAMMPS repeats the loop, and the observer is stopped with
+ * SIGSTOP in half of the runs. Two processes of LAMMPS would differ more than this effect, because
+ * their memory and ranks are placed differently. A pair consists of eight runs.
  */
 export async function benchLammps(print: (line: string) => void): Promise<void> {
   const missing = ['mpirun', 'lmp', 'pkill'].filter((program) => onPath(program) === program)
   if (missing.length > 0) {
-    print(`not here: ${missing.join(', ')}; apt-get install openmpi-bin lammps procps`)
+    print(`not installed: ${missing.join(', ')}; apt-get install openmpi-bin lammps procps`)
     return
   }
   print(`LAMMPS on ${RANKS} ranks, ${STEPS} steps a run, loop time without and with the observer:`)
   const [load = 0] = loadavg()
   if (load > 1)
-    print(`  others use this machine (load ${load.toFixed(1)}): it is they who are measured`)
+    print(`  other programs use this machine (load ${load.toFixed(1)}) and affect the result`)
   const pod = await startPod()
   try {
     const watching = await pod.run('perf-sysstat', [observer('perf-sysstat')], {
@@ -66,7 +67,7 @@ export async function benchLammps(print: (line: string) => void): Promise<void> 
   }
 }
 
-/** Returns the ratios of the pairs, and prints each as soon as it is known. */
+/** Returns the ratios of the pairs, and prints each ratio as soon as its pair has ended. */
 async function pairsOf(app: Running, print: (line: string) => void): Promise<readonly number[]> {
   const ratios: number[] = []
   for (let pair = 0; pair < PAIRS; pair += 1) {
@@ -83,7 +84,7 @@ async function pairsOf(app: Running, print: (line: string) => void): Promise<rea
   return ratios
 }
 
-/** Returns the seconds of LAMMPS's own loop in each run, without the warm-up. */
+/** Returns the seconds of LAMMPS's own loop for each run, without the warm-up. */
 function loopTimes(log: string): readonly number[] {
   return [...log.matchAll(/Loop time of ([\d.]+)/g)].slice(1).map(([, seconds]) => Number(seconds))
 }

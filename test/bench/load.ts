@@ -18,9 +18,9 @@ export interface LoadResult {
 }
 
 /**
- * Calls a server over several keep-alive connections at once. Each waits for its answer before the
- * next request, as the apiserver does. The client writes one prepared buffer and counts answers by
- * their Content-Length, so that it takes little processor time from the server.
+ * Sends requests to a server over several keep-alive connections at once. Like the apiserver, each
+ * connection waits for the answer before the next request. The client writes one prepared buffer
+ * and counts answers by their Content-Length, so that the client itself uses little processor time.
  */
 export async function load(options: LoadOptions): Promise<LoadResult> {
   const request = requestOf(options)
@@ -85,7 +85,7 @@ function answerOn(socket: TLSSocket, count: { refused: number }): Promise<void> 
   })
 }
 
-/** Returns the length of an answer in bytes, from its first chunk, which contains all headers. */
+/** Returns the length of an answer in bytes. The first chunk of the answer contains all headers. */
 function sizeOf(chunk: Buffer, count: { refused: number }): number {
   const head = chunk.toString('latin1', 0, chunk.indexOf('\r\n\r\n'))
   if (!head.startsWith('HTTP/1.1 200')) count.refused += 1

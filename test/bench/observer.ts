@@ -1,7 +1,8 @@
 /**
- * Measures the cost of an observer, of pidstat, and of a program that only reads the same files,
- * and by how much an observer lengthens LAMMPS's own loop: `npm run bench:observer`. It needs
- * Linux, root and 16 GiB; MEBIBYTES, ROUNDS, SECONDS and PAIRS make it smaller.
+ * Measures the cost of an observer, of pidstat, and of a program that only reads the same files:
+ * `npm run bench:observer`. Also measures how much an observer lengthens LAMMPS's own loop. The
+ * measurement needs Linux, root and 16 GiB. The variables MEBIBYTES, ROUNDS, SECONDS and PAIRS can
+ * reduce its size.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,13 +17,15 @@ import { benchLammps } from './lammps.ts'
 const MEBIBYTES = Number(process.env.MEBIBYTES ?? 256)
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
 const SECONDS = Number(process.env.SECONDS ?? 20)
-/** Seconds until a program has started, and seconds in which system calls are counted. */
+/** The seconds until a program has started, and the seconds in which system calls are counted. */
 const BEGINNING = 3
 const COUNTED = 10
 
 const FLOOR_SOURCE = fileURLToPath(new URL('read-files.c', import.meta.url))
 
-/** The observed processes: their number, their memory and threads, and how often they wake up. */
+/**
+ * The observed processes: their number, their memory, their threads, and how often they wake up.
+ */
 interface Load {
   readonly title: string
   readonly processes: number
@@ -49,7 +52,10 @@ const LOADS: readonly Load[] = [
   },
 ]
 
-/** Forks processes. Each writes to its memory, starts its threads, and wakes up regularly. */
+/**
+ * Returns a Python program that forks processes. Each process writes to its memory, starts its
+ * threads, and wakes up regularly.
+ */
 const programOf = ({ processes, mebibytes, threads, wakesPerSecond }: Load) => `
 import os, threading, time
 def wake():
@@ -61,7 +67,7 @@ for i in range(${processes}):
         for _ in range(${threads - 1}): threading.Thread(target=wake, daemon=True).start()
         wake()`
 
-/** A program that takes a sample each second. */
+/** A program that takes a sample every second. */
 interface Subject {
   readonly name: string
   readonly argv: readonly string[]
@@ -91,7 +97,7 @@ interface Cost {
 }
 
 async function benchLoad(load: Load, floor: string): Promise<void> {
-  print(`${load.title}, one sample a second, medians of ${ROUNDS} turns of ${SECONDS} s:`)
+  print(`${load.title}, one sample per second, medians of ${ROUNDS} rounds of ${SECONDS} s:`)
   const pod = await startPod()
   try {
     await pod.run('app', ['python3', '-c', programOf(load)])
@@ -109,7 +115,7 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
       const memory = median(list.map(({ mebibytes }) => mebibytes)).toFixed(1)
       const ratio = (ours / share).toFixed(2)
       const words = [`${share.toFixed(3)} % of a core`, `${memory} MiB`, calls.get(subject.name)]
-      print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; perf-sysstat takes ${ratio} of it`)
+      print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; perf-sysstat: ${ratio} of that`)
     }
   } finally {
     pod.end()
@@ -133,7 +139,10 @@ async function costOf(pod: Pod, { name, argv, env }: Subject): Promise<Cost> {
   return { share: share * 100, mebibytes: Number(kibibytes) / 1024 }
 }
 
-/** Counts the system calls per second of each program with strace, which slows the program down. */
+/**
+ * Counts the system calls per second of each program with strace. This is a separate run, because
+ * strace slows the program down.
+ */
 async function callsOf(
   pod: Pod,
   subjects: readonly Subject[],
@@ -157,9 +166,8 @@ async function callsOf(
 }
 
 /**
- * Returns the output of a program on both streams, whatever its exit code. It must not wait
- * synchronously: the output of the observed programs must be read in the meantime, or they would
- * block.
+ * Returns the output of a program on both streams, with any exit code. The function must not wait
+ * synchronously: the output of the observed programs must be read meanwhile, or they would block.
  */
 async function run(program: string, words: readonly string[]): Promise<string> {
   const shell = ['-c', '"$@" 2>&1 || true', 'sh', program, ...words]
@@ -172,7 +180,10 @@ async function end(running: Running): Promise<void> {
   await running.ended
 }
 
-/** Nanoseconds of processor time (kernel Documentation/scheduler/sched-stats.rst). */
+/**
+ * Returns the processor time of a process in nanoseconds (kernel
+ * Documentation/scheduler/sched-stats.rst).
+ */
 function cpuOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
 }
@@ -189,7 +200,8 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-// This runs first, because the processes of the other measurements are a load themselves.
+// This measurement runs first, because the processes of the other measurements are a load
+// themselves.
 if (process.env.PAIRS !== '0') await benchLammps(print)
 const folder = openFolder('ridealong-bench-')
 const floor = join(folder, 'read-files')

@@ -1,6 +1,5 @@
-// The least that an observer of processes can do: once a second it opens, reads and closes the
-// files of each process, and does nothing with them. With the word threads it reads those of each
-// thread, too.
+// The minimum work of an observer of processes: once a second, this program opens, reads and closes
+// the files of each process. With the argument threads, it also reads the files of each thread.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>

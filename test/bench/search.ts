@@ -1,7 +1,7 @@
 /**
  * Searches for reviews whose answer takes long compared with their parsing: `npm run bench:search
- * -- --rounds 2000 --seed 1`. It mutates pods, keeps the slowest, and prints them, slowest first.
- * Add a review that is slower than those of adversarial.ts there.
+ * -- --rounds 2000 --seed 1`. The search mutates reviews, keeps the slowest, and prints them,
+ * slowest first. If a review is slower than all adversaries in adversarial.ts, add it to that file.
  */
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
@@ -12,15 +12,15 @@ import { readBody } from '../../webhook/body.ts'
 import { Dice } from '../properties/dice.ts'
 import { ADVERSARIES, RULES } from './adversarial.ts'
 
-/** The sizes in characters: of the first reviews, and of the longest that the search tries. */
+/** The size of the first reviews and of the longest reviews, in characters. */
 const FIRST = 2 ** 12
 const LONGEST = 2 ** 17
-/** The number of reviews that are kept, and of random choices in a mutation. */
+/** The number of reviews that are kept, and the number of random choices in a mutation. */
 const KEPT = 24
 const CHOICES = 64
 
 interface Found {
-  /** The name of the adversary that it was mutated from. */
+  /** The name of the adversary from which the review was mutated. */
   readonly origin: string
   readonly text: string
   readonly parseMs: number
@@ -38,7 +38,7 @@ const settings = {
   excludedNamespaces: new Set<string>(),
 }
 
-/** Returns the shortest of three measured processor times, in milliseconds. */
+/** Returns the shortest of three processor times of an action, in milliseconds. */
 function costOf(work: () => void): number {
   const costs = Array.from({ length: 3 }, () => {
     const before = process.cpuUsage()
@@ -55,15 +55,19 @@ function measure(origin: string, text: string): Found | undefined {
     const answerMs = costOf(() => reviewPod(readBody(text), settings))
     return { origin, text, parseMs, answerMs }
   } catch {
-    // After a mutation of its envelope, a body may not be a review.
+    // After a mutation, a body may no longer be a review.
     return undefined
   }
 }
 
-/** Returns the processor time of an answer beyond three times its parsing, in milliseconds. */
+/**
+ * Returns the processor time of an answer minus three times that of its parsing, in milliseconds.
+ */
 const badness = ({ answerMs, parseMs }: Found) => answerMs - 3 * parseMs
 
-/** Returns the value with one part mutated: repeated, copied from another review, or made long. */
+/**
+ * Returns the value with one mutated part: repeated, copied from another review, or made longer.
+ */
 function mutate(value: unknown, other: unknown, dice: Dice): unknown {
   const isDeep = typeof value === 'object' && value !== null && Object.keys(value).length > 0
   if (!isDeep || dice.number(4) === 3) return grown(value, other, dice)

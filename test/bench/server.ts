@@ -13,7 +13,7 @@ import { benchHostile, writeRules } from './hostile.ts'
 import { load } from './load.ts'
 
 /**
- * The number of connections that the apiserver keeps open to one webhook (client-go transport: idle
+ * The number of connections that the apiserver keeps open to a webhook (client-go transport: idle
  * connections per host).
  */
 const CONNECTIONS = 25
@@ -32,11 +32,12 @@ export interface Contender {
 }
 
 /**
- * Prints reviews per second over HTTPS for Ridealong and for the bare server, in alternating rounds
- * of one run. Both servers run on the first core, and this process, the client, on the others.
+ * Prints the reviews per second over HTTPS for Ridealong and for the bare server, in alternating
+ * turns of one run. Both servers run on the first core. This process, the client, may use all
+ * cores.
  *
- * @param path a recorded AdmissionReview whose pod asks
- * @param namespaces the file of Namespaces that belongs to it
+ * @param path a recorded AdmissionReview whose pod requests observers
+ * @param namespaces the file with the Namespaces of this pod
  */
 export async function benchServer(
   path: string,
@@ -87,7 +88,7 @@ async function compare(
     const results = []
     for (const contender of contenders) results.push(await turn(contender, TURN_SECONDS))
     const [floor, ours] = results
-    if (floor === undefined || ours === undefined) throw new Error('a contender is missing')
+    if (floor === undefined || ours === undefined) throw new Error('a server is missing')
     const ratio = ours.perSecond / floor.perSecond
     ratios.push(ratio)
     const cells = [floor, ours].flatMap(({ perSecond, microseconds, busy }) => [
@@ -109,8 +110,8 @@ async function startFloor(folder: string): Promise<Contender> {
 /**
  * Prints the times of hostile reviews on Ridealong's server, which runs in a separate process.
  *
- * @param ordinary a recorded AdmissionReview, sent meanwhile
- * @returns how many rows are beyond a bound
+ * @param ordinary the path of a recorded AdmissionReview that is sent in parallel
+ * @returns the number of rows that exceed a bound
  */
 export async function benchHostileServer(
   ordinary: string,
@@ -147,7 +148,7 @@ async function started(name: string, port: number, command: readonly string[]): 
   throw new Error(`${name} does not listen`)
 }
 
-/** Returns the words that bind a command to some cores, if the system has taskset. */
+/** Returns the words that bind a command to some cores. Without taskset, the list is empty. */
 function pin(cores: string): string[] {
   try {
     execFileSync('taskset', ['-c', cores, 'true'], { stdio: 'ignore' })
@@ -169,7 +170,8 @@ function answers(port: number): Promise<boolean> {
 }
 
 /**
- * Returns the processor time of all threads of a process in seconds; NaN if the system hides it.
+ * Returns the processor time of all threads of a process in seconds; 0 if the system does not
+ * report it.
  */
 async function processorSeconds(pid: number | undefined): Promise<number> {
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])

@@ -1,4 +1,4 @@
-// Runs a load of one kind for about thirteen seconds: load KIND FILE. At the end, the program
+// Runs a load of one kind for at least twelve seconds: load KIND FILE. At the end, the program
 // prints its values from getrusage as JSON.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -68,7 +68,8 @@ static void *burn_some(void *nothing) {
 static void in_threads(void *(*work)(void *), int count) {
   pthread_t threads[8];
   for (int i = 0; i < count; i++) pthread_create(&threads[i], NULL, work, NULL);
-  // The threads end after the last scan, because the switches of ended threads cannot be read.
+  // The switches of a thread can be read only until the thread ends, so each thread sleeps before
+  // that.
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
 }
 

@@ -93,7 +93,7 @@ t.test('writes rows with all changes between rests', observerTests(), async (t) 
 
 t.test(
   'notices that a process has changed its processor',
-  { skip: availableParallelism() < 2 ? 'this machine has only one processor' : observerTests().skip },
+  { skip: availableParallelism() < 2 ? 'this needs two processors' : observerTests().skip },
   async (t) => {
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
