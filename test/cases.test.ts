@@ -19,7 +19,7 @@ import {
 
 const CASES = fileURLToPath(new URL('cases', import.meta.url))
 
-/** The right answer to a recording, written down before the program existed. */
+/** The expected answer to a recording. It was written before the program. */
 interface Row {
   readonly metrics?: readonly string[]
   readonly reason?: string
@@ -28,9 +28,9 @@ interface Row {
   readonly isStillGuaranteed?: true
   readonly hasNoResources?: true
   readonly passesRestricted?: true
-  /** The init containers that come before the observers. */
+  /** The init containers before the observers. */
   readonly after?: readonly string[]
-  /** The pod's own value of shareProcessNamespace. */
+  /** The pod's original value of shareProcessNamespace. */
   readonly shared?: 'absent' | 'false' | 'true'
   /** The environment variables of the observers. */
   readonly told?: Readonly<Record<string, string>>
@@ -83,7 +83,7 @@ const ANSWERS: Readonly<Record<string, Row>> = {
 
 const NOT_PATCHED = ['not-asked', 'opted-out', 'not-create']
 
-/** A recording, its answer as it is sent, and the patched pod. */
+/** A recording, the answer to it, and the patched pod. */
 interface Case {
   readonly name: string
   readonly row: Row
@@ -121,20 +121,18 @@ function statusOf({ patched }: Case): Json | undefined {
   return typeof status === 'string' ? mapOf(JSON.parse(status)) : undefined
 }
 
-/**
- * Returns the expected resources of observers: none of their own if the pod has resources itself.
- */
+/** Returns the expected resources of observers: none if the pod has pod-level resources. */
 function resourcesIn({ hasNoResources, isStillGuaranteed }: Row): Json | undefined {
   const limits = { cpu: '100m', memory: '32Mi' }
   if (hasNoResources) return undefined
   return { limits, requests: isStillGuaranteed ? limits : { cpu: '0', memory: '0' } }
 }
 
-t.test('every recording has a right answer, and every answer its recording', async (t) => {
+t.test('every recording has an expected answer, and vice versa', async (t) => {
   t.strictSame(folders.sort(), Object.keys(ANSWERS).sort())
 })
 
-t.test('every recording is answered as it should be', async (t) => {
+t.test('every recording gets the expected outcome, reason and metrics', async (t) => {
   for (const recorded of cases) {
     const { name, row, answer } = recorded
     const { decision, response, fault } = answer
@@ -148,7 +146,7 @@ t.test('every recording is answered as it should be', async (t) => {
   }
 })
 
-t.test('a pod that asked is told what became of it, and no other pod is touched', async (t) => {
+t.test('only pods that request observers get a patch, which contains a status', async (t) => {
   for (const recorded of cases) {
     const { name, row, operations } = recorded
     const isSilent = NOT_PATCHED.includes(row.reason ?? '')
@@ -160,7 +158,7 @@ t.test('a pod that asked is told what became of it, and no other pod is touched'
   }
 })
 
-t.test('what the pod said of its process namespace is written down, and then shared', async (t) => {
+t.test('the status keeps the original shareProcessNamespace of an injected pod', async (t) => {
   for (const recorded of injected) {
     const { name, row, patched } = recorded
     t.equal(statusOf(recorded)?.shareProcessNamespace, row.shared ?? 'absent', name)
@@ -168,7 +166,7 @@ t.test('what the pod said of its process namespace is written down, and then sha
   }
 })
 
-t.test('observers run as the user that they observe', async (t) => {
+t.test('observers run as the user of their target', async (t) => {
   for (const recorded of injected.filter(({ row }) => row.user !== undefined)) {
     for (const { securityContext } of observersOf(recorded)) {
       t.equal(mapOf(securityContext).runAsUser, recorded.row.user, recorded.name)
@@ -177,15 +175,15 @@ t.test('observers run as the user that they observe', async (t) => {
   }
 })
 
-t.test('Guaranteed pods stay Guaranteed, and no other becomes it', async (t) => {
+t.test('Guaranteed pods stay Guaranteed, and no other pod becomes Guaranteed', async (t) => {
   for (const { name, row, pod, patched } of injected) {
     const isSaid = row.isStillGuaranteed === true
-    t.equal(isGuaranteed(pod), isSaid, `${name} as it came`)
+    t.equal(isGuaranteed(pod), isSaid, `${name} without observers`)
     t.equal(isGuaranteed(patched), isSaid, `${name} with observers`)
   }
 })
 
-t.test('observers have limits, and requests only where the pod is Guaranteed', async (t) => {
+t.test('observers have limits, and requests above 0 only if the pod is Guaranteed', async (t) => {
   for (const recorded of injected) {
     const right = resourcesIn(recorded.row)
     for (const { resources } of observersOf(recorded)) t.strictSame(resources, right, recorded.name)
@@ -201,7 +199,7 @@ t.test(
   },
 )
 
-t.test('observers come after the containers that were there', async (t) => {
+t.test('observers follow the existing init containers', async (t) => {
   for (const { name, row, pod, patched } of injected) {
     const before = mapsOf(mapOf(pod.spec).initContainers).map(({ name }) => name)
     const after = mapsOf(mapOf(patched.spec).initContainers).map(({ name }) => name)
@@ -209,7 +207,7 @@ t.test('observers come after the containers that were there', async (t) => {
   }
 })
 
-t.test('observers are told what was asked', async (t) => {
+t.test('the environment of observers contains the request', async (t) => {
   for (const recorded of injected.filter(({ row }) => row.told !== undefined)) {
     for (const { env } of observersOf(recorded)) {
       const told = Object.fromEntries(mapsOf(env).map(({ name, value }) => [name, value]))
@@ -218,14 +216,14 @@ t.test('observers are told what was asked', async (t) => {
   }
 })
 
-t.test('every answer is the golden one', async (t) => {
+t.test('every answer is the same as the golden file', async (t) => {
   const results = await runCases(CASES, {})
   t.strictSame(results.map(({ name }) => name).sort(), folders.sort())
   for (const { name, outcome, trouble } of results)
     t.equal(outcome, 'same', trouble?.join('\n') ?? name)
 })
 
-t.test('a patch adds, and leaves everything else in the pod as it was', async (t) => {
+t.test('a patch only adds, and keeps all other fields of the pod', async (t) => {
   for (const { name, operations, pod, patched } of cases) {
     t.strictSame(new Set(operations.map(({ op }) => op)), new Set(operations.length ? ['add'] : []))
     const rest = operations.length === 0 ? patched : withoutObservers(patched, pod, [])
@@ -235,7 +233,7 @@ t.test('a patch adds, and leaves everything else in the pod as it was', async (t
 })
 
 t.test(
-  'a second review of the patched pod gives no patch, and the same reason again',
+  'a second review of the patched pod gives no patch and the same reason',
   async (t) => {
     for (const { name, row, review, patched } of cases) {
       const object = review.object === null ? null : patched

@@ -2,17 +2,20 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** The ports that Linux gives to connections and to servers that ask for any port (ip(7)). */
+/**
+ * The range of ports that Linux assigns to connections and to servers that request any port
+ * (ip(7)).
+ */
 const RANGE = '/proc/sys/net/ipv4/ip_local_port_range'
 
-/** Many servers have ports of their own below these, among them those of Kubernetes. */
+/** Many servers, also those of Kubernetes, have fixed ports below this port. */
 const LOWEST = 20_000
 const HIGHEST = 65_535
 
 /**
- * Returns ports that are free at this moment, for programs that cannot choose one themselves. The
- * system does not give these ports to other programs, so each stays free until its program listens
- * on it. Only where the system gives away nearly all ports, these are such ports, too.
+ * Returns free ports, for programs that cannot choose a free port themselves. The ports are outside
+ * the range from which the system assigns ports, so they stay free until the programs listen on
+ * them. If that range includes nearly all ports, the returned ports can also be in the range.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
@@ -24,7 +27,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports]
 }
 
-/** Returns one such port. */
+/** Returns one free port. */
 export async function freePort(): Promise<number> {
   const [port = 0] = await freePorts(1)
   return port
@@ -37,7 +40,10 @@ function candidatePorts(): readonly number[] {
   return others.length < 1000 ? all : others
 }
 
-/** Where there is no such file, the range that the IANA reserves for this use (RFC 6335). */
+/**
+ * Returns the range in RANGE. Without this file, returns the range that the IANA reserves for this
+ * use (RFC 6335).
+ */
 function readRange(): readonly number[] {
   try {
     return readFileSync(RANGE, 'utf8').trim().split(/\s+/).map(Number)

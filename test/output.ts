@@ -1,15 +1,17 @@
 import { formatText } from '../src/cli/shared/table.ts'
 import type { Output } from '../src/lib/output-format.ts'
 
-/** The lines for people, as they are printed in a terminal of a width; by default, not wrapped. */
+/**
+ * Returns the lines for people, wrapped for a terminal of this width; without a width, not wrapped.
+ */
 export function linesOf(output: Output, width?: number): readonly string[] {
   if ('text' in output) return formatText(output.text, width)
-  if (!('lines' in output)) throw new Error('the output is no text')
+  if (!('lines' in output)) throw new Error('the output is not a text')
   return output.lines
 }
 
-/** The document for programs. */
+/** Returns the document for programs. */
 export function documentOf(output: Output): string {
-  if (!('document' in output)) throw new Error('the output is no document')
+  if (!('document' in output)) throw new Error('the output is not a document')
   return output.document
 }

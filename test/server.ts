@@ -30,10 +30,13 @@ import { type AppOptions, buildApp } from '../webhook/server.ts'
 /** The names in the certificates of the tests' servers. */
 export const NAMES = ['localhost', '127.0.0.1']
 
-/** Milliseconds. The machine may be busy: servers shed load only in tests of that. */
+/**
+ * The maximum event loop delay in milliseconds. It is long, because servers must not refuse
+ * requests on a busy machine, except in tests of overload.
+ */
 const PATIENT_EVENT_LOOP_MS = 60_000
 
-/** The longest time that a test waits. Milliseconds. */
+/** The maximum time that a test waits, in milliseconds. */
 const PATIENCE_MS = 120_000
 
 export const NAMESPACES = `apiVersion: v1
@@ -68,25 +71,25 @@ export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** Whether the request used the connection of an earlier one. */
+  /** Whether the request used the connection of an earlier request. */
   readonly reused: boolean
 }
 
 export interface Call {
   readonly port: number
   /**
-   * The CA that must have issued the server's certificate; without it the request is plain HTTP.
+   * The CA that must have issued the server's certificate. Without a CA, the request is plain HTTP.
    */
   readonly ca?: string
   readonly path: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** A list of buffers is sent chunked, a text or a buffer with its length. */
+  /** A list of buffers is sent in chunks; a text or a buffer is sent with its length. */
   readonly body?: string | Buffer | readonly Buffer[]
   readonly agent?: Agent
 }
 
-/** Sends a request over a new connection, or over one of the agent's. */
+/** Sends a request over a new connection, or over a connection of the agent. */
 export function call({ ca, body, agent, ...where }: Call): Promise<Answer> {
   const { port, path, method = 'GET', headers = {} } = where
   const pieces = Array.isArray(body) ? body : undefined
@@ -138,13 +141,13 @@ export function keepAliveAgent(t: Test, options: AgentOptions = {}): SecureAgent
   return agent
 }
 
-/** Opens a TLS connection, for HTTP that a test writes itself. */
+/** Opens a TLS connection, on which a test writes HTTP itself. */
 export function openSocket(port: number, ca: string): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectSecurely({ port, host: '127.0.0.1', ca, servername: 'localhost' })
     socket.once('error', reject)
     socket.once('secureConnect', () => {
-      // A server may end a connection that a test has broken.
+      // A server may close a connection after invalid data of a test.
       socket.on('error', () => {})
       resolve(socket)
     })
@@ -245,9 +248,9 @@ export function sampleOf(exposition: string, name: string, labels: Json = {}): n
 }
 
 /**
- * Writes files into a folder exactly as a kubelet updates a mounted Secret or ConfigMap: into a new
- * folder named by the time, to which the link `..data` is switched (kubernetes
- * pkg/volume/util/atomic_writer.go).
+ * Writes files into a folder exactly as a kubelet updates a mounted Secret or ConfigMap. The files
+ * are written into a new folder that is named after the time. Then the link `..data` is switched to
+ * this folder (kubernetes pkg/volume/util/atomic_writer.go).
  */
 export function mountFiles(folder: string, files: Readonly<Record<string, string>>): void {
   mounts += 1
@@ -269,7 +272,7 @@ let mounts = 0
 
 const FOLDERS = new WeakMap<Test, { readonly root: string; servers: number }>()
 
-/** Returns a new folder within the test's folder. */
+/** Returns the path of a new folder within the test's folder. */
 function folderOf(t: Test): string {
   const folders = FOLDERS.get(t) ?? { root: t.testdir({}), servers: 0 }
   FOLDERS.set(t, folders)
@@ -277,13 +280,15 @@ function folderOf(t: Test): string {
   return join(folders.root, `server-${folders.servers}`)
 }
 
-/** A running webhook, with the means to test it. */
+/** A running webhook, with functions to test it. */
 export interface Running {
   readonly server: Server
   readonly port: number
   readonly ca: string
   readonly authority: Authority
-  /** Contains tls/tls.crt and tls/tls.key, as a mounted Secret, namespaces.yaml, and catalog/. */
+  /**
+   * Contains tls/tls.crt and tls/tls.key, as in a mounted Secret, and namespaces.yaml and catalog/.
+   */
   readonly folder: string
   readonly lines: readonly string[]
   status(path: string): Promise<Answer>
@@ -294,7 +299,9 @@ export interface StartOptions extends Partial<Omit<ServeOptions, 'namespaces' | 
   /** The number of days for which the certificate is valid. */
   readonly days?: number
   readonly namespaces?: string
-  /** The files of the catalog's folder; without them the server has no such folder. */
+  /**
+   * The files of the catalog folder. Without files, the server is started without a catalog folder.
+   */
   readonly catalog?: Readonly<Record<string, string>>
 }
 
@@ -341,7 +348,7 @@ export async function startServer(t: Test, options: StartOptions = {}): Promise<
 
 type AppParts = Partial<AppOptions> & { readonly level?: string }
 
-/** Starts only the HTTPS server, with parts of the test. */
+/** Starts only the HTTPS server. `parts` replace its default options. */
 export async function startApp(t: Test, parts: AppParts = {}) {
   const { app, ...others } = await makeApp(t, parts)
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The longest wait, and the pause between two checks. Milliseconds. */
+/** The maximum wait and the pause between two checks, in milliseconds. */
 interface Waiting {
   readonly patienceMs?: number
   readonly pauseMs?: number
 }
 
-/** Waits until a condition is true, and throws an error that names it if that takes too long. */
+/** Waits until a condition is true. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -14,7 +14,7 @@ export async function until(
 ): Promise<void> {
   const end = performance.now() + patienceMs
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`)
+    if (performance.now() > end) throw new Error(`timed out waiting until ${what}`)
     await sleep(pauseMs)
   }
 }

@@ -12,13 +12,13 @@ import { type Review, readReview } from '../../src/core/review.ts'
 import type { PodReview } from '../../src/core/review-pod.ts'
 import { calls } from '../properties/arbitrary.ts'
 
-// The apiserver applies patches with a Go module, Ridealong checks them with an npm package. If the
-// two gave different pods, the apiserver would refuse the pod or create a pod that was not planned.
+// The apiserver applies patches with a Go module, and Ridealong checks them with an npm package. If
+// the results differed, the apiserver would refuse the pod or create an unintended pod.
 
 const CASES = fileURLToPath(new URL('../cases', import.meta.url))
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
-// In CI Go must be installed: the test then fails instead of being skipped.
+// In CI, the test fails if Go is not installed.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
 /** A pod and the patch in its answer. */
@@ -27,7 +27,7 @@ interface Patched {
   readonly patch: readonly Operation[]
 }
 
-/** Builds the program in a folder and lets it apply each patch. */
+/** Builds the Go program in a folder, and applies each patch with the program. */
 function applyWithGo(folder: string, pods: readonly Patched[]): unknown[] {
   const program = join(folder, 'apply')
   const built = spawnSync('go', ['build', '-o', program, '.'], { cwd: MODULE, encoding: 'utf8' })
@@ -45,13 +45,13 @@ function applyHere({ object, patch }: Patched): unknown {
   return jsonpatch.applyPatch(structuredClone(object), patch, true).newDocument
 }
 
-/** Returns the pod of a review and the patch, as they are sent. */
+/** Returns the pod of a review, and the patch in its answer. */
 function patchedOf(review: Review, answer: (review: Review) => PodReview): Patched {
   const { patch = 'W10=' } = answer(review).response.response
   return { object: review.object, patch: JSON.parse(`${Buffer.from(patch, 'base64')}`) }
 }
 
-t.test("the apiserver's module makes the same pod of each recording", { skip }, async (t) => {
+t.test("the apiserver's module patches each recording in the same way", { skip }, async (t) => {
   const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
   const entries = readdirSync(CASES, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
@@ -64,7 +64,7 @@ t.test("the apiserver's module makes the same pod of each recording", { skip }, 
   }
 })
 
-t.test("the apiserver's module makes the same pod of 2,000 at random", { skip }, async (t) => {
+t.test("the apiserver's module patches 2,000 random pods in the same way", { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31
   const answer = await buildReviewer({})
   const pods = fc.sample(calls(), { numRuns: 2_000, seed }).map(({ body }) => {
@@ -74,13 +74,13 @@ t.test("the apiserver's module makes the same pod of 2,000 at random", { skip },
   })
   const patched = applyWithGo(t.testdir(), pods)
   t.equal(patched.length, pods.length)
-  t.ok(pods.filter(({ patch }) => patch.length > 1).length > 200, 'many of them have a patch')
+  t.ok(pods.filter(({ patch }) => patch.length > 1).length > 200, 'many pods have a patch')
   const others = pods.filter((pod, index) => !isDeepStrictEqual(applyHere(pod), patched[index]))
-  t.strictSame(others, [], `the same pods, of seed ${seed}`)
+  t.strictSame(others, [], `all pods are the same (seed ${seed})`)
 })
 
 t.test(
-  'what cannot be applied is an error, so that the comparison can fail',
+  "the apiserver's module reports a patch that cannot be applied",
   { skip },
   async (t) => {
     const patch: Operation[] = [{ op: 'add', path: '/spec/volumes/-', value: {} }]

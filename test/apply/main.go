@@ -1,4 +1,4 @@
-// Applies JSON patches as kube-apiserver does, with the module that it uses
+// Applies JSON patches with the module that kube-apiserver uses
 // (apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go).
 //
 // Reads lines of {"object": ..., "patch": [...]} from standard input and writes a line for each:
@@ -31,7 +31,7 @@ func main() {
 func applyAll(in io.Reader, out io.Writer) error {
 	reader, writer := bufio.NewReader(in), bufio.NewWriter(out)
 	for {
-		// Not a bufio.Scanner, whose lines are short.
+		// A bufio.Scanner would limit the length of lines.
 		line, err := reader.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			writer.Write(answer(line))

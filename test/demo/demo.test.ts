@@ -43,7 +43,7 @@ function goldenWords(name: string): string {
 
 const wordsOf = (row: string) => row.split(/\s+/).slice(2).join(' ')
 
-t.test('the demo shows one change and ends with a row for each recorded pod', async (t) => {
+t.test('shows one change, and a row for each recorded pod', async (t) => {
   const { code, out, err } = await demo([])
   t.equal(code, 0, err)
   t.equal(out.match(/^\+\+\+ pod with observers$/gm)?.length, 1, 'one change')
@@ -55,13 +55,13 @@ t.test('the demo shows one change and ends with a row for each recorded pod', as
   t.match(rows.at(-1), /^- +Pod +left +\S+$/)
 })
 
-t.test('the summary fits a terminal of 80 columns and is not coloured in a pipe', async (t) => {
+t.test('prints a summary of at most 80 columns, without colours in a pipe', async (t) => {
   const { out } = await demo([])
   t.ok(rowsOf(out).every((row) => row.length <= 80))
   t.equal(out, stripVTControlCharacters(out))
 })
 
-t.test('--all shows the change to every pod that gets observers', async (t) => {
+t.test('shows the change to every pod with observers with --all', async (t) => {
   const { code, out } = await demo(['--all'])
   t.equal(code, 0)
   for (const { name } of cases) t.match(out, new RegExp(`^${name}: (injected|left) `, 'm'))
@@ -72,21 +72,21 @@ t.test('--all shows the change to every pod that gets observers', async (t) => {
   t.equal(rowsOf(out).length, cases.length)
 })
 
-t.test('NO_COLOR turns the colours of a terminal off', async (t) => {
+t.test('prints no colours with NO_COLOR', async (t) => {
   const coloured = await demo([], { FORCE_COLOR: '1' })
-  t.not(coloured.out, stripVTControlCharacters(coloured.out), 'FORCE_COLOR stands for a terminal')
+  t.not(coloured.out, stripVTControlCharacters(coloured.out), 'FORCE_COLOR imitates a terminal')
   const plain = await demo([], { NO_COLOR: '1' })
   t.equal(plain.out, stripVTControlCharacters(plain.out))
 })
 
-t.test('an argument that does not exist is refused with the usage', async (t) => {
+t.test('refuses an unknown argument, and prints the usage', async (t) => {
   const { code, out, err } = await demo(['--al'])
   t.equal(code, 2)
   t.equal(out, '')
   t.match(err, /--al.*\nUsage: npm run demo \[-- --all\]\n$/)
 })
 
-t.test('the pods of the Metrics Operator are its own, though JobSet creates them', async (t) => {
+t.test('assigns pods with labels of JobSet to the Metrics Operator', async (t) => {
   const labels = { 'metricset-name': 'm', 'jobset.sigs.k8s.io/jobset-name': 'm' }
   t.match(creatorOf({ labels }), { operator: 'Metrics', kind: 'MetricSet' })
 })

@@ -1,7 +1,7 @@
 /**
- * The demonstration: starts the real webhook with throw-away certificates, sends it every recorded
- * AdmissionReview over HTTPS as the apiserver would, and prints the decisions. The change to one
- * pod is shown in full; `--all` shows all of them. Exits 0 when every review was answered.
+ * The demonstration. It starts the real webhook with temporary certificates, sends every recorded
+ * AdmissionReview over HTTPS like the apiserver, and prints the decisions. It shows the change to
+ * one pod, or to every pod with `--all`. The exit code is 0 if every review was answered.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -23,7 +23,7 @@ import { type Answered, creatorOf, type Metadata, renderSummary } from './summar
 
 const CASES = fileURLToPath(new URL('../cases/', import.meta.url))
 
-/** The pod whose change is shown: rank 0 of LAMMPS, made by the Flux Operator. */
+/** The pod whose change is shown: rank 0 of LAMMPS, which the Flux Operator creates. */
 const SHOWN = 'flux-minicluster-rank0'
 
 const all = readFlags()
@@ -63,7 +63,7 @@ try {
   await rm(folder, { recursive: true })
 }
 
-/** Reads `--all`; ends the program with exit code 2 where the arguments are anything else. */
+/** Reads `--all`. Any other argument ends the program with exit code 2. */
 function readFlags(): boolean {
   try {
     return parseArgs({ options: { all: { type: 'boolean', default: false } } }).values.all
@@ -73,7 +73,7 @@ function readFlags(): boolean {
   }
 }
 
-/** Sends a recorded review, and shows the change to its pod where that is asked for. */
+/** Sends a recorded review, and shows the change to its pod if the pod is SHOWN or with `--all`. */
 async function replay(name: string): Promise<Answered> {
   const body = await readFile(join(CASES, name, 'review.json'), 'utf8')
   const review = readReview(JSON.parse(body))
@@ -94,7 +94,7 @@ function show(
   difference: readonly string[],
 ): void {
   print(styleText('bold', `${name}: ${outcome} ${metrics?.join(', ') ?? `${reason}: ${detail}`}`))
-  printOutput({ diff: difference.length === 0 ? ['  the pod stays as it is'] : difference })
+  printOutput({ diff: difference.length === 0 ? ['  the pod is not changed'] : difference })
   print('')
 }
 
@@ -127,7 +127,7 @@ interface Line {
   readonly metrics?: readonly string[]
 }
 
-/** Finds the decision on a review, by its uid, in the server's log. */
+/** Finds the decision on a review in the server's log by the uid of the review. */
 function decisionOn(uid: string): Line {
   const line = logged.find((one) => one.uid === uid)
   if (line === undefined) throw new Error(`the server logged no decision on ${uid}`)

@@ -6,16 +6,16 @@ export interface Answered {
    * The operator that created the pod's workload, `built-in` for Kubernetes, `-` for a bare pod.
    */
   readonly operator: string
-  /** The kind of the workload, as its user writes it; `Pod` where nothing owns the pod. */
+  /** The kind of the workload that the user creates; `Pod` if nothing owns the pod. */
   readonly kind: string
   readonly outcome: string
   /** The injected metrics. */
   readonly observers: readonly string[]
-  /** Why the pod has no observers; empty where it has. */
+  /** Why the pod has no observers; empty if it has observers. */
   readonly reason: string
 }
 
-/** The metadata of a pod, as an AdmissionReview has it. */
+/** The metadata of a pod in an AdmissionReview. */
 export interface Metadata {
   readonly labels?: Readonly<Record<string, string>>
   readonly ownerReferences?: readonly { readonly kind: string }[]
@@ -32,8 +32,8 @@ const BUILT_IN = 'built-in'
 const BARE = '-'
 
 /**
- * The labels by which the recorded operators mark their pods; the first match decides, since the
- * Metrics Operator's pods carry JobSet's labels too.
+ * The labels of the pods of each recorded operator. The first match decides, because pods of the
+ * Metrics Operator also have the labels of JobSet.
  */
 const CREATORS: readonly Creator[] = [
   { label: 'app', value: 'flux-operator', operator: 'Flux', kind: 'MiniCluster' },
@@ -44,7 +44,7 @@ const CREATORS: readonly Creator[] = [
   { label: 'pod-template-hash', operator: BUILT_IN, kind: 'Deployment' },
 ]
 
-/** Names the operator and the kind of workload that a pod belongs to. */
+/** Returns the operator and the kind of workload that a pod belongs to. */
 export function creatorOf({ labels = {}, ownerReferences = [] }: Metadata) {
   const creator = CREATORS.find(
     ({ label, value }) => label in labels && (value === undefined || labels[label] === value),
@@ -58,7 +58,7 @@ export function creatorOf({ labels = {}, ownerReferences = [] }: Metadata) {
 
 const HEADER = ['OPERATOR', 'KIND', 'OUTCOME', 'OBSERVERS', 'REASON']
 
-/** What the rows are sorted by: operators first, then built-in kinds, then bare pods. */
+/** Returns the sort key of a row. Operators come first, then built-in kinds, then bare pods. */
 function sortKey({ operator, kind }: Answered): string {
   if (operator === BARE) return `2 ${kind}`
   return operator === BUILT_IN ? `1 ${kind}` : `0 ${operator} ${kind}`
@@ -70,9 +70,9 @@ function compareRows(one: Answered, other: Answered): number {
 }
 
 /**
- * Renders the summary: a header, then a line for each pod. One blank separates the columns: with
- * two, the longest rows would not fit a terminal of 80 columns. The text is coloured only where
- * standard output is a terminal and NO_COLOR is not set.
+ * Renders the summary: a header, then a line for each pod. One blank separates the columns; with
+ * two blanks, the longest rows would not fit in a terminal of 80 columns. The text has colours only
+ * if standard output is a terminal and NO_COLOR is not set.
  */
 export function renderSummary(answered: readonly Answered[]): string {
   const rows = answered

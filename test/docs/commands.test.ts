@@ -5,16 +5,16 @@ import t, { type Test } from 'tap'
 import { run } from '../src/cli/command.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
-// The commands in the documents. Commands that need no cluster run unchanged, in a folder with the
-// files that they name. Commands that need one must be accepted, and fail only because there is
-// none.
+// Tests of the commands in the documents. Commands that need no cluster run unchanged, in a folder
+// with the files that they name. Commands that need a cluster must be accepted, and fail only
+// because there is no cluster.
 
 const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
 /**
- * Returns the commands in a page's console blocks: a line after `$ `, and its continuations after a
- * backslash.
+ * Returns the commands in a page's console blocks. A command is a line after `$ `, with the lines
+ * that continue it after a backslash.
  */
 function commandsIn(page: string): string[] {
   const blocks = [...textOf(page).matchAll(/^```console\n(.*?)^```$/gms)].map(([, text]) => text)
@@ -30,7 +30,7 @@ function spansIn(page: string): string[] {
   return spans.filter((span) => /^(ridealong|npm) /.test(span))
 }
 
-/** Commands that npm itself has. */
+/** The commands of npm itself. */
 const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install', 'audit', 'version']
 
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
@@ -90,19 +90,19 @@ function shell(folder: string, command: string) {
 for (const page of PAGES) {
   const commands = commandsIn(page).filter(isOurs)
   if (commands.length === 0) continue
-  t.test(`the commands of ${page} do what they say`, async (t) => {
+  t.test(`the commands of ${page} work`, async (t) => {
     const folder = workplace(t)
     for (const command of commands) {
       const { status, stderr } = shell(folder, command)
       if (needsCluster(command)) {
-        t.match(stderr, /no-kubeconfig/, `${command}: accepted, and looks for a cluster`)
+        t.match(stderr, /no-kubeconfig/, `${command}: accepted, but there is no cluster`)
         t.equal(status, 2)
       } else {
         t.equal(status, 0, `${command}\n${stderr}`)
       }
     }
     const job = readFileSync(join(folder, 'job.yaml'), 'utf8')
-    t.equal(job, readFileSync(join(EXAMPLES, 'lammps.yaml'), 'utf8'), 'an undone file is the same')
+    t.equal(job, readFileSync(join(EXAMPLES, 'lammps.yaml'), 'utf8'), 'undo restores the file')
   })
 }
 
@@ -111,7 +111,7 @@ t.test('the npm scripts that the documents name exist', async (t) => {
   const lines = PAGES.flatMap((page) => [...commandsIn(page), ...spansIn(page)])
   const named = lines.flatMap((line) => [...line.matchAll(/npm (?:run )?([\w:-]+)/g)])
   const names = named.map(([, name = '']) => name).filter((name) => !NPM_ITSELF.includes(name))
-  t.ok(names.length > 10, `${names.length} are named`)
+  t.ok(names.length > 10, `the documents name ${names.length} scripts`)
   for (const name of names) t.type(scripts[name], 'string', name)
 })
 

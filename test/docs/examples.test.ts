@@ -9,8 +9,8 @@ import { run } from '../src/cli/command.ts'
 import { browserOf, headingsOf, NO_BROWSER } from '../src/report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
-// The samples in the README are parts of one real run, docs/examples, and have the current format
-// of the program. `npm run docs:images` renews them.
+// Tests that the samples in the README are parts of one real run, in docs/examples, and have the
+// current format of the program. `npm run docs:images` updates that run.
 
 const README = textOf('README.md')
 const LOG = textOf('docs/examples/perf-sysstat.log')
@@ -24,29 +24,29 @@ function blocks(language: string): string[] {
 const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) ?? '')
 
 /**
- * Returns the observer's output in the README, below the command that prints it. `...` separates
+ * The observer's output in the README, below the command that prints the output. `...` separates
  * its parts.
  */
 const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c perf-sysstat\n'))
 const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
-t.test('the pod in the README is one of the run', async (t) => {
+t.test('the pod in the README is a pod of the run', async (t) => {
   t.has(parse(textOf('docs/examples/lammps-pod.yaml')), SHOWN_POD)
 })
 
-t.test('the observer in the README is the one that is added today', async (t) => {
+t.test('the observer in the README is the one that inject adds', async (t) => {
   const { out } = await run(['inject', '-f', join(REPOSITORY, 'docs/examples/lammps.yaml')])
   t.has(parse(out).spec.template, SHOWN_POD)
 })
 
-t.test('the output in the README is of the run', async (t) => {
+t.test('the output in the README is part of the log of the run', async (t) => {
   t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'six lines')
   for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), part)
   const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
   t.match(README, `kubectl logs ${name} -n hpc`)
 })
 
-t.test('the log of the run is whole', async (t) => {
+t.test('the log of the run is complete', async (t) => {
   const entries = readLog(LOG, { source: 'perf-sysstat.log' })
   const samples = entries.filter(({ kind }) => kind === 'process')
   const [log] = entries.filter((entry) => entry.kind === 'log')
@@ -54,7 +54,7 @@ t.test('the log of the run is whole', async (t) => {
   t.equal(samples.length, 2 * (log?.timepoints ?? 0), 'two ranks at each timepoint')
 })
 
-t.test('the picture of the report has the headings of today', { skip: NO_BROWSER }, async (t) => {
+t.test('the picture of the report has the current headings', { skip: NO_BROWSER }, async (t) => {
   const report = join(t.testdir({}), 'report.html')
   const log = join(REPOSITORY, 'docs/examples/perf-sysstat.log')
   t.equal((await run(['report', log, '--to', report])).code, 0)
@@ -63,7 +63,7 @@ t.test('the picture of the report has the headings of today', { skip: NO_BROWSER
   t.equal(await headingsOf(page), textOf('docs/examples/report-headings.txt'))
 })
 
-t.test('an observer prints the same lines today', observerTests(), async (t) => {
+t.test('the log of the run has the current format', observerTests(), async (t) => {
   const { run } = await podOf(t)
   const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 5'])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
@@ -97,7 +97,7 @@ function columnsOf(rows: readonly object[] | object): string[] {
   return Object.keys(Array.isArray(rows) ? (rows[0] ?? {}) : rows)
 }
 
-t.test('a status in the documents has the message of its reason', async (t) => {
+t.test('each status in the documents has the message of its reason', async (t) => {
   for (const page of ['docs/reasons.md', 'docs/troubleshooting.md']) {
     const lines = textOf(page).match(/^\{"outcome":"left".*\}$/gm) ?? []
     t.ok(lines.length > 0, page)

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
-/** Returns the targets of a page's links and images, without web addresses. */
+/** Returns the targets of a page's links and images, except web addresses. */
 function targetsIn(page: string): string[] {
   const prose = textOf(page).replaceAll(/^```.*?^```$/gms, '')
   const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
   return targets.filter((target) => !/^[a-z]+:/.test(target))
 }
 
-/** Returns the anchors that GitHub makes from a page's headings. */
+/** Returns the anchors that GitHub creates from a page's headings. */
 function anchorsIn(page: string): string[] {
   const headings = [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
   return headings.map((heading) =>
@@ -21,7 +21,9 @@ function anchorsIn(page: string): string[] {
   )
 }
 
-/** Tells whether a link leads to a file of the repository, and to a heading in it. */
+/**
+ * Tells whether the target is a file of the repository and, with an anchor, a heading in this file.
+ */
 function leadsSomewhere(page: string, target: string): boolean {
   const [file = '', anchor] = target.split('#')
   const path = file === '' ? page : join(dirname(page), file)
@@ -29,7 +31,7 @@ function leadsSomewhere(page: string, target: string): boolean {
   return anchor === undefined || anchorsIn(path).includes(anchor)
 }
 
-t.test('every link leads to a file of the repository, and to a heading in it', async (t) => {
+t.test('the target of every link is an existing file and heading', async (t) => {
   for (const page of PAGES) {
     for (const target of targetsIn(page)) t.ok(leadsSomewhere(page, target), `${page}: ${target}`)
   }

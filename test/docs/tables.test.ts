@@ -20,7 +20,7 @@ function rowsUnder(header: string, page = README): string[][] {
     .map((row) => row.split('|').map((cell) => cell.trim()))
 }
 
-t.test('the page of reasons lists every reason with its sentence and its facts', async (t) => {
+t.test('docs/reasons.md lists every reason with its properties', async (t) => {
   const listed = rowsUnder('| reason | meaning | in the status | can refuse |', REASONS_PAGE)
   const yesOrNo = (fact: boolean) => (fact ? 'yes' : 'no')
   t.strictSame(
@@ -34,7 +34,7 @@ t.test('the page of reasons lists every reason with its sentence and its facts',
   )
 })
 
-t.test('the README lists every annotation that people write, and options besides', async (t) => {
+t.test('the README lists every annotation that users can write', async (t) => {
   const listed = rowsUnder('| key | value | default |').map(([, key]) => key)
   const keys = [...Object.values(KEYS), 'METRIC.ridealong.dev/OPTION']
   t.strictSame(
@@ -61,7 +61,7 @@ t.test('the README builds and pushes the images of this version before it instal
   t.end()
 })
 
-t.test('troubleshooting says of every reason what to do, and of each in its place', async (t) => {
+t.test('troubleshooting lists every reason under the right heading', async (t) => {
   const [, written = '', silent = ''] = TROUBLESHOOTING.split(/^## The(?:re is| annotation) .*$/m)
   const reasonsOf = (text: string) =>
     [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, word]) => word)
@@ -72,14 +72,14 @@ t.test('troubleshooting says of every reason what to do, and of each in its plac
   t.same(reasonsOf(silent).sort(), words(false).sort())
 })
 
-t.test('what explain says to do is what troubleshooting says', async (t) => {
+t.test('explain and troubleshooting give the same advice', async (t) => {
   const rows = [...TROUBLESHOOTING.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
   const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
   const written = rows.map(([, reason, remedy = '']) => [reason, plain(remedy)])
   t.strictSame(Object.fromEntries(written), REMEDIES)
 })
 
-t.test('the page of the command lists every verb, and no other', async (t) => {
+t.test('docs/commands.md lists exactly the verbs of the program', async (t) => {
   const cells = rowsUnder('| verb | does |', textOf('docs/commands.md')).map(([, cell]) => cell)
   const listed = cells.map((cell = '') => cell.match(/^`([a-z]+)/)?.[1])
   const { out } = await run(['--help'])

@@ -10,12 +10,13 @@ export interface Encounter {
   readonly resourceQuotas: readonly Json[]
 }
 
-// Few amounts, close to those of observers (100m, 32Mi), so that sums and bounds are often equal.
+// There are few amounts, close to those of observers (100m, 32Mi), so that sums and bounds are
+// often equal.
 const CPU = ['0', '50m', '100m', '200m', '300m', '1'] as const
 const MEMORY = ['0', '16Mi', '32Mi', '64Mi', '96Mi', '1Gi'] as const
 const STORAGE = ['0', '100Mi', '1Gi'] as const
 
-/** Returns a value once in this many cases, and undefined otherwise. */
+/** Generates a value in one of `weight` cases, and undefined in the others. */
 function rarely<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.oneof(
     { weight: weight - 1, arbitrary: fc.constant(undefined) },
@@ -23,7 +24,10 @@ function rarely<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T |
   )
 }
 
-/** A ResourceList with some of its amounts. */
+/**
+ * Generates a ResourceList. Each amount is present in one of `sparse` cases; storage is present
+ * half as often.
+ */
 function list(sparse: number): fc.Arbitrary<Json> {
   return fc.record({
     cpu: rarely(sparse, fc.constantFrom(...CPU)),
@@ -32,7 +36,7 @@ function list(sparse: number): fc.Arbitrary<Json> {
   })
 }
 
-/** Requests and limits, of which requests are mostly not above limits. */
+/** Requests and limits. Most requests do not exceed their limits. */
 const resources: fc.Arbitrary<Json> = fc.oneof(
   fc.constant({}),
   fc.record({ requests: list(2), limits: fc.constant({ cpu: '1', memory: '1Gi' }) }),
@@ -46,7 +50,7 @@ const guaranteed: fc.Arbitrary<Json> = fc
 
 const gpu: Json = { limits: { 'example.com/gpu': '1' } }
 
-/** The resources of containers, all of one kind within a pod. */
+/** The resources of the containers of a pod, mostly of one kind. */
 const allResources = fc.oneof(
   { weight: 3, arbitrary: fc.array(resources, { minLength: 4, maxLength: 4 }) },
   { weight: 2, arbitrary: fc.array(guaranteed, { minLength: 4, maxLength: 4 }) },
@@ -195,7 +199,7 @@ const bounded = fc.record({
   'count/pods': rarely(8, fc.constantFrom('1', '10')),
 })
 
-/** A quota with this amount used, and this amount left. */
+/** A quota. If one of its bounds is 10, 9 of them may already be used. */
 const quotas: fc.Arbitrary<Json> = fc
   .record({
     hard: bounded,
@@ -220,7 +224,10 @@ const quotas: fc.Arbitrary<Json> = fc
     }
   })
 
-/** Mostly one kind of rule, because a pod that is refused without observers tests nothing. */
+/**
+ * Pods with the rules of their namespace. Most cases have only one kind of rule, because a pod that
+ * is refused without observers tests nothing.
+ */
 export const encounters: fc.Arbitrary<Encounter> = fc.oneof(
   fc.record({ pod: pods, limitRanges, resourceQuotas: fc.constant([]) }),
   fc.record({

@@ -6,17 +6,17 @@ import t from 'tap'
 import { patchedBy, ride } from '../src/core/build.ts'
 import { type Encounter, encounters } from './arbitrary.ts'
 
-// Kubernetes' own LimitRanger and ResourceQuota judge pods with and without observers. The first
-// build of their packages takes minutes.
+// Compares Ridealong's decisions with Kubernetes' own LimitRanger and ResourceQuota, for pods with
+// and without observers. The first build of the Kubernetes packages takes minutes.
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
-// In CI Go must be installed: the test then fails instead of being skipped.
+// In CI, the test fails if Go is not installed.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
-/** The judgement of Kubernetes on a pod. */
+/** The result of Kubernetes for a pod. */
 interface Judged {
-  /** The pod with all defaults, as a webhook gets it. */
+  /** The pod with all defaults, as a webhook receives it. */
   readonly seen: Encounter['pod']
   /** Why the pod is refused; empty if it is accepted. */
   readonly refused: string
@@ -43,7 +43,7 @@ function judge(calls: readonly Encounter[]): readonly Judged[] {
     .map((line) => JSON.parse(line))
 }
 
-/** An encounter, and the judgements of Ridealong and Kubernetes. */
+/** A pod with its rules, and the results of Ridealong and Kubernetes. */
 interface Outcome extends Encounter {
   readonly word: string
   readonly message: string
@@ -76,7 +76,7 @@ function outcomesOf(calls: readonly Encounter[]): readonly Outcome[] {
   }))
 }
 
-t.test('no pod that Kubernetes admits is refused for its observer', { skip }, async (t) => {
+t.test('adds observers exactly if Kubernetes still admits the pod', { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31
   const outcomes = outcomesOf(fc.sample(encounters, { numRuns: 8_000, seed }))
   const words = new Map<string, number>()
@@ -85,7 +85,7 @@ t.test('no pod that Kubernetes admits is refused for its observer', { skip }, as
   }
   t.comment(Object.fromEntries(words))
   t.strictSame([...words.keys()].sort(), ['injected', 'limit-range', 'quota'])
-  for (const [word, count] of words) t.ok(count > 100, `${word}: ${count} of the admitted`)
+  for (const [word, count] of words) t.ok(count > 100, `${word}: ${count} admitted pods`)
 
   const stopped = outcomes.filter((outcome) => {
     return outcome.word === 'injected' && outcome.without === '' && outcome.with !== ''
@@ -93,11 +93,11 @@ t.test('no pod that Kubernetes admits is refused for its observer', { skip }, as
   t.strictSame(
     stopped.slice(0, 3).map((outcome) => JSON.stringify(outcome)),
     [],
-    `injected, and refused for it, of seed ${seed}`,
+    `no injected pod is refused (seed ${seed})`,
   )
 
-  // If a LimitRange gives devices to every container, Ridealong leaves the pod by its own rule;
-  // Kubernetes would accept it.
+  // If a LimitRange gives devices to every container, Ridealong's own rule leaves the pod.
+  // Kubernetes would accept the pod.
   const spared = outcomes.filter((outcome) => {
     const isOwnRule = /: its default of 1 \S+ would also apply to /.test(outcome.message)
     return outcome.word !== 'injected' && outcome.with === '' && !isOwnRule
@@ -105,6 +105,6 @@ t.test('no pod that Kubernetes admits is refused for its observer', { skip }, as
   t.strictSame(
     spared.slice(0, 3).map((outcome) => JSON.stringify(outcome)),
     [],
-    `left, and would have been admitted, of seed ${seed}`,
+    `no left pod would be admitted with observers (seed ${seed})`,
   )
 })

@@ -1,10 +1,10 @@
-// Says what Kubernetes' own LimitRanger and ResourceQuota make of pods.
+// Runs Kubernetes' own LimitRanger and ResourceQuota on pods.
 //
 // Reads lines of {"pod": ..., "limitRanges": [...], "resourceQuotas": [...]} from standard input
-// and writes a line for each: {"seen": ..., "refused": "..."}, the pod with the defaults of core/v1
-// and of LimitRanger, as a mutating webhook gets it, and why the pod is refused, or "" where it is
-// admitted. A pod goes the way that it has in kube-apiserver: the defaults, the validation of pods,
-// that of LimitRanger, and quotas last.
+// and writes a line for each: {"seen": ..., "refused": "..."}. "seen" is the pod with the defaults
+// of core/v1 and of LimitRanger, as a mutating webhook receives it. "refused" is the error that
+// refuses the pod, or "" if the pod is admitted. The order is that of kube-apiserver: defaults,
+// validation of the pod, validation by LimitRanger, quotas.
 package main
 
 import (
@@ -54,7 +54,7 @@ func main() {
 func judgeAll(in io.Reader, out io.Writer) error {
 	reader, writer := bufio.NewReader(in), bufio.NewWriter(out)
 	for {
-		// Not a bufio.Scanner, whose lines are short.
+		// A bufio.Scanner would limit the length of lines.
 		line, err := reader.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			answer, problem := judge(line)
@@ -92,7 +92,7 @@ func judge(line []byte) ([]byte, error) {
 	return json.Marshal(told)
 }
 
-// mutated returns the pod with all defaults; those of the LimitRanges are filled in too.
+// mutated returns the pod with all defaults, including those of the LimitRanges.
 func mutated(asked call) (*core.Pod, error) {
 	v1.SetObjectDefaults_Pod(&asked.Pod)
 	pod := &core.Pod{}

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-// Biome checks the boundaries between the folders, in biome.json. It lints modules with one import
-// each, in a folder with the same configuration.
+// Tests the boundaries between folders that biome.json declares. Biome lints modules with one
+// import each, in a temporary folder with the same configuration.
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const BIOME = join(REPOSITORY, 'node_modules/.bin/biome')
 
-/** A module, what it imports, and whether that crosses a boundary. */
+/** A module, the module that it imports, and whether the import crosses a boundary. */
 const IMPORTS: readonly (readonly [string, string, boolean])[] = [
   ['src/core/a.ts', '../lib/split-lines.ts', true],
   ['src/core/b.ts', 'node:fs', true],
@@ -37,7 +37,7 @@ const IMPORTS: readonly (readonly [string, string, boolean])[] = [
 
 const folder = t.testdir({})
 const configuration = JSON.parse(readFileSync(join(REPOSITORY, 'biome.json'), 'utf8'))
-// The folder is not a repository, and its files do not exist in one.
+// The temporary folder is not a git repository.
 const alone = { ...configuration, root: true, vcs: { enabled: false } }
 writeFileSync(join(folder, 'biome.json'), JSON.stringify(alone))
 for (const [path, imported] of IMPORTS) {

@@ -21,7 +21,7 @@ for (const [folder, most] of [
   })
 }
 
-t.test('a folder is one entry, however many files it contains', async (t) => {
+t.test('a folder counts as one entry, with any number of files', async (t) => {
   const paths = [...files('src/lib', 24), ...files('src/lib/text', 20)]
   t.strictSame(findCrowdedFolders(paths), [])
   const [problem, ...others] = findCrowdedFolders([...paths, ...files('src/lib/yaml', 2)])

@@ -1,15 +1,15 @@
 import { dirname } from 'node:path/posix'
 import type { Problem } from './problem.ts'
 
-/** The most files and folders that a folder contains. */
+/** The maximum number of files and folders in a folder. */
 const MOST_ENTRIES = 25
 
-/** Folders with a smaller limit: the first two that a reader opens. */
+/** Folders with a smaller limit, because readers open these two folders first. */
 const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, 'src/cli': 20 }
 
 /**
- * Folders without a limit: one folder for each recorded review, listed by its name, and the modules
- * of the observer's program.
+ * Folders without a limit: the folder of the recorded reviews, and the modules of the observer's
+ * program.
  */
 const UNLIMITED = ['test/cases', 'observer/src']
 

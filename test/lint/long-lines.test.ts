@@ -3,14 +3,14 @@ import { findLongLines, WIDTH } from './long-lines.ts'
 
 const words = (width: number) => 'word '.repeat(width / 5).padEnd(width, 'x')
 
-/** Where a line of 101 columns is a problem: what stands before it, and the file. */
+/** Lines that may not have 101 columns: a description, the path, and the beginning of the line. */
 const REJECTED: readonly (readonly [string, string, string])[] = [
   ['a line of code', 'src/a.ts', ''],
   ['a text in a line of code', 'test/a.test.ts', "const text = '"],
   ['a comment in Rust', 'observer/src/a.rs', '/// '],
   ['a comment in a shell script', 'observer/a.sh', '# '],
   ['a comment in YAML', 'charts/ridealong/values.yaml', '  # '],
-  ['a comment behind a value', 'charts/ridealong/values.yaml', 'port: 1 # '],
+  ['a comment after a value', 'charts/ridealong/values.yaml', 'port: 1 # '],
   ['a comment in a template', 'charts/ridealong/templates/_names.tpl', '{{- /* '],
   ['prose', 'docs/a.md', ''],
   ['an item of a list', 'README.md', '- '],
@@ -47,7 +47,7 @@ for (const [what, path, text] of ACCEPTED) {
   })
 }
 
-t.test('the rule applies again after a block of code and after a comment', async (t) => {
+t.test('checks lines after a block of code and after a comment', async (t) => {
   const markdown = findLongLines({ path: 'a.md', text: `\`\`\`\n${long}\n\`\`\`\n${long}` })
   t.strictSame(
     markdown.map(({ line }) => line),
@@ -60,6 +60,6 @@ t.test('the rule applies again after a block of code and after a comment', async
   )
 })
 
-t.test('a character outside of ASCII is one column', async (t) => {
+t.test('counts a character outside ASCII as one column', async (t) => {
   t.strictSame(findLongLines({ path: 'a.ts', text: '→😀'.repeat(50) }), [])
 })

@@ -1,10 +1,14 @@
 import type { Problem, SourceFile } from './problem.ts'
 
-/** The widest line of code or prose, in columns; the same as `lineWidth` in biome.json. */
+/**
+ * The maximum width of a line of code or prose, in columns. It is the same as `lineWidth` in
+ * biome.json.
+ */
 export const WIDTH = 100
 
 /**
- * Files that programs wrote, or that others did: recordings, locks and definitions of operators.
+ * Files that are generated or come from other projects: recordings, examples and definitions of
+ * operators.
  */
 const NOT_OURS = [
   /^test\/cases\/.+\/(review|answer)\.json$/,
@@ -19,14 +23,17 @@ const COMMENTED = /(\.(sh|ya?ml|tpl|toml)|(^|\/)(run|Dockerfile|Containerfile|\.
 const PROSE = /\.md$/
 
 const WEB_ADDRESS = /https?:\/\/\S+/g
-/** A line that consists of a regular expression, where Biome puts a long one. */
+/**
+ * A line that consists of a regular expression. Biome moves a long regular expression to its own
+ * line.
+ */
 const REGULAR_EXPRESSION = /^\s*(\w+: )?\/[^/*].*\/[a-z]*[,;]?$/
 
 /**
  * Finds the lines of a file that are wider than 100 columns: every line of TypeScript, JavaScript
  * and CSS, comments in other languages and in templates of the chart, and prose in Markdown.
- * Excepted are URLs, regular expressions (JavaScript cannot break them), tables, blocks of code in
- * Markdown, and files that are recorded or generated.
+ * Exceptions are URLs, regular expressions (JavaScript cannot break them), tables and blocks of
+ * code in Markdown, and files that are recorded or generated.
  */
 export function findLongLines({ path, text }: SourceFile): readonly Problem[] {
   if (NOT_OURS.some((pattern) => pattern.test(path))) return []
@@ -43,7 +50,10 @@ function tooWide(width: number): string {
   return `the line has ${width} columns; break it so that it has at most ${WIDTH}`
 }
 
-/** Returns a function that tells, for one line after the other, whether the rule applies to it. */
+/**
+ * Returns a function that tells whether the rule applies to a line. Call the function with all
+ * lines of a file in their order.
+ */
 function proseIn(path: string): (line: string) => boolean {
   if (CODE.test(path)) return () => true
   if (PROSE.test(path)) return proseInMarkdown()
@@ -61,7 +71,9 @@ function proseInMarkdown(): (line: string) => boolean {
   }
 }
 
-/** Recognizes a comment of two words or more after `#`, and the comments of a chart's templates. */
+/**
+ * Recognizes comments with at least two words after `#`, and comments in templates of the chart.
+ */
 function commentsIn(): (line: string) => boolean {
   let isComment = false
   return (line) => {

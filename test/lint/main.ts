@@ -1,6 +1,6 @@
 /**
- * Checks the rules of the repository that Biome does not know: `npm run lint`. Prints each problem
- * as `path:line: message`. The exit code is 1 if there is one.
+ * Checks the rules of the repository that Biome cannot check: `npm run lint`. Prints each problem
+ * as `path:line: message`. The exit code is 1 if there are problems.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { findSharedTypeNames } from './type-names.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Returns the paths of the files that git tracks, or would track if they were added. */
+/** Returns the paths of all tracked files, and of untracked files that git does not ignore. */
 function listFiles(): readonly string[] {
   const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate']
   const listed = execFileSync('git', words, { cwd: REPOSITORY, encoding: 'utf8' })

@@ -16,7 +16,7 @@ for (const [what, text] of DECLARATIONS) {
       {
         path: 'src/b.ts',
         line: 3,
-        message: 'src/a.ts:2 exports a type Place too; rename one of them',
+        message: 'src/a.ts:2 also exports a type Place; rename one of them',
       },
     ])
   })
@@ -24,8 +24,8 @@ for (const [what, text] of DECLARATIONS) {
 
 const ALLOWED: readonly (readonly [string, string])[] = [
   ['a type that is not exported', 'interface Place {}'],
-  ['the same type, exported again', "export type { Place } from './a.ts'"],
-  ['all types of a module, exported again', "export type * from './a.ts'"],
+  ['the same type, re-exported', "export type { Place } from './a.ts'"],
+  ['all types of a module, re-exported', "export type * from './a.ts'"],
   ['a function', 'export function Place() {}'],
   ['a constant', 'export const Place = 1'],
   ['a type with a similar name', 'export interface PlaceOf {}'],
@@ -33,12 +33,12 @@ const ALLOWED: readonly (readonly [string, string])[] = [
 ]
 
 for (const [what, text] of ALLOWED) {
-  t.test(`${what} may have the name`, async (t) => {
+  t.test(`${what} may have the name of an exported type`, async (t) => {
     t.strictSame(findSharedTypeNames([other, { path: 'src/b.ts', text }]), [])
   })
 }
 
-t.test('declarations in one file are merged by TypeScript, and no problem', async (t) => {
+t.test('accepts declarations in one file, which TypeScript merges', async (t) => {
   const text = 'export interface Place {}\nexport interface Place {}'
   t.strictSame(findSharedTypeNames([{ path: 'src/a.ts', text }]), [])
 })

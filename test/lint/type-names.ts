@@ -10,8 +10,8 @@ interface ExportedType {
 
 /**
  * Finds types that two modules export under one name: interfaces, type aliases and classes. The
- * second of them, in the order of the files, is the problem. A module that exports the type of
- * another module again declares no type.
+ * problem is the second type in the order of the files. A module that re-exports a type of another
+ * module declares no type.
  */
 export function findSharedTypeNames(files: readonly SourceFile[]): readonly Problem[] {
   const first = new Map<string, ExportedType>()
@@ -21,7 +21,7 @@ export function findSharedTypeNames(files: readonly SourceFile[]): readonly Prob
     if (known === undefined) first.set(name, type)
     if (known === undefined || known.path === path) return []
     const other = `${known.path}:${known.line}`
-    return [{ path, line, message: `${other} exports a type ${name} too; rename one of them` }]
+    return [{ path, line, message: `${other} also exports a type ${name}; rename one of them` }]
   })
 }
 

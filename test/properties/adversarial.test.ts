@@ -6,13 +6,13 @@ import { NotAReview } from '../../webhook/problem.ts'
 import { ADVERSARIES, RULES } from '../bench/adversarial.ts'
 import { CATALOG } from '../src/core/build.ts'
 
-// Reviews that are made to be slow or to have large answers, in a namespace with a LimitRange and
-// quotas.
+// Tests with reviews that are built to be slow or to have large answers, in a namespace with a
+// LimitRange and quotas.
 
 const namespace = readNamespace('hpc', undefined, RULES)
 const settings = { catalog: CATALOG, namespace, excludedNamespaces: new Set<string>() }
 
-/** Answers a body. A body that is not a review gets no answer. */
+/** Returns the answer to a body; undefined if the body is not a review. */
 function answerTo(body: string): PodReview | undefined {
   try {
     return reviewPod(readBody(body), settings)
@@ -23,8 +23,8 @@ function answerTo(body: string): PodReview | undefined {
 }
 
 /**
- * Returns the processor time of these answers to a body in microseconds, the least of five
- * measurements.
+ * Returns the processor time of `times` answers to a body, in microseconds. It is the smallest of
+ * five measurements.
  */
 function costOf(body: string, times: number): number {
   const costs = Array.from({ length: 5 }, () => {
@@ -41,7 +41,7 @@ const GROWTH = 2 ** 6
 
 // If the cost grows with the square of the size, one large review costs as much as 4,096 small
 // ones. The factor of twenty allows for a busy machine, caches and garbage collection.
-t.test('an answer costs in proportion to the size of its review', async (t) => {
+t.test('the time of an answer is proportional to the size of its review', async (t) => {
   for (const { name, build } of ADVERSARIES) {
     const small = costOf(build(SMALL), GROWTH)
     const large = costOf(build(SMALL * GROWTH), 1)
@@ -49,7 +49,7 @@ t.test('an answer costs in proportion to the size of its review', async (t) => {
   }
 })
 
-t.test('no answer is large, and none is a fault of ours', async (t) => {
+t.test('no answer is large or an internal error', async (t) => {
   for (const { name, build } of ADVERSARIES) {
     for (const size of [2 ** 10, 2 ** 16, 2 ** 20]) {
       const answer = answerTo(build(size))

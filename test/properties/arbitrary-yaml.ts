@@ -1,15 +1,16 @@
-/** Generates manifests, in many of the ways in which YAML can write the same object. */
+/** Generates manifests in many of the forms that YAML allows for the same object. */
 import fc from 'fast-check'
 import { type Json, mapOf } from './arbitrary.ts'
 import { Dice } from './dice.ts'
 
-/** A manifest, and a text in which a person might write it. */
+/** A manifest, as an object and as a text that a person might write. */
 export interface Written {
   readonly text: string
   readonly object: Json
 }
 
-// Built from small numbers, which are cheap to generate and to shrink: to one Job in plain blocks.
+// A manifest is built from small numbers, which are cheap to generate. fast-check can shrink them
+// to one Job in plain blocks.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 400, maxLength: 400, size: 'max' })
 
 export const manifests: fc.Arbitrary<Written> = THROWS.map((throws) => {
@@ -113,7 +114,7 @@ class Writer {
     this.#dash = dice.pick(0, 2)
   }
 
-  /** Returns the lines of a map or list that is not empty, at this column. */
+  /** Returns the lines of a non-empty map or list that begins at this column. */
   block(value: unknown, column: number): string[] {
     const indent = ' '.repeat(column)
     if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
 /**
- * Generates AdmissionReviews, and computes what Kubernetes itself says of any pod: a second
- * implementation, independent of src/core, so that the two can be compared.
+ * Generates AdmissionReviews, and implements rules of Kubernetes for pods. The implementation is
+ * independent of src/core, so that tests can compare the results.
  */
 
 import fc from 'fast-check'
@@ -8,12 +8,12 @@ import { Dice } from './dice.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Returns the object, or an empty one. */
+/** Returns the object; an empty object for any other value. */
 export function mapOf(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 }
 
-/** Returns the objects of a list, or none. */
+/** Returns the objects of a list; an empty list for any other value. */
 export function mapsOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(mapOf) : []
 }
@@ -24,11 +24,11 @@ export interface Call {
   readonly namespace: unknown
 }
 
-/** The kind of pods that an arbitrary prefers, so that a rule about such pods is tested often. */
+/** The kind of pods that an arbitrary generates most often, to test the rules for such pods. */
 export type Leaning = 'anything' | 'restricted' | 'guaranteed'
 
-// A pod is built from small numbers, which are cheap to generate and to shrink: to a pod with one
-// container that requests perf-sysstat, and nothing else.
+// A pod is built from small numbers, which are cheap to generate. fast-check can shrink them to a
+// pod with one container that only requests perf-sysstat.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
 
 /** Reviews of pods that Kubernetes would mostly accept. */
@@ -52,7 +52,7 @@ export const nonsense: fc.Arbitrary<Call> = THROWS.map((throws) => {
   return { body: { ...body, request: { ...request, object } }, namespace: known ?? namespace }
 })
 
-/** Bodies of any shape, with the words of an AdmissionReview in places. */
+/** Bodies of any shape, some with fields of an AdmissionReview. */
 export const bodies: fc.Arbitrary<unknown> = THROWS.map((throws) => {
   const dice = new Dice(throws)
   const replaced = dice.number(0x10000)
@@ -62,8 +62,8 @@ export const bodies: fc.Arbitrary<unknown> = THROWS.map((throws) => {
 })
 
 /**
- * The fields that Ridealong reads. A wrong type may take their place even if the pod has none of
- * them.
+ * Fields that Ridealong reads. Each can get a value of a wrong type, even if the pod does not have
+ * the field.
  */
 const WRONG_PLACES = [
   'metadata.annotations',
@@ -88,7 +88,7 @@ function put(object: unknown, path: string, value: unknown): unknown {
   return { ...fields, [key]: rest.length === 0 ? value : put(fields[key], rest.join('.'), value) }
 }
 
-/** Replaces the value with this number, counted depth first. */
+/** Replaces one value in an object. `place` is the number of the value, counted depth first. */
 function replace(object: unknown, place: number, value: unknown): unknown {
   let left = place % sizeOf(object)
   return walk(object, (here) => {
@@ -97,7 +97,7 @@ function replace(object: unknown, place: number, value: unknown): unknown {
   })
 }
 
-/** Returns the value with a function applied to each value in it, to the outer before the inner. */
+/** Applies a function to a value and to all values in it. Outer values come before inner values. */
 function walk(value: unknown, make: (value: unknown) => unknown): unknown {
   const made = make(value)
   if (typeof made !== 'object' || made === null) return made
@@ -124,7 +124,7 @@ const ODD_TEXTS = [
   '__proto__',
 ]
 
-/** JSON of any shape, with at most this many levels. */
+/** Returns JSON of any shape, with at most `depth` levels of lists and objects. */
 function jsonOf(dice: Dice, depth: number): unknown {
   const kind = dice.number(depth > 0 ? 7 : 4)
   if (kind === 0) return null
@@ -136,7 +136,7 @@ function jsonOf(dice: Dice, depth: number): unknown {
   return Object.fromEntries(inner.map((value) => [dice.pick(...ODD_KEYS), value]))
 }
 
-/** A field that no version of Kubernetes knows, or none. */
+/** Returns an object with a field that no version of Kubernetes has, or an empty object. */
 function unknownField(dice: Dice): Json {
   if (dice.number(5) < 4) return {}
   return { [dice.pick('xUnknown', 'futureField', '__proto__', 'a/b~c')]: jsonOf(dice, 2) }
@@ -157,7 +157,7 @@ function callOf(dice: Dice, leaning: Leaning): Call {
     kind: 'AdmissionReview',
     request: { ...request, object },
   }
-  // As it is sent: without undefined fields.
+  // JSON has no undefined fields.
   return { body: JSON.parse(JSON.stringify(body)), namespace }
 }
 
@@ -306,10 +306,10 @@ function statusOf(metrics: unknown, shareProcessNamespace: unknown = 'absent'): 
   return JSON.stringify({ outcome: 'injected', metrics, mode: 'native', shareProcessNamespace })
 }
 
-/** The greatest length of a name, and of its quoted form. */
+/** A name of almost the maximum length, with many characters to quote. */
 const LONG_NAME = QUOTES.slice(0, 62)
 
-/** Names that are in use, or long. */
+/** Names of observers and of another container, and long names. */
 const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', LONG_NAME, LONG_NAME]
 
 function specOf(dice: Dice, leaning: Leaning): Json {
@@ -351,8 +351,8 @@ function initContainersOf(dice: Dice, leaning: Leaning): unknown {
 const OBSERVER_IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
 
 /**
- * The fields of a container with the name of a built-in metric: mostly the observer, also from
- * another registry.
+ * The fields of a container with the name of a built-in metric. Most are those of the observer,
+ * some with the image of another registry.
  */
 const OBSERVERS: ReadonlyMap<string, readonly Json[]> = new Map(
   ['perf-sysstat', 'io-sysstat'].map((name) => {
@@ -374,7 +374,7 @@ function containerOf(dice: Dice, leaning: Leaning, name: string): Json {
   }
 }
 
-/** Returns another text for the same quantity. */
+/** Different values for the same quantity. */
 const SAME_CPU = ['1', '1000m', 1, '1.0', '1e0'] as const
 const SAME_MEMORY = ['1Gi', '1024Mi', '1073741824', 1073741824, '1.073741824G'] as const
 
@@ -427,7 +427,8 @@ const RESTRICTED = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 /**
- * Security contexts that Pod Security `restricted` allows, together with the pod's or without it.
+ * Security contexts of containers that Pod Security `restricted` allows. Some need a security
+ * context of the pod.
  */
 const RESTRICTED_CONTEXTS = [
   RESTRICTED,
@@ -478,8 +479,8 @@ function contextOf(dice: Dice, leaning: Leaning, others: readonly unknown[]): un
 }
 
 /**
- * What Pod Security `restricted` forbids in a pod, by https://kubernetes.io/docs/concepts/security/pod-security-standards/:
- * the sentences of its tables that concern what a pod or its containers say of security.
+ * Returns the rules of Pod Security `restricted` that a pod violates
+ * (https://kubernetes.io/docs/concepts/security/pod-security-standards/).
  */
 export function restrictedProblems(pod: Json): string[] {
   const spec = mapOf(pod.spec)
@@ -505,7 +506,9 @@ const VOLUMES = [
   'secret',
 ]
 
-/** Returns what Pod Security `restricted` forbids in a container of a pod with this spec. */
+/**
+ * Returns the rules of Pod Security `restricted` that a container of a pod with this spec violates.
+ */
 export function containerProblems(container: Json, spec: Json): string[] {
   const context: Json = { ...heritable(spec.securityContext), ...said(container.securityContext) }
   const { add, drop } = mapOf(context.capabilities)
@@ -526,7 +529,7 @@ export function containerProblems(container: Json, spec: Json): string[] {
   return broken.map((rule) => `${String(container.name)}: ${rule}`)
 }
 
-/** Returns a container's own value, or else the pod's. */
+/** Returns the fields of a pod's security context that its containers inherit. */
 function heritable(context: unknown): Json {
   const { runAsNonRoot, runAsUser, seccompProfile, appArmorProfile } = mapOf(context)
   return { runAsNonRoot, runAsUser, seccompProfile, appArmorProfile }
@@ -543,8 +546,8 @@ function containersOf(pod: Json): readonly Json[] {
 }
 
 /**
- * Tells whether a pod has the QoS class Guaranteed: ComputePodQOS of kubernetes v1.36
- * pkg/apis/core/v1/helper/qos/qos.go. A pod with an invalid quantity has no class.
+ * Tells whether a pod has the QoS class Guaranteed, like ComputePodQOS of kubernetes v1.36
+ * (pkg/apis/core/v1/helper/qos/qos.go). A pod with an invalid quantity is not Guaranteed.
  */
 export function isGuaranteed(pod: Json): boolean {
   const own = mapOf(mapOf(pod.spec).resources)
@@ -568,7 +571,7 @@ const UNITS: Json = {
   Gi: 1024 ** 3,
 }
 
-/** Returns a quantity in thousandths: zero for a missing one, NaN for an invalid one. */
+/** Returns a quantity in thousandths: zero for a missing quantity, NaN for an invalid quantity. */
 function amountOf(value: unknown): number {
   if (value === undefined) return 0
   const [, digits, unit = ''] =
@@ -581,10 +584,10 @@ function sum(amounts: readonly number[]): number {
 }
 
 /**
- * Removes everything from a patched pod that Ridealong may have added, and nothing else. The result
- * should be the original pod.
+ * Removes exactly those fields from a patched pod that Ridealong may have added. The result should
+ * be the original pod.
  *
- * @param restored names of observers whose `restartPolicy` may have come back
+ * @param restored the names of observers whose `restartPolicy` Ridealong may have restored
  */
 export function withoutObservers(patched: Json, pod: Json, restored: readonly string[]): Json {
   const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
@@ -623,13 +626,13 @@ function back(after: unknown, before: unknown): unknown {
   return Array.isArray(after) && Array.isArray(before) ? after.slice(0, before.length) : after
 }
 
-/** Returns the object with one field as in another object. */
+/** Returns the object with one field replaced by that of another object. */
 function withField(object: Json, key: string, other: Json | undefined): Json {
   const { [key]: _, ...rest } = object
   return Object.hasOwn(other ?? {}, key) ? { ...rest, [key]: other?.[key] } : rest
 }
 
-/** Returns the object without fields that are undefined and that the other object does not have. */
+/** Returns the object without undefined fields that the other object does not have. */
 function withoutNew(object: Json, other: unknown): Json {
   return Object.fromEntries(
     Object.entries(object).filter(([key, value]) => {
@@ -638,7 +641,10 @@ function withoutNew(object: Json, other: unknown): Json {
   )
 }
 
-/** A list or map in a pod, and an entry of it. There can be thousands of entries. */
+/**
+ * Lists and maps in a pod, each with a function that returns an entry. A pod can have thousands of
+ * entries.
+ */
 const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])[] = [
   ['spec.containers', (i) => ({ name: `c${i}`, resources: { limits: { [`a/${i}`]: '1' } } })],
   ['spec.containers', (i) => ({ name: 'main', resources: { requests: { cpu: `${i}m` } } })],
@@ -662,7 +668,7 @@ const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])
   ['metadata.ownerReferences', (i) => ({ kind: 'Job', name: `j${i}`, controller: i % 7 === 6 })],
 ]
 
-/** A text in a pod that can have any length. */
+/** Texts in a pod that can have any length. */
 const LONG_TEXTS = [
   'metadata.name',
   'metadata.annotations.ridealong\\.dev/inject',
@@ -676,8 +682,7 @@ const LONG_TEXTS = [
 ] as const
 
 /**
- * Reviews of pods with thousands of entries in some place, with a text of a megabyte, or with wrong
- * types.
+ * Reviews of pods that have thousands of entries in a list or map, and some also a very long text.
  */
 export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const dice = new Dice(throws)
@@ -693,14 +698,14 @@ export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
   return { body: { ...body, request: { ...request, object } }, namespace }
 })
 
-/** Ordinary, hostile and nonsensical reviews, as an attacker may mix them. */
+/** A mixture of ordinary, invalid and very large reviews. */
 export const attacks: fc.Arbitrary<Call> = fc.oneof(
   { weight: 120, arbitrary: calls() },
   { weight: 79, arbitrary: nonsense },
   { weight: 1, arbitrary: crowds },
 )
 
-/** The keys of a path, in which `\.` is a dot of a key. */
+/** Returns the keys of a path. In a path, `\.` is a dot within a key. */
 function keysOf(path: string): readonly string[] {
   return path.split(/(?<!\\)\./).map((key) => key.replaceAll('\\.', '.'))
 }
@@ -712,7 +717,9 @@ function swell(path: string, value: unknown, entries: readonly Json[]): unknown 
   return Object.assign({}, mapOf(value), ...entries)
 }
 
-/** Returns the value with another one at the end of a path; missing parts of the path are added. */
+/**
+ * Returns the value with a changed value at the end of a path. Missing parts of the path are added.
+ */
 function change(
   value: unknown,
   [key, ...rest]: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Rules that the answer to every review must keep, however hostile the review is: for the tests and
- * for `npm run fuzz`.
+ * Rules that the answer to every review must obey, also to a hostile review. The tests and `npm run
+ * fuzz` use these rules.
  */
 import assert from 'node:assert/strict'
 import jsonpatch from 'fast-json-patch'
@@ -16,17 +16,20 @@ const metrics = [...catalog.metrics.keys()]
 const excludedNamespaces = new Set(['kube-system'])
 
 /**
- * The greatest size of an answer in bytes. The additions of the built-in catalog take a tenth of
- * it.
+ * The maximum size of an answer in bytes. The additions of the built-in catalog take a tenth of
+ * this size.
  */
 export const MOST_BYTES = 64 * 1024
 
-/** The longest time of an answer beyond three times the parsing of its body. */
+/**
+ * The maximum time of an answer in milliseconds, in addition to three times the parsing of its
+ * body.
+ */
 export const SLACK_MS = 200
 
-/** Measurements of an answer that kept the rules. */
+/** Measurements of an answer that obeyed the rules. */
 export interface Survived {
-  /** `injected`, or the reason for which the pod was left or denied. */
+  /** The outcome, or the reason why the pod was left or denied. */
   readonly word: string
   readonly bytes: number
   /** Processor time in milliseconds: of JSON.parse, and of the whole answer. */
@@ -37,7 +40,7 @@ export interface Survived {
 /**
  * Answers a call as the webhook does.
  *
- * @throws AssertionError where the answer breaks a rule
+ * @throws AssertionError if the answer breaks a rule
  */
 export function survive({ body, namespace }: Call, rules: NamespaceRules): Survived {
   const text = JSON.stringify(body)
@@ -73,7 +76,7 @@ function answerTo(text: string, namespace: ReturnType<typeof readNamespace>) {
   }
 }
 
-/** Checks that the patch changes only what belongs to Ridealong. */
+/** Checks that the patch adds only fields that Ridealong may add. */
 function assertOnlyAdded(pod: Json, patch: string): void {
   const operations = JSON.parse(`${Buffer.from(patch, 'base64')}`)
   const patched = jsonpatch.applyPatch(structuredClone(pod), operations, true).newDocument

@@ -1,5 +1,6 @@
 /**
- * Random choices from a list of numbers. When the numbers are used up, it returns the first choice.
+ * Makes random choices from a list of numbers. After the last number, it always makes the first
+ * choice.
  */
 export class Dice {
   readonly #throws: readonly number[]
@@ -19,7 +20,7 @@ export class Dice {
     return choices[this.number(choices.length)]
   }
 
-  /** Returns undefined most of the time, and one of the choices once in this many cases. */
+  /** Returns one of the choices in one of `oneIn` cases, and undefined in the others. */
   seldom<T extends readonly unknown[]>(oneIn: number, ...choices: T): T[number] | undefined {
     return this.number(oneIn) === oneIn - 1 ? this.pick(...choices) : undefined
   }

@@ -1,7 +1,7 @@
 /**
- * Answers generated hostile reviews: `npm run fuzz -- --runs 1000000 --seed 1`. It prints its seed
- * and its progress. The exit code is 0 if every answer kept the rules of attack.ts, 1 if one did
- * not, with the smallest review that breaks a rule, and 2 for a wrong option.
+ * Answers generated hostile reviews: `npm run fuzz -- --runs 1000000 --seed 1`. Prints the seed and
+ * the progress. The exit code is 0 if every answer obeys the rules of attack.ts, and 2 for a wrong
+ * option. If an answer breaks a rule, the exit code is 1, and the smallest such review is printed.
  */
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ import { RULES } from '../bench/adversarial.ts'
 import { attacks } from './arbitrary.ts'
 import { type Survived, survive } from './attack.ts'
 
-/** The number of reviews that one seed generates; then the next seed follows. */
+/** The number of reviews that are generated from one seed. Then the next seed is used. */
 const CHUNK = 10_000
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -25,7 +25,7 @@ function readOptions(): { readonly runs: number; readonly seed: number } {
 
 const NO_RULES = { limitRanges: [], resourceQuotas: [] }
 
-/** Answers reviews, in turn in a namespace with rules and in one without. */
+/** Answers reviews. Every second review is in a namespace with rules. */
 function fuzz(runs: number, seed: number): void {
   const words = new Map<string, number>()
   const worst = { bytes: 0, ms: 0 }

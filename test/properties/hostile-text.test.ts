@@ -12,9 +12,9 @@ import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 import { standIn } from '../stand-ins/pod-logs.ts'
 import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from './hostile-text.ts'
 
-// Everybody who may create a pod, write a log or name a process can write these texts. No verb may
-// let them control the user's terminal. Each verb runs in a real terminal (a pty) and with piped
-// streams.
+// Anyone who may create a pod, write a log or name a process can write hostile texts. No verb may
+// let these texts control the user's terminal. Each verb runs in a real terminal (a pty) and with
+// piped streams.
 
 const ESCAPED = /\\u001b\]0;PWNED\\+u0007/
 const IN_YAML = /\\e\]0;PWNED\\a/
@@ -23,11 +23,14 @@ const IN_ASCII = /\?\]0;PWNED\?/
 /** One call of the command. */
 interface Row {
   readonly args: readonly string[]
-  /** The part of the hostile text that must be visible, so that the row tests something. */
+  /**
+   * The part of the output that must be visible, so that the row does not pass without the hostile
+   * text.
+   */
   readonly shows: RegExp
   /**
-   * Whether standard output is another person's document, which is printed byte for byte unless it
-   * goes to a terminal.
+   * Whether standard output is another person's document. It is printed byte for byte, except on a
+   * terminal.
    */
   readonly isVerbatim?: boolean
 }
@@ -70,7 +73,7 @@ const METRIC = {
   },
 }
 
-/** Hostile YAML, with the bytes as they are. */
+/** Hostile YAML with unescaped bytes. */
 const MANIFEST = `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -86,7 +89,7 @@ spec:
         image: "${HOSTILE_LINE}"
 `
 
-/** An unknown kind, which a message names. */
+/** A manifest of an unknown kind. A message contains its name. */
 const OTHER_KIND = `apiVersion: example.com/v1
 kind: Thing
 spec: {}
@@ -94,7 +97,10 @@ metadata:
   name: "${HOSTILE_LINE}"
 `
 
-/** A key that is a collection. The YAML library would print a warning that quotes it. */
+/**
+ * A manifest with a key that is a collection. The YAML library would print a warning that quotes
+ * the key.
+ */
 const COLLECTION_KEY = `${MANIFEST}---\n? ["${HOSTILE_LINE}"]\n: 1\n`
 
 const row = (command: string) => {
@@ -115,7 +121,7 @@ const LOG = [
   '',
 ].join('\n')
 
-/** Listens until the test ends. */
+/** Starts a server that listens until the test ends. */
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -126,14 +132,17 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** An apiserver that refuses every request except that for its version, with hostile messages. */
+/**
+ * An apiserver that refuses every request with a hostile message, except the request for its
+ * version.
+ */
 const refusing = await serve(({ url }, response) => {
   if (url?.startsWith('/version')) return response.end('{}')
   response.writeHead(403, { 'content-type': 'application/json' })
   return response.end(JSON.stringify({ kind: 'Status', code: 403, message: HOSTILE }))
 })
 
-/** A status server that claims to be the webhook's. */
+/** A server that imitates the status server of the webhook. */
 const status = await serve((_, response) => {
   response.end(JSON.stringify({ checks: { [HOSTILE]: HOSTILE } }))
 })
@@ -159,7 +168,7 @@ const folder = t.testdir({
   kubeconfig: '',
 })
 const at = (name: string) => join(folder, name)
-/** A file with a hostile name. */
+/** Creates a file with a hostile name, and returns its path. */
 const named = (name: string, text: string) => {
   writeFileSync(at(`${HOSTILE.replaceAll('/', '')}.${name}`), text)
   return at(`${HOSTILE.replaceAll('/', '')}.${name}`)
@@ -200,7 +209,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['review', '-o', 'diff', named('json', JSON.stringify(reviewOf(hostilePod(ASKING))))],
     shows: ESCAPED,
   },
-  'review of no JSON': { args: ['review', at('not.json')], shows: /not JSON/ },
+  'review of invalid JSON': { args: ['review', at('not.json')], shows: /not JSON/ },
   'test, a case that fails': { args: ['test', at('cases')], shows: ESCAPED },
   'inject, a manifest': {
     args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat'],
@@ -216,16 +225,16 @@ const ROWS: Readonly<Record<string, Row>> = {
     shows: /ridealong: .*\\u001b\]0;PWNED/,
     isVerbatim: true,
   },
-  'inject of no YAML': { args: ['inject', '-f', at('not.yaml')], shows: /ridealong: / },
+  'inject of invalid YAML': { args: ['inject', '-f', at('not.yaml')], shows: /ridealong: / },
   'inject of a file of that name': {
     args: ['inject', '-f', named('yaml', 'a: [')],
     shows: ESCAPED,
   },
-  'inject of what the catalog does not know': {
+  'inject of a metric that the catalog does not contain': {
     args: ['inject', '-f', at('job.yaml'), '--metrics', HOSTILE],
     shows: IN_ASCII,
   },
-  'inject with an annotation that is none': {
+  'inject with an invalid annotation': {
     args: ['inject', '-f', at('job.yaml'), '--annotation', HOSTILE],
     shows: ESCAPED,
   },
@@ -244,11 +253,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     shows: /ridealong: .*\\u001b\]0;PWNED/,
     isVerbatim: true,
   },
-  'explain, a pod that says it was left': {
+  'explain, a pod whose status is left': {
     args: ['explain', '--offline', '-f', at('left.json')],
     shows: ESCAPED,
   },
-  'explain, a pod that says it was injected': {
+  'explain, a pod whose status is injected': {
     args: ['explain', '--offline', '-f', at('injected.json')],
     shows: ESCAPED,
   },
@@ -264,11 +273,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['explain', '--offline', '-f', at('left.json'), '-o', 'json'],
     shows: ESCAPED,
   },
-  'explain where nothing may be read': {
+  'explain without permission to read': {
     args: ['explain', 'pod/a', ...REFUSING],
     shows: ESCAPED,
   },
-  'explain of no kind': { args: ['explain', HOSTILE, ...REFUSING], shows: ESCAPED },
+  'explain of an invalid kind': { args: ['explain', HOSTILE, ...REFUSING], shows: ESCAPED },
   'collect, JSON Lines': { args: ['collect', 'job/lammps', ...whole], shows: ESCAPED },
   'collect, CSV': { args: ['collect', 'job/lammps', '-o', 'csv', ...whole], shows: ESCAPED },
   'collect, logs': {
@@ -277,50 +286,50 @@ const ROWS: Readonly<Record<string, Row>> = {
     isVerbatim: true,
   },
   'collect, followed': { args: ['collect', 'job/lammps', '--follow', ...whole], shows: ESCAPED },
-  "collect, a log that is no observer's": {
+  'collect, a log that is not from an observer': {
     args: ['collect', 'job/lammps', ...foreign],
     shows: ESCAPED,
   },
-  'collect, a pod that says it was left': {
+  'collect, a pod whose status is left': {
     args: ['collect', 'job/lammps', ...left],
     shows: ESCAPED,
   },
-  'collect where nothing may be read': {
+  'collect without permission to read': {
     args: ['collect', 'job/lammps', ...REFUSING],
     shows: ESCAPED,
   },
   'report, a page': { args: ['report', at('run.log'), '--title', HOSTILE], shows: ESCAPED },
   'report of a file of that name': { args: ['report', named('log', LOG)], shows: ESCAPED },
-  'report of what is no log': { args: ['report', named('txt', HOSTILE)], shows: ESCAPED },
-  'attach where nothing may be read': {
+  'report of a file that is not a log': { args: ['report', named('txt', HOSTILE)], shows: ESCAPED },
+  'attach without permission to read': {
     args: ['attach', 'db-0', '--metric', 'perf-sysstat', ...REFUSING],
     shows: ESCAPED,
   },
-  'doctor where nothing may be read': { args: ['doctor', ...REFUSING], shows: ESCAPED },
+  'doctor without permission to read': { args: ['doctor', ...REFUSING], shows: ESCAPED },
   'doctor as YAML': { args: ['doctor', '-o', 'yaml', ...REFUSING], shows: ESCAPED },
   'doctor as JSON': { args: ['doctor', '-o', 'json', ...REFUSING], shows: ESCAPED },
   'doctor of a status': {
     args: ['doctor', '--status-url', status, ...REFUSING],
     shows: ESCAPED,
   },
-  'disarm where nothing may be written': {
+  'disarm without permission to write': {
     args: ['disarm', '--webhook-configuration', HOSTILE, ...REFUSING],
     shows: ESCAPED,
   },
-  'record where nothing may be written': {
+  'record without permission to write': {
     args: ['record', at('new'), '--url', 'https://127.0.0.1:1', ...REFUSING],
     shows: ESCAPED,
   },
-  'serve with no such certificate': {
+  'serve with a missing certificate': {
     args: ['serve', '--cert', HOSTILE, '--key', HOSTILE, '--namespaces', at('none.yaml')],
     shows: ESCAPED,
   },
-  'no such verb': { args: [HOSTILE], shows: ESCAPED },
-  'no such option': { args: ['metrics', `--${HOSTILE}`], shows: ESCAPED },
+  'an unknown verb': { args: [HOSTILE], shows: ESCAPED },
+  'an unknown option': { args: ['metrics', `--${HOSTILE}`], shows: ESCAPED },
 }
 
 for (const [title, { args, shows, isVerbatim = false }] of Object.entries(ROWS)) {
-  t.test(`${title}: hostile text does nothing`, async (t) => {
+  t.test(`${title}: hostile text has no effect`, async (t) => {
     const [shown, { out, err }] = await Promise.all([runInTerminal(args), run(args)])
     const terminal = shown.out.replace(OURS, '')
     t.equal(HARMFUL.exec(terminal)?.[0], undefined, 'on a terminal')
@@ -328,7 +337,7 @@ for (const [title, { args, shows, isVerbatim = false }] of Object.entries(ROWS))
     t.match(terminal, shows)
     t.equal(HARMFUL.exec(err)?.[0], undefined, 'on a piped standard error')
     t.notMatch(err, FORGED)
-    if (isVerbatim) t.match(out, HOSTILE_LINE, 'a pipe gets it as it is')
+    if (isVerbatim) t.match(out, HOSTILE_LINE, 'a pipe receives the unchanged text')
     else t.equal(HARMFUL.exec(out)?.[0], undefined, 'on a piped standard output')
     t.notMatch(out, isVerbatim ? /(?!)/ : FORGED)
   })

@@ -1,5 +1,5 @@
 /**
- * Texts that would control a terminal, change the order of characters, or break the lines of an
+ * Texts that would control a terminal, change the order of characters, or insert lines into an
  * output.
  */
 export const HOSTILE_TEXTS = [
@@ -14,10 +14,10 @@ export const HOSTILE_TEXTS = [
   '\u007f\u0008\u200b\u{e0041}',
 ] as const
 
-/** All of these texts in one. */
+/** All hostile texts in one text. */
 export const HOSTILE = HOSTILE_TEXTS.join('')
 
-/** The same text, in characters that are possible in file names, arguments and plain YAML. */
+/** The same text without slashes, which are not possible in file names. */
 export const HOSTILE_NAME = HOSTILE.replaceAll('/', '')
 
 /** The same text without line feeds. */
@@ -30,8 +30,8 @@ export const HOSTILE_LINE = HOSTILE.replaceAll('\n', '')
 export const HARMFUL =
   /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 
-/** Colours and bold text, and a bar of progress that is drawn again. */
+/** Control sequences of Ridealong itself: colours, bold text, and the redrawn progress bar. */
 export const OURS = new RegExp(`${'\u001b'}\\[(?:(?:1|22|3[1239]|90)m|2K|1G)`, 'g')
 
-/** A foreign text at the beginning of a line. */
+/** A forged line. */
 export const FORGED = /^FORGED/m

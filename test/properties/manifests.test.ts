@@ -6,7 +6,7 @@ import { readManifests } from '../../src/manifest/read.ts'
 import { injected, PERF, textOf, undone } from '../src/manifest/build.ts'
 import { manifests } from './arbitrary-yaml.ts'
 
-t.test('generated text is the object that it was written for', async () => {
+t.test('generated text is parsed as its object', async () => {
   fc.assert(
     fc.property(manifests, ({ text, object }) => {
       assert.deepEqual(readManifests('a.yaml', text)[0]?.value, object)
@@ -14,7 +14,7 @@ t.test('generated text is the object that it was written for', async () => {
   )
 })
 
-t.test('inject then undo gives the text, byte for byte', async () => {
+t.test('undo restores the text before inject, byte for byte', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const out = injected(text, PERF)
@@ -25,7 +25,7 @@ t.test('inject then undo gives the text, byte for byte', async () => {
   )
 })
 
-t.test('inject twice is inject once', async () => {
+t.test('a second inject changes nothing', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const once = textOf(injected(text, PERF))
@@ -40,7 +40,7 @@ t.test('inject twice is inject once', async () => {
   )
 })
 
-t.test('two rounds that add a metric each are undone at once', async () => {
+t.test('one undo removes the metrics of two injects', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const first = textOf(injected(text, { 'ridealong.dev/inject': 'io-sysstat' }))
@@ -50,7 +50,7 @@ t.test('two rounds that add a metric each are undone at once', async () => {
   )
 })
 
-t.test('what does not ask comes out byte for byte', async () => {
+t.test('a manifest without a request is not changed', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const silent = text.replaceAll('ridealong.dev', 'example.com')
@@ -60,7 +60,7 @@ t.test('what does not ask comes out byte for byte', async () => {
   )
 })
 
-t.test('every line that was there is there in its order, but what gave way', async () => {
+t.test('inject keeps comment lines, their order, and the kind of line breaks', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const lines = textOf(injected(text, PERF)).split(/\r?\n/)
@@ -77,7 +77,7 @@ t.test('every line that was there is there in its order, but what gave way', asy
   )
 })
 
-t.test('annotations are written where they are read, whatever was there', async () => {
+t.test('inject reads the annotations that annotate has written', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const [manifest] = readManifests('a.yaml', text)

@@ -24,7 +24,7 @@ import {
 } from './arbitrary.ts'
 import { survive } from './attack.ts'
 
-// Metrics of every privilege, which an administrator may add to the built-in ones.
+// Metrics with higher privileges, which an administrator may add to the built-in metrics.
 const folder = t.testdir({
   'metrics.yaml': `
 apiVersion: ridealong.dev/v1alpha1
@@ -85,7 +85,7 @@ function withObject({ body, namespace }: Call, object: unknown): Call {
   return { body: { ...body, request: { ...mapOf(body.request), object } }, namespace }
 }
 
-/** Returns the value of an annotation of the pod, or else of its namespace. */
+/** Returns the value of an annotation of the pod; without one, that of its namespace. */
 function asked({ body, namespace }: Call, key: string): string | undefined {
   const written = [mapOf(body.request).object, namespace].map((object) => {
     return mapOf(mapOf(mapOf(object).metadata).annotations)[key]
@@ -112,14 +112,14 @@ function namesOf(containers: readonly Json[]): string[] {
   return containers.map(({ name }) => String(name))
 }
 
-/** Returns the containers that a patch appends, by their list. */
+/** Returns the containers that a patch appends to each list. */
 function added({ pod, patched }: Answered): Record<'initContainers' | 'containers', Json[]> {
   const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
   const of = (list: string) => mapsOf(after[list]).slice(mapsOf(before[list]).length)
   return { initContainers: of('initContainers'), containers: of('containers') }
 }
 
-// The paths that a patch may add.
+// The paths at which a patch may add a value.
 const PLACES = [
   /^\/metadata\/annotations$/,
   /^\/metadata\/annotations\/ridealong\.dev~1status$/,
@@ -131,7 +131,10 @@ const PLACES = [
   /^\/spec\/containers\/-$/,
 ]
 
-/** Checks a rule on `numRuns` generated values. A failure prints its seed and the smallest call. */
+/**
+ * Checks a rule on `numRuns` generated values. A failure prints the seed and the smallest failing
+ * value.
+ */
 function always<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, rule: (value: T) => void): void {
   fc.assert(fc.property(arbitrary, rule), { numRuns })
 }
@@ -186,7 +189,7 @@ t.test('a patch only adds, and only at allowed paths', async () => {
   })
 })
 
-t.test('a patch keeps every field of a pod, even labels and unknown fields', async () => {
+t.test('a patch keeps every field of a pod, also labels and unknown fields', async () => {
   always(calls(), 9_000, (call) => {
     const { pod, patched } = answer(call)
     const restored = metrics.filter((name) => claimed(pod).includes(name))
@@ -253,7 +256,7 @@ t.test('observers are last in their list, and each has a unique name', async () 
   })
 })
 
-t.test('a status that is written is a JSON object of at most 512 bytes', async () => {
+t.test('a written status is a JSON object of at most 512 bytes', async () => {
   always(calls(), 9_000, (call) => {
     const { operations, answer: answered } = answer(call)
     const written = operations.flatMap(statusIn)
@@ -265,7 +268,7 @@ t.test('a status that is written is a JSON object of at most 512 bytes', async (
   })
 })
 
-t.test('where every container meets Pod Security restricted, so does the observer', async () => {
+t.test('an observer meets Pod Security restricted if all containers of its pod do', async () => {
   let tried = 0
   always(calls('restricted'), 9_000, (call) => {
     const answered = answer(call)

@@ -4,7 +4,7 @@ import t from 'tap'
 const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
 
-t.test('only the package that brings Node runs a script when it is installed', async (t) => {
+t.test('only the package that contains Node has an install script', async (t) => {
   const { packages } = read('package-lock.json')
   const scripted = Object.entries<{ hasInstallScript?: boolean }>(packages)
     .filter(([, { hasInstallScript }]) => hasInstallScript)

@@ -9,8 +9,8 @@ const WORKFLOWS = `${ROOT}.github/workflows`
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
 
 /**
- * Returns the base images of a Dockerfile that are not pinned by digest. Its own stages and
- * `scratch`, which is not an image, need no pin.
+ * Returns the base images of a Dockerfile that are not pinned by digest. Stages of the Dockerfile
+ * and `scratch`, which is not an image, need no pin.
  */
 function unpinnedBases(dockerfile: string): readonly string[] {
   const froms = [...dockerfile.matchAll(/^FROM (?:--\S+ )*(\S+)(?: AS (\S+))?$/gim)]
@@ -38,7 +38,7 @@ function unpinnedActions(workflow: string): readonly string[] {
 }
 
 for (const file of readdirSync(WORKFLOWS)) {
-  t.test(`${file} pins its actions by commit, and one commit for each`, async (t) => {
+  t.test(`${file} pins each action by one commit`, async (t) => {
     const workflow = read(`.github/workflows/${file}`)
     t.match(workflow, /uses: /)
     t.strictSame(unpinnedActions(workflow), [])
@@ -50,7 +50,7 @@ for (const file of readdirSync(WORKFLOWS)) {
   })
 }
 
-t.test('Dependabot renews every pin', async (t) => {
+t.test('Dependabot updates every pin', async (t) => {
   const { updates } = parse(read('.github/dependabot.yml'))
   const folders = (ecosystem: string): readonly string[] =>
     updates

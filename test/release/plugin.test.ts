@@ -17,13 +17,13 @@ const env = { ...others, PATH: `${folder}:${dirname(process.execPath)}:${process
 const plugin = (...words: readonly string[]) =>
   spawnSync('kubectl-ridealong', words, { env, encoding: 'utf8' })
 
-t.test('the package brings the plugin, which is the same program', async (t) => {
+t.test('the package installs the plugin, which is the same program', async (t) => {
   const { bin } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
   t.equal(bin['kubectl-ridealong'], bin.ridealong)
   t.equal(bin['kubectl_complete-ridealong'], bin.ridealong)
 })
 
-t.test('kubectl calls the program to complete words', async (t) => {
+t.test('kubectl can call the program to complete words', async (t) => {
   symlinkSync(MAIN, join(folder, 'kubectl_complete-ridealong'))
   const complete = (...words: readonly string[]) =>
     spawnSync('kubectl_complete-ridealong', words, { env, encoding: 'utf8' }).stdout
@@ -32,7 +32,7 @@ t.test('kubectl calls the program to complete words', async (t) => {
   t.equal(complete('report', 'lam'), ':0\n')
 })
 
-t.test('help is by the name that it was called by', async (t) => {
+t.test('the help shows the name under which the program was called', async (t) => {
   const { status, stdout } = plugin('--help')
   t.equal(status, 0)
   t.match(stdout, /^Usage: kubectl ridealong \[options\] \[command\]\n/)
@@ -41,7 +41,7 @@ t.test('help is by the name that it was called by', async (t) => {
   t.match(ofVerb, /\nExamples:\n( {2}\$ kubectl ridealong attach .*\n)+$/)
 })
 
-t.test('errors begin with one word, whoever calls', async (t) => {
+t.test('errors begin with the name ridealong, also in the plugin', async (t) => {
   const { status, stdout, stderr } = plugin('explain')
   t.equal(status, 2)
   t.equal(stdout, '')

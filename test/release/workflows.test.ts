@@ -9,14 +9,15 @@ import { folderOf } from '../cluster/machine/tools.ts'
 const WORKFLOWS = fileURLToPath(new URL('../../.github/workflows', import.meta.url))
 const ACTIONLINT = join(await folderOf('actionlint'), 'actionlint')
 
-/** In CI it must be built: the test fails if it is missing. */
+/** In CI, the test fails if actionlint is not built. */
 const skip =
   existsSync(ACTIONLINT) || process.env.CI === 'true'
     ? false
-    : 'actionlint is not built: `npm run chart:programs` does that, with Go'
+    : 'actionlint is not built; run `npm run chart:programs`, which needs Go'
 
 /**
- * Runs actionlint on a workflow, with its own rules only: shellcheck and pyflakes may be missing.
+ * Runs only actionlint's own rules on a workflow, because shellcheck and pyflakes may not be
+ * installed.
  */
 function lint(text: string) {
   const words = ['-no-color', '-shellcheck=', '-pyflakes=', '-']
@@ -28,14 +29,14 @@ const names = readdirSync(WORKFLOWS)
 const read = (name: string) => readFileSync(join(WORKFLOWS, name), 'utf8')
 
 for (const name of names) {
-  t.test(`actionlint finds nothing wrong in ${name}`, { skip }, (t) => {
+  t.test(`actionlint finds no error in ${name}`, { skip }, (t) => {
     const { code, out } = lint(read(name))
     t.equal(code, 0, out)
     t.end()
   })
 }
 
-/** A release workflow with one error, and actionlint's message about it. */
+/** A text of the release workflow, its replacement with an error, and actionlint's message. */
 const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ['needs: images', 'needs: pictures', /job "chart" needs job "pictures" which does not exist/],
   ['packages: write', 'packages: push', /"push" is invalid as permission of scope "packages"/],
@@ -44,7 +45,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
 ]
 
 for (const [right, wrong, sentence] of BROKEN) {
-  t.test(`actionlint finds ${wrong}`, { skip }, (t) => {
+  t.test(`actionlint finds the error "${wrong}"`, { skip }, (t) => {
     const text = read('release.yml').replace(right, wrong)
     t.not(text, read('release.yml'))
     const { code, out } = lint(text)
@@ -54,7 +55,7 @@ for (const [right, wrong, sentence] of BROKEN) {
   })
 }
 
-t.test('a job of the release may write only where it has to', async (t) => {
+t.test('each job of the release has only the permissions that it needs', async (t) => {
   const { permissions, jobs } = parse(read('release.yml'))
   t.strictSame(permissions, {})
   const granted = Object.entries(jobs as Record<string, { permissions: object }>).map(
@@ -70,7 +71,7 @@ t.test('a job of the release may write only where it has to', async (t) => {
 })
 
 t.test(
-  'a command of a workflow takes no expression, which could be a command itself',
+  'no command of a workflow contains an expression, which could inject a command',
   async (t) => {
     for (const name of names) {
       const { jobs } = parse(read(name))

@@ -40,27 +40,29 @@ interface Event {
 
 /** Faults that a test can switch on. */
 export interface Faults {
-  /** Watches are accepted and receive no events, as on a half-open connection. */
+  /** If true, watches are accepted but receive no events, as on a half-open connection. */
   mute: boolean
-  /** Requests, by method and path, that never get an answer. */
+  /** Matches the method and path of requests that never get an answer. */
   hang: RegExp | undefined
-  /** Requests, by method and path, that are refused, with the status code. */
+  /**
+   * Matches the method and path of requests that are refused, with the status code of the answer.
+   */
   refuse: readonly [RegExp, number] | undefined
-  /** Watches from a version before this one get "too old". */
+  /** Watches from an earlier version than this get the error "too old resource version". */
   compacted: number
 }
 
 /**
- * A simulated kube-apiserver, for faults that a real one cannot produce on demand: a silent watch,
- * a 410, an invalid line, a lost event, a missing answer. It supports list with pages, watch, GET,
- * merge patch and apply over HTTPS. The behaviour of a real one without faults is tested in
- * test/cluster.
+ * A simulated kube-apiserver. It produces faults that a real apiserver cannot produce on demand: a
+ * silent watch, a 410, an invalid line, a lost event, or a missing answer. It supports list with
+ * pages, watch, GET, merge patch and apply over HTTPS. Tests in test/cluster use a real apiserver,
+ * without faults.
  */
 export class StandIn {
   readonly faults: Faults = { mute: false, hang: undefined, refuse: undefined, compacted: 0 }
   /** The requests: method, path and query. */
   readonly calls: string[] = []
-  /** The number of connections that were opened. */
+  /** The number of connections that clients have opened. */
   connections = 0
   /** The credentials of each request. */
   readonly authorizations: (string | undefined)[] = []
@@ -69,7 +71,7 @@ export class StandIn {
   readonly #watches = new Map<ServerResponse, string>()
   #version = 100
 
-  /** Stores an object and sends an event to the watches, unless the event is to be lost. */
+  /** Stores an object. Sends an event to the watches, unless `isLost` is true. */
   put(resource: string, object: Unstored, isLost = false): Stored {
     this.#version += 1
     const metadata = { ...object.metadata, resourceVersion: `${this.#version}` }
@@ -134,7 +136,7 @@ export class StandIn {
     const fault = this.#faultOf(`${method} ${pathname}`)
     if (fault === 'hang') return
     if (fault) return send(response, fault, { message: 'refused by the test' })
-    // /api/v1, or /apis/GROUP/VERSION of all other groups.
+    // The path begins with /api/v1 or, for other groups, with /apis/GROUP/VERSION.
     const [, first = '', name, inner, object] = pathname
       .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')
       .split('/')
@@ -237,7 +239,7 @@ function send(response: ServerResponse, status: number, body: object): void {
 const authority = await makeAuthority()
 const pair = await authority.issue({ names: NAMES })
 
-/** Starts a simulated apiserver. It keeps its port when it is stopped and started again. */
+/** Starts a simulated apiserver. It keeps its port when it is stopped and restarted. */
 export async function startStandIn(t: Test) {
   const standIn = new StandIn()
   const port = await freePort()

@@ -1,4 +1,7 @@
-/** Returns a kubeconfig with one cluster, one user with a token, and a context of both. */
+/**
+ * Returns a kubeconfig with one cluster, one user with a token, and one context with this cluster
+ * and user.
+ */
 export function kubeconfigOf(server: string): string {
   return `apiVersion: v1
 kind: Config

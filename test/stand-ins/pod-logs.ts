@@ -9,11 +9,11 @@ import { stringify } from 'yaml'
 import { makeAuthority } from '../../certs/make.ts'
 
 /**
- * A simulated apiserver with pods and logs, whose answers have the format of the real one. The
- * behaviour of the real one is tested in test/cluster.
+ * A simulated apiserver with pods and logs. Its answers have the format of the real apiserver,
+ * which test/cluster tests.
  */
 export interface StandIn {
-  /** The path of a kubeconfig for it. */
+  /** The path of a kubeconfig for this apiserver. */
   readonly kubeconfig: string
   /** The requested paths. */
   readonly asked: string[]
@@ -21,7 +21,10 @@ export interface StandIn {
 
 export interface World {
   readonly pods: (query: URLSearchParams) => readonly object[] | Refusal
-  /** The log of POD/CONTAINER: its text, a refusal, or an answer that the test writes. */
+  /**
+   * The logs, by POD/CONTAINER. A log is a text, a refusal, or a function of the test that writes
+   * the answer.
+   */
   readonly logs: Readonly<Record<string, string | Refusal | Answer>>
 }
 
@@ -89,7 +92,7 @@ function answer(world: World, request: IncomingMessage, response: ServerResponse
   response.end(JSON.stringify(found))
 }
 
-/** The real one returns at most `limit` pods, and a token for the rest. */
+/** Sends a page of at most `limit` pods, with a token for the rest, like the real apiserver. */
 function page(pods: readonly object[], query: URLSearchParams, response: ServerResponse): void {
   const from = Number(query.get('continue') ?? 0)
   const to = from + Number(query.get('limit') ?? pods.length)
