@@ -31,19 +31,15 @@ t.test(
   },
 )
 
-t.test(
-  'SIGTERM in the middle of an interval keeps all previous documents',
-  options,
-  async (t) => {
-    const { run } = await podOf(t)
-    for (const milliseconds of [200, 1400, 2600]) {
-      const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
-      // An earlier signal would end the shell that starts the observer.
-      await until(watching, /COLLECTION START/)
-      await sleep(milliseconds)
-      watching.signal('SIGTERM')
-      t.equal(await watching.ended, 0)
-      t.equal(parse('io-sysstat', watching.log()).data.length, timepointsIn(watching.log()))
-    }
-  },
-)
+t.test('SIGTERM in the middle of an interval keeps all previous documents', options, async (t) => {
+  const { run } = await podOf(t)
+  for (const milliseconds of [200, 1400, 2600]) {
+    const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+    // An earlier signal would end the shell that starts the observer.
+    await until(watching, /COLLECTION START/)
+    await sleep(milliseconds)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.equal(parse('io-sysstat', watching.log()).data.length, timepointsIn(watching.log()))
+  }
+})

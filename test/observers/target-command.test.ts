@@ -10,8 +10,7 @@ import { hasCargo } from './program.ts'
 // them correctly.
 
 const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
-const skip =
-  hasCargo() || process.env.CI === 'true' ? false : 'cargo is not installed'
+const skip = hasCargo() || process.env.CI === 'true' ? false : 'cargo is not installed'
 
 /**
  * Returns a character for each pattern and text: "1" if the text matches, "0" if it does not match,
