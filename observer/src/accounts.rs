@@ -23,8 +23,9 @@ pub struct Account {
     switches: u64,
 }
 
-/// The use of ended children that the sums of the children include: ticks, and bytes at the storage
-/// layer. This use is subtracted from the kernel's counters of children; the rest is unaccounted.
+/// The use of ended children that is already in the sums of their programs: ticks, and bytes at the
+/// storage layer. This use is subtracted from the kernel's counters of children; the rest is
+/// unaccounted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
     cpu: u64,

@@ -25,7 +25,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Creates an unused budget of some MiB.
+    /// Creates a budget of `mebibytes` MiB.
     #[must_use]
     pub fn new(mebibytes: f64) -> Self {
         Self {

@@ -7,7 +7,8 @@ use nix::time::{ClockId, clock_gettime};
 
 const DAY: u64 = 86_400;
 
-/// Returns the seconds since the node booted. The start times of processes have the same clock.
+/// Returns the seconds since the node booted. The kernel uses the same clock for the start times of
+/// processes.
 #[must_use]
 pub fn since_boot() -> f64 {
     seconds_of(ClockId::CLOCK_BOOTTIME)

@@ -1,4 +1,4 @@
-//! The counters of a process or thread: its use since it started, in the kernel's units.
+//! The counters of a process or thread: its resource use since its start, in the kernel's units.
 
 use crate::proc::io::Io;
 use crate::proc::stat::StatCounters;

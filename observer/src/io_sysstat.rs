@@ -23,7 +23,7 @@ const WHEN_FULL: f64 = 5.0;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// Observes until the end.
+/// Observes until there is a reason to end, and ends the log.
 pub fn run(mut settings: Settings, session: &mut Session) {
     let prepared = prepare(&mut settings);
     write_header(&settings, session);

@@ -8,7 +8,7 @@ use crate::number::{float, push_decimal};
 use crate::proc::diskstats::{Device, Requests, parse_line};
 use crate::proc::words::lines;
 
-/// The counters of all devices at a moment, by name.
+/// The counters of all devices at one time, by name.
 pub type Devices = Vec<(String, Device)>;
 
 /// The properties of the node that a document contains.
@@ -157,8 +157,8 @@ impl Device {
         self.completed() > 0
     }
 
-    /// Whether another device of the same name was removed since `before`, so that the counters
-    /// have started again at zero.
+    /// Whether this device has replaced the device of the same name in `before`. Its counters have
+    /// then started again at zero.
     fn has_replaced(&self, before: &Self) -> bool {
         let is_less =
             |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;

@@ -84,7 +84,7 @@ fn push_escaped(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Appends a member of an object after a comma; nothing if the value is empty.
+/// Appends a member of an object after a comma. If the value is empty, appends nothing.
 pub fn push_member(out: &mut Vec<u8>, key: &str, value: &str) {
     if value.is_empty() {
         return;

@@ -1,8 +1,8 @@
 //! The observers that Ridealong adds to pods. They read `/proc` and write the resource use of the
 //! application's processes in the Metrics Operator's format; docs/observers.md defines each number.
 //!
-//! The program is one thread that scans all processes, writes, and waits. The sampling loop is
-//! `perf_sysstat` → `process_table` → `measure` → `rows` → `log`.
+//! The program has one thread, which scans all processes, writes the log, and waits. The sampling
+//! loop is `perf_sysstat` → `process_table` → `measure` → `rows` → `log`.
 
 pub mod accounts;
 pub mod budget;

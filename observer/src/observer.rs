@@ -18,7 +18,7 @@ const DRAIN_TIMEOUT: f64 = 5.0;
 /// The reason to end if `/proc` cannot be read, or lists no processes.
 pub const UNREADABLE: &str = "/proc cannot be read";
 
-/// Prepares the scans.
+/// Opens `/proc`, and prepares the scans.
 ///
 /// # Errors
 /// The reason to end, as a sentence.

@@ -26,7 +26,7 @@ const MAX_SCAN_INTERVAL: f64 = 5.0;
 /// therefore uses at most a quarter of a core, with any number of processes.
 const IDLE_FACTOR: f64 = 3.0;
 
-/// Observes until the end.
+/// Observes until there is a reason to end, and ends the log.
 pub fn run(mut settings: Settings, session: &mut Session) {
     match prepare(&mut settings) {
         Ok(processes) => Run::new(&settings, processes, session).run(),

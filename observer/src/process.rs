@@ -70,7 +70,7 @@ pub struct Measured {
     pub base: Option<Base>,
     /// Bytes at the storage layer, including those of children that it waited for.
     pub io_with_children: Io,
-    /// Its current state: values that do not grow.
+    /// Its current state: values that are not counters.
     pub state: State,
     /// The largest resident size of its program, in KiB.
     pub peak: u64,

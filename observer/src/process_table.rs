@@ -256,8 +256,8 @@ impl ProcessTable {
         &name[..SHORT_NAME]
     }
 
-    /// Adds the use of a process to the sum of its old program before the process is identified
-    /// again. The new program has new memory, and possibly another user.
+    /// Adds the use of a process to the sum of its old program, and resets the values that depend
+    /// on the program. The new program has new memory, and possibly another user.
     fn end_program(&mut self, process: &mut Process) {
         self.sums.account(process);
         if let Some(measured) = &mut process.measured {

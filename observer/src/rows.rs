@@ -38,9 +38,9 @@ pub struct Row<'a> {
     pub tid: Option<i32>,
     /// The counters at the end of the interval.
     pub now: &'a Counters,
-    /// The counters at its beginning.
+    /// The counters at the beginning of the interval.
     pub before: &'a Counters,
-    /// Its state at the end: values that do not grow.
+    /// Its state at the end of the interval: values that are not counters.
     pub state: &'a State,
     /// The length of the interval in seconds.
     pub seconds: f64,
@@ -285,7 +285,7 @@ fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     push(out, row.state.stat.processor);
 }
 
-/// Includes the children that the process has waited for.
+/// Appends the processor time of a process and of the children that it has waited for.
 fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     let (now, before) = (&row.now.stat, &row.before.stat);
     let milliseconds = 1000.0 / timepoint.ticks;
@@ -349,7 +349,7 @@ fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     push_known(out, ",\"percent_mem\":", share);
 }
 
-/// Includes the children that the process has waited for.
+/// Appends the page faults of a process and of the children that it has waited for.
 fn push_child_faults(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
     let (now, before) = (&row.now.stat, &row.before.stat);
     let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);

@@ -138,7 +138,7 @@ impl Settings {
         }
     }
 
-    /// The name of the pod; empty if it is unknown.
+    /// Returns the name of the pod; empty if the name is unknown.
     #[must_use]
     pub fn pod(&self) -> &str {
         self.pod_metadata
@@ -147,7 +147,7 @@ impl Settings {
             .map_or("", |(_, value)| value)
     }
 
-    /// Describes what is observed, for messages.
+    /// Describes the processes to observe, for messages.
     #[must_use]
     pub fn target_description(&self) -> String {
         if self.metric == Metric::Perf && !self.pattern.is_empty() {

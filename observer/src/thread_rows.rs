@@ -19,7 +19,7 @@ pub struct ThreadRow {
     pub now: Counters,
     /// The counters at the beginning of its interval.
     pub base: Base,
-    /// Its current state: values that do not grow.
+    /// Its current state: values that are not counters.
     pub state: State,
     /// Whether its interval is long enough for a row.
     pub is_shown: bool,

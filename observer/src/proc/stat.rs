@@ -40,7 +40,7 @@ pub struct StatCounters {
     pub cutime: u64,
     /// Time in kernel mode of the children that were waited for.
     pub cstime: u64,
-    /// Time waiting for block I/O; 0 unless the kernel counts it (`kernel.task_delayacct`).
+    /// Time waiting for block I/O; 0 unless the kernel measures it (`kernel.task_delayacct`).
     pub blkio_delay: u64,
     /// Time running a virtual processor of a guest.
     pub guest: u64,
