@@ -1,7 +1,8 @@
 /**
- * Searches for reviews whose answer takes long compared with their parsing: `npm run bench:search
- * -- --rounds 2000 --seed 1`. The search mutates reviews, keeps the slowest, and prints them,
- * slowest first. If a review is slower than all adversaries in adversarial.ts, add it to that file.
+ * Searches for reviews whose answer takes long compared with their parsing:
+ * `npm run bench:search -- --rounds 2000 --seed 1`. The search mutates reviews, keeps the slowest,
+ * and prints them, slowest first. If a review is slower than all adversaries in adversarial.ts, add
+ * the review to that file.
  */
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'

@@ -194,7 +194,7 @@ int main(void) {
 }`
 
 t.test(
-  'counts bytes that were written while io was hidden once, when io can be read again',
+  'counts the bytes that were written while io was hidden, once io can be read again',
   observerTests(),
   async (t) => {
     const watching = await watchedByItsUser(t, 'hiding', HIDING, 5)

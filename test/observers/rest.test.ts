@@ -74,7 +74,7 @@ t.test('writes rows with all changes between rests', observerTests(), async (t) 
   t.ok(growth > 0, `${resident}`)
   t.ok(
     shares.slice(1, growth - 2).some((share) => share > 0),
-    'it computed before',
+    'the program computed before it allocated memory',
   )
   t.ok(Number(program.peak_rss_kib) >= Math.max(...resident))
   const faults = column('pagefaults_child', 'minflt_nr')
