@@ -1,8 +1,8 @@
 /**
  * Measures how a server with default settings treats hostile clients: `npm run bench:clients`. The
  * measurement takes three minutes and needs Linux. It prints the seconds until the server closes a
- * connection that sends half of a request. Then it prints the memory of the server and the time of
- * ordinary reviews while hostile clients are connected.
+ * connection that sends half of a request. Then it prints the memory of the server, and the time of
+ * ordinary reviews, while hostile clients are connected.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * Rules that the answer to every review must obey, also to a hostile review. The tests and `npm run
- * fuzz` use these rules.
+ * Rules that the answer to every review must obey, also to a hostile review. The tests and
+ * `npm run fuzz` use these rules.
  */
 import assert from 'node:assert/strict'
 import jsonpatch from 'fast-json-patch'

@@ -17,10 +17,10 @@ export const HOSTILE_TEXTS = [
 /** All hostile texts in one text. */
 export const HOSTILE = HOSTILE_TEXTS.join('')
 
-/** The same text without slashes, which are not possible in file names. */
+/** HOSTILE without slashes, which are not possible in file names. */
 export const HOSTILE_NAME = HOSTILE.replaceAll('/', '')
 
-/** The same text without line feeds. */
+/** HOSTILE without line feeds. */
 export const HOSTILE_LINE = HOSTILE.replaceAll('\n', '')
 
 /**
