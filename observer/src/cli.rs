@@ -17,8 +17,8 @@ pub enum Command {
 
 /// The text of `--help`.
 pub const HELP: &str = "\
-Observes the processes of a pod from a container in it, and writes their resource use to standard
-output, in the Metrics Operator's format. Reads /proc; changes nothing.
+Observes the processes of a pod from one of its containers, and writes their resource use to
+standard output, in the Metrics Operator's format. Only reads /proc, and changes nothing.
 
 Usage: perf-sysstat | io-sysstat | hold
        ridealong-observer perf-sysstat | io-sysstat | hold | --version | --help
@@ -27,14 +27,14 @@ Usage: perf-sysstat | io-sysstat | hold
   io-sysstat    throughput, latency and utilization of the block devices of the node
   hold          waits for SIGTERM
 
-The settings are environment variables:
+The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_TARGET_CONTAINER    the container to observe (required)
   RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression: observes all processes of the
                                 pod whose program name matches
-  RIDEALONG_MODE                native (the default): ends only on SIGTERM;
-                                container: ends with the target
-  RIDEALONG_RESTART_POLICY      the restart policy of the pod; if it is Always, mode container also
-                                ends only on SIGTERM
+  RIDEALONG_MODE                native: the observer ends only on SIGTERM;
+                                container: the observer ends with the target (native)
+  RIDEALONG_RESTART_POLICY      the restart policy of the pod; if it is Always, an observer in mode
+                                container also ends only on SIGTERM
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
