@@ -24,7 +24,7 @@ t.test('writes a row for each of a thousand processes', options, async (t) => {
   await until(app, /forked/)
   const before = timepointsIn(watching.log())
   await until(watching, () => timepointsIn(watching.log()) >= before + 3)
-  // A slow reader would not get the rest of a timepoint in the time that SIGTERM leaves.
+  // After SIGTERM, there may not be enough time for a slow reader to read the rest of a timepoint.
   await until(watching, () => isWhole(watching.log()))
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
@@ -40,7 +40,7 @@ t.test('writes a row for each of a thousand processes', options, async (t) => {
   t.ok(watching.message().length <= 4096)
 })
 
-/** Returns whether the last section of the last timepoint has its rows. */
+/** Tells whether the last section of the last timepoint has its rows. */
 function isWhole(log: string): boolean {
   const [, rows = ''] = log.slice(log.lastIndexOf('TIMEPOINT')).split('TASK SWITCHING\n')
   return rows.endsWith(']\n')

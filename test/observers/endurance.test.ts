@@ -53,8 +53,8 @@ t.test('writes null for switches if the threads exceed the memory limit', option
 })
 
 /**
- * The bytes after which a pipe of Linux has no room for another page: its capacity of 16 pages
- * (pipe(7)), less a part of two pages that shorter writes did not fill.
+ * The number of bytes after which a pipe is full. Its capacity is 16 pages (pipe(7)), and shorter
+ * writes do not fill all pages.
  */
 const FULL_PIPE = 14 * 4096
 
@@ -143,7 +143,7 @@ t.test('spends little processor time on a hostile regular expression', options, 
   t.equal(await watching.ended, 0)
 })
 
-/** Returns the bytes that a process has passed to write(2), to pipes too. */
+/** Returns the number of bytes that a process has passed to write(2), including writes to pipes. */
 function bytesWritten(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
 }

@@ -24,7 +24,10 @@ const SECTIONS = {
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
 
-/** Returns how often a process has begun to sleep. */
+/**
+ * Returns the number of voluntary context switches of a process: how often the process began to
+ * sleep.
+ */
 function sleepsOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1])
@@ -205,7 +208,8 @@ t.test(
       RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
     })
     await until(watching, /waiting for/)
-    // No line of the log shows that the observer has taken its first sample, but it sleeps then.
+    // No line of the log shows that the observer has taken its first sample. After the sample, the
+    // observer sleeps again.
     const before = sleepsOf(watching.pid)
     await untilTrue('the observer has scanned', () => sleepsOf(watching.pid) >= before + 2)
     app.signal('SIGTERM')
@@ -263,7 +267,7 @@ t.test('with the option threads, writes a row for each thread', options, async (
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
-    // The threads are read after their process, so a longer interval makes the difference small.
+    // The threads are read after their process. A longer interval makes the difference small.
     RIDEALONG_OPTION_RATE: '2',
     RIDEALONG_OPTION_THREADS: 'true',
   })

@@ -12,8 +12,8 @@ const RATE = 0.3
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
 
 /**
- * On SIGUSR1, computes, allocates memory, opens files, starts a thread and writes a little. Between
- * these steps, the program sleeps for four intervals.
+ * Waits for SIGUSR1. Then computes, allocates memory, opens files, starts a thread and writes a
+ * little. Between these steps, the program sleeps for four intervals.
  */
 const IN_TURNS = `
 import os, signal, sys, threading, time
@@ -62,7 +62,7 @@ t.test('writes rows with all changes between rests', observerTests(), async (t) 
       .filter((row) => row.program === 'python3')
       .map((row) => Number(row[key]))
 
-  // The first row contains the start of the program.
+  // The first row includes the start of the program.
   const ran = ['usr_ms', 'system_ms'].map((key) => column('cpu_statistics_child', key).slice(1))
   const said = Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000
   t.ok(Math.abs(sum(...ran) - said) <= 30, `${sum(...ran)} ms, the program ${said}`)

@@ -60,10 +60,10 @@ t.test('reports the values of the kernel', { ...observerTests(), timeout: 800_00
   const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
   const first = rows.find((row) => row.program === 'launch')?.pid
   const own = rows.filter((row) => row.pid === first)
-  // The launcher only prints its account. Each of 40 children writes 1 MiB.
+  // The launcher itself writes only its values. Each of 40 children writes 1 MiB.
   t.ok(
     own.every(({ kb_wr_s }) => typeof kb_wr_s === 'number' && kb_wr_s < 100),
-    `of which the launcher wrote ${own.map(({ kb_wr_s }) => kb_wr_s)} KiB/s`,
+    `the launcher itself wrote ${own.map(({ kb_wr_s }) => kb_wr_s)} KiB/s`,
   )
 })
 
