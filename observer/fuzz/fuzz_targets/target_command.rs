@@ -5,7 +5,10 @@ use libfuzzer_sys::fuzz_target;
 use ridealong_observer::target_command::TargetCommand;
 
 fuzz_target!(|data: &[u8]| {
-    let at = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let at = data
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(data.len());
     if let Ok(command) = TargetCommand::parse(&data[..at]) {
         let _ = command.matches(&data[at..]);
     }
