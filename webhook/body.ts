@@ -112,7 +112,7 @@ const MANAGED_FIELDS = '"managedFields":['
  *   array.
  * - The array contains no opening bracket, so the first closing bracket ends the array.
  * - That bracket is not inside a string, because the quote in the following `},"spec":` would end
- *   the string.
+ *   the string, and `spec` outside a string would not be valid JSON.
  *
  * The text is returned unchanged if the array contains brackets, or if `managedFields` is not the
  * last field of the metadata. The apiserver always writes `managedFields` as the last field.

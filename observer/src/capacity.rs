@@ -50,7 +50,8 @@ impl Capacity {
         Self::within(limit.unwrap_or(DEFAULT_LIMIT), has_thread_rows)
     }
 
-    /// Derives the capacity from a memory limit in bytes. Two sixths of the memory are for
+    /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, two sixths
+    /// are for
     /// processes, two sixths for their rows, one sixth for threads, and one sixth is spare.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {

@@ -18,7 +18,7 @@ pub enum Command {
 /// The text of `--help`.
 pub const HELP: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
-standard output, in the Metrics Operator's format. Only reads /proc, and changes nothing.
+standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing.
 
 Usage: perf-sysstat | io-sysstat | hold
        ridealong-observer perf-sysstat | io-sysstat | hold | --version | --help
@@ -51,7 +51,7 @@ Examples:
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
 
 The exit code is 0, or 2 if the command line is invalid. perf-sysstat and io-sysstat report an
-invalid command line in their log and exit with 0.
+invalid command line in their log, and exit with 0 when they end.
 ";
 
 /// Parses a command line. The first word is the name of the program.

@@ -80,7 +80,7 @@ impl Meter {
     }
 
     /// Reads one thread. Its first interval begins at its start if the thread started within the
-    /// interval of its process, and now otherwise.
+    /// interval of its process; otherwise it begins now.
     fn read_thread(&mut self, pid: i32, tid: i32, now: f64, began: f64) -> Option<ThreadRow> {
         let task = Task::Thread(pid, tid);
         let stat = stat::parse(self.files.read(task, "stat").ok()?)?;

@@ -53,7 +53,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 function buildProgram(): Command {
   const name = programName(process.argv[1])
   const program = new Command(name)
-    .description('Add observers to pods that another operator creates, and read their results.')
+    .description('Add observers to pods that operators create, and read the results of observers.')
     .version(manifest.version)
     .configureHelp(helpLayout)
     .configureOutput(outputOfCommander)

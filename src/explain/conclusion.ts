@@ -64,7 +64,8 @@ function wasInjected({
 }: Extract<InjectionOutcome, { outcome: 'injected' }>): string {
   const names = metrics.join(', ')
   if (isCompared) return `The pod was injected with ${names}.`
-  return `The pod's status says that it was injected with ${names}, not verified: ${NO_CATALOG}.`
+  const claim = `The pod's status says that it was injected with ${names}`
+  return `${claim}, but this is not verified: ${NO_CATALOG}.`
 }
 
 function unverified({
@@ -72,7 +73,7 @@ function unverified({
   differences,
 }: Extract<InjectionOutcome, { outcome: 'unverified' }>): Conclusion {
   const names = metrics.join(', ')
-  const claim = `The pod's status says that it was injected with ${names}, not verified`
+  const claim = `The pod's status says that it was injected with ${names}, but this is not verified`
   const conclusion = `${claim}: ${differences.join('; ')}.`
   return { outcome: 'unverified', reason: 'observer-differs', conclusion }
 }

@@ -119,7 +119,7 @@ export const NO_CATALOG =
 function catalogFinding(pod: Fields, { revision }: Catalog): readonly Finding[] {
   const then = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
   if (then === undefined || then === revision) return []
-  const revisions = `the pod was created with catalog ${String(then)}, this is ${revision}`
+  const revisions = `the pod was created with catalog ${String(then)}, but explain uses ${revision}`
   const sentence = `${revisions}; --catalog and --observer-image specify another one`
   return [find('catalog', 'look', sentence)]
 }

@@ -26,7 +26,8 @@ export const PLACE_COLUMNS = {
 } as const satisfies Record<string, Column>
 
 /**
- * The columns that pidstat reports for a process or a thread, under the names that jc gives them.
+ * The columns that pidstat reports for a process or a thread, under the names that jc gives them,
+ * and the columns `container` and `program` of the observer.
  */
 export const PROCESS_COLUMNS = {
   container: text('the container of the process'),

@@ -84,7 +84,7 @@ const BODY = `<header>
 </section>
 <section id="devices">
 <h2>The node's devices</h2>
-<p class="note">iostat counts the work of the node's block devices for all pods.
+<p class="note">io-sysstat measures the block devices of the node, which all pods share.
 These numbers are about the node, not the pod.</p>
 <p class="legend" id="device-legend"></p>
 <div class="grid"></div>

@@ -38,7 +38,8 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   const { namespace = reader.namespace } = options
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const at = `${path}/pods/${encodeURIComponent(name)}`
-  // If the caller may not read the namespace, its privilege counts as `restricted`. The apiserver
+  // If the caller may not read the namespace, the namespace counts as one that grants observers
+  // only the privilege `restricted`. The apiserver
   // checks the other policies of the namespace, and its error message names the violated policy.
   const found = await reader.look(path)
   const object = 'value' in found ? found.value : undefined
@@ -64,7 +65,7 @@ function readPairs(pairs: readonly string[] = []): ReadonlyMap<string, string> {
   )
 }
 
-/** The number of attempts after conflicts, the same as in client-go (util/retry, DefaultRetry). */
+/** The maximum number of attempts in all, as in client-go (util/retry, DefaultRetry). */
 const TRIES = 5
 
 type Whole = Exclude<Attached, { readonly problem: string }>

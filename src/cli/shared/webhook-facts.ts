@@ -130,7 +130,7 @@ function shownAt(url: string): Promise<FactLookup<string>> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const host = hostname.replace(/^\[|\]$/g, '')
-    // No data is sent. The explanation verifies the certificates later.
+    // No data is sent. `explain` and `doctor` verify the certificates later.
     const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${url} does not answer`)))
     socket.on('error', reject)

@@ -40,7 +40,8 @@ export interface Capabilities {
 
 /**
  * Reads the capabilities of root in a container. If the container adds more names than there are
- * capabilities, the added names are read as ALL, because only the first names are known.
+ * capabilities, the added names are read as ALL, because pod.ts reads only the first names of such
+ * a list.
  */
 export function readCapabilities(context: SecurityContext): Capabilities {
   const { privileged, addedCapabilities, droppedCapabilities } = context

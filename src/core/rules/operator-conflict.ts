@@ -20,7 +20,7 @@ const CONFLICTS: readonly Conflict[] = [
     operator: 'Argo Workflows',
     label: 'workflows.argoproj.io/workflow',
     modes: ['native', 'container'],
-    why: 'it signals process 1 of each container, which is then the pause process of the pod',
+    why: 'it signals process 1 of each container, which with an observer is the pause process',
   },
   {
     // netperf-operator reads the log of a pod without naming a container, and panics if the request

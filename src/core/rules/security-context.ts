@@ -17,7 +17,7 @@ const NON_ROOT_USER = 65532
 
 /**
  * The user and group of a container, from its own security context or, if not set there, from the
- * pod's. An undefined value is set only in the image.
+ * pod's. If a value is undefined, only the image can set it.
  */
 export interface Identity {
   readonly user: number | undefined
@@ -39,7 +39,8 @@ export function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
  * Derives the core/v1 SecurityContext of observers from the security context of their target.
  * Observers get the user and group of the target, because the kernel lets a process read the
  * counters of processes with the same IDs (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS). Observers
- * never get more privileges than the target, have a read-only root filesystem, and cannot escalate
+ * get no privilege that the pod denies to the target, have a read-only root filesystem, and cannot
+ * escalate
  * their privileges.
  *
  * With a user other than root, the result conforms to the Pod Security level `restricted`. If the

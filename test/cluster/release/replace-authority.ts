@@ -6,10 +6,10 @@ import type { Release } from './helm.ts'
 const DOCUMENT = new URL('../../../docs/threat-model.md', import.meta.url)
 
 /**
- * Runs the commands of the threat model that replace a CA whose key is lost, except `helm test`.
+ * Runs the commands of the threat model that replace a CA whose key has leaked, except `helm test`.
  */
 export async function replaceAuthority({ cluster, name }: Release): Promise<void> {
-  const [, section = ''] = readFileSync(DOCUMENT, 'utf8').split('## Losing the key of the CA\n')
+  const [, section = ''] = readFileSync(DOCUMENT, 'utf8').split('## If the key of the CA leaks\n')
   const [, block = ''] = section.split('```console\n')
   const [commands = ''] = block.split('```')
   const path = `${dirname(`${cluster.programs}/kubectl`)}:${process.env.PATH}`

@@ -7,7 +7,8 @@ import { IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-// The images must run as in the pods of the chart and of the webhook: as any user, with a read-only
+// The images must run as in the pods that the chart creates and that the webhook changes: as any
+// user, with a read-only
 // root file system, at the strictest Pod Security level.
 
 const LOCK = fileURLToPath(new URL('../../../package-lock.json', import.meta.url))

@@ -175,7 +175,7 @@ const FAULTS = [
 ] as const
 
 for (const [index, first] of FAULTS.entries()) {
-  t.test(`${first.reason} is reported before all reasons after it in the list`, async (t) => {
+  t.test(`${first.reason} is reported instead of the reasons after it in the list`, async (t) => {
     for (const second of FAULTS.slice(index + 1)) {
       const both: readonly Fault[] = [first, second]
       const merged = (part: 'annotations' | 'labels' | 'spec' | 'where' | 'rules') =>
@@ -277,7 +277,8 @@ t.test('a manifest with changed observers is unverified or altered', async (t) =
   t.match(explained(carrying(foreign(pod) as unknown as PodObject)), {
     outcome: 'unverified',
     reason: 'observer-differs',
-    conclusion: /^The pod's status says that it was injected with perf-sysstat, not verified: cont/,
+    conclusion:
+      /^The pod's status says that it was injected with perf-sysstat, but this is not verified: cont/,
   })
   const spec = { ...pod.spec, shareProcessNamespace: undefined }
   t.match(explained(carrying({ ...pod, spec } as unknown as PodObject)), {

@@ -38,7 +38,7 @@ export type Announce = (
  * next notices.
  *
  * The returned function throws on a network error, since the other Events would fail as well, and
- * when another replica has taken the Lease.
+ * when this replica may no longer scan.
  */
 export function announcer(options: AnnounceOptions): Announce {
   const { pace } = options
@@ -78,7 +78,7 @@ async function tell(
   { api, pace, mayScan, onNotice }: AnnounceOptions,
   stopped: AbortSignal,
 ): Promise<Refusal | undefined> {
-  if (!mayScan()) throw new Error('another replica has taken over')
+  if (!mayScan()) throw new Error('this replica may no longer scan')
   const name = eventName(notice)
   const path = `/api/v1/namespaces/${notice.namespace}/events/${name}`
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])

@@ -125,7 +125,7 @@ async function unobservedPods(
     return findMissedPod(pod, { namespace, excludedNamespaces, catalog: catalog() })
   }
   for await (const page of listPages({ api, path, answerMs, signal, limit: PAGE })) {
-    if (!mayScan()) throw new Error('another replica has taken over')
+    if (!mayScan()) throw new Error('this replica may no longer scan')
     found.push(...listOrNone(page.items).flatMap((pod) => judge(fieldsOrNone(pod)) ?? []))
   }
   return found

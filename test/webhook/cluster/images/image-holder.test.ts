@@ -5,7 +5,7 @@ const METADATA = { name: 'images-1', namespace: 'ridealong-system', resourceVers
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Returns a DaemonSet with this generation, and with a status of `pods`, `updated` and `ready`. */
+/** Returns a DaemonSet with this generation and status. `counted` builds a status from counts. */
 function holder(generation: number, status: Json, containers: unknown = [{ image: 'a' }]) {
   const metadata = { ...METADATA, generation, managedFields: [{}] }
   return holderItem({ metadata, spec: { template: { spec: { containers } } }, status })
@@ -43,7 +43,7 @@ t.test('during a rollout, pods of the old template do not hold the new image', a
     [false, 'one pod has it, and another pod is ready', counted(2, 1, 1, 2)],
     [false, 'the old pod is deleted, and the new pod does not exist', counted(3, 0, 3, 2)],
     [true, 'one pod has it, and all pods are ready', counted(4, 1, 4, 2)],
-    [true, 'three pods have it, and two are ready, so one has both', counted(4, 3, 2, 2)],
+    [true, 'three pods have it, and two are ready, so a ready pod has it', counted(4, 3, 2, 2)],
     [true, 'all pods have it, and one is ready', counted(4, 4, 1, 2)],
   ]
   for (const [held, name, status] of rows) t.equal(isHeld(holder(2, status)), held, name)

@@ -159,7 +159,7 @@ t.test('an Event is written again when it may have expired', async (t) => {
   t.equal(standIn.all('events').length, 1)
 })
 
-t.test('one of several replicas counts, and another after this replica has stopped', async (t) => {
+t.test('only one replica counts pods, and after it has stopped, another one does', async (t) => {
   const { standIn, access } = await start(t)
   putPod(standIn, 'lammps-0', { of: owner('Job', 'lammps') })
   const replicas = [1, 2, 3].map(() => replica(t, access))
