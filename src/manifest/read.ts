@@ -20,8 +20,7 @@ export interface Manifest extends ManifestPosition {
 /**
  * The maximum nesting depth, which is greater than that of any Kubernetes object. The composer of
  * the YAML library is recursive. Node exits without a message if a regular expression in a deep
- * recursion
- * overflows the call stack.
+ * recursion overflows the call stack.
  */
 const DEEPEST = 500
 

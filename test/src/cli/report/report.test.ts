@@ -20,7 +20,7 @@ t.test('the page of logs of the Metrics Operator explains their numbers', async 
   const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
   t.equal(data.rows[1]?.values[total], null, 'averages have no total')
   t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
-  t.match(out, 'these numbers are about the node, not the pod')
+  t.match(out, 'These numbers are about the node, not the pod')
 })
 
 t.test('the page is one file without URLs, and contains the licence of its library', async (t) => {
