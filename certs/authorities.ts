@@ -14,8 +14,8 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  * Reads one or more CA certificates from a file.
  *
  * @throws an error that names the file if the file cannot be read, or if it contains no certificate
- * or a certificate that is not a CA certificate. OpenSSL would ignore such a certificate and then
- * reject every client.
+ * or a certificate that is not a CA certificate. OpenSSL would ignore a certificate that is not a
+ * CA certificate, and reject every client if the file contains no other.
  */
 export async function readAuthorities(path: string): Promise<Authorities> {
   const text = await readPem(path)

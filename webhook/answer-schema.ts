@@ -1,7 +1,7 @@
 const text = { type: 'string' }
 /**
- * The base64 alphabet (letters, digits, `+`, `/` and `=`) contains no character that JSON must
- * escape.
+ * With the format `unsafe`, the serializer does not search for characters that JSON must escape.
+ * The base64 alphabet (letters, digits, `+`, `/` and `=`) contains no such character.
  */
 const base64 = { type: 'string', format: 'unsafe' }
 

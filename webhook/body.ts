@@ -20,14 +20,14 @@ const MOST_LEVELS = 10_000
  * bytes for an object of two characters, and one second for a million different keys.
  *
  * etcd stores at most 1.5 MiB (etcd --max-request-bytes). The smallest element that a valid pod can
- * repeat is a toleration, which takes 10 bytes in etcd and counts here as an object with one
- * member. A stored pod therefore has at most 320,000 elements.
+ * repeat is a toleration. It takes 10 bytes in etcd, and counts here as two elements: an object and
+ * its member. A stored pod therefore has at most 320,000 elements.
  */
 const MOST_ELEMENTS = 400_000
 
 /**
- * The maximum length of a text that is parsed without a check. Parsing such a text takes a few
- * milliseconds, whatever its content.
+ * The maximum length of a text that is parsed without counting its levels and elements. Parsing
+ * such a text takes a few milliseconds, whatever its content.
  */
 const LONG_TEXT = 256 * 1024
 
@@ -107,15 +107,16 @@ const MANAGED_FIELDS = '"managedFields":['
  * Removes the items of the first `managedFields`, because no decision about a review uses them.
  * Managed fields are half of a pod's JSON and take half of the time to parse it.
  *
+ * The text is returned unchanged if the array contains an opening bracket, or if `managedFields` is
+ * not the last field of the metadata. The apiserver always writes `managedFields` as the last
+ * field.
+ *
  * The function needs three searches, and is correct for any JSON text:
  * - A quote inside a string is escaped, so `"managedFields":[` is always a key and the start of its
  *   array.
- * - The array contains no opening bracket, so the first closing bracket ends the array.
- * - That bracket is not inside a string, because the quote in the following `},"spec":` would end
- *   the string, and `spec` outside a string would not be valid JSON.
- *
- * The text is returned unchanged if the array contains brackets, or if `managedFields` is not the
- * last field of the metadata. The apiserver always writes `managedFields` as the last field.
+ * - An array without an opening bracket ends at the first closing bracket that is not in a string.
+ * - The first closing bracket is not in a string: `},"spec":` must follow it. The quote before
+ *   `spec` would end the string, and `spec` outside a string would not be valid JSON.
  */
 export function withoutManagedFields(text: string): string {
   const start = text.indexOf(MANAGED_FIELDS)

@@ -25,8 +25,8 @@ export interface ConnectionLimits {
  * - The apiserver keeps idle connections for 90 s (apimachinery pkg/util/net/http.go,
  *   IdleConnTimeout). The apiserver does not repeat a request that is lost when a connection
  *   closes, so the server keeps idle connections longer.
- * - The apiserver waits at most 30 s for a webhook, and 3 s for this webhook by default. When a
- *   request has taken 10 s to arrive, the apiserver no longer waits for its response.
+ * - By default, the apiserver waits 3 s for this webhook (at most 30 s for any webhook). With this
+ *   default, it no longer waits for the response to a request that has taken 10 s to arrive.
  * - The apiserver opens a connection for each concurrent call. By default an apiserver handles 600
  *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), and only the
  *   mutating calls can reach this port. Five apiservers that call the same replica therefore need
@@ -57,8 +57,8 @@ export const STATUS_CONNECTIONS: ConnectionLimits = {
  *
  * By default, Node looks for slow requests every 30 s, and Fastify sets only `requestTimeout`. A
  * connection with an incomplete header would stay open for up to 90 s (node lib/_http_server.js,
- * storeHTTPOptions; fastify lib/server.js, getServerInstance). `server` contains the options for
- * `http.createServer` and `https.createServer`.
+ * storeHTTPOptions; fastify lib/server.js, getServerInstance). The field `server` of the result
+ * contains the options for `http.createServer` and `https.createServer`.
  */
 export function timeoutsOf({ handshakeMs, requestMs, checkMs, keepAliveMs }: ConnectionLimits) {
   return {

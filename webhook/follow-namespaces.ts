@@ -13,7 +13,9 @@ export interface NamespaceOptions extends FileFollowOptions {
   readonly namespaces?: string | undefined
   /** A kubeconfig; by default the environment determines the cluster. */
   readonly kubeconfig?: string | undefined
-  /** Namespaces whose label is not changed. */
+  /**
+   * Namespaces whose label `ridealong.dev/armed` is not repaired, and whose pods are not scanned.
+   */
   readonly excludedNamespaces: readonly string[]
   /**
    * The namespace of the DaemonSets that keep observers' images on nodes; if undefined, images are

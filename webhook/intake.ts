@@ -42,7 +42,10 @@ const SMALLEST_PIECE = 512
 /** Called once, with the whole text or with the error to return. */
 type Done = (error: Error | null, text?: string) => void
 
-/** Reads the body of a request, as UTF-8. The request must have passed the server's hooks. */
+/**
+ * Reads the body of a request, as UTF-8. The request must have passed the hook that `limitIntake`
+ * adds to the server.
+ */
 export type ReceiveBody = (request: IncomingMessage, payload: Readable, done: Done) => void
 
 /** The bytes that are counted for one request, until its response is sent. */
@@ -145,7 +148,8 @@ function receive(payload: Readable, claim: Claim, limit: number, done: Done): vo
  * reads the response. Without this function, Node would read the rest of the body.
  */
 function stopReading(payload: Readable): void {
-  // Node reads the rest of a body only if the body has not been read from.
+  // After the response, Node reads the rest of a body only if nothing was read from the body. This
+  // call counts as reading.
   payload.read(0)
   payload.pause()
 }

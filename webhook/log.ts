@@ -19,8 +19,8 @@ export function openLog(level: string, stream: DestinationStream): Logger {
 }
 
 /**
- * Logs one line for each decision. The line contains no objects, because an object may contain
- * secrets and can be megabytes long.
+ * Logs one line for each decision. The line contains no Kubernetes object, because an object may
+ * contain secrets and can be megabytes long.
  */
 export function logPod(log: Logger, review: Review, answer: PodReview, seconds: number): void {
   const { decision, fault } = answer

@@ -15,7 +15,10 @@ export class NotKnownYet extends Error {
   }
 }
 
-/** A source of namespaces. An unknown namespace has no labels, annotations or rules. */
+/**
+ * A source of namespaces. For an unknown name, the result is a namespace without labels,
+ * annotations, LimitRanges and ResourceQuotas.
+ */
 export interface NamespaceSource {
   /**
    * @param mustAsk whether the pod was sent because its namespace requests metrics; a cached

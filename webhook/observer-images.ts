@@ -20,8 +20,8 @@ export interface ImageOptions {
  *
  * A new server with a new catalog is not ready while nodes pull the images, so the old servers keep
  * answering. After `imagesMs` the server becomes ready without the images, because a pull may never
- * succeed. Pods that request a metric without an image then get no observers, and their status
- * states the reason.
+ * succeed. Pods that request a metric without an image then get no observers, and their annotation
+ * `ridealong.dev/status` states the reason.
  */
 export function showImages(options: ImageOptions): () => readonly ReadinessCheck[] {
   const { registry, catalog, heldImages, pace = INTERVALS } = options

@@ -5,8 +5,8 @@ import { errorMessage } from '../src/lib/error-message.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
- * The problems of invalid calls. The metric and the response body contain the key; the value is the
- * HTTP status.
+ * The problems of invalid calls. The response body and the Prometheus metric of reviews contain the
+ * key; the value is the HTTP status.
  */
 const PROBLEMS = {
   'not-json': 400,

@@ -22,7 +22,8 @@ export function addRoutes(
   acceptReviews(app, receive)
   app.addHook('preHandler', turnEnd)
   const [pods, namespaces] = PATHS
-  // The handler is async, so that all calls of this turn are decided before a response is written.
+  // The handler is async, so that all calls of this turn of the event loop are decided before a
+  // response is written.
   app.post<{ Body?: Review }>(pods, { schema: ANSWER }, async ({ body }) => {
     return handlePodReview(requireReview(body), facts, telemetry)
   })

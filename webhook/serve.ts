@@ -100,9 +100,9 @@ export async function serve(options: ServeOptions): Promise<Server> {
 }
 
 /**
- * Listens on both ports of one address. For the name localhost, Fastify would open a second server
- * on the other address, without the limits of the first server (fastify lib/server.js,
- * multipleBindings).
+ * Listens on both ports of one address. The name localhost has an IPv4 and an IPv6 address. For
+ * this name, Fastify would open a second server on the second address, without the limits of the
+ * first server (fastify lib/server.js, multipleBindings).
  */
 async function listen(app: App, statusApp: StatusApp, options: ServeOptions): Promise<void> {
   const { port, statusPort } = options

@@ -45,8 +45,8 @@ export async function buildApp(options: AppOptions) {
     ...timeouts.fastify,
     // While the server closes, requests on open connections are answered as usual.
     return503OnClosing: false,
-    // The calls have ended before the server closes. A client that never sends its request must not
-    // prevent the server from closing.
+    // The server closes after it was drained (see traffic.ts), so the calls have ended. A client
+    // that never sends its request must not prevent the server from closing.
     forceCloseConnections: true,
   })
   const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })

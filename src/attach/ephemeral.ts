@@ -82,8 +82,8 @@ function buildAnnotations({
 
 /**
  * Returns the pod with neutral values for the fields that do not affect an ephemeral container:
- * - `labels` identify operators that fail because of a shared process namespace or an additional
- *   container. An ephemeral container causes neither.
+ * - `labels` identify operators that fail if the containers of a pod share a process namespace, or
+ *   if the pod has an additional container in `containers`. An ephemeral container changes neither.
  * - `automountServiceAccountToken` makes an injection add a volume that hides the token. A token is
  *   mounted only when a pod is created (serviceaccount admission), and no volume can be added
  *   later.

@@ -12,8 +12,8 @@ export interface ClusterOptions {
   /** The context of the kubeconfig to use, instead of its current context. */
   readonly context?: string | undefined
   /**
-   * Whether ~/.kube/config may be read. kubectl reads this file, but a server uses only a cluster
-   * that was configured explicitly.
+   * Whether ~/.kube/config may be read. kubectl reads this file, but a server uses a kubeconfig
+   * only if `--kubeconfig` or KUBECONFIG names it.
    */
   readonly mayReadHome?: boolean
 }

@@ -33,14 +33,17 @@ export interface PodOfObservers {
    * run again.
    */
   readonly isOver: boolean
-  /** The reason and message of the status if Ridealong skipped the pod, otherwise null. */
+  /**
+   * The reason and message in the annotation `ridealong.dev/status` if Ridealong skipped the pod,
+   * otherwise null.
+   */
   readonly left: string | null
 }
 
 /**
  * Finds the observers of a pod: the containers that its status annotation names, including native
  * sidecars, and the ephemeral containers with the name of a metric. The author of a pod can write
- * any status, so each container is compared with the catalog.
+ * any status annotation, so each container is compared with the catalog.
  *
  * @param pod a core/v1 Pod, as returned by the apiserver
  * @param metrics the names of the catalog's metrics
@@ -116,8 +119,8 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
   const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
   if (now.running !== undefined) return { state: 'running', message }
-  // If the kubelet is gone, the status may be missing although the container has run. The log of
-  // the container can still be requested.
+  // If the kubelet is gone, the status of the container may be missing although the container has
+  // run. Its log can still be requested.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
 }
 

@@ -3,7 +3,10 @@ import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.t
 import { check, fault, type InstallationCheck, judged } from './check.ts'
 import { type Holder, type Offer, type Release, readCatalog } from './installation.ts'
 
-/** Checks the catalog, whether nodes have its images, and whether the guard is installed. */
+/**
+ * Checks the catalog, whether nodes have its images, and whether the guard is installed, which is a
+ * policy that warns about pods without observers.
+ */
 export function catalogChecks(release: Release): readonly InstallationCheck[] {
   const { offer, holders, guard } = release
   const catalog = readCatalog(release)
@@ -43,7 +46,8 @@ function imageChecks(
   if ('problem' in holders) return [check('images', 'unknown', holders.problem)]
   if (holders.value.length === 0) {
     const sentence =
-      'no image holder: if a node cannot pull the image of an observer, the pod does not start'
+      'no DaemonSet keeps the images on nodes:' +
+      ' if a node cannot pull the image of an observer, the pod does not start'
     return [check('images', 'look', sentence)]
   }
   const all = [...metrics.values()]

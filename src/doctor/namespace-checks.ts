@@ -10,14 +10,15 @@ import type { Installation } from './installation.ts'
 
 const NAME = 'namespaces'
 const REMEDY =
-  'wait a few minutes until a running server repairs the label; if arming.repair is false,' +
-  ' annotate the namespace again'
+  'wait a few minutes until a running server repairs the label ridealong.dev/armed;' +
+  ' if arming.repair is false, annotate the namespace again'
 /** The maximum number of names in a message. */
 const NAMED = 5
 
 /**
- * Checks that each namespace is armed if its annotations request observers, and not armed
- * otherwise. A namespace that the chart excludes must not be armed.
+ * Checks that each namespace is armed (has the label `ridealong.dev/armed=true`) if its annotations
+ * request observers, and not armed otherwise. A namespace that the chart excludes must not be
+ * armed.
  */
 export function namespaceCheck({ namespaces, webhook }: Installation): InstallationCheck {
   if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)

@@ -66,7 +66,8 @@ export const PROCESS_COLUMNS = {
 } as const satisfies Record<string, Column>
 
 /**
- * The columns that iostat reports for a block device of the node: lower case, with _ for / and -.
+ * The columns that iostat reports for a block device of the node. The names are those of iostat in
+ * lower case, with _ for / and -, and without %.
  */
 export const DEVICE_COLUMNS = {
   device: text('a block device of the node, which all pods of the node share'),
@@ -103,7 +104,7 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
   ...DEVICE_COLUMNS,
 }
 
-/** The value of a cell. Null means that the counter could not be read, and never means zero. */
+/** The value of a cell. Null means that the value is unknown or does not exist, never zero. */
 export type Cell = string | number | null
 
 type Cells<Columns extends Record<string, Column>> = {

@@ -53,8 +53,9 @@ const COMMON = {
 
 /**
  * Redacts containers. A container keeps its command and args if they are exactly those of an
- * observer in the catalog, because they then contain only information from the catalog. A status or
- * a variable does not identify an observer: users can copy them to a container with a secret.
+ * observer in the catalog, because they then contain only information from the catalog. A status
+ * annotation or a variable does not identify an observer: users can copy them to a pod with a
+ * secret.
  */
 function containersOf(catalog: Catalog): Redaction {
   const other = fields({ ...COMMON, command, args: items(taken) })

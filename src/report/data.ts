@@ -13,7 +13,7 @@ import { sumTracks, type Track } from './track.ts'
 
 export type Unit = 'auto' | 'process' | 'program'
 
-/** A line of a plot. */
+/** A line of a plot: a process, a program with all its processes on one rank, or a device. */
 export interface Line {
   readonly rank: string
   readonly program: string

@@ -3,7 +3,7 @@ import { computeMean, computeTotal, marksIn, maximum } from './statistics.ts'
 import type { Totals } from './totals.ts'
 import type { Track } from './track.ts'
 
-/** The processes of one program on one rank. */
+/** The processes of one program on one rank. In a report, a rank is a pod. */
 export interface Group {
   readonly rank: string
   readonly program: string

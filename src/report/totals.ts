@@ -7,7 +7,7 @@ export interface Totals {
   readonly processes: number
   readonly cpuSeconds: number
   readonly peakMiB: number
-  /** Null if the kernel did not permit reading the counter. */
+  /** Null if the counter of a process could not be read. */
   readonly readMiB: number | null
   readonly writtenMiB: number | null
   /**

@@ -6,8 +6,8 @@ export interface Intervals {
    */
   readonly relistMs: number
   /**
-   * The time without events after which a watch has stalled. An idle watch gets a bookmark every
-   * minute.
+   * The time without events after which a watch counts as stalled. An idle watch gets a bookmark
+   * every minute.
    */
   readonly silenceMs: number
   /** The timeout for one page of a list, or one PATCH. */
@@ -38,8 +38,9 @@ export interface Intervals {
   readonly repairMs: number
   readonly repairsPerSecond: number
   /**
-   * The time for which an image counts as available after its DaemonSet is deleted. Every server
-   * uses a new catalog within two minutes, which is less.
+   * The time for which an image counts as available after its DaemonSet is deleted or gets a new
+   * template. This time is longer than the two minutes within which every server uses a new
+   * catalog.
    */
   readonly orphanMs: number
   /** The longest time between two scans of all pods. */

@@ -15,9 +15,12 @@ import { type Reflector, type ReflectorOptions, startReflector } from './reflect
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
-/** The scan for missed pods, which one replica of the webhook performs. */
+/**
+ * The scan for missed pods, which one replica of the webhook performs. A missed pod requested
+ * observers but runs without them.
+ */
 export interface MissedPodScan {
-  /** The Lease that selects this replica, as `NAMESPACE/NAME`. */
+  /** The Lease that selects the scanning replica, as `NAMESPACE/NAME`. */
   readonly lease: string
   /** Returns the current catalog. */
   catalog(): Catalog
@@ -39,11 +42,12 @@ export interface ClusterWatchOptions {
 }
 
 /**
- * Watches the namespaces of a cluster and repairs their labels, until `stop` is called.
+ * Watches the namespaces of a cluster and repairs their label `ridealong.dev/armed`, until `stop`
+ * is called.
  *
- * The function returns before the namespaces are listed. Until then, the namespace of each pod is
- * looked up. Images cannot be looked up, so `find` throws until they are listed, and the apiserver
- * has to call again.
+ * The function returns before the namespaces are listed. Until they are listed, the namespace of
+ * each pod is looked up. There is no look-up for images, so `find` throws NotKnownYet until the
+ * DaemonSets that keep images on nodes are listed. The apiserver then has to call again.
  */
 export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options

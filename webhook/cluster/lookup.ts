@@ -28,13 +28,14 @@ export interface LookupOptions {
 /** Looks up namespaces at the apiserver. */
 export interface Lookup {
   /**
-   * Reads one namespace and its rules from the apiserver, and stores them in the caches. The
-   * promise never rejects, and settles within `lookupMs`. A recent look-up is not repeated.
+   * Reads one namespace and its rules (LimitRanges and ResourceQuotas) from the apiserver, and
+   * stores them in the caches. The promise never rejects, and settles within `lookupMs`. A recent
+   * look-up is not repeated.
    *
    * @returns true if the apiserver returned the namespace, or if the name is not a valid name of a
    * namespace
    * @throws NotKnownYet if the limit on look-ups of unknown namespaces is reached. The apiserver
-   * calls again after a second, when the watch has delivered a new namespace.
+   * calls again after a second. By then, the watch has delivered the namespace if it is new.
    */
   find(name: string): Promise<boolean> | boolean
   /**
@@ -47,13 +48,14 @@ export interface Lookup {
 
 /**
  * Creates the look-up of namespaces. Calls for the same namespace share one look-up. After a
- * look-up, the namespace is not looked up again for `lookupRestMs`, because it may be armed without
- * requesting metrics, or the apiserver may be unreachable.
+ * look-up, the namespace is not looked up again for `lookupRestMs`. Otherwise, every pod would
+ * cause a look-up if its namespace is armed (has the label `ridealong.dev/armed`) without
+ * requesting metrics, or if the apiserver is unreachable.
  *
  * If the caches do not have a namespace, they may also lack its LimitRanges and ResourceQuotas,
- * which `kubectl apply` creates at the same moment. A pod with an observer that violates one of
- * these rules would be rejected. The rules are therefore read in parallel with the namespace. The
- * apiserver's own LimitRanger also reads LimitRanges directly if its cache is empty (kubernetes
+ * which `kubectl apply` often creates at the same moment. A pod with an observer that violates one
+ * of these rules would be rejected. The rules are therefore read in parallel with the namespace.
+ * The apiserver's own LimitRanger also reads LimitRanges directly if its cache is empty (kubernetes
  * plugin/pkg/admission/limitranger/admission.go).
  *
  * A client can invent any number of names. The look-ups of names that are not in the caches are

@@ -3,7 +3,8 @@ import { namespaceItem, ruleItem, type StoredObject } from './reflect/item.ts'
 import { createStore, type Store } from './reflect/store.ts'
 
 /**
- * The watched resources: for each name in the path, the function that selects the fields to keep.
+ * The watched resources, by the name of the resource in API paths. The function selects the fields
+ * of an object that are kept.
  */
 export const RESOURCES = {
   namespaces: namespaceItem,
@@ -20,7 +21,7 @@ export interface NamespaceCache {
   readonly collections: Readonly<Record<WatchedResource, Store>>
   /**
    * Returns a namespace, or undefined if the namespace is not cached. A namespace is parsed again
-   * only when its object or one of its rules changes.
+   * only when its object or one of its rules (LimitRanges and ResourceQuotas) changes.
    */
   find(name: string): Namespace | undefined
 }

@@ -39,8 +39,8 @@ export async function attach(name: string, options: AttachOptions): Promise<Atta
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   const at = `${path}/pods/${encodeURIComponent(name)}`
   // If the caller may not read the namespace, the namespace counts as one that grants observers
-  // only the privilege `restricted`. The apiserver
-  // checks the other policies of the namespace, and its error message names the violated policy.
+  // only the privilege `restricted`. The apiserver checks the other policies of the namespace. Its
+  // error message names the policy that is violated.
   const found = await reader.look(path)
   const object = 'value' in found ? found.value : undefined
   const place = { catalog, namespace: readNamespace(namespace, object) }
@@ -71,8 +71,8 @@ const TRIES = 5
 type Whole = Exclude<Attached, { readonly problem: string }>
 
 /**
- * Builds a container for the current pod, and adds the container. After a conflict with a kubelet
- * or a controller, reads the pod again and retries.
+ * Builds a container for the current pod, and adds the container. If a kubelet or a controller has
+ * changed the pod in the meantime (a conflict), reads the pod again and retries.
  *
  * @returns the container that is observed
  */

@@ -10,7 +10,7 @@ const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly LogFormat[]
 export function declareCollect(program: Command): void {
   withCluster(withSettings(program.command('collect')))
     .description('collect the logs of all observers of a workload')
-    .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob or Pod')
+    .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob, PyTorchJob or Pod')
     .option('-l, --selector <labels>', 'collect from pods with these labels, as in kubectl')
     .option(
       '-n, --namespace <name>',

@@ -10,12 +10,12 @@ export function declareDisarm(program: Command): void {
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration to remove first')
     .option(
       '--cluster-role-binding <name>',
-      'the ClusterRoleBinding to remove next: the permission to set the label',
+      'the ClusterRoleBinding to remove next: it allows the webhook to set the label',
     )
     .option('--namespace <name>', 'the namespace of the certificates')
     .option(
       '--certificate <name...>',
-      'Certificates to remove last, with the Secrets of their names',
+      'Certificates to remove last, each with the Secret of the same name',
     )
     .addHelpText(
       'after',

@@ -26,8 +26,8 @@ interface DisarmTarget {
  * prevents an object from being created again:
  *
  * 1. the webhook configuration, so that the webhook is no longer called
- * 2. the permission to set the label
- * 3. the label of all namespaces
+ * 2. the permission of the webhook to set the label `ridealong.dev/armed`
+ * 3. this label of all namespaces
  * 4. each Certificate, and then its Secret, which cert-manager would otherwise create again
  *
  * An object that does not exist is not an error.

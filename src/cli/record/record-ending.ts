@@ -10,7 +10,7 @@ export interface Ending {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Returns the end of an operation that ends on a signal, after `seconds`, when the output can no
+ * Creates the end of an operation that ends on a signal, after `seconds`, when the output can no
  * longer be written, or when `end` is called. Later signals are ignored, so that the process can
  * finish the cleanup.
  */

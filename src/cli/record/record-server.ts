@@ -18,7 +18,10 @@ export interface ServerOptions {
 }
 
 export interface RecordServer {
-  /** Reports whether the apiserver has called the path of the probe. */
+  /**
+   * Reports whether the apiserver has called the path of the probe. The probe is the dry run with
+   * which record-cluster.ts tests the connection.
+   */
   wasProbed(): boolean
   close(): Promise<void>
 }

@@ -43,7 +43,10 @@ export async function report(
   else await writeWhole(to, page)
 }
 
-/** Builds the title from the owner and the namespace, if all logs have the same. */
+/**
+ * Builds the title from the owner and the namespace of the observed pods. Each of the two is part
+ * of the title only if it is the same in all logs.
+ */
 function buildTitle({ sources }: CollectedRun): string {
   const all = [...sources.values()]
   const owners = new Set(all.map(({ log }) => log?.metadata.owner))

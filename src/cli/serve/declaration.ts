@@ -90,7 +90,7 @@ function withSources(command: Command): Command {
     )
     .option(
       '--scan-interval <seconds>',
-      'the time between two searches for pods without observers (default: 300)',
+      'the longest time between two searches for pods without observers (default: 300)',
       wholeNumber(1, 86_400),
     )
 }

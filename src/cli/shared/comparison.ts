@@ -15,8 +15,10 @@ export interface Comparison {
 
 /**
  * Chooses the catalog that the options name, otherwise the catalog of the cluster. If the cluster's
- * catalog cannot be read, pods whose status names the revision of `known` are compared with
- * `known`. Other pods are not compared.
+ * catalog cannot be read, pods whose annotation `ridealong.dev/status` names the revision of
+ * `known` are compared with `known`. Other pods are not compared.
+ *
+ * @param known the catalog that the options name, otherwise the built-in catalog
  */
 export async function comparisonWith(
   known: Catalog,

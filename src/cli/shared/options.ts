@@ -3,7 +3,7 @@ import { PRIVILEGES } from '../../core/catalog.ts'
 import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../../core/kubernetes/namespace-name.ts'
 import { OUTPUT_FORMATS } from '../../lib/output-format.ts'
 
-/** Adds the options of every verb that makes the same decisions as the webhook. */
+/** Adds the options that determine the catalog. */
 export function withSettings(command: Command): Command {
   return command
     .option('--catalog <dir>', 'a folder of metric documents to add to the built-in ones')

@@ -9,7 +9,8 @@ import { readOffer } from './release-catalog.ts'
 
 /**
  * Reads the objects of the release to which the Service of a webhook configuration belongs. The
- * Deployment has the same name as the Service, and the guard has the name SERVICE-guard.
+ * Deployment has the same name as the Service. The guard is a policy that warns about pods without
+ * observers; its binding has the name SERVICE-guard.
  *
  * @returns undefined if the configuration is not known or names no Service
  */

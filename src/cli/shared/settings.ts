@@ -7,7 +7,7 @@ import { type PodReview, reviewPod } from '../../core/review-pod.ts'
 import { readNamespaceFile } from '../../namespaces/namespace-file.ts'
 import { usageError } from './errors.ts'
 
-/** The options of every verb that makes the same decisions as the webhook. */
+/** The options that correspond to settings of the webhook. */
 export interface SettingOptions {
   readonly catalog?: string | undefined
   readonly observerImage?: string | undefined
@@ -18,8 +18,8 @@ export interface SettingOptions {
 }
 
 /**
- * The catalog and the settings of namespaces. `namespaceOf` returns an empty Namespace for an
- * unknown name.
+ * The catalog and the settings of namespaces. If the file of Namespaces does not contain a name,
+ * `namespaceOf` returns a Namespace without labels and annotations.
  */
 export interface KnownSettings {
   readonly catalog: Catalog

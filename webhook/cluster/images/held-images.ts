@@ -35,7 +35,7 @@ export interface HeldImages {
  * An image becomes unavailable when no pod of its DaemonSet is ready any more. In two cases, an
  * available image stays available for `orphanMs`:
  * - The DaemonSet was deleted.
- * - The DaemonSet has a new template, and no pod of that template has run yet.
+ * - The DaemonSet has a new template, and no pod of that template has been ready yet.
  *
  * Nodes keep unused images for a while (kubelet pkg/kubelet/images, image_gc_manager.go), and an
  * upgrade replaces the DaemonSets or their pods before the servers read the new catalog.
@@ -106,7 +106,7 @@ function isProven(holder: StoredObject, proven: ReadonlyMap<string, unknown>): b
 
 /**
  * The state of an image according to its DaemonSets:
- * - `held`: a pod runs the image.
+ * - `held`: a ready pod of the current template runs the image.
  * - `lost`: no pod is ready, but a pod of the current template was ready before.
  * - `unknown`: any other state, for example if the DaemonSet or its template is new.
  */

@@ -43,10 +43,10 @@ interface LeaseState {
  *
  * The rules are those of client-go (tools/leaderelection/leaderelection.go):
  * - A Lease of another holder may be taken only after it has not changed for its duration. The
- *   clock of this machine measures that time. The times in the Lease are only for people, so clocks
- *   may differ.
+ *   clock of this machine measures that time. The times in the Lease are only for people, so the
+ *   clocks of the replicas may differ.
  * - Every update contains the resourceVersion that the replica read. If two replicas update the
- *   Lease, one update is rejected.
+ *   same version of the Lease, one update is rejected.
  * - A holder that cannot renew the Lease stops relying on it well before another replica may take
  *   it. The holder measures that time from the moment before it sent the last renewal.
  */
@@ -105,8 +105,8 @@ async function turn(
   state: LeaseState,
 ): Promise<void> {
   const path = leasePath(lease)
-  // Requests have the timeout of client-go (resourcelock/interface.go). A later response would be
-  // useless.
+  // The timeout of a request is half of the time for which the holder relies on the Lease, as in
+  // client-go (tools/leaderelection/resourcelock/interface.go).
   const bounded = () => AbortSignal.timeout(pace.holdMs / 2)
   const found = await api.ask({ path, signal: bounded() })
   notice(found, state)

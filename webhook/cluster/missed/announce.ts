@@ -28,10 +28,10 @@ export type Announce = (
 
 /**
  * Creates a function that writes one Event for each notice, at a limited rate, unless the same
- * Event was written recently.
+ * Event was written recently. A notice is about the missed pods of one owner, for one reason.
  *
- * The name of the Event is derived from the owner and the reason. The next holder of the Lease
- * therefore overwrites the Event instead of adding another.
+ * The name of the Event is derived from this owner and this reason. A replica that takes over the
+ * scan therefore overwrites the Event instead of adding another.
  *
  * The number of notices per namespace is limited, because users who create pods in a namespace can
  * name any number of owners. A notice above the limit and a rejected notice are retried with the

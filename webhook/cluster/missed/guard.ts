@@ -21,7 +21,8 @@ export interface GuardOptions
 
 /**
  * Looks for pods that requested metrics but run without their observers, while this replica holds
- * the Lease.
+ * the Lease. The documentation calls this the scan, and uses the name guard for a policy of the
+ * chart.
  */
 export interface Guard {
   check(): ReadinessCheck
@@ -31,8 +32,8 @@ export interface Guard {
 const REASONS = Object.keys(MISSED_POD_REASONS) as readonly MissedPodReason[]
 
 /**
- * Scans for missed pods, counts them in a metric, and reports them in Events of their owners and in
- * the log.
+ * Scans for missed pods, counts them in a Prometheus metric, and reports them in Events of their
+ * owners and in the log.
  */
 export function guard(options: GuardOptions): Guard {
   const { lease: name, registry, log, isComplete, ...others } = options
@@ -71,8 +72,8 @@ function logLine({ reason, namespace, regarding, count }: Notice): object {
 }
 
 /**
- * Adds the metric of missed pods. Only the replica that holds the Lease sets this metric, so that
- * pods are not counted twice.
+ * Adds the Prometheus metric of missed pods. Only the replica that holds the Lease sets this
+ * metric, so that pods are not counted twice.
  */
 function showFound(registry: Registry, current: () => Found | undefined): void {
   new Gauge({
