@@ -5,7 +5,7 @@ import type { PodReview } from '../src/core/review-pod.ts'
 import { logNamespace, logPod } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The metrics and the log in which decisions are recorded. */
+/** The Prometheus metrics and the log in which decisions are recorded. */
 export interface Telemetry {
   readonly metrics: Metrics
   readonly log: Logger

@@ -26,8 +26,9 @@ export const PLACE_COLUMNS = {
 } as const satisfies Record<string, Column>
 
 /**
- * The columns that pidstat reports for a process or a thread, under the names that jc gives them,
- * and the columns `container` and `program` of the observer.
+ * The columns that pidstat reports for a process or a thread, and the columns `container` and
+ * `program` of the observer. The names are those of jc, with which the Metrics Operator converts the
+ * output of pidstat to JSON.
  */
 export const PROCESS_COLUMNS = {
   container: text('the container of the process'),

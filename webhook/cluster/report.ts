@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { LookupOptions } from './lookup.ts'
 import { REPAIR_OUTCOMES, type RepairOptions, type RepairOutcome } from './repair.ts'
 
-/** Reports the state of a watched cluster in metrics and in the log. */
+/** Reports the state of a watched cluster in Prometheus metrics and in the log. */
 export interface Report {
   onTrouble(resource: string, trouble: string, isLasting: boolean): void
   readonly onLookup: LookupOptions['onEnd']
@@ -12,7 +12,7 @@ export interface Report {
 }
 
 /**
- * Adds the metrics of a cluster to a registry.
+ * Adds the Prometheus metrics of a cluster to a registry.
  *
  * @param age returns the age of the oldest cache, in seconds
  */

@@ -1,4 +1,5 @@
-// Ranks side by side: one row per line, time from left to right, the measure as a colour.
+// Ranks side by side, as a heat map: one row for each line of the plots (a process or a program),
+// time from left to right, the measure as a colour.
 
 const GUTTER = 150
 const MARK = 10
