@@ -27,8 +27,8 @@ export const PLACE_COLUMNS = {
 
 /**
  * The columns that pidstat reports for a process or a thread, and the columns `container` and
- * `program` of the observer. The names are those of jc, with which the Metrics Operator converts the
- * output of pidstat to JSON.
+ * `program` of the observer. The names are those of jc, with which the Metrics Operator converts
+ * the output of pidstat to JSON.
  */
 export const PROCESS_COLUMNS = {
   container: text('the container of the process'),
