@@ -1,10 +1,10 @@
 import type { Cell, Column } from './columns.ts'
 
 /**
- * Converts a value to a cell of its column. Numbers that jc (the converter to JSON that the
- * Metrics Operator uses) left as text become numbers. In a number column, other text becomes null.
- * Negative numbers also become null, because pidstat prints them for counters that it is not
- * permitted to read.
+ * Converts a value to a cell of its column. Numbers that jc (the converter to JSON that the Metrics
+ * Operator uses) left as text become numbers. In a number column, other text becomes null. Negative
+ * numbers also become null, because pidstat prints them for counters that it is not permitted to
+ * read.
  */
 export function readCell({ type }: Column, value: unknown): Cell {
   if (type === 'number') return asNumber(value)
