@@ -30,32 +30,37 @@ export interface SampleInterval {
 export function startClock(pace: SampleInterval): (index: number, said: ReportedTime) => Moment {
   const { rate, isAverage } = pace
   let previous: { readonly at: number; readonly seconds: number } | undefined
+  let first: number | undefined
   return (timepoint, said) => {
     const read = readTime(said, timepoint * rate)
     const isFirst = previous === undefined
     const passed = overMidnight(read.at - (previous?.at ?? read.at))
     const seconds = (previous?.seconds ?? 0) + passed
     previous = { at: read.at, seconds }
+    first ??= firstMoment(read, pace)
     const interval = isFirst ? rate : passed
-    return { timepoint, time: dated(read, pace), seconds, interval: isAverage ? null : interval }
+    const time = dated(read, first, seconds)
+    return { timepoint, time, seconds, interval: isAverage ? null : interval }
   }
 }
 
 /** Returns the time with its date if the date is known, otherwise only the time of day. */
-function dated({ at, time, isDated }: Time, { rate, started }: SampleInterval): string | null {
-  if (isDated || started === null) return time
-  return toDate(started, time === null ? at + rate : at, time)
+function dated({ time, isDated }: Time, first: number | undefined, seconds: number): string | null {
+  if (isDated || first === undefined) return time
+  return new Date((first + seconds) * 1000).toISOString()
 }
 
 /**
- * Returns the first moment with this time of day that is no earlier than one second before the
- * observer started. If the timepoints report no time, returns the start plus the seconds.
+ * Returns when the first timepoint was taken, in seconds since 1970, or undefined if its date is not
+ * known. This is the first moment with its time of day that is no earlier than one second before the
+ * observer started. If the timepoints report no time, it is one interval after the start.
  */
-function toDate(started: string, seconds: number, time: string | null): string | null {
-  const began = Date.parse(started) / 1000
-  if (!Number.isFinite(began)) return time
-  const same = time === null ? began + seconds : Math.floor(began / DAY) * DAY + seconds
-  return new Date((same < began - 1 ? same + DAY : same) * 1000).toISOString()
+function firstMoment({ at, time }: Time, { rate, started }: SampleInterval): number | undefined {
+  const began = Date.parse(started ?? '') / 1000
+  if (!Number.isFinite(began)) return undefined
+  if (time === null) return began + at + rate
+  const same = Math.floor(began / DAY) * DAY + at
+  return same < began - 1 ? same + DAY : same
 }
 
 /**

@@ -149,6 +149,23 @@ t.test('seconds keep counting after midnight, and each time has the correct date
   )
 })
 
+t.test('each time of a run of several days has the correct date', async (t) => {
+  const times = [235955, 80000, 160000, 235959, 80000, 160000, 10000]
+  const text = HEAD + START + times.map((time) => timepoint(time, '"kb_rd_s":0')).join('') + END
+  t.strictSame(
+    processesOf(read(text)).map(({ time }) => time),
+    [
+      '2026-03-01T23:59:55.000Z',
+      '2026-03-02T08:00:00.000Z',
+      '2026-03-02T16:00:00.000Z',
+      '2026-03-02T23:59:59.000Z',
+      '2026-03-03T08:00:00.000Z',
+      '2026-03-03T16:00:00.000Z',
+      '2026-03-04T01:00:00.000Z',
+    ],
+  )
+})
+
 t.test('a log that is cut anywhere is read up to the cut and reported as cut', async (t) => {
   const io = '"kb_rd_s":0'
   const whole = HEAD + START + timepoint(235955, io) + timepoint(235959, io) + END
