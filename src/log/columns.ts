@@ -16,7 +16,7 @@ export const PLACE_COLUMNS = {
   pod: text('the pod'),
   node: text('the node of the pod'),
   rank: text('the number of the pod in its workload: the completion index, or a similar number'),
-  timepoint: number('the number of the timepoint in its log, from 0'),
+  timepoint: number('the number of the sample in its log, from 0'),
   time: text('when the sample was taken: UTC, or only the time of day if the log has no date'),
   seconds: number('seconds since the first timepoint of the log'),
   interval: number(
