@@ -32,7 +32,7 @@ export interface CatalogSources {
    * name.
    */
   readonly folder?: string | undefined
-  /** An alternative to a folder whose files were already read: the texts by path. */
+  /** The texts of files that were already read, by path; an alternative to `folder`. */
   readonly files?: ReadonlyMap<string, string> | undefined
   /** The image of the built-in metrics' observers, if it is not the published image. */
   readonly observerImage?: string | undefined
@@ -132,8 +132,8 @@ function optionProblem({ spec }: MetricDocument): string | undefined {
 }
 
 /**
- * Checks a rule that the schema cannot express: the apiserver or the kubelet would reject the
- * securityContext in any pod.
+ * Reports a securityContext that the apiserver or the kubelet would reject in any pod, or that
+ * needs more than the privilege of the metric. The schema cannot express these rules.
  */
 function contextProblem({ spec }: MetricDocument): string | undefined {
   const context = spec.container.securityContext

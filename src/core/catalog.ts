@@ -39,7 +39,10 @@ export interface ObserverContainer {
   readonly args?: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value: string }[]
   readonly resources: { readonly limits: { readonly cpu: string; readonly memory: string } }
-  /** Only allowed with a privilege above `restricted`. Replaces the derived security context. */
+  /**
+   * Only allowed with a privilege above `restricted`. Replaces the security context that would be
+   * derived from the target.
+   */
   readonly securityContext?: Fields
 }
 

@@ -80,8 +80,9 @@ interface Earlier {
 }
 
 /**
- * Finds the observers that an earlier admission round or `ridealong inject` added. The author of a
- * pod can write any status, so the status only selects the containers to compare with the catalog.
+ * Finds the observers that an earlier call of the webhook or `ridealong inject` added. The author
+ * of a pod can write any status, so the status only selects the containers to compare with the
+ * catalog.
  */
 function observersBefore(pod: Pod, catalog: Catalog): Earlier {
   const names = new Set(injectedBefore(pod.annotations).filter((name) => catalog.metrics.has(name)))

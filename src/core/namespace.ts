@@ -16,7 +16,10 @@ export interface Namespace {
    * objects of Kubernetes, so that times can be compared as text.
    */
   readonly requestedSince: string | undefined
-  /** The Pod Security level that the label enforces; undefined for the default of the cluster. */
+  /**
+   * The enforced Pod Security level; undefined if no label sets it, so the cluster's default
+   * applies.
+   */
   readonly enforce: Privilege | undefined
   /** The privilege that the administrator grants to observers in this namespace. */
   readonly privilege: Privilege

@@ -1,6 +1,6 @@
 /**
- * The reasons why a pod is skipped or denied, each with a sentence and two properties. Metrics and
- * annotations contain the key of the reason.
+ * The reasons why a pod is skipped or denied, each with a sentence and two properties. The status
+ * annotation and the webhook's Prometheus metrics contain the key of the reason.
  *
  * - `written`: whether the status annotation of the pod records the reason.
  * - `deniable`: whether the pod is denied if the request has `ridealong.dev/on-error: deny`.

@@ -19,8 +19,8 @@ interface AdmissionVerdict {
 
 /**
  * The maximum length of a warning. The apiserver truncates longer warnings (apiserver
- * pkg/endpoints/filters/warning.go). A warning with a control character is dropped, because
- * warnings become HTTP headers (apimachinery util/net/http.go).
+ * pkg/endpoints/filters/warning.go). It drops a warning with a control character, because warnings
+ * become HTTP headers (apimachinery util/net/http.go), so `ascii` replaces these characters.
  */
 const LONGEST_WARNING = 256
 

@@ -34,8 +34,8 @@ export interface Review {
 /**
  * Reads an AdmissionReview.
  *
- * @param source a scan of the body, which makes it unnecessary to search most annotations of the
- * pod
+ * @param source a scan of the body; with its counts, most annotations of the pod need not be
+ * searched
  * @returns the request, or a sentence that describes a valid AdmissionReview
  */
 export function readReview(
@@ -71,8 +71,8 @@ function readUid(value: unknown): string | undefined {
 
 /**
  * Reports whether a pod has no `inject` annotation of its own. Such a pod is reviewed only if its
- * namespace is armed. A pod with its own `inject` annotation is reviewed in every namespace that is
- * not excluded.
+ * namespace is armed (has the label `ridealong.dev/armed=true`). A pod with its own `inject`
+ * annotation is reviewed in every namespace that is not excluded.
  */
 export function leavesItToNamespace({ object }: Review): boolean {
   const { annotations } = fieldsOrNone(fieldsOrNone(object).metadata)

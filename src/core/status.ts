@@ -7,8 +7,8 @@ import { ascii } from './text/printable.ts'
 const LONGEST_STATUS = 512
 
 /**
- * Returns the names of the observers that an earlier admission round added, according to the
- * status.
+ * Returns the names of the observers that an earlier call of the webhook or `ridealong inject`
+ * added, according to the status annotation.
  */
 export function injectedBefore(annotations: Fields | undefined): readonly string[] {
   const status = readStatus(annotations)
@@ -27,7 +27,7 @@ export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod)
 
 type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
 
-/** Reads the status of a pod. The result is undefined if the status is missing or invalid. */
+/** Reads the status annotation of a pod. Returns undefined if it is missing or invalid. */
 export function readStatus(annotations: Fields | undefined): Fields | undefined {
   const written = annotations?.[STATUS_KEY]
   if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
@@ -56,7 +56,8 @@ export function leftStatus(reason: string, message: string): string {
 function cutStatus(reason: string, message: string): string {
   const status = JSON.stringify({ outcome: 'left', reason, message: `${message}...` })
   if (isShort(status)) return status
-  // An escaped character takes two bytes. Half of the excess is therefore never too much to remove.
+  // A character takes at most two bytes in JSON (if it is escaped). At least half as many
+  // characters as excess bytes must therefore be removed.
   const excess = Math.ceil((status.length - LONGEST_STATUS) / 2)
   return cutStatus(reason, message.slice(0, -excess))
 }

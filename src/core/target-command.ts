@@ -65,10 +65,10 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the
  * same bytes in gawk, with LC_ALL=C, and in the observer's program
  * (observer/src/target_command.rs). In both programs, `.` matches every byte. A pattern consists of
- * characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with ranges
- * and POSIX classes, `( )`, `|`, `^`, `$`, and quantifiers. A quantifier (`*`, `+`, `?`, `{n}`,
- * `{n,}` or `{n,m}`) must follow an ASCII character, a bracket or a group. A pattern whose meaning
- * POSIX leaves undefined is invalid.
+ * ordinary characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with
+ * ranges and POSIX classes, `( )`, `|`, `^`, `$`, and quantifiers. A quantifier (`*`, `+`, `?`,
+ * `{n}`, `{n,}` or `{n,m}`) must follow an ASCII character, a bracket or a group. A pattern whose
+ * meaning POSIX leaves undefined is invalid.
  *
  * After expansion, a pattern has at most 256 characters and brackets. glibc's regcomp copies
  * repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`, `x{2,4}` becomes

@@ -49,7 +49,7 @@ export const REMEDIES = {
     'ask an administrator to set the label ridealong.dev/privilege of the namespace to the' +
     ' privilege that the message names',
   'not-asked':
-    'annotate the pod template where its operator copies annotations from (docs/annotate.md), or' +
+    'annotate the place from which the operator copies annotations to pods (docs/annotate.md), or' +
     ' the namespace',
   'opted-out': 'remove the annotation ridealong.dev/inject: "false" from the pod template',
   'not-create': 'create the pod again: running pods are not changed',

@@ -85,8 +85,8 @@ function aside({ differences, unread }: Facts): readonly Finding[] {
 }
 
 /**
- * Returns the review of the pod's creation. From a created pod, the additions of Ridealong are
- * removed.
+ * Returns the review of the pod's creation. If the pod was created, the review contains the created
+ * pod without the additions of Ridealong.
  */
 function cameAs({ review, created }: Facts): Review {
   return created === undefined ? review : { ...review, object: asItCame(created) }

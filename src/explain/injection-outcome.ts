@@ -6,7 +6,10 @@ import { differencesFrom } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
 
-/** The outcome of a pod: its status, and whether its observers are unchanged. */
+/**
+ * The outcome of a pod: the annotation `ridealong.dev/status`, and whether the observers are
+ * unchanged. In this file, "status" means this annotation.
+ */
 export type InjectionOutcome =
   | {
       readonly outcome: 'injected'

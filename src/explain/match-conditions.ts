@@ -1,12 +1,15 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 
-/** The chart's CEL expression. A test checks that the chart has the same text. */
+/**
+ * The CEL expression with which the chart selects pods that have the annotation
+ * `ridealong.dev/inject`. A test checks that the chart has the same text.
+ */
 export const POD_ASKS =
   "has(object.metadata.annotations) && 'ridealong.dev/inject' in object.metadata.annotations"
 
 /**
- * The results of the chart's matchConditions, by whether the pod itself has the annotation
- * `ridealong.dev/inject`.
+ * The expressions in the chart's matchConditions, each with a function that returns its result. The
+ * parameter is whether the pod itself has the annotation `ridealong.dev/inject`.
  */
 const KNOWN: ReadonlyMap<string, (asksItself: boolean) => boolean> = new Map([
   [POD_ASKS, (asksItself) => asksItself],

@@ -9,7 +9,8 @@ export interface Likes {
   readonly word: string
   readonly pods: readonly [Fields, ...Fields[]]
   /**
-   * The ranks of the pods, such as "ranks 0-2, 5", or the names of the pods if a pod has no rank.
+   * The ranks (completion indexes of the Job) of the pods, such as "ranks 0-2, 5", or the names of
+   * the pods if a pod has no rank.
    */
   readonly which: string
 }

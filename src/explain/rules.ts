@@ -10,7 +10,10 @@ export interface Rule {
   readonly passed: string
 }
 
-/** The rule about the images on nodes. Only a webhook that watches nodes can check this rule. */
+/**
+ * The rule about the images on nodes. It can be checked only if the image holders (the DaemonSets
+ * that keep the observers' images on the nodes) are known.
+ */
 export const IMAGE_RULE = 'image'
 
 /**

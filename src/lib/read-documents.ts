@@ -23,7 +23,8 @@ export function parseDocuments(path: string, text: string): readonly unknown[] {
 /**
  * Reads a text file as UTF-8.
  *
- * @throws an error that names the file; Node's own error does not name a directory
+ * @throws an error that names the file; Node's own error does not contain the path if the path is a
+ * directory
  */
 export async function readText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

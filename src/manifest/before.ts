@@ -16,8 +16,9 @@ import type { Manifest } from './read.ts'
 
 /**
  * The text that an injection replaced, by key: everything after the colon, such as ` []` in
- * `volumes: []`. The status stores this text, so that `--undo` restores the file byte for byte. If
- * a key is missing here, the injection added the key or did not replace its value.
+ * `volumes: []`. The status annotation stores this text, so that `ridealong inject --undo` restores
+ * the file byte for byte. If a key is missing here, the injection added the key or did not replace
+ * its value.
  */
 export type Before = Readonly<Record<string, string>>
 

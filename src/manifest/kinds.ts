@@ -1,4 +1,4 @@
-/** A kind whose objects result in pods. */
+/** A kind whose objects create pods, or have annotations that apply to pods. */
 export interface Kind {
   /** The API group without the version; empty for the core group of Kubernetes. */
   readonly group: string
@@ -14,7 +14,7 @@ export interface Kind {
    * annotations of templates.
    */
   readonly annotations?: readonly string[]
-  /** The reason why the kind has neither templates nor annotations, with advice. */
+  /** The reason why the kind has neither `templates` nor `annotations`, with advice. */
   readonly instead?: string
 }
 
@@ -85,7 +85,7 @@ const KINDS: readonly Kind[] = [
   {
     group: 'trainer.kubeflow.org',
     kind: 'TrainJob',
-    instead: 'its pods come from its TrainingRuntime; use that, or annotate the namespace',
+    instead: 'its pods come from its TrainingRuntime; annotate that, or annotate the namespace',
   },
   { group: 'batch.volcano.sh', kind: 'Job', templates: ['spec.tasks.*.template'] },
   { group: 'ray.io', kind: 'RayCluster', templates: rayCluster('spec') },

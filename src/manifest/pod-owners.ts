@@ -8,7 +8,10 @@ import { type Template, valueAt } from './templates.ts'
  * decision.
  */
 export interface Made {
-  /** The controller of the pods; undefined if its name is known only after it has been created. */
+  /**
+   * The controller of the pods; undefined if the kind is unknown, or if the name of the controller
+   * is known only after it has been created.
+   */
   readonly owner: Owner | undefined
   readonly restartPolicy: unknown
   /** Whether the Job controller sets the completion index of each pod. */

@@ -12,10 +12,10 @@ export interface NamespaceFile {
 
 /**
  * Reads Namespaces, and their LimitRanges and ResourceQuotas, from a YAML or JSON file. The file
- * contains several documents, a List as printed by `kubectl get -o yaml`, or both.
+ * contains single objects, Lists as printed by `kubectl get -o yaml`, or both.
  *
- * @throws an error that names the file, and the document that is of another kind or lacks a
- * required field
+ * @throws an error that names the file and the invalid document: an object of another kind, without
+ * a required field, or with an amount that is not a quantity
  */
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
   const objects = await readObjects(path)

@@ -65,8 +65,8 @@ const PREFIX = 'CAP_'
 
 /**
  * Reports whether root in a container has a capability. As in containerd
- * (internal/cri/opts/spec_linux_opts.go, WithCapabilities), a single name takes precedence over
- * ALL, and a dropped name takes precedence over an added name.
+ * (internal/cri/opts/spec_linux_opts.go, WithCapabilities), the name of a capability takes
+ * precedence over ALL, and a dropped name takes precedence over an added name.
  *
  * @param name the name in upper case, without the prefix `CAP_`
  */

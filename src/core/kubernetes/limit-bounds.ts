@@ -4,7 +4,7 @@ import { writeQuantity } from './quantity.ts'
 
 /**
  * Returns the first violation of a LimitRange's bounds, or undefined if the resources are within
- * the bounds. The wording follows LimitRanger's own message.
+ * the bounds. The wording follows the message of the admission plugin LimitRanger.
  *
  * The rules come from kubernetes v1.36 plugin/pkg/admission/limitranger/admission.go,
  * minConstraint, maxConstraint and limitRequestRatioConstraint.
@@ -58,8 +58,8 @@ function ratioProblem(
 ): string | undefined {
   if (request === 0n) return 'requests 0'
   if (limit === 0n) return 'has a limit of 0'
-  // Kubernetes also rounds up to thousandths and divides in floating point, which can change the
-  // result.
+  // Like Kubernetes, this code rounds up to thousandths and divides in floating point. An exact
+  // comparison could give another result.
   const ratio = Number(thousandths(limit)) / Number(thousandths(request))
   if (ratio * 1000 <= Number(thousandths(most))) return undefined
   return `has a limit of ${writeQuantity(limit)} and requests ${writeQuantity(request)}`

@@ -38,12 +38,14 @@ export function limitRangeProblem(
   return undefined
 }
 
-/** The resources of the pod if no bound has the type `Pod`. */
+/**
+ * Used instead of the sum over the pod if no bound has the type `Pod`, so no bound needs the sum.
+ */
 const NOTHING: Resources = { requests: EMPTY_RESOURCE_LIST, limits: EMPTY_RESOURCE_LIST }
 
 /**
- * Computes the sum over a pod as LimitRanger does: without overhead, and with only cpu and memory
- * from `spec.resources` (limitranger, podRequests and podLimits).
+ * Computes the sum over a pod as the admission plugin LimitRanger does: without overhead, and with
+ * only cpu and memory from `spec.resources` (limitranger, podRequests and podLimits).
  */
 function podTotal(load: PodResources): Resources {
   const isSupported = (name: string) => name === 'cpu' || name === 'memory'

@@ -36,8 +36,8 @@ export interface PodResources {
  * Reads the resources of a pod as received.
  *
  * @param defaults the defaults of the namespace's LimitRanges
- * @param names the resources to read; if omitted, all are read. A pod may name any number of
- * resources for which the namespace has no rules.
+ * @param names the resources to read; if omitted, all are read. Callers name the resources for
+ * which the namespace has rules, because a pod may name any number of others.
  */
 export function readPodResources(
   pod: Pod,
@@ -76,8 +76,8 @@ export function isPodResource(name: string): boolean {
 
 /**
  * Applies the defaults of Kubernetes to the resources of a container. A missing request is set to
- * the limit (kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod). LimitRanger sets the
- * other missing values, both before and after the webhooks run
+ * the limit (kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod). The admission plugin
+ * LimitRanger sets the other missing values, both before and after the webhooks run
  * (plugin/pkg/admission/limitranger/admission.go, mergeContainerResources).
  */
 export function readContainerResources(
@@ -98,8 +98,8 @@ export function readContainerResources(
 
 /**
  * Returns the amounts that the containers of a pod use at the same time. For each resource, the
- * amount is the greater of two sums: that of the ordinary containers and all sidecars, and that of
- * an init container and the sidecars before it.
+ * amount is the greatest of several sums: one over the ordinary containers and all sidecars, and,
+ * for each init container, one over this container and the sidecars before it.
  *
  * The rule comes from k8s.io/component-helpers v0.36 resource/helpers.go,
  * AggregateContainerRequests and AggregateContainerLimits (KEP-753).

@@ -6,8 +6,9 @@ export const POD_SECURITY_LEVELS = ['restricted', 'baseline', 'privileged'] as c
 export type PodSecurityLevel = (typeof POD_SECURITY_LEVELS)[number]
 
 /**
- * The capabilities that Pod Security `baseline` allows a container to add. Container runtimes grant
- * them by default (pod-security-admission v0.36 policy/check_capabilities_baseline.go).
+ * The capabilities that Pod Security `baseline` allows a container to add (pod-security-admission
+ * v0.36 policy/check_capabilities_baseline.go). containerd grants all of them by default, and CRI-O
+ * grants some of them.
  */
 export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
   'AUDIT_WRITE',

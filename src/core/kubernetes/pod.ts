@@ -1,8 +1,8 @@
 import { asFields, asFlag, asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
 
 /**
- * The fields of a pod that Ridealong uses, with their types. The original pod is never modified,
- * cloned or converted to typed classes. Such classes would drop fields that they do not declare.
+ * The fields of a pod that Ridealong uses, with their types. The received pod itself is never
+ * modified, and never converted to typed classes, which would drop fields that they do not declare.
  */
 export interface Pod {
   /** The number of characters in the JSON that contained the pod. No value in the pod is longer. */
@@ -193,7 +193,7 @@ function readAppArmor(value: unknown): string | undefined {
   return type === 'Localhost' ? `${type} ${asText(localhostProfile) ?? ''}` : asText(type)
 }
 
-/** Matches a capability name. Container runtimes compare these names with linux/capability.h. */
+/** Matches a capability name. Container runtimes know the names in linux/capability.h. */
 const CAPABILITY = /^[A-Z_]{1,32}$/i
 
 /**

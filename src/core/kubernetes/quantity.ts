@@ -4,7 +4,7 @@ const LONGEST = 40
 const QUANTITY =
   /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2})|([numkMGTPE]|[KMGTPE]i)?)$/
 
-/** The factor of each suffix, in units of 10^-12, so that sums and comparisons are exact. */
+/** The factor of each suffix, in units of 10^-12. Sums and comparisons of integers are exact. */
 const SCALE: Readonly<Record<string, bigint>> = {
   n: 10n ** 3n,
   u: 10n ** 6n,
@@ -25,7 +25,7 @@ const SCALE: Readonly<Record<string, bigint>> = {
 }
 
 /**
- * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) exactly. The grammar comes from
+ * Reads a Kubernetes quantity ("100m", "1.5Gi", 2) without floating point. The grammar comes from
  * k8s.io/apimachinery pkg/api/resource/quantity.go.
  *
  * @returns the value in 10^-12 units, rounded towards zero, or undefined for an invalid quantity
@@ -50,8 +50,8 @@ const BINARY = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi'] as const
 const DECIMAL = ['', 'm', 'u', 'n'] as const
 
 /**
- * Formats a quantity for a message, with the first suffix that gives a whole number: "100m",
- * "32Mi".
+ * Formats a quantity for a message, with the largest suffix (Ei to Mi, none, m, u or n) that gives
+ * a whole number: "100m", "32Mi".
  *
  * @param value the quantity in 10^-12 units; a part below 10^-9 is rounded towards zero
  */

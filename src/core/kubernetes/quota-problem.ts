@@ -25,9 +25,10 @@ export interface Change {
  * because of the observers, all resources of the quota are checked. For example, the limits of an
  * observer turn a BestEffort pod into a Burstable pod.
  *
- * The result is an estimate, because usage changes between the review and admission. For the same
- * reason, a quota that has no room even for the pod without observers is reported. By the time of
- * admission, the quota may have room for that pod but not for the observers.
+ * The result is an estimate, because usage changes between this check and the check by Kubernetes,
+ * which comes later in the admission of the pod. For the same reason, a quota that has no room even
+ * for the pod without observers is reported: by the later check, the quota may have room for the
+ * pod but not for the observers.
  *
  * The rules come from k8s.io/apiserver v0.36 pkg/admission/plugin/resourcequota/controller.go,
  * CheckRequest, and kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go.

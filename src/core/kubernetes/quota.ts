@@ -10,8 +10,8 @@ export interface Quota {
   readonly name: string
   readonly hard: ResourceList
   /**
-   * The usage that the quota controller last reported. Usage changes between a review and admission
-   * as pods are created and deleted.
+   * The usage that the quota controller last reported. Usage changes as pods are created and
+   * deleted, so it may be different when Kubernetes checks the quota.
    */
   readonly used: ResourceList
   readonly scopes: readonly Scope[]

@@ -7,8 +7,8 @@ export type ResourceList = ReadonlyMap<string, bigint>
 export const EMPTY_RESOURCE_LIST: ResourceList = new Map()
 
 /**
- * Reads a ResourceList. Values that are not quantities are skipped; the apiserver refuses such
- * objects.
+ * Reads a ResourceList. Values that are not quantities are skipped; the apiserver refuses objects
+ * with such values.
  *
  * @param names the resources to read; if omitted, all are read
  */

@@ -3,7 +3,7 @@ import type { OwnerReference } from '../kubernetes/owner-reference.ts'
 import { printable } from '../text/printable.ts'
 import { MISSED_POD_REASONS, type MissedPod, type MissedPodReason } from './missed-pods.ts'
 
-/** A message about the missed pods of one owner, for one reason. */
+/** A message about the pods of one owner that lack their observers for the same reason. */
 export interface Notice {
   readonly reason: MissedPodReason
   readonly namespace: string
@@ -17,8 +17,8 @@ export interface Notice {
 }
 
 /**
- * Groups pods by owner and reason. For example, a Job with 2,000 missed pods gets one notice per
- * reason.
+ * Groups pods by owner and reason. For example, a Job with 2,000 pods that lack observers gets one
+ * notice per reason.
  */
 export function groupMissedPods(found: readonly MissedPod[]): readonly Notice[] {
   const groups = new Map<string, [MissedPod, ...MissedPod[]]>()

@@ -23,8 +23,9 @@ export const MISSED_POD_REASONS = {
 export type MissedPodReason = keyof typeof MISSED_POD_REASONS
 
 /**
- * A pod that lacks its observers. This record contains no text from the pod's status, because an
- * Event would publish the text, which may come from the author of the pod.
+ * A pod that lacks its observers. This record contains no text from the annotation
+ * `ridealong.dev/status`, because an Event would publish the text, which may come from the author
+ * of the pod. In this file, "status" means this annotation.
  */
 export interface MissedPod {
   readonly reason: MissedPodReason
@@ -47,9 +48,10 @@ export interface Surroundings {
 /**
  * Decides whether an existing pod lacks observers that were requested when the pod was created. The
  * possible causes are that the webhook did not answer, that another webhook altered the observers,
- * and that no node had the image. In case of doubt, the result is undefined.
+ * and that no node had the image.
  *
  * @param object a Pod as returned by the apiserver
+ * @returns undefined for every other pod
  */
 export function findMissedPod(
   object: Fields,
@@ -102,7 +104,7 @@ function differs(
 
 /**
  * A placeholder with the maximum length of a status. A pod without room for a status was skipped
- * with the reason `too-large`, which no status can record.
+ * with the reason `too-large`, which is therefore not recorded in the pod.
  */
 const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }
 

@@ -2,10 +2,11 @@ import { type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import { nameOf } from '../rules/observer-difference.ts'
 
 /**
- * Lists the changes to a pod's observers after they were added, each as a sentence. The chart's
- * guard checks the same conditions (charts/ridealong/templates/guard.yaml).
+ * Lists the changes to a pod's observers after they were added, each as a sentence. The guard, a
+ * ValidatingAdmissionPolicy of the chart, checks the same conditions
+ * (charts/ridealong/templates/guard.yaml).
  *
- * @param metrics the names of the observers that the pod's status lists as added
+ * @param metrics the names of the observers that the pod's status annotation lists as added
  */
 export function findDrift(spec: Fields, metrics: readonly string[]): readonly string[] {
   const ordinary = namesIn(listOrNone(spec.containers))

@@ -5,8 +5,9 @@ import { findOwners } from '../kubernetes/managed-fields.ts'
 /**
  * Reports whether a pod had its `inject` annotation when it was created. The field manager that
  * created the pod also owns its spec, while `kubectl annotate` owns only the annotation. Comparing
- * times would be less reliable, because the Job controller updates its pods when they end. If
- * managedFields has no owner of the annotation, the result is true.
+ * the times of the entries would be less reliable: the Job controller updates its pods when they
+ * end, which changes the time of its entry. If managedFields has no owner of the annotation, the
+ * result is true.
  */
 export function requestedAtCreation(object: Fields): boolean {
   const owners = findOwners(object, KEYS.inject)

@@ -17,9 +17,10 @@ export interface NamespaceReview {
 }
 
 /**
- * Reviews a namespace. If the namespace requests metrics, the response adds the label by which the
- * pod webhook selects namespaces. Otherwise the response removes the label. Warnings describe the
- * problems of the request, because only this response reaches the user who annotates the namespace.
+ * Reviews a namespace. If the namespace requests metrics and is not excluded, the response arms the
+ * namespace: it adds the label `ridealong.dev/armed`, with which the webhook is called for all pods
+ * of the namespace. Otherwise the response removes the label. Warnings describe the effect of the
+ * request or its problem, because only this response reaches the user who annotates the namespace.
  * Never throws.
  */
 export function reviewNamespace(
@@ -58,7 +59,7 @@ function arm(
   }
 }
 
-/** Returns the operations that make the label of a namespace match its request. */
+/** Returns the operations that make the label `ridealong.dev/armed` match `isAsking`. */
 export function relabel(object: unknown, isAsking: boolean): Operation[] {
   const labels = asFields(fieldsOrNone(fieldsOrNone(object).metadata).labels)
   const path = pointerTo('/metadata/labels', ARMED_LABEL)

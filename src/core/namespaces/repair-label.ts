@@ -4,7 +4,10 @@ import { readNamespace } from '../namespace.ts'
 import { requestsMetrics } from '../request.ts'
 import { relabel } from './arm-namespace.ts'
 
-/** A repair of the label on a namespace that was changed without a review by the webhook. */
+/**
+ * A repair of the label `ridealong.dev/armed` on a namespace that was changed without a review by
+ * the webhook.
+ */
 export interface Rearming {
   readonly outcome: 'armed' | 'disarmed'
   /** A JSON merge patch (RFC 7386) for the Namespace. */

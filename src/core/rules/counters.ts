@@ -20,7 +20,7 @@ export type Counters = 'all' | 'no-io' | 'unknown'
 
 /**
  * The cause that hides counters from an observer, or may hide them:
- * - `user`: the observer is another user or group than the target;
+ * - `user`: the observer runs as another user or group than the target;
  * - `image`: the user or group of the target is set only in its image;
  * - `capabilities`: the target has, or may have, capabilities that the observer does not have;
  * - `app-armor`: the target has another AppArmor profile than the observer;
@@ -36,8 +36,8 @@ export type CounterPrediction =
 const ALL: CounterPrediction = { counters: 'all' }
 
 /**
- * Predicts which counters of the targets the observers can read. If the predictions differ between
- * containers, the result is `unknown`.
+ * Predicts which counters of the targets the observers can read. If the predictions for several
+ * observers or containers differ, the result is `unknown`.
  *
  * The rules were measured on Linux 6.18. CPU, memory, page faults and context switches are readable
  * by every process. Reading I/O requires the user, the group and all capabilities of the target
@@ -175,7 +175,7 @@ function ofRoot(
 }
 
 /**
- * Predicts the counters of another user's process for a root observer. Such a process has
+ * Predicts the counters for a root observer and a process that is not root. Such a process has
  * capabilities only if its program file grants them.
  */
 function ofUser({ takesIdentity }: Observer, target: SecurityContext): CounterPrediction {

@@ -4,7 +4,7 @@ import type { OnError } from '../request.ts'
 /**
  * Refuses to add observers if no node is known to have the image of an observer. A native sidecar
  * whose image cannot be pulled prevents the containers after it from starting. An ordinary
- * container prevents the pod from completing.
+ * container whose image cannot be pulled prevents the pod from completing.
  *
  * @param held the images that nodes are known to have; undefined if images are not watched, which
  * disables the check

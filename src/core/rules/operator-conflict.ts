@@ -2,8 +2,8 @@ import type { Pod } from '../kubernetes/pod.ts'
 import type { Mode } from '../request.ts'
 
 /**
- * An operator whose pods fail if an observer is added. The pods are recognized by a label that the
- * operator sets.
+ * An operator that does not work correctly with pods that have an observer. The pods are recognized
+ * by a label that the operator sets.
  */
 interface Conflict {
   readonly operator: string

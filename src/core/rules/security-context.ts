@@ -8,9 +8,9 @@ import {
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 
 /**
- * The user of an observer whose target must not be root but sets no user. The ID is that of the
- * user `nonroot` in distroless images. Without a numeric user, the kubelet cannot verify that an
- * image does not run as root, and neither the observer nor the pod would ever start
+ * The user of an observer whose target must not run as root, but has no user set. The ID is that of
+ * the user `nonroot` in distroless images. Without a numeric user, the kubelet cannot verify that
+ * an image does not run as root, and neither the observer nor the pod would ever start
  * (kuberuntime/security_context.go).
  */
 const NON_ROOT_USER = 65532
@@ -38,16 +38,15 @@ export function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
 /**
  * Derives the core/v1 SecurityContext of observers from the security context of their target.
  * Observers get the user and group of the target, because the kernel lets a process read the
- * counters of processes with the same IDs (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS). Observers
- * get no privilege that the pod denies to the target, have a read-only root filesystem, and cannot
- * escalate
- * their privileges.
+ * counters of processes with the same IDs (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS). Observers get
+ * no privilege that the pod denies to the target, have a read-only root filesystem, and cannot
+ * escalate their privileges.
  *
  * With a user other than root, the result conforms to the Pod Security level `restricted`. If the
  * pod sets no user and allows root, the result sets no user either. The observer then runs as root,
- * because its image sets no user. The observer has the default capabilities of the target's
- * container, and assumes the user and group of each process for the time of a read. A result that
- * allows root conforms to `baseline`.
+ * because its image sets no user. It keeps the default capabilities that the target does not drop,
+ * and assumes the user and group of each process for the time of a read. A result that allows root
+ * conforms to `baseline`.
  */
 export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   const { user, group, nonRoot } = resolveIdentity(target.securityContext, pod)
@@ -69,7 +68,7 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   return {
     runAsUser: user,
     runAsGroup: group,
-    // The value of the target is used. `false` allows a container to be root in a pod with `true`.
+    // The target's own value: `false` lets it run as root even if the pod has `runAsNonRoot: true`.
     runAsNonRoot: target.securityContext.runAsNonRoot,
     ...limits,
     capabilities: rootCapabilities(target.securityContext, user !== undefined),
@@ -78,8 +77,9 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
 
 /**
  * Completes the security context of a metric whose privilege is above `restricted`. If the metric
- * does not set `runAsNonRoot`, the field becomes false unless the user is known not to be root.
- * Otherwise `runAsNonRoot: true` of the pod would prevent the observer from starting.
+ * does not set `runAsNonRoot`, the field becomes true if the user is known not to be root, and
+ * false otherwise. Without `false`, a pod with `runAsNonRoot: true` would prevent the observer from
+ * starting.
  */
 export function startable(own: Fields, pod: Pod): Fields {
   const user = asId(own.runAsUser) ?? pod.securityContext.runAsUser

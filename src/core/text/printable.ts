@@ -4,7 +4,7 @@
  * order of text (Unicode TR 36), start a new line, or are invisible.
  */
 
-/** The maximum length of a printable line, in UTF-16 code units. */
+/** The default maximum length of a printable line, in UTF-16 code units. */
 export const LONGEST_LINE = 4096
 
 /**
@@ -14,8 +14,8 @@ export const LONGEST_LINE = 4096
 const UNJOINED = String.raw`\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}\p{scx=Han}\p{sc=Zinh}\p{DI}`
 
 /**
- * Invisible characters that occur in ordinary text: selectors and joiners of emoji, and joiners
- * between letters of a script such as Arabic or Devanagari.
+ * Invisible characters that occur in ordinary text: variation selectors and joiners of emoji, and
+ * joiners between letters of a script such as Arabic or Devanagari.
  */
 const ORDINARY = [
   String.raw`(?<=\p{ExtPict}\p{EMod}?)[\ufe0e\ufe0f]`,
