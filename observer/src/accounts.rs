@@ -23,9 +23,9 @@ pub struct Account {
     switches: u64,
 }
 
-/// The use of ended children that is already in the sums of their programs: ticks, and bytes at the
-/// storage layer. This use is subtracted from the kernel's counters of children; the rest is
-/// unaccounted.
+/// The resource use of a process's ended children that the sums of their own programs already
+/// include, in ticks and in bytes at the storage layer. [`Sums::close`] subtracts it from the
+/// kernel's counters of the children; the rest is unaccounted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
     cpu: u64,
@@ -33,7 +33,7 @@ pub struct Credit {
     written: u64,
 }
 
-/// The use of all processes of a program in a container.
+/// The resource use of all processes of a program in a container.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     /// The container.
@@ -52,17 +52,17 @@ pub struct Sum {
     pub written: u64,
     /// Context switches.
     pub switches: u64,
-    /// Whether some bytes are unknown.
+    /// Whether some bytes are unknown, and can no longer become known.
     pub is_hidden: bool,
     /// Whether some context switches are unknown.
     pub has_too_many_threads: bool,
-    /// The use of children that no row shows.
+    /// The resource use of children that no row shows.
     pub unaccounted: Unaccounted,
-    /// The number of its processes whose bytes cannot be read now.
+    /// The number of the program's processes whose bytes cannot be read now.
     hiding: u64,
 }
 
-/// The use of children that a process waited for and that no row shows.
+/// The resource use of children that no row shows, and for which their parents have waited.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unaccounted {
     /// Ticks of processor time.
@@ -90,7 +90,7 @@ impl Sums {
     /// Adds the use of a process since the previous call to the sum of its program. Call this
     /// method before the process executes another program, and when the process has ended.
     pub fn account(&mut self, process: &mut Process) {
-        // The use of its last observed program was added when the process executed another program.
+        // If the process was observed earlier, its use was added when it executed another program.
         if !process.is_observed {
             return;
         }
@@ -115,7 +115,7 @@ impl Sums {
         let Some(sum) = measured.account.sum.and_then(|at| self.list.get_mut(at)) else {
             return;
         };
-        // The counters of a process include only the children that it waited for.
+        // The kernel adds the use of a child to these counters only when its parent waits for it.
         let credit = process.credit.unwrap_or_default();
         let rest = &mut sum.unaccounted;
         rest.cpu += measured.now.stat.children_cpu().saturating_sub(credit.cpu);
@@ -219,8 +219,9 @@ impl Sum {
     }
 }
 
-/// Returns the credit that an ended process gives to its parent. After the parent has waited for
-/// the process, the parent's counters of children include this use.
+/// Returns the credit that an ended process gives to its parent: the use of the process and of its
+/// own children. The parent's counters of children include this use after the parent has waited for
+/// the process.
 #[must_use]
 pub fn credit_from(process: &Process) -> Credit {
     let own = process.credit.unwrap_or_default();
@@ -229,8 +230,8 @@ pub fn credit_from(process: &Process) -> Credit {
     };
     let now = &measured.now;
     let io = now.io.unwrap_or_default();
-    // The credit of the process may exceed its counters: they are out of date if they could not be
-    // read, or if the process was no longer observed.
+    // The credit that the process has from its own children may exceed its counters of children,
+    // which are out of date if they could not be read, or if the process was no longer observed.
     Credit {
         cpu: now
             .stat

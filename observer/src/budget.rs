@@ -14,7 +14,7 @@ const PREFIX: usize = 48;
 const PIECE: usize = 16_384;
 /// Bytes that are reserved for the closing marker and the summary.
 const RESERVE: f64 = 32_768.0;
-/// Bytes of the reserve that stay free after the last line of the summary.
+/// Bytes that must be free before a line of the summary is written.
 const LAST: f64 = 1024.0;
 
 /// The maximum size of a log, and the bytes that it already uses.

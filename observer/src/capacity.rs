@@ -6,7 +6,7 @@ use crate::proc::words::{number, words};
 const MEBIBYTE: u64 = 1 << 20;
 /// The limit of the built-in metrics' containers, used if no limit can be read.
 const DEFAULT_LIMIT: u64 = 32 * MEBIBYTE;
-/// Larger limits have no effect, because no node has so many processes.
+/// A larger limit counts as this limit, which is enough for more than 300,000 processes.
 const MAX_LIMIT: u64 = 1024 * MEBIBYTE;
 /// Bytes for the program itself, and for kernel memory that is charged to its container.
 const FIXED: u64 = 4 * MEBIBYTE;
@@ -51,8 +51,7 @@ impl Capacity {
     }
 
     /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, two sixths
-    /// are for
-    /// processes, two sixths for their rows, one sixth for threads, and one sixth is spare.
+    /// are for processes, two sixths for their rows, one sixth for threads, and one sixth is spare.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {
         let part = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 6;

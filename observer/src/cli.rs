@@ -5,7 +5,7 @@ use crate::settings::Metric;
 /// A task of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Collect a metric. The sentence describes an error in the arguments.
+    /// Collect a metric. The text, if any, describes an error in the arguments.
     Observe(Metric, Option<String>),
     /// Wait for a signal.
     Hold,
@@ -33,12 +33,13 @@ The settings are environment variables. Their defaults are in parentheses.
                                 pod whose program name matches
   RIDEALONG_MODE                native: the observer ends only on SIGTERM;
                                 container: the observer ends with the target (native)
-  RIDEALONG_RESTART_POLICY      the restart policy of the pod; if it is Always, an observer in mode
-                                container also ends only on SIGTERM
+  RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
+                                observer in mode container also ends only on SIGTERM
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
-  RIDEALONG_OPTION_TIMEOUT      perf-sysstat: seconds to wait for a process; 0 means no limit (0)
+  RIDEALONG_OPTION_TIMEOUT      perf-sysstat: seconds to wait for the first process; 0 means no
+                                limit (0)
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
@@ -85,8 +86,8 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
     }
 }
 
-/// Handles an unknown argument. An observer reports the argument in its log and keeps running,
-/// because the kubelet restarts a native sidecar that exits.
+/// Handles an unknown argument. An observer reports the argument in its log. In mode `native`, it
+/// then waits for SIGTERM, because the kubelet restarts a native sidecar that exits.
 fn misused(command: &Command, extra: &str) -> Result<Command, String> {
     let problem = format!("unknown argument {extra}; the settings are environment variables");
     match command {

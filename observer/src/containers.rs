@@ -8,7 +8,8 @@ use crate::proc::files::{Files, Task};
 use crate::proc::{cmdline, mountinfo, words};
 use crate::program;
 
-/// The names of the built-in observers. A container and its program have the same name.
+/// The names of the built-in observers. The container and the program of an observer have the same
+/// name.
 const OBSERVERS: [&str; 2] = ["perf-sysstat", "io-sysstat"];
 
 /// The number of a container, in the order in which scans find containers.
@@ -43,8 +44,8 @@ impl Containers {
             names: Vec::new(),
             observers: OBSERVERS.map(str::to_owned).into(),
         };
-        // Observers are recognized by their containers, whose names no process can change. Built-in
-        // observers that are not in the list may have been attached later.
+        // Observers are recognized by the names of their containers, which no process can change.
+        // Built-in observers that are not in the list may have been added to the pod later.
         containers.observers.extend(observers.iter().cloned());
         containers.observers.remove(target);
         containers
@@ -74,7 +75,7 @@ impl Containers {
     }
 
     /// If container names are missing, marks a container as an observer by the program of its first
-    /// process. The first process of a container has no parent in the pod.
+    /// process, which has no parent in the pod: `parent` is then 0.
     pub fn mark_observer(&mut self, container: ContainerId, program: &str, parent: i32) {
         let is_observer = !self.has_names && parent == 0 && OBSERVERS.contains(&program);
         if let Some(name) = self.names.get(container).filter(|_| is_observer) {

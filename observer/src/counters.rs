@@ -7,7 +7,7 @@ use crate::proc::stat::StatCounters;
 /// cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// The counters of its stat.
+    /// The counters from its file `stat`.
     pub stat: StatCounters,
     /// Context switches and run-queue time of all threads.
     pub switches: Option<Switches>,

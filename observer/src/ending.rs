@@ -5,9 +5,10 @@ use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// Seconds to wait for the first process of the target. The containers of a pod start in order, and
-/// the observer starts after the target. A target without processes has therefore ended before the
-/// first scan, or never started. A longer wait would delay the completion of a Job.
+/// Seconds that an observer that ends with its target waits for the first process of the target.
+/// The containers of a pod start in order, and the observer starts after the target. A target
+/// without processes has therefore ended before the first scan, or never started. A longer wait
+/// would delay the completion of a Job.
 const START_TIMEOUT: f64 = 30.0;
 /// Seconds until a second scan confirms that all processes have ended. A listing of processes is
 /// not a snapshot: a process may start another process and end while the kernel lists them.

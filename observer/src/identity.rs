@@ -1,6 +1,7 @@
-//! Reads files with the identity of another user. The kernel compares the filesystem user and group
-//! of the reader with the user and group of the process (kernel/ptrace.c, `__ptrace_may_access`).
-//! Root with the capabilities SETUID and SETGID can assume that user and group during a read.
+//! Assumes the identity of another user to read the files of a process in `/proc`. The kernel
+//! compares the filesystem user and group of the reader with the user and group of the process
+//! (kernel/ptrace.c, `__ptrace_may_access`). An observer with the capabilities SETUID and SETGID
+//! can assume the user and group of the process during a read.
 
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 

@@ -1,5 +1,6 @@
 //! io-sysstat: the use of the node's block devices while the application runs. Between the opening
-//! and the closing marker, the parser accepts only complete documents.
+//! and the closing marker of the log, the Metrics Operator's parser accepts only complete documents
+//! of iostat.
 
 use nix::sys::utsname::uname;
 use nix::unistd::{SysconfVar, sysconf};
@@ -16,7 +17,7 @@ use crate::session::Session;
 use crate::settings::Settings;
 
 const DESCRIPTION: &str = "throughput, latency and utilization of the block devices of the node";
-/// Seconds between two scans for the target, if the observer ends with the target.
+/// Seconds between two scans for processes of the target, if the observer ends with the target.
 const SCAN_INTERVAL: f64 = 1.0;
 /// Seconds of each wait while the log is full.
 const WHEN_FULL: f64 = 5.0;
@@ -57,7 +58,7 @@ struct Run<'a> {
     host: Host,
     /// The counters at the beginning of the run.
     first: Devices,
-    /// Bytes of the last document.
+    /// Bytes of the last document in the log.
     document_bytes: f64,
 }
 

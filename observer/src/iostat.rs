@@ -135,7 +135,7 @@ fn push_row(out: &mut Vec<u8>, name: &str, seconds: f64, before: &Device, now: &
         ("w_await", writes.each(writes.milliseconds)),
         ("d_await", discards.each(discards.milliseconds)),
         ("f_await", flushes.each(flushes.milliseconds)),
-        // In KiB, of two sectors each.
+        // A KiB is two sectors.
         ("rareq-sz", reads.each(reads.sectors) / 2.0),
         ("wareq-sz", writes.each(writes.sectors) / 2.0),
         ("dareq-sz", discards.each(discards.sectors) / 2.0),
@@ -157,8 +157,8 @@ impl Device {
         self.completed() > 0
     }
 
-    /// Whether this device has replaced the device of the same name in `before`. Its counters have
-    /// then started again at zero.
+    /// Whether this device has replaced the device `before`, which had the same name. In that case,
+    /// its counters have started at zero.
     fn has_replaced(&self, before: &Self) -> bool {
         let is_less =
             |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;

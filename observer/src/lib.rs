@@ -1,8 +1,10 @@
-//! The observers that Ridealong adds to pods. They read `/proc` and write the resource use of the
-//! application's processes in the Metrics Operator's format; docs/observers.md defines each number.
+//! The observers that Ridealong adds to pods. They read `/proc`, and write the resource use of the
+//! application's processes, or of the node's block devices, in the Metrics Operator's format.
+//! docs/observers.md defines each number.
 //!
 //! The program has one thread, which scans all processes, writes the log, and waits. The sampling
-//! loop is `perf_sysstat` → `process_table` → `measure` → `rows` → `log`.
+//! loop of perf-sysstat passes through these modules: `perf_sysstat` → `process_table` → `measure`
+//! → `rows` → `log`.
 
 pub mod accounts;
 pub mod budget;

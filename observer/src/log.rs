@@ -76,8 +76,8 @@ impl Log {
         self.end_line();
     }
 
-    /// Appends a message for people. Keywords are replaced in the message, because the parser also
-    /// reads this line.
+    /// Appends a message for people. The keywords of the Metrics Operator's parser are replaced in
+    /// the message, because the parser also reads this line.
     pub fn note(&mut self, sentence: &str) {
         let mut sentence = clean(sentence.as_bytes());
         while let Some((at, length)) = find_keyword(&sentence) {

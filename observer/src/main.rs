@@ -52,8 +52,9 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
 }
 
 /// Sets a panic hook that ends the log and exits with 0. The hook writes the closing marker,
-/// because the parser ignores a log without the marker. If `stays` is true, the hook waits for a
-/// signal before it exits, because the kubelet restarts a native sidecar that exits.
+/// because the Metrics Operator's parser ignores a log without the marker. If `stays` is true, the
+/// hook waits for a signal before it exits, because the kubelet restarts a native sidecar that
+/// exits.
 fn end_softly(stays: bool) {
     std::panic::set_hook(Box::new(move |defect| {
         warn(&format!(

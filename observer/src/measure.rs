@@ -48,9 +48,9 @@ impl Meter {
         }
     }
 
-    /// Updates the counters of a process from its stat, and returns whether the process is new. The
-    /// first interval of a new process begins at the start of the process if that was after the
-    /// last scan, and now otherwise. `last_scan` is `None` in the first scan.
+    /// Updates the counters of a process from its `stat`, and returns whether the process is new.
+    /// If a new process started after the last scan, its first interval begins at its start;
+    /// otherwise it begins now. `last_scan` is `None` in the first scan.
     pub fn take_stat(
         &self,
         process: &mut Process,
@@ -112,7 +112,7 @@ impl Meter {
             return;
         }
         if usize::try_from(count).is_ok_and(|count| count <= self.threads_left) {
-            // If the process has ended, reading its status also fails.
+            // An error can be ignored: if the process has ended, reading its status also fails.
             let _ = self.files.list_threads(pid, self.threads_left, tids);
             self.threads_left -= tids.len();
         } else {
@@ -210,7 +210,7 @@ impl Meter {
     /// Updates the bytes that a process itself has read and written at the storage layer. When a
     /// process waits for a child, the kernel adds the bytes of the child to those of the process
     /// (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes the
-    /// processes that it launched. The io of its threads includes no children.
+    /// bytes of the processes that it launched. `/proc/PID/task/TID/io` does not include children.
     fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
         let (found, _guard) =
             self.with_access(&mut measured.io_access, measured.identity, |meter| {
@@ -239,16 +239,18 @@ impl Meter {
 
     fn has_waited(&mut self, pid: i32) -> bool {
         let text = self.files.read(Task::Process(pid), "stat");
-        // If the stat cannot be read, the process has ended, and its last known bytes are kept.
+        // If the stat cannot be read, the process has ended. The result is then true, so that
+        // `sum_own_io` keeps the last known bytes.
         text.ok()
             .and_then(stat::parse)
             .is_none_or(|stat| stat.counters.has_waited())
     }
 
-    /// Handles a denied read of io. The io of a process without memory belongs to root. Such a
-    /// process is probably ending, so its last known bytes are kept at first. If the read is denied
-    /// again, only the first thread has ended, and the bytes become unknown. The status is read
-    /// again because the process may have lost its memory since.
+    /// Handles a denied read of `/proc/PID/io`. When a process has no memory, this file belongs to
+    /// root. Such a process is probably ending, so its last known bytes are kept at first. If the
+    /// next scan is also denied the read, only the first thread of the process has ended, and the
+    /// bytes become unknown. The status is read again because the process may have lost its memory
+    /// since the first read.
     fn count_failed_read(&mut self, pid: i32, measured: &mut Measured) {
         measured.denied_reads += 1;
         let has_memory = |text: &[u8]| status::has_memory(text);
@@ -285,8 +287,8 @@ impl Meter {
             measured.now.io = Some(sum);
             return;
         }
-        // The first sum lacks the threads that have already ended. The last io of the whole process
-        // includes them, so the larger number is used.
+        // The first sum lacks the threads that have already ended. The io of the whole process at
+        // the last scan includes them, so the larger number is used.
         let mut sum = Io::default();
         let mut last = Vec::new();
         add_transfers(&mut sum, &mut last, now);

@@ -43,8 +43,8 @@ pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
     ))
 }
 
-/// Writes the closing marker and the summary. The parser ignores a log without the marker. If the
-/// observer does not end by itself, it then waits for a signal.
+/// Writes the closing marker and the summary. The Metrics Operator's parser ignores a log without
+/// the marker. An observer that does not end by itself then waits for a signal.
 pub fn finish(settings: &Settings, session: &mut Session, reason: &str, lines: &[Vec<u8>]) {
     session.log.write_line("METRICS OPERATOR COLLECTION END");
     session.log.flush();

@@ -1,10 +1,11 @@
-//! Counts omitted processes, threads, rows and timepoints. A kind of omission is reported again
-//! only when its number has doubled.
+//! Counts omitted processes, threads, rows and timepoints, and reports them in the log. Omitted
+//! processes, threads and rows are reported again only when their number has doubled.
 
 use crate::log::Log;
 use crate::process_table::ProcessTable;
 
-/// The largest number of omissions in one scan or timepoint, for each kind.
+/// The omissions: for processes, threads and rows, the largest number in one scan or timepoint; for
+/// timepoints, the number since the last report.
 #[derive(Debug, Default)]
 pub struct Omissions {
     processes: Maximum,

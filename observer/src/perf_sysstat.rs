@@ -19,11 +19,11 @@ const DESCRIPTION: &str =
     "CPU, memory, I/O, faults and context switches of the application's processes";
 /// The estimated bytes of a process's rows, until the first timepoint is written.
 const INITIAL_ROW_BYTES: f64 = 2400.0;
-/// The maximum seconds between scans. The use of a process after its last scan is not observed, so
-/// this time must be short.
+/// The maximum seconds between scans. The resource use of a process after its last scan is not
+/// observed, so this time must be short.
 const MAX_SCAN_INTERVAL: f64 = 5.0;
-/// After a scan, the observer is idle for this multiple of the scan's processor time. The observer
-/// therefore uses at most a quarter of a core, with any number of processes.
+/// After a scan, the observer is idle for at least this multiple of the scan's processor time. The
+/// observer therefore uses at most a quarter of a core, with any number of processes.
 const IDLE_FACTOR: f64 = 3.0;
 
 /// Observes until there is a reason to end, and ends the log.
@@ -48,8 +48,8 @@ struct Run<'a> {
     session: &'a mut Session,
     progress: Progress,
     omissions: Omissions,
-    /// The shortest interval in seconds. In a shorter interval, a single clock tick would be a
-    /// large share.
+    /// The shortest interval of a row in seconds. A single clock tick would be a large part of a
+    /// shorter interval.
     min_interval: f64,
     /// When the next timepoint is due, in seconds since boot.
     due: f64,
@@ -174,8 +174,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes the header when the first process is observed. The header contains the counters that
-    /// can be read.
+    /// Writes the header when the first process is observed. The header says which counters can be
+    /// read.
     fn start_log(&mut self) {
         let shown = &self.processes.observed;
         let is_hidden = |key: &&Key| {
@@ -216,7 +216,7 @@ impl<'a> Run<'a> {
             self.is_log_full = true;
             self.session
                 .log
-                .note("the log has no room for more timepoints; only the summary continues");
+                .note("the log has no room for more timepoints; only the final summary follows");
             self.session.log.flush();
         }
     }

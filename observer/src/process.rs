@@ -37,7 +37,7 @@ pub struct Process {
     pub program: Option<String>,
     /// Whether the name of its program matches target-command; true without target-command.
     pub is_matching: bool,
-    /// Whether it has rows.
+    /// Whether it is observed, and therefore has rows.
     pub is_observed: bool,
     /// Whether it has ended but its parent has not waited for it yet.
     pub is_zombie: bool,
@@ -45,8 +45,8 @@ pub struct Process {
     pub command: Box<[u8]>,
     /// The end of its rows, after the command.
     pub tail: Box<[u8]>,
-    /// The use of its ended children that the sums include. `None` if neither these children nor
-    /// the process itself were ever observed.
+    /// The resource use of its ended children that the sums include. `None` if neither the process
+    /// itself nor any of these children was ever observed.
     pub credit: Option<Credit>,
     /// Its counters, if it was ever observed.
     pub measured: Option<Box<Measured>>,
@@ -74,7 +74,7 @@ pub struct Measured {
     pub state: State,
     /// The largest resident size of its program, in KiB.
     pub peak: u64,
-    /// Whether the kernel denies reading its io.
+    /// Whether its bytes are unknown because the kernel denies reading its io.
     pub is_hidden: bool,
     /// The number of consecutive scans in which reading its io was denied.
     pub denied_reads: u32,

@@ -153,8 +153,8 @@ impl ProcessTable {
         self.all.insert(key, process);
     }
 
-    /// Returns the key of a process. The key is new if another process had the same id. `None` if
-    /// the table is full.
+    /// Returns the key of a process. A process that is not in the table gets a new key, even if an
+    /// earlier process had the same id. `None` if the table is full.
     fn key_of(&mut self, pid: i32, start: u64) -> Option<Key> {
         let known = self
             .keys
@@ -223,7 +223,8 @@ impl ProcessTable {
         if is_first || stat.ppid == 0 {
             let found =
                 inherited.or_else(|| self.containers.of(&mut self.meter.files, process.pid));
-            // The mounts of a process cannot be read after its first thread has ended.
+            // The mounts of a process cannot be read after its first thread has ended. The process
+            // then keeps its known container.
             process.container = found.or(process.container);
         }
         if stat.state != b'Z' || process.program.is_none() {
@@ -296,7 +297,8 @@ impl ProcessTable {
         process.tail = tail.into();
     }
 
-    /// Removes the processes that have ended. Before that, their use is credited to their parents.
+    /// Removes the processes that have ended. Before that, their resource use is credited to their
+    /// parents.
     fn remove_ended(&mut self) {
         let scan = self.scan_number;
         let ended: Vec<Key> = self
@@ -320,9 +322,9 @@ impl ProcessTable {
         }
     }
 
-    /// Credits the use of an ended process to its parent. The parent's counters of children include
-    /// this use after the parent has waited for the process. If the parent has also ended, the
-    /// nearest living ancestor gets the credit.
+    /// Credits the resource use of an ended process to its parent. The parent's counters of
+    /// children include this use after the parent has waited for the process. If the parent has
+    /// also ended, the nearest living ancestor gets the credit.
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;

@@ -4,8 +4,8 @@
 /// process can set its argv[0] to any text.
 const MAX_NAME: usize = 255;
 
-/// Returns the name of a process's program from the command line of the process. An empty command
-/// line, such as that of a zombie, gives the kernel's name of the process.
+/// Returns the name of a process's program from the command line of the process. If the command
+/// line is empty, as for a zombie, the result is the kernel's name of the process.
 ///
 /// ```
 /// use ridealong_observer::program::name;
@@ -28,7 +28,7 @@ pub fn name<'a>(argv: &[&'a [u8]], comm: &'a [u8]) -> &'a [u8] {
     &name[..name.len().min(MAX_NAME)]
 }
 
-/// Whether a program runs scripts.
+/// Whether a program is an interpreter of scripts.
 #[must_use]
 pub fn is_interpreter(name: &[u8]) -> bool {
     const SHELLS: [&[u8]; 10] = [

@@ -50,14 +50,14 @@ pub struct Settings {
     pub exits_by_itself: bool,
     /// The containers of the pod that are observers.
     pub observers: Vec<String>,
-    /// The metadata of the pod: keys with their values from the environment. A missing value is
-    /// empty.
+    /// The keys and values that the header of the log copies from the environment. A missing value
+    /// is empty.
     pub pod_metadata: Vec<(&'static str, String)>,
     /// A sentence that describes an error in the settings.
     pub problem: Option<String>,
 }
 
-/// The key of the pod's name in its metadata.
+/// The key of the pod's name in `pod_metadata`.
 pub const POD: &str = "pod";
 
 impl Settings {

@@ -32,7 +32,8 @@ pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     leave_message(&message);
 }
 
-/// The kubelet creates the file. If it does not exist, no message is written.
+/// Writes the termination message. The kubelet creates the file `PATH`. If it does not exist, no
+/// message is written.
 fn leave_message(message: &[u8]) {
     if let Ok(mut file) = OpenOptions::new().write(true).truncate(true).open(PATH) {
         let _ = file.write_all(message);

@@ -86,7 +86,7 @@ t.test('distinguishes two processes that had the same id', options, async (t) =>
   const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  // By now, all processes of the observer have started. Otherwise, they could get these ids.
+  // By now, all processes of the observer have started. A later one could get the id 4001.
   await until(watching, /waiting for/)
   const app = await run('app', ['dash', '-c', SUCCESSION])
   await until(watching, /"pid":4001,[^}]*"program":"first"/)

@@ -11,7 +11,7 @@ const options = { ...observerTests(), timeout: 800_000 }
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const PERF = observer('perf-sysstat')
 
-/** The memory limit of a container, which is enough for 64 processes and 64 threads. */
+/** Starts an observer with a memory limit of 1 MiB: enough for 64 processes and 64 threads. */
 const SMALL = `
 mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exec ${PERF}`
 
@@ -35,7 +35,7 @@ for _ in range(99): threading.Thread(target=time.sleep, args=(600,), daemon=True
 print('started', flush=True)
 time.sleep(600)`
 
-t.test('writes null for switches if the threads exceed the memory limit', options, async (t) => {
+t.test('writes null for context switches if there are too many threads', options, async (t) => {
   const { run } = await podOf(t)
   await until(await run('app', ['python3', '-c', THREADS]), /started/)
   const watching = await run('perf-sysstat', ['sh', '-c', SMALL], ENV)
@@ -53,8 +53,8 @@ t.test('writes null for switches if the threads exceed the memory limit', option
 })
 
 /**
- * The number of bytes after which a pipe is full. Its capacity is 16 pages (pipe(7)), and shorter
- * writes do not fill all pages.
+ * The number of bytes after which a pipe counts as full. Its capacity is 16 pages (pipe(7)), and
+ * writes of less than a page may leave parts of pages empty.
  */
 const FULL_PIPE = 14 * 4096
 
@@ -69,7 +69,7 @@ t.test('scans and ends although its log is not read', options, async (t) => {
   await untilTrue('the pipe is full', () => bytesWritten(watching.pid) >= FULL_PIPE)
   const before = cpuTicks(watching.pid)
   await sleep(1000)
-  t.ok(cpuTicks(watching.pid) - before < 50, 'the observer does not spin')
+  t.ok(cpuTicks(watching.pid) - before < 50, 'the observer has no busy loop')
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   t.match(JSON.parse(watching.message().split('\n')[0] ?? ''), { processes: 64 })

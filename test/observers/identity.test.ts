@@ -17,7 +17,7 @@ const ROOT = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid', 's
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io'])[] = [
   ['reads a process of another user', ROOT, { user: 1234, group: 5678 }, 'all'],
   ['reads a process of root with the same capabilities', ROOT, ROOT, 'all'],
-  ['cannot read the I/O of root with more capabilities', ROOT, {}, 'no-io'],
+  ['cannot read the I/O of a root process with more capabilities', ROOT, {}, 'no-io'],
   [
     'cannot read the I/O of another user without the capability SETGID',
     { keeps: ['setuid'] },

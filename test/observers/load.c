@@ -68,8 +68,8 @@ static void *burn_some(void *nothing) {
 static void in_threads(void *(*work)(void *), int count) {
   pthread_t threads[8];
   for (int i = 0; i < count; i++) pthread_create(&threads[i], NULL, work, NULL);
-  // The switches of a thread can be read only until the thread ends, so each thread sleeps before
-  // that.
+  // The context switches of a thread can be read only until the thread ends. Therefore each thread
+  // sleeps for a second before it ends.
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
 }
 

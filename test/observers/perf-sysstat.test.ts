@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('reads the numbers of a process whose name imitates /proc', options, async (t) => {
+t.test('reads the numbers of a process named like lines of /proc', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names = ['VmRSS: 7 Uid: 9', ') Z 0 (1 2 3']
@@ -179,7 +179,7 @@ t.test(
 )
 
 t.test(
-  'in mode native, prints the marker after the last timepoint and stays',
+  'in mode native, prints the closing marker after the last timepoint, and keeps running',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -208,8 +208,8 @@ t.test(
       RIDEALONG_TARGET_COMMAND: 'nothing-of-the-kind',
     })
     await until(watching, /waiting for/)
-    // No line of the log shows that the observer has taken its first sample. After the sample, the
-    // observer sleeps again.
+    // No line of the log shows that the first scan is complete. After the scan, the observer sleeps
+    // again.
     const before = sleepsOf(watching.pid)
     await untilTrue('the observer has scanned', () => sleepsOf(watching.pid) >= before + 2)
     app.signal('SIGTERM')
@@ -267,7 +267,8 @@ t.test('with the option threads, writes a row for each thread', options, async (
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
-    // The threads are read after their process. A longer interval makes the difference small.
+    // The threads are read a little after their process. In a longer interval, this makes less
+    // difference.
     RIDEALONG_OPTION_RATE: '2',
     RIDEALONG_OPTION_THREADS: 'true',
   })

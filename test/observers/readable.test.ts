@@ -10,6 +10,8 @@ const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 // Tests of the table in docs/observers.md: the files that the kernel lets an observer read depend
 // on its identity and on its target (kernel/ptrace.c, __ptrace_may_access).
 
+// The title, the identities of the observer and of the target, the counters that can be read, and
+// whether the number of open files can be read.
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', boolean])[] = [
   [
     'the same user and group',
@@ -19,17 +21,23 @@ const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', bo
     true,
   ],
   [
-    'the same user of another group',
+    'the same user with another group',
     { user: 1000, group: 1001 },
     { user: 1000, group: 1000 },
     'no-io',
     true,
   ],
   ['another user', { user: 1001, group: 1001 }, { user: 1000, group: 1000 }, 'no-io', false],
-  ['root, of root', { drops: false }, {}, 'all', true],
-  ['root without capabilities, of root with all', { drops: true }, {}, 'no-io', true],
+  ['the observer and the target are root', { drops: false }, {}, 'all', true],
   [
-    'root without capabilities, of another user',
+    'the observer is root without capabilities, the target is root with all',
+    { drops: true },
+    {},
+    'no-io',
+    true,
+  ],
+  [
+    'the observer is root without capabilities, the target is another user',
     { drops: true },
     { user: 1000, group: 1000 },
     'no-io',
@@ -73,7 +81,7 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
   })
 }
 
-t.test('notices that a process becomes another user', observerTests(), async (t) => {
+t.test('notices that a process has changed its user', observerTests(), async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
   const becoming = [
@@ -88,13 +96,13 @@ t.test('notices that a process becomes another user', observerTests(), async (t)
   await until(watching, () => filesIn().some(([, , program]) => program === 'dash'))
   app.signal('SIGUSR1')
   await until(watching, () => filesIn().some(([, files]) => files === 'null'))
-  t.not(filesIn()[0]?.[1], 'null', 'while it was root')
+  t.not(filesIn()[0]?.[1], 'null', 'known while it was root')
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
 })
 
 t.test(
-  'keeps the peak of an interpreter whose stack address is hidden',
+  'keeps the peak RSS of an interpreter whose stack address is hidden',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)

@@ -6,7 +6,7 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
-// Tests that the observer notices every change of a process that rests most of the time.
+// Tests that the observer notices every change of a process that sleeps most of the time.
 
 const RATE = 0.3
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
@@ -40,7 +40,7 @@ with open(sys.argv[1], 'wb') as file:
 print('ran', time.process_time() - begun, flush=True)
 time.sleep(600)`
 
-t.test('writes rows with all changes between rests', observerTests(), async (t) => {
+t.test('writes all changes of a process that mostly sleeps', observerTests(), async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-rest-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -67,7 +67,7 @@ t.test('writes rows with all changes between rests', observerTests(), async (t) 
   const said = Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000
   t.ok(Math.abs(sum(...ran) - said) <= 30, `${sum(...ran)} ms, the program ${said}`)
   const shares = column('cpu_statistics_task', 'percent_cpu')
-  t.ok(shares.filter((share) => share === 0).length > shares.length / 2, `rested: ${shares}`)
+  t.ok(shares.filter((share) => share === 0).length > shares.length / 2, `slept: ${shares}`)
 
   const resident = column('pagefaults_task', 'rss')
   const growth = resident.findIndex((kibibytes) => kibibytes >= Number(resident[0]) + 60_000)
@@ -92,7 +92,7 @@ t.test('writes rows with all changes between rests', observerTests(), async (t) 
 })
 
 t.test(
-  'notices that a process has changed its processor',
+  'notices that a process now runs on another processor',
   { skip: availableParallelism() < 2 ? 'this needs two processors' : observerTests().skip },
   async (t) => {
     const { run } = await podOf(t)

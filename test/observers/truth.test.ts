@@ -7,8 +7,8 @@ import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
 // Compares the observer's values for a process with those of the kernel at its end (getrusage), for
-// each kind of load and over at least fifty intervals. A load sleeps in its last two intervals, so
-// that the last sample includes all of its work.
+// each kind of load and over at least fifty intervals. A load sleeps for its last second (five
+// intervals), so that the last sample includes all of its work.
 
 const RATE = 0.2
 const LOAD = new URL('load.c', import.meta.url).pathname

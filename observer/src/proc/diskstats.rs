@@ -1,5 +1,5 @@
 //! `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is always 512 bytes,
-//! also if the device has larger sectors.
+//! even if the device has larger sectors.
 
 use super::words::{number, words};
 
@@ -33,8 +33,8 @@ pub struct Device {
     pub weighted: u64,
 }
 
-/// Parses one line into the device's name and its counters. `None` if it has fewer fields than
-/// Linux 2.6 writes.
+/// Parses one line into the device's name and its counters. `None` if a counter is not a number, or
+/// if the line has fewer fields than Linux 2.6 writes.
 #[must_use]
 pub fn parse_line(line: &[u8]) -> Option<(&[u8], Device)> {
     let mut fields = words(line).skip(2);

@@ -1,8 +1,8 @@
 //! Files of `/proc`: a reader, and a parser for each kind of file.
 //!
-//! Every parser takes the bytes of one file. If the kernel would not write such text, the parser
-//! returns `None` or skips the line. No parser panics on any input, and each parser has a fuzz
-//! target.
+//! Every parser takes the bytes of one file, or of one line. If the kernel never writes such bytes,
+//! the parser returns `None` or skips the line. No parser panics on any input, and each parser has
+//! a fuzz target.
 
 pub mod cmdline;
 pub mod diskstats;
