@@ -30,7 +30,7 @@ const TOKENS = [
   '[[:alpha:]] [[:digit:][:punct:]x] [[:word:]] [[=a=]] [ö] } ] - & / " ö (ö) 1 _',
 ].flatMap((line) => line.split(' '))
 const PATTERNS = fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 7 })
-/** The tokens that JavaScript also accepts, with the same meaning, if POSIX classes are replaced. */
+/** The tokens that mean the same in JavaScript after their POSIX classes are replaced. */
 const PLAIN = TOKENS.filter((token) => !/^\[(\]|\^\]?\]|--?\]|\[:word|\[=)/.test(token))
 const PLAIN_PATTERNS = fc.array(fc.constantFrom(...PLAIN, '[]b]', '[^]]'), {
   minLength: 1,

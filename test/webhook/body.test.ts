@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readBody, withoutManagedFields } from '../../webhook/body.ts'
 
-/** Text with many words that the search finds, and others that resemble these words. */
+/** Text with many words that `withoutManagedFields` searches for, and others that resemble them. */
 const TEXTS = fc
   .array(
     fc.constantFrom(...'[]{}",:\\', 'managedFields', '"managedFields":[', 'spec', ']},"spec":'),
@@ -19,7 +19,7 @@ const VALUES = fc.letrec((tie) => ({
   object: fc.dictionary(KEYS, tie('value'), { maxKeys: 4 }),
 }))
 
-/** Returns the parsed JSON without managedFields. */
+/** Returns the parsed JSON with empty managedFields. */
 function meaningOf(text: string): unknown {
   return JSON.parse(text, (key, value) => {
     return key === 'managedFields' && Array.isArray(value) ? [] : value
@@ -53,14 +53,15 @@ t.test('the managedFields that an apiserver writes are removed', async (t) => {
   t.strictSame(read, review)
 })
 
-t.test('a body with more objects, lists and fields than a pod in etcd is not parsed', async (t) => {
+t.test('a body with more values than a pod in etcd can have is not parsed', async (t) => {
   const review = (object: string) =>
     `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
     `"operation":"CREATE","object":${object}}}`
   const objects = (count: number) => `[${'{},'.repeat(count)}"${'x'.repeat(300_000)}"]`
   const fields = (count: number) => `{${'"a":1,'.repeat(count)}"b":"${'x'.repeat(300_000)}"}`
   const refusal = { message: /more than 400000 objects, lists and fields/, code: 'NOT_A_REVIEW' }
-  // The review, its request and their fields are eight values. The list or object is another.
+  // The review, its request and their fields are eight values. The list or object in the request
+  // is the ninth.
   t.equal(readBody(review(objects(399_991))).uid, 'a')
   t.throws(() => readBody(review(objects(399_992))), refusal)
   t.equal(readBody(review(fields(399_990))).uid, 'a')

@@ -32,7 +32,7 @@ const [trusted, other] = await Promise.all([makeAuthority(), makeAuthority()])
 const client = (subject: string, days = 1) => trusted.issue({ names: [], subject, days })
 const apiserver = await client('CN=apiserver')
 
-/** Starts a server that accepts the clients of a CA, which is in a mounted Secret. */
+/** Starts a server that accepts only clients of the CA `trusted`, which is in a mounted Secret. */
 async function startStrict(t: Test, clientNames?: readonly string[]) {
   const folder = newFolder()
   mountFiles(folder, { 'ca.crt': trusted.ca })
@@ -65,7 +65,7 @@ const REFUSED: readonly (readonly [string, () => Promise<object | undefined>, Re
     () => other.issue({ names: [], subject: 'CN=apiserver' }),
     /not valid: UNABLE_TO_VERIFY_LEAF_SIGNATURE/,
   ],
-  ['whose certificate has ended', () => client('CN=apiserver', -1), /CERT_HAS_EXPIRED/],
+  ['whose certificate has expired', () => client('CN=apiserver', -1), /CERT_HAS_EXPIRED/],
   [
     'with the certificate of a server',
     () => trusted.issue({ names: ['apiserver'] }),
@@ -87,7 +87,7 @@ for (const [what, pair, problem] of REFUSED) {
   })
 }
 
-t.test('without the option, clients need no certificate', async (t) => {
+t.test('without the option --client-ca, clients need no certificate', async (t) => {
   const running = await startServer(t)
   t.strictSame(addedNames(await postAs(t, running, undefined)), ['perf-sysstat'])
   t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])

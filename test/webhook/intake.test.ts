@@ -184,7 +184,8 @@ for (const [what, end] of ENDS) {
     await until('a large body is accepted', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200
     })
-    // The second round detects bytes that were not released, even if those of one round fit.
+    // The second round detects bytes that were not released, even if one round leaves enough room
+    // for a large body.
     for (let i = 0; i < 4; i += 1) await end(app)
     await until('a large body is still accepted', async () => {
       return (await send(app, reviewOfLength(180 * KIB))).status === 200

@@ -32,7 +32,10 @@ function catalogWith(images: Readonly<Record<string, string>>): Catalog {
   return buildCatalog(documents, '3f2a91c0')
 }
 
-/** Returns the metrics and checks of a catalog. The images on nodes can be changed by a test. */
+/**
+ * Shows the images of a catalog in a gauge for Prometheus and in a check. The test can change
+ * `held`, the images on the nodes.
+ */
 function show(imagesMs: number, images: readonly string[] | undefined) {
   const registry = new Registry()
   const held = new Set(images)
@@ -49,7 +52,7 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
   return { held, offered, checks, available }
 }
 
-t.test('the metric and the check show whether a node holds the image of each metric', async (t) => {
+t.test('the gauge and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
   t.strictSame(await Promise.all(['cpu', 'disk', 'gpu'].map(available)), [1, 1, 0])
   t.strictSame(checks(), [
@@ -76,7 +79,7 @@ t.test('a new server is not ready until the images are available or a timeout en
   await until('the timeout has ended', () => impatient.checks()[0]?.fatal === false)
 })
 
-t.test('without image holders, no metric and no check is shown', async (t) => {
+t.test('without image holders, no gauge and no check is shown', async (t) => {
   const { checks, available } = show(60_000, undefined)
   t.strictSame(checks(), [])
   t.equal(await available('cpu'), undefined)

@@ -34,7 +34,10 @@ import { until } from '../until.ts'
 const PODS = '/mutate/pods'
 const asking = JSON.stringify(reviewOf(ASKING))
 
-/** A drain that ends when no requests arrive, long before its limit. */
+/**
+ * A drain, in which a closing server still answers calls. This one ends when no requests arrive,
+ * long before its limit.
+ */
 const PATIENT = { quietMs: 100, limitMs: 600_000 }
 
 interface Readiness {
@@ -316,8 +319,8 @@ items:
 const CALLERS = 20
 
 t.test('no call is lost if a server closes while callers send requests', async (t) => {
-  // On a busy machine all callers may be in a handshake for a while. That gap does not end the
-  // calls.
+  // On a busy machine, all callers may be in a handshake for a while. Such a time without requests
+  // does not end a drain with a quietMs of five seconds.
   const running = await startServer(t, { drain: { quietMs: 5000, limitMs: 600_000 } })
   const after = await startServer(t)
   let isClosing = false
@@ -377,7 +380,10 @@ t.test('a name with several addresses is served at one of them', async (t) => {
   }
 })
 
-/** A drain that ends with the last call. A server without calls ends first, even if closed last. */
+/**
+ * A drain that ends with the last call. A server without calls therefore ends before one with a
+ * call, even if it is closed after the other.
+ */
 const HASTY = { quietMs: 1, limitMs: 600_000 }
 
 t.test('a server that closes waits for a call that has begun', async (t) => {

@@ -8,7 +8,7 @@ import { capturedLog, sampleOf } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
-/** Intervals that are short for the steps that tests wait for, and endless for all others. */
+/** Intervals that are short if tests wait for them, and otherwise too long to end in a test. */
 const QUICK: Intervals = {
   ...INTERVALS,
   pauseMs: 10,
@@ -28,7 +28,7 @@ function namespace(name: string, annotations: Strings = {}, labels: Strings = {}
   return { metadata: { name, annotations, labels } }
 }
 
-/** A known namespace without the annotation, so that no lookup is needed. */
+/** Adds a namespace without the annotation. The cache knows it, so no lookup is needed. */
 const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespace('hpc'))
 
 interface Options {
@@ -132,7 +132,7 @@ t.test('parallel lookups of an unknown namespace share their calls', async (t) =
 })
 
 t.test(
-  'a pod sent for its namespace causes a lookup if the cache shows no annotation',
+  'for a pod of an armed namespace, the namespace is looked up if the cache has no annotation',
   async (t) => {
     const { standIn, cluster, injected } = await watch(t, {
       prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -146,7 +146,7 @@ t.test(
   },
 )
 
-t.test('a lookup is not repeated until the rest time has passed', async (t) => {
+t.test('a lookup is not repeated until lookupRestMs has passed', async (t) => {
   const { standIn, cluster } = await watch(t, {
     pace: { lookupRestMs: 100 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -174,7 +174,7 @@ t.test('a lookup without an answer ends after its timeout', async (t) => {
   t.ok(lines.some((line) => line.includes('no answer within 100 ms')))
 })
 
-t.test('a pod sent for its namespace is not left while the namespace is unknown', async (t) => {
+t.test('a pod of an armed namespace is not left while the annotation is unknown', async (t) => {
   const { standIn, cluster, injected } = await watch(t, {
     pace: { lookupMs: 100 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -182,7 +182,7 @@ t.test('a pod sent for its namespace is not left while the namespace is unknown'
   standIn.faults.hang = /^GET .*\/namespaces\/./
   const find = async (name: string) => cluster.find(name, true)
   await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' })
-  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'also while lookups rest')
+  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'also before lookupRestMs has passed')
   await t.rejects(
     find('hpc'),
     { code: 'NOT_KNOWN_YET' },
@@ -193,6 +193,7 @@ t.test('a pod sent for its namespace is not left while the namespace is unknown'
   t.equal((await find('new')).annotations.get(KEYS.inject), 'perf-sysstat')
 })
 
+// The rules of a namespace are its LimitRanges and ResourceQuotas.
 t.test('a lookup does not wait for the rules of a namespace without the annotation', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -399,7 +400,7 @@ t.test('several replicas change each label once', async (t) => {
   t.equal(standIn.version, 100 + 51 + 51, 'one change for each namespace')
 })
 
-t.test('a namespace that the administrator excludes keeps its label', async (t) => {
+t.test('the label of a namespace that the administrator excludes is not changed', async (t) => {
   const { standIn } = await watch(t, {
     excluded: ['kube-system', 'lab'],
     prepare(standIn) {

@@ -20,7 +20,8 @@ interface HolderOptions {
 }
 
 /**
- * Puts a DaemonSet on four nodes. All pods have the current template, unless a test changes this.
+ * Adds an image holder: a DaemonSet whose pods, on four nodes, keep an image there. All pods have
+ * the current template and are ready, unless a test changes this.
  */
 function hold(standIn: StandIn, name: string, image: string, options: HolderOptions = {}): void {
   const { ready = 4, generation = 1, observed = generation, updated = 4 } = options
@@ -225,7 +226,7 @@ t.test('an image is lost some time after a rollout if no pod becomes ready', asy
   t.strictSame(told().at(-1), [A, 'lost'])
 })
 
-t.test('a recreated DaemonSet decides about its image after its pods were ready', async (t) => {
+t.test('a recreated DaemonSet can lose its image only after its pods were ready', async (t) => {
   const { standIn, isHeld } = await watch(t, { prepare: (standIn) => hold(standIn, 'one', A) })
   standIn.remove('daemonsets', 'one', NAMESPACE)
   hold(standIn, 'one', A, { ready: 0 })
@@ -264,7 +265,7 @@ t.test('known images stay available while the apiserver is unavailable', async (
   t.strictSame(held(), [A])
 })
 
-t.test('without the option, no DaemonSets are watched', async (t) => {
+t.test('without the option imageHolders, no DaemonSets are watched', async (t) => {
   const { standIn, access } = await startStandIn(t)
   const { log } = capturedLog()
   const cluster = watchCluster({

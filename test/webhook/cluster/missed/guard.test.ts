@@ -69,7 +69,7 @@ async function start(t: Test) {
   return { standIn, access, stop, restart }
 }
 
-/** Starts a replica that scans for missed pods. */
+/** Starts a replica that scans for missed pods: pods that requested observers, but have none. */
 function replica(t: Test, access: Access, pace: Partial<Intervals> = {}, excluded: string[] = []) {
   let catalog = CATALOG
   const registry = new Registry()
@@ -294,7 +294,7 @@ t.test('an Event contains no text of a forged status or a forged owner', async (
   t.notMatch(lines.join(''), /PWNED|555/)
 })
 
-t.test('an observer is compared only with the catalog that injected it', async (t) => {
+t.test('an observer is compared only with the catalog from which it was injected', async (t) => {
   const { standIn, access } = await start(t)
   const { metadata, spec } = ride(askingPod()).pod
   const { annotations = {} } = metadata
