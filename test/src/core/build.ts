@@ -48,7 +48,7 @@ export interface PodObject {
   }
 }
 
-/** A metric as an administrator defines it. Missing parts are taken from perf-sysstat. */
+/** Returns the document of a metric. Parts of the spec that are not given have default values. */
 export function metricDocument(name: string, spec: Partial<MetricDocument['spec']> = {}) {
   return {
     metadata: { name },
@@ -73,7 +73,7 @@ const rate = {
   description: 'seconds between samples',
 } as const
 
-/** The security context of an observer that can read any process. Baseline forbids SYS_PTRACE. */
+/** The context of an observer that can read any process. The level baseline forbids SYS_PTRACE. */
 const TRACER = { runAsUser: 0, runAsGroup: 0, capabilities: { add: ['SYS_PTRACE'] } }
 
 const tracing = (securityContext: Json) => ({

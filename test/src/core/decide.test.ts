@@ -43,7 +43,7 @@ interface Case {
   readonly place?: Place
 }
 
-/** A pod and a namespace for each reason. Each differs in one property from an injected pod. */
+/** The changes to an injected pod, or to its namespace, that cause each reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
   'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
@@ -135,7 +135,7 @@ for (const reason of reasons) {
     if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
   })
 
-  t.test(`on-error: deny denies a pod with ${reason} if this is deniable`, async (t) => {
+  t.test(`on-error: deny denies a pod with ${reason} if the reason permits it`, async (t) => {
     const denied = rideOf(CASES[reason], DENY)
     const isDenied = DENIABLE.includes(reason)
     t.equal(denied.word, reason)
@@ -169,7 +169,7 @@ t.test('an invalid on-error is an invalid option, and allows the pod', async (t)
   }
 })
 
-t.test('the first of several reasons in this order is reported', async (t) => {
+t.test('of several reasons, only the first in a fixed order is reported', async (t) => {
   // Each step removes the first reason of the step before.
   const order: readonly Reason[] = [
     'not-create',

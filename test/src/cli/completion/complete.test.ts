@@ -67,7 +67,7 @@ const LINES: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [what, line, expected] of LINES) {
-  t.test(`${what} is completed: "${line}"`, async (t) => {
+  t.test(`completion of ${what}: "${line}"`, async (t) => {
     t.equal(await completed(line), expected)
   })
 }

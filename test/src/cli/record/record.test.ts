@@ -80,7 +80,7 @@ const namespace = (labels: object) => ({
   metadata: { name: 'batch', labels },
 })
 
-/** Records the same review this number of times into a folder. */
+/** Passes the same review to a recording several times. The recording writes at most `count`. */
 async function recordInto(folder: string, times: number, count = Number.POSITIVE_INFINITY) {
   const said: string[] = []
   const ends: unknown[] = []

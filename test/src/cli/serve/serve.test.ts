@@ -103,7 +103,7 @@ t.test('the options of the command reach the server', async (t) => {
   const excluded = await post(target, '/mutate/pods', reviewOf(ASKING, { namespace: 'lab' }))
   t.strictSame(addedNames(excluded), [])
   const left = await post(target, '/mutate/pods', reviewOf(ASKING))
-  t.match(left.body, /pod-security/, 'the default refuses an observer that may be root')
+  t.match(left.body, /pod-security/, 'the Pod Security default forbids an observer as root')
   child.kill('SIGTERM')
   const [code] = await once(child, 'close')
   t.equal(code, 0)

@@ -23,7 +23,7 @@ t.test('columns are aligned, and the last column is wrapped', async (t) => {
   ])
 })
 
-t.test('only the first line of a paragraph is not indented', async (t) => {
+t.test('all lines of a paragraph except the first are indented', async (t) => {
   t.strictSame(formatText([WORDS, '', { text: WORDS, tone: 'heading' }], 32), [
     'one two three four five six',
     '  seven eight nine ten',

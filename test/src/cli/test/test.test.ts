@@ -20,7 +20,7 @@ t.test('the recorded cases have the answers of their golden files', async (t) =>
   t.equal(out.match(/^ok \d+ - /gm)?.length, Number(count))
 })
 
-t.test('an answer that differs fails, and shows the difference', async (t) => {
+t.test('an answer that differs from its golden file fails, with the difference', async (t) => {
   const folder = t.testdir({})
   for (const name of ['job-indexed', 'pod-not-asked']) {
     cpSync(join(CASES, name), join(folder, name), { recursive: true })

@@ -15,6 +15,7 @@ function found(pod: string, changes: Partial<MissedPod> = {}): MissedPod {
   return { reason: 'unanswered', ...where, ...changes }
 }
 
+// A notice describes the missed pods of one owner, and becomes an Event.
 t.test('two thousand pods of one Job have one notice', async (t) => {
   const pods = Array.from({ length: 2000 }, (_, place) => found(`lammps-${place}`))
   const [notice, ...others] = groupMissedPods(pods)

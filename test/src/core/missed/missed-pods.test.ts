@@ -11,7 +11,7 @@ const THEN = '2026-01-01T12:00:05Z'
 const AFTER = '2026-01-01T12:00:06Z'
 
 /**
- * Returns an entry of managedFields for the owner of the annotation `inject`, and optionally of all
+ * Returns an entry of managedFields for the owner of the annotation `inject`, and optionally of
  * other fields.
  */
 const owner = (time: string, others: Json = {}) => ({
@@ -36,7 +36,7 @@ const reasonOf = (object: Json, namespace = QUIET, excluded: readonly string[] =
   findMissedPod(object, { namespace, excludedNamespaces: new Set(excluded), catalog: CATALOG })
     ?.reason
 
-/** Returns the missed pods of a namespace without the annotation. */
+/** Checks a pod in a namespace without the annotation; undefined if the pod was not missed. */
 const foundIn = (object: Json) =>
   findMissedPod(object, { namespace: QUIET, excludedNamespaces: new Set(), catalog: CATALOG })
 
