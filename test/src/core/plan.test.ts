@@ -120,7 +120,7 @@ t.test('the process namespace is shared for every value in the pod', async (t) =
   }
 })
 
-t.test('the token of the service account is covered if the pod mounts it', async (t) => {
+t.test('the service account token is covered by a volume if the pod mounts it', async (t) => {
   const rows: [string, Json, boolean][] = [
     ['no field', {}, true],
     ['the token is mounted', { automountServiceAccountToken: true }, true],
@@ -138,7 +138,7 @@ t.test('the token of the service account is covered if the pod mounts it', async
   }
 })
 
-t.test('all observers share one cover, with a name from the uid of the request', async (t) => {
+t.test('all observers share one token cover, named after the uid of the request', async (t) => {
   const both = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
   const rows: [string, string][] = [
     ['705ab4f5-6393-11e8-b7cc-42010a800002', 'ridealong-no-token-705ab4f5'],
@@ -156,7 +156,7 @@ t.test('all observers share one cover, with a name from the uid of the request',
   t.match(odd, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'the name is valid in Kubernetes')
 })
 
-t.test('the cover is not local storage, so it does not prevent eviction', async (t) => {
+t.test('the token cover is not local storage, so it does not prevent eviction', async (t) => {
   const [volume] = ride(askingPod()).pod.spec.volumes ?? []
   t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
 })

@@ -123,7 +123,7 @@ t.test('a removed observer is added again, and the others stay', async (t) => {
     t.equal(status?.shareProcessNamespace, before, 'the original value of the pod')
     t.strictSame(status?.metrics, ['io-sysstat', 'perf-sysstat'])
     const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
-    t.equal(new Set(volumes).size, 2, 'the second cover has another name')
+    t.equal(new Set(volumes).size, 2, 'the second token cover has another name')
     t.equal(ride(pod).word, 'already-injected', 'no observer is missing afterwards')
   }
 })

@@ -39,7 +39,7 @@ function deployment(status: Json): Json {
   return { metadata, spec: { replicas: 2 }, status }
 }
 
-/** The state of the image holder for one image. */
+/** The catalog with only the metrics that have the image `IMAGE`. */
 const OFFERED: Catalog = {
   ...CATALOG,
   metrics: new Map([...CATALOG.metrics].filter(([, { container }]) => container.image === IMAGE)),
@@ -485,7 +485,7 @@ t.test('the sample in docs/doctor.md is equal to the output of the doctor', asyn
   t.equal(printed.slice(0, general(sample).length), general(sample))
 })
 
-t.test('the JSON and YAML output has the same values', async (t) => {
+t.test('the JSON and YAML output has the outcome and the checks', async (t) => {
   const checks = examine(withWebhook({ ready: { value: 0 } }))
   const read = JSON.parse(documentOf(shown(checks, 'json')))
   t.strictSame(read, { outcome: 'faulty', checks })

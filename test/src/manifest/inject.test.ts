@@ -51,8 +51,8 @@ for (const name of WORKLOADS) {
 }
 
 /**
- * A recorded pod, and the template from which its controller created the pod. The name is unique in
- * the file.
+ * The template from which the controller of a recorded pod created the pod. `name` is the name of
+ * the object in the file, which is unique there.
  */
 interface Twin {
   readonly file: string
@@ -93,8 +93,8 @@ const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 const answer = await buildReviewer({ namespaces: `${CASES}/namespaces.yaml` })
 
 /**
- * Returns the fields that observers add to a pod, without the suffix of their volume's name, which
- * is different in each review.
+ * Returns the fields that an injection adds to a pod, without the suffix of the volume's name,
+ * which is different in each review.
  */
 function ridersOf(pod: unknown): Json {
   const { metadata, spec } = mapOf(pod)

@@ -58,7 +58,7 @@ t.test('the answer is the same for every recorded pod after redaction', async (t
   t.ok(folders.length > 30, 'there are recorded pods')
 })
 
-/** A pod whose annotations have this number of bytes, mostly in letters of two bytes. */
+/** A review of a pod whose annotations have this many bytes, mostly in letters of two bytes. */
 function ofSize(bytes: number): Json {
   const kept = { 'ridealong.dev/inject': 'perf-sysstat', 'notes.example/text': '' }
   const rest = bytes - Object.entries(kept).flat().join('').length

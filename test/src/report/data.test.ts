@@ -3,7 +3,7 @@ import { parseEntry } from '../../../src/log/parse.ts'
 import { pageData } from '../../../src/report/data.ts'
 import { addEntry, newRun } from '../../../src/report/gather.ts'
 
-/** A sample, or the end of a log, of a separate pod. */
+/** Returns a sample of a pod or, with the kind `log`, the entry of its log. */
 function entry(pod: string, rank: string | null, cells: object) {
   const line = {
     kind: 'process',

@@ -23,7 +23,7 @@ t.test('every sample of a short run is drawn', async (t) => {
   t.strictSame(onGrid(trackOf(every(3)), [1, 2, 3], grid, 10), [NOTHING, 1, 2, 3], 'a later start')
 })
 
-t.test('the line of a missing process has a gap, but not that of a late sample', async (t) => {
+t.test('a line has a gap while its process is missing, but not for a late sample', async (t) => {
   const grid = chooseGrid(90, 10, 1, 1)
   const values = onGrid(trackOf([0, 10, 60, 70]), [1, 2, 3, 4], grid, 0)
   t.strictSame(values, [1, 2, null, NOTHING, NOTHING, NOTHING, 3, 4, NOTHING, NOTHING])

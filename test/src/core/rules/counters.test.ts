@@ -5,6 +5,8 @@ import { askingPod, type Json, metricDocument, podOf, ride } from '../build.ts'
 const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
+// The prediction of the counters that an observer can read. docs/observers.md lists its values.
+
 /** The counters in the status of a pod with one container. */
 function countersOf(container: Json | undefined, podLevel?: Json): unknown {
   const containers = [{ name: 'app', image: 'app', securityContext: container }]
