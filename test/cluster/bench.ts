@@ -50,7 +50,7 @@ interface Contender {
   end(): Promise<void>
 }
 
-/** The times of the batches of a round, in milliseconds. */
+/** The results of a contender's batches in a round. Times are in milliseconds. */
 interface Turn {
   readonly perSecond: number
   readonly p50: number

@@ -1,6 +1,6 @@
 /**
- * Runs the tests of one cluster one after the other. Another lane, with another cluster, may run in
- * parallel.
+ * A lane runs the tests of one cluster one after the other. Another lane, with another cluster, may
+ * run in parallel.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -20,7 +20,7 @@ import { startWebhook } from '../webhook.ts'
 // control a terminal.
 
 const NAME = 'forged'
-/** A namespace for which the webhook is not called, so that only the guard decides. */
+/** A namespace for which the webhook is not called. Only the guard (chart policies) warns there. */
 const UNANSWERED = 'forged-unanswered'
 const LEASE = 'forged-scan'
 const ASKS = { [KEYS.inject]: 'perf-sysstat' }

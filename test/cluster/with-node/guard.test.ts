@@ -88,7 +88,8 @@ async function identities(api: Api): Promise<readonly string[]> {
 }
 
 /**
- * Returns a function that tells whether exactly one replica counts pods, and reports this number.
+ * Returns a function that tells whether exactly one replica counts missed pods, and reports
+ * `wanted`.
  */
 const oneCounts = (release: Release, wanted: number) => async () => {
   const found = await counting(release)
@@ -137,7 +138,7 @@ t.test('the scan finds pods that the webhook missed', async (t) => {
     },
   )
 
-  await t.test('when this replica is killed, another replica counts the same pods', async (t) => {
+  await t.test('after the counting replica was killed, one replica counts the same pods', async (t) => {
     const [[replica] = []] = await counting(release)
     if (replica === undefined) throw new Error('no replica counts')
     const { containerId, restarts, name } = replica

@@ -8,8 +8,7 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
 // The images must run as in the pods that the chart creates and that the webhook changes: as any
-// user, with a read-only
-// root file system, at the strictest Pod Security level.
+// user, with a read-only root file system, at the strictest Pod Security level.
 
 const LOCK = fileURLToPath(new URL('../../../package-lock.json', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))

@@ -113,7 +113,7 @@ t.test('pods run without observers until a node has the image of the observers',
     t.match(body.message, /no node is known to have registry\.invalid/)
   })
 
-  await t.test('the metric, the doctor and Events report the missing image', async (t) => {
+  await t.test('the Prometheus metric, the doctor and Events report the missing image', async (t) => {
     t.equal(await available(webhook), 0)
     for (const name of ['native', 'container']) {
       await until(`the Job ${name} has an Event about the image`, async () => {

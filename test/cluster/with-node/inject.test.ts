@@ -69,7 +69,8 @@ interface Pod {
 /**
  * Returns a pod without the fields in which pods of the same Job in two namespaces may differ:
  * - the uid of the Job, which the apiserver generates
- * - the generated names of two volumes: the service account's token and its cover
+ * - the generated names of two volumes: that of the service account's token, and the one that
+ *   covers it in the observer
  * - the order of these two volumes, because the apiserver adds the token before a webhook but after
  *   a template
  *

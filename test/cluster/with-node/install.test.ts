@@ -85,7 +85,7 @@ t.test('one command installs, upgrades or removes the chart', async (t) => {
     },
   )
 
-  await t.test('the commands of the threat model replace a CA whose key is lost', async (t) => {
+  await t.test('the commands of the threat model replace a CA whose key has leaked', async (t) => {
     const bundle = async () => {
       const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
       const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')

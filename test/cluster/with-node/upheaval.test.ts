@@ -12,8 +12,9 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
 // Pods are created continuously while the webhook is upgraded or scaled, or its certificates are
-// renewed. With the timeout of the chart, no pod is missed. If replicas are killed without a
-// shutdown, each missed pod is counted.
+// renewed. With the timeout of the chart, no pod is missed, that is, created without observers
+// because no replica answered. If replicas are killed without a shutdown, each missed pod is
+// counted.
 
 const NAME = 'ridealong-upheaval'
 const RATE = 50
