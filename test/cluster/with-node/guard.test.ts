@@ -138,21 +138,24 @@ t.test('the scan finds pods that the webhook missed', async (t) => {
     },
   )
 
-  await t.test('after the counting replica was killed, one replica counts the same pods', async (t) => {
-    const [[replica] = []] = await counting(release)
-    if (replica === undefined) throw new Error('no replica counts')
-    const { containerId, restarts, name } = replica
-    await killContainer(release.cluster, containerId)
-    await until('the replica is started again', async () => {
-      const replicas = await replicasOf(release)
-      return replicas.some((one) => one.name === name && one.restarts > restarts)
-    })
-    await settled(release, 2)
-    // Another replica takes the Lease after half a minute without a renewal.
-    await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 120_000)
-    await sleep(3000)
-    t.same(await told(api), EVENTS, 'the Events are unchanged')
-  })
+  await t.test(
+    'after the counting replica was killed, one replica counts the same pods',
+    async (t) => {
+      const [[replica] = []] = await counting(release)
+      if (replica === undefined) throw new Error('no replica counts')
+      const { containerId, restarts, name } = replica
+      await killContainer(release.cluster, containerId)
+      await until('the replica is started again', async () => {
+        const replicas = await replicasOf(release)
+        return replicas.some((one) => one.name === name && one.restarts > restarts)
+      })
+      await settled(release, 2)
+      // Another replica takes the Lease after half a minute without a renewal.
+      await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 120_000)
+      await sleep(3000)
+      t.same(await told(api), EVENTS, 'the Events are unchanged')
+    },
+  )
 
   await t.test('no pod was changed', async (t) => {
     t.same(await identities(api), before)

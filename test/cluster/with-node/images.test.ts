@@ -113,30 +113,35 @@ t.test('pods run without observers until a node has the image of the observers',
     t.match(body.message, /no node is known to have registry\.invalid/)
   })
 
-  await t.test('the Prometheus metric, the doctor and Events report the missing image', async (t) => {
-    t.equal(await available(webhook), 0)
-    for (const name of ['native', 'container']) {
-      await until(`the Job ${name} has an Event about the image`, async () => {
-        const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
-        const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
-        return line?.includes('because no node was known to have an image') === true
+  await t.test(
+    'the Prometheus metric, the doctor and Events report the missing image',
+    async (t) => {
+      t.equal(await available(webhook), 0)
+      for (const name of ['native', 'container']) {
+        await until(`the Job ${name} has an Event about the image`, async () => {
+          const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
+          const [line] = described
+            .split('\n')
+            .filter((each) => each.includes('ObserverUnavailable'))
+          return line?.includes('because no node was known to have an image') === true
+        })
+      }
+      const reason = 'observer-unavailable'
+      // A scan that saw only some of the pods may already have written Events for both Jobs.
+      await until('two pods of each Job are counted', async () => {
+        return sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason }) === 4
       })
-    }
-    const reason = 'observer-unavailable'
-    // A scan that saw only some of the pods may already have written Events for both Jobs.
-    await until('two pods of each Job are counted', async () => {
-      return sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason }) === 4
-    })
-    const said = await diagnosis(cluster, webhook)
-    t.match(said, /^no +the webhook's images /)
-    t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat)`)
-    await until('the kubelet has written an Event about the image', async () => {
-      const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
-      return body.items.some(({ reason, message }: { reason: string; message: string }) => {
-        return reason === 'Failed' && message.includes(IMAGE)
+      const said = await diagnosis(cluster, webhook)
+      t.match(said, /^no +the webhook's images /)
+      t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat)`)
+      await until('the kubelet has written an Event about the image', async () => {
+        const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
+        return body.items.some(({ reason, message }: { reason: string; message: string }) => {
+          return reason === 'Failed' && message.includes(IMAGE)
+        })
       })
-    })
-  })
+    },
+  )
 
   await t.test('when a node has the image, pods are observed', async (t) => {
     await nameOnNode(cluster, IMAGES.observer, IMAGE)
