@@ -34,7 +34,8 @@ const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
  * Measures how much an observer with one timepoint per second lengthens LAMMPS's own loop, and
  * prints the result. One process of LAMMPS repeats the loop, and the observer is stopped with
  * SIGSTOP in half of the runs. Two processes of LAMMPS would differ by more than this effect,
- * because their memory and ranks are placed differently. A pair consists of eight runs.
+ * because their memory and ranks are placed differently. A pair consists of four runs with the
+ * observer and four without.
  */
 export async function benchLammps(print: (line: string) => void): Promise<void> {
   const missing = ['mpirun', 'lmp', 'pkill'].filter((program) => onPath(program) === program)

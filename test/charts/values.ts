@@ -1,4 +1,7 @@
-/** Values that enable every optional part of the chart, or select the other variant of a part. */
+/**
+ * Values for the tests of the chart. PROVIDED selects certificates that the administrator provides,
+ * EVERYTHING enables every optional part, and LITTLE disables the parts that can be disabled.
+ */
 export const PROVIDED = [
   'certificates.mode=provided',
   'certificates.provided.secretName=tls',

@@ -153,7 +153,7 @@ t.test('every pod gets an answer with its own uid and without an internal error'
   })
 })
 
-t.test('the scan of the text of a review does not change the answer', async () => {
+t.test('the answer is the same if scanBody has not scanned the text of the review', async () => {
   always(calls(), 9_000, (call) => {
     const review = readReview(call.body)
     if ('problem' in review) throw new Error(review.problem)
