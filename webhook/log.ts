@@ -54,7 +54,8 @@ export function logNamespace(log: Logger, review: Review, answer: NamespaceRevie
 }
 
 /**
- * Shortens a name, and replaces all characters that JSON would escape. The apiserver has not
+ * Shortens a name. Replaces spaces, double quotes, backslashes and all characters that are not
+ * printable ASCII, because the apiserver has not
  * validated the name yet.
  */
 function bare(name: string): string {

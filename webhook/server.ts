@@ -66,7 +66,8 @@ export async function buildApp(options: AppOptions) {
   const { maxEventLoopDelayMs = MAX_EVENT_LOOP_DELAY_MS } = options
   await app.register(underPressure, {
     maxEventLoopDelay: maxEventLoopDelayMs,
-    // An interval without a measurement counts as an infinite delay, so the interval must not be
+    // An interval without a measurement counts as an infinite delay. A permitted delay must not
+    // fill a whole interval and prevent the measurement. Therefore the interval must not be
     // shorter than the maximum delay.
     sampleInterval: maxEventLoopDelayMs,
     pressureHandler: (_request, reply) => {

@@ -56,13 +56,14 @@ pub struct Sum {
     pub is_hidden: bool,
     /// Whether some context switches are unknown.
     pub has_too_many_threads: bool,
-    /// The resource use of children that no row shows.
+    /// The resource use of children that the sums of their own programs do not include.
     pub unaccounted: Unaccounted,
     /// The number of the program's processes whose bytes cannot be read now.
     hiding: u64,
 }
 
-/// The resource use of children that no row shows, and for which their parents have waited.
+/// The resource use of children that the sums of their own programs do not include, and for which
+/// their parents have waited.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unaccounted {
     /// Ticks of processor time.

@@ -68,7 +68,10 @@ mod tests {
         #[test]
         fn decimals_agree_with_the_standard_library_except_for_ties(number in 0.0..1e12_f64) {
             let read: f64 = decimal(number).parse().unwrap();
-            prop_assert!((read - number).abs() <= 0.005_000_1 + number * 1e-15, "{} is {}", number, read);
+            prop_assert!(
+                (read - number).abs() <= 0.005_000_1 + number * 1e-15,
+                "{number} is written as {read}"
+            );
         }
     }
 }

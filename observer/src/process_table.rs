@@ -297,7 +297,8 @@ impl ProcessTable {
         process.tail = tail.into();
     }
 
-    /// Removes the processes that have ended. Before that, their resource use is credited to their
+    /// Removes the processes that have ended. Before that, adds their resource use to the
+    /// `credit` of their
     /// parents.
     fn remove_ended(&mut self) {
         let scan = self.scan_number;
@@ -322,7 +323,8 @@ impl ProcessTable {
         }
     }
 
-    /// Credits the resource use of an ended process to its parent. The parent's counters of
+    /// Adds the resource use of an ended process to the `credit` of its parent.
+    /// `Sums::close` subtracts it from the parent's counters of children. The parent's counters of
     /// children include this use after the parent has waited for the process. If the parent has
     /// also ended, the nearest living ancestor gets the credit.
     fn credit_parent(&mut self, key: Key) {

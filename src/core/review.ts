@@ -34,9 +34,10 @@ export interface Review {
 /**
  * Reads an AdmissionReview.
  *
- * @param source a scan of the body; with its counts, most annotations of the pod need not be
+ * @param source a scan of the body; its count of Ridealong's keys can show that most annotations of
+ * the pod need not be
  * searched
- * @returns the request, or a sentence that describes a valid AdmissionReview
+ * @returns the request, or a sentence with the requirement that the AdmissionReview does not meet
  */
 export function readReview(
   body: unknown,

@@ -26,7 +26,7 @@ function conclude(outcome: InstallationOutcome, checks: readonly InstallationChe
   const count = (verdict: InstallationCheck['verdict']) =>
     checks.filter((one) => one.verdict === verdict).length
   const unknown = count('unknown')
-  const aside = unknown === 0 ? '' : `; ${unknown} could not be made`
+  const aside = unknown === 0 ? '' : `; ${unknown} of the checks could not be made`
   if (outcome === 'faulty') return `${count('no')} of ${checks.length} checks failed${aside}.`
   return outcome === 'sound'
     ? `Pods that request observers get them${aside}.`

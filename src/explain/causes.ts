@@ -62,7 +62,7 @@ export const REMEDIES = {
   'excluded-namespace':
     'ask an administrator to remove the namespace from excludedNamespaces of the chart',
   'invalid-pod': 'correct the field that the message names; the apiserver refuses the pod too',
-  'too-large': "shorten the pod's annotations: with the status they would exceed 256 KiB",
+  'too-large': "shorten the pod's annotations: with ridealong.dev/status they would exceed 256 KiB",
   'internal-error': 'please report this error; the log of the webhook has the details',
 } as const satisfies Record<Reason, string>
 

@@ -60,7 +60,8 @@ export function readBlocks(): BlockReader {
 }
 
 /**
- * Reports whether a marker closes the open block. A timepoint ends at the next timepoint or at the
+ * Reports whether a marker is the closing marker of the open block. Any other marker also ends the
+ * block, which is then truncated. A timepoint ends at the next timepoint or at the
  * end of the collection. The metadata and the command have their own closing markers.
  */
 function isClosedBy(open: Open | undefined, marker: Marker): boolean {

@@ -31,9 +31,9 @@ const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 
 /**
  * Builds the MutatingWebhookConfiguration of a recorder. The webhook for pods never rejects a pod,
- * and delays it by at most one second. The webhook for the probe rejects a request if the call
- * fails, so that the error shows the cause. This webhook matches only Namespaces with the probe
- * label.
+ * and delays it by at most one second. The apiserver rejects a request for the probe Namespace if
+ * the call of its webhook fails, so that the error shows the cause. This webhook matches only
+ * Namespaces with the probe label.
  */
 export function buildConfiguration({ name, url, ca, namespaces, selector, probe }: Recorder) {
   const caBundle = Buffer.from(ca).toString('base64')

@@ -26,7 +26,7 @@ export function newRun(): CollectedRun {
 }
 
 /**
- * Adds an entry of the collected data. A thread only counts as a sample, because the values of a
+ * Adds an entry of the collected data. A thread's sample is only counted, because the values of a
  * process include those of its threads.
  */
 export function addEntry(run: CollectedRun, entry: Entry): void {

@@ -9,7 +9,8 @@ import type { Contender } from './server.ts'
 const SIZES = [2 ** 18, 2 ** 21, 7 * 2 ** 20 - 2 ** 12]
 
 /**
- * The bounds: milliseconds of an answer beyond three times JSON.parse, milliseconds of an ordinary
+ * The bounds: the milliseconds that an answer may take in addition to three times the time of
+ * JSON.parse, the milliseconds of an ordinary
  * review, and bytes of an answer.
  */
 const SLACK_MS = 200

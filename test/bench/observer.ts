@@ -44,7 +44,7 @@ const LOADS: readonly Load[] = [
   },
   { title: '1,000 processes', processes: 1000, mebibytes: 0, threads: 1, wakesPerSecond: 1 },
   {
-    title: '64 processes of 8 threads, each with rows',
+    title: '64 processes of 8 threads, with rows for each thread',
     processes: 64,
     mebibytes: 0,
     threads: 8,

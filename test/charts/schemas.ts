@@ -5,7 +5,7 @@ import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes
 import { run } from '../cluster/machine/tools.ts'
 
 /**
- * Returns the file name that kubeconform expects for the schema of a kind (option
+ * The template of the file name that kubeconform expects for the schema of a kind (option
  * --schema-location). For kubeconform, the group of `v1` is `v1`.
  */
 export const SCHEMA_NAME = '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json'

@@ -28,7 +28,7 @@ import { type Module, tools } from './machine/tools.ts'
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Programs that tests use in addition to Kubernetes and Helm, by the name of the test. */
+/** Programs that tests use in addition to Kubernetes, etcd and Helm 4, by the name of the test. */
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   controllers: ['cert-manager', 'coredns'],
   guard: ['cert-manager'],
@@ -62,7 +62,7 @@ const WITH_NODE = testsIn('with-node')
  */
 const LONG = ['controllers', 'guard', 'install', 'lammps', 'minicluster', 'observers', 'upheaval']
 
-/** Tests that need the folder of the operators. */
+/** Tests that need the programs in the folder of machine/operators-folder.ts. */
 const WITH_OPERATORS = ['controllers', 'minicluster']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
@@ -123,7 +123,7 @@ interface Options {
   readonly all?: boolean
 }
 
-/** Starts a cluster of a kind, runs tests on it, and ends it. */
+/** Starts a cluster, runs tests on it, and ends it unless `keep` is set. */
 async function testOn(kind: Kind, names: readonly string[], { keep }: Options): Promise<boolean> {
   const cluster = await timed(`start${kind.hasNode ? ', with a node' : ''}`, () => up(kind, say))
   const applications = names.flatMap((name) => OBSERVED[name] ?? [])
@@ -135,13 +135,14 @@ async function testOn(kind: Kind, names: readonly string[], { keep }: Options): 
 
 /**
  * Runs the tests in two lanes. Tests without a node have their own control plane, beside the
- * cluster with a node, because each lane waits most of the time.
+ * cluster with a node. The lanes run at the same time, because each lane waits most of the time.
  */
 async function test(names: readonly string[], options: Options): Promise<boolean> {
   const { kubernetes: minor } = options
   const known = everyTest(minor)
   const unknown = names.find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new Error(`no test ${unknown}; there are ${known.join(', ')}`)
+  if (unknown !== undefined)
+    throw new Error(`no test ${unknown} on Kubernetes ${minor}; there are ${known.join(', ')}`)
   const usual = known.filter((name) => options.all || !LONG.includes(name))
   const { chosen, isWhole } = withoutOperators(names.length === 0 ? usual : names)
   if (chosen.length === 0) return isWhole
@@ -167,7 +168,7 @@ function withoutOperators(names: readonly string[]) {
   const concerned = names.filter((name) => WITH_OPERATORS.includes(name))
   const problem = concerned.length === 0 ? undefined : problemOfOperatorsFolder()
   if (problem === undefined) return { chosen: names, isWhole: true }
-  const skipped = `skipped until it is built (see CONTRIBUTING.md): ${concerned.join(', ')}`
+  const skipped = `skipped until you build them (see CONTRIBUTING.md): ${concerned.join(', ')}`
   say(`${problem}; ${skipped}`)
   const chosen = names.filter((name) => !concerned.includes(name))
   return { chosen, isWhole: process.env.CI !== 'true' }

@@ -15,7 +15,7 @@ const PERF = observer('perf-sysstat')
 const SMALL = `
 mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exec ${PERF}`
 
-t.test('counts and reports the processes that exceed the memory limit', options, async (t) => {
+t.test('counts and reports the processes for which it has no memory', options, async (t) => {
   const { run } = await podOf(t)
   const many = 'i=0; while [ $i -lt 99 ]; do sleep 600 & i=$((i+1)); done; echo started; wait'
   await until(await run('app', ['sh', '-c', many]), /started/)

@@ -54,7 +54,7 @@ t.test('no answer is large or an internal error', async (t) => {
     for (const size of [2 ** 10, 2 ** 16, 2 ** 20]) {
       const answer = answerTo(build(size))
       const characters = JSON.stringify(answer?.response ?? {}).length
-      t.ok(characters <= 2 ** 14, `${name}: an answer of ${characters} characters to ${size}`)
+      t.ok(characters <= 2 ** 14, `${name}, size ${size}: the answer has ${characters} characters`)
       t.equal(answer?.fault, undefined, name)
     }
   }

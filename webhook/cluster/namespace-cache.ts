@@ -3,7 +3,8 @@ import { namespaceItem, ruleItem, type StoredObject } from './reflect/item.ts'
 import { createStore, type Store } from './reflect/store.ts'
 
 /**
- * The watched resources, by the name of the resource in API paths. The function selects the fields
+ * The watched resources, by the name of the resource in API paths. Each value is the function that
+ * selects the fields
  * of an object that are kept.
  */
 export const RESOURCES = {

@@ -24,7 +24,7 @@ export interface SessionOptions {
 
 /** A session that records reviews. */
 export interface Session {
-  /** Adds a review to the recording. The review may be answered when the promise resolves. */
+  /** Adds a review to the recording. Answer the review only after the promise resolves. */
   take(review: Review, body: Fields): Promise<void>
   /**
    * Waits until all reviews are written.

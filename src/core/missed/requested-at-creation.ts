@@ -5,7 +5,7 @@ import { findOwners } from '../kubernetes/managed-fields.ts'
 /**
  * Reports whether a pod had its `inject` annotation when it was created. The field manager that
  * created the pod also owns its spec, while `kubectl annotate` owns only the annotation. Comparing
- * the times of the entries would be less reliable: the Job controller updates its pods when they
+ * the times in managedFields would be less reliable: the Job controller updates its pods when they
  * end, which changes the time of its entry. If managedFields has no owner of the annotation, the
  * result is true.
  */

@@ -7,7 +7,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Tests on an apiserver without a webhook: `disarm`, which Helm runs before it removes the chart,
+// Tests of two verbs on an apiserver, in most tests without a webhook: `disarm`, which Helm runs
+// before it removes the chart,
 // and `doctor`, which `helm test` runs.
 
 const CERTIFICATES = {

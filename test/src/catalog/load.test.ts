@@ -71,7 +71,7 @@ t.test(
       const document = parse(readFileSync(join(BUILT_IN, name), 'utf8'))
       t.equal(isMetric(document), true, JSON.stringify(isMetric.errors))
       t.equal(`${document.metadata.name}.yaml`, name)
-      t.equal(document.spec.privilege, 'restricted', 'the namespace needs no privilege')
+      t.equal(document.spec.privilege, 'restricted', 'every namespace may use the metric')
     }
   },
 )
@@ -178,7 +178,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.container must have required property 'image'$/,
   ],
   [
-    'an image of blanks',
+    'an image with a blank',
     documentOf({}, {}, { image: 'a b' }),
     /ours: spec\.container\.image must match pattern/,
   ],
@@ -285,7 +285,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.options\.rate\.default must be an integer from 9 to 1$/,
   ],
   [
-    'a security context without a privilege',
+    'a security context and the privilege restricted',
     contextOf('restricted', { runAsUser: 1000 }),
     /ours: spec\.container must NOT be valid$/,
   ],
@@ -332,8 +332,8 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     documentOf({}, {}, { volumeMounts: [] }),
     /ours: spec\.container must not have volumeMounts$/,
   ],
-  ['a list', '[]', /x\.yaml: the document must be object$/],
-  ['text', 'hello', /x\.yaml: the document must be object$/],
+  ['a list instead of an object', '[]', /x\.yaml: the document must be object$/],
+  ['text instead of an object', 'hello', /x\.yaml: the document must be object$/],
   [
     'a repeated key',
     'kind: Metric\nkind: Metric\n',
@@ -399,7 +399,7 @@ t.test(
   },
 )
 
-t.test('a folder with the name of a document is skipped, or the error names it', async (t) => {
+t.test('a folder named like a YAML file is skipped, or the error names the folder', async (t) => {
   const folder = t.testdir({ 'folder.yaml': {}, 'x.yaml': documentOf() })
   const [reason = ''] = await loadCatalog({ folder }).then(
     ({ metrics }) => [metrics.has('ours') ? 'folder.yaml' : ''],

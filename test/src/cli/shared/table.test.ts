@@ -33,7 +33,7 @@ t.test('all lines of a paragraph except the first are indented', async (t) => {
   ])
 })
 
-t.test('words are not split, and a terminal that is too narrow has no wrapped lines', async (t) => {
+t.test('words are not split, and a column narrower than 24 is not wrapped', async (t) => {
   const long = `see ${'x'.repeat(50)} there`
   t.strictSame(formatText([long], 40), ['see', `  ${'x'.repeat(50)}`, '  there'])
   const rows = [['name', WORDS]]

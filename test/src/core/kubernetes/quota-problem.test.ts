@@ -58,7 +58,7 @@ t.test('only resources that the observer adds are compared with a quota', async 
 
 t.test('a quota that is used up prevents an observer', async (t) => {
   const full = resourceQuota({ 'limits.cpu': '2' }, { 'limits.cpu': '2' })
-  t.equal(under([full], BURSTABLE).word, 'quota', 'the pod without an observer may still fit later')
+  t.equal(under([full], BURSTABLE).word, 'quota', 'without it, the pod may fit later')
 })
 
 t.test('an observer makes a BestEffort pod Burstable, so other quotas apply', async (t) => {
@@ -77,7 +77,7 @@ t.test('an observer makes a BestEffort pod Burstable, so other quotas apply', as
   t.equal(
     under([scoped('NotBestEffort', none)], BURSTABLE).word,
     'injected',
-    'the quota applied before',
+    'the quota also applies without the observer',
   )
   const nothing = askingPod(app({ requests: { cpu: '0' } }))
   const overdrawn = resourceQuota(
