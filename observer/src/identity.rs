@@ -19,7 +19,7 @@ pub struct Identity {
 
 impl Identity {
     /// Returns the identity of a process. `None` if its real, effective and saved ids differ,
-    /// because then only a reader with the capability SYS_PTRACE may read its files.
+    /// because then only a reader with the capability `SYS_PTRACE` may read its files.
     #[must_use]
     pub fn of(status: &Status) -> Option<Self> {
         let [user, users @ ..] = status.uids;
