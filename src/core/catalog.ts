@@ -2,7 +2,7 @@ import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
 
-/** The privilege that a metric requires: a level of the Pod Security Standards. */
+/** The privileges that a metric can require: the levels of the Pod Security Standards. */
 export const PRIVILEGES = POD_SECURITY_LEVELS
 export type Privilege = PodSecurityLevel
 
@@ -10,7 +10,7 @@ export type Privilege = PodSecurityLevel
  * The metrics that an administrator offers. Annotations select metrics and cannot define new ones.
  */
 export interface Catalog {
-  /** A hash of the documents (eight hexadecimal digits), for comparing the catalogs of replicas. */
+  /** A hash of the documents (eight hexadecimal digits), for comparing catalogs. */
   readonly revision: string
   /** The metrics by name. Unlike an object, a Map is safe for lookups of names that users write. */
   readonly metrics: ReadonlyMap<string, Metric>
@@ -23,7 +23,7 @@ export interface Metric {
   readonly privilege: Privilege
   /** The options by annotation key, `METRIC.ridealong.dev/OPTION`. */
   readonly options: ReadonlyMap<string, OfferedOption>
-  /** The environment variables of an observer whose request sets no options. */
+  /** The environment variables of all options with their defaults, if a request sets no options. */
   readonly defaults: readonly EnvVar[]
   readonly container: ObserverContainer
 }
@@ -47,8 +47,7 @@ export interface ObserverContainer {
 }
 
 /**
- * A setting of a metric, with its type and bounds. The default has that type and is within the
- * bounds.
+ * A setting of a metric, with its type and its valid values. The default is one of these values.
  */
 export type Option =
   | {

@@ -66,23 +66,23 @@ function decideMissing(
   return decideObservers({ ...circumstances, pod, request: { ...request, metrics }, present })
 }
 
-/** The observers that the pod's status names, compared with the catalog. */
+/** The observers that the pod's status annotation names, compared with the catalog. */
 interface Earlier {
   /** The names of the observers that match the catalog. */
   readonly present: readonly string[]
   readonly different: readonly Difference[]
   /**
    * The names of the observers that match the catalog, except possibly for the image. If another
-   * webhook removed the restartPolicy of such an observer, the field must be restored, or the pod
-   * would never start.
+   * webhook removed the restartPolicy of such an observer, the field must be restored, or the
+   * application would never start.
    */
   readonly repairable: readonly string[]
 }
 
 /**
  * Finds the observers that an earlier call of the webhook or `ridealong inject` added. The author
- * of a pod can write any status, so the status only selects the containers to compare with the
- * catalog.
+ * of a pod can write any text into `ridealong.dev/status`, so this annotation only selects the
+ * containers to compare with the catalog.
  */
 function observersBefore(pod: Pod, catalog: Catalog): Earlier {
   const names = new Set(injectedBefore(pod.annotations).filter((name) => catalog.metrics.has(name)))
@@ -101,8 +101,9 @@ function observersBefore(pod: Pod, catalog: Catalog): Earlier {
 }
 
 /**
- * Decides about a pod that gets no more observers. The pod keeps its existing observers, and fields
- * that another webhook removed are restored. Returns undefined if the pod has no observers.
+ * Decides about a pod that gets no more observers. The pod keeps its existing observers. If another
+ * webhook removed the restartPolicy of an observer or reset `shareProcessNamespace`, this field is
+ * restored. Returns undefined if the pod has no observers.
  */
 function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
   const { present, different, repairable } = earlier
@@ -114,9 +115,10 @@ function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
 }
 
 /**
- * Skips a pod whose status names an observer that differs from the catalog. The observer may come
- * from another version of the catalog, another webhook may have rewritten its image, or the status
- * may be forged. These cases cannot be distinguished, so the pod is neither changed nor denied.
+ * Skips a pod if a container that its status annotation names differs from the catalog's observer.
+ * The container may come from another version of the catalog, another webhook may have rewritten
+ * its image, or the annotation may be forged. These cases cannot be distinguished, so the pod is
+ * neither changed nor denied.
  */
 function leaveDifferent(different: readonly Difference[]): Left {
   return leave('observer-differs', different.map(({ sentence }) => sentence).join('; '))
@@ -256,7 +258,7 @@ function predictFor(
   observers: readonly Observer[],
   target: Container,
 ): CounterPrediction {
-  // Observers search all containers for the command, so every container may contain a target.
+  // Observers search all containers for the target command, so each of them may contain a target.
   const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
   const contexts = observers.map(({ securityContext }) => securityContext)
   return predictCounters(contexts, targets, pod)

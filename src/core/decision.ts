@@ -26,7 +26,7 @@ export interface Injected {
   readonly stripped: Stripped
 }
 
-/** The pod already has its observers, and the fields that another webhook removed are restored. */
+/** The pod already has its observers. Fields that another webhook removed or reset are restored. */
 export interface Restored {
   readonly outcome: 'restored'
   readonly stripped: Stripped
@@ -59,14 +59,15 @@ export interface Observer extends RequestedMetric {
  */
 export type Stripped = readonly number[]
 
-/** Returns the decision to skip a pod. */
+/** Returns the decision to admit a pod without new observers. */
 export function leave(reason: Reason, message: string = REASONS[reason].sentence): Left {
   return { outcome: 'left', reason, message }
 }
 
 /**
- * Returns the decision for a request that is wrong or cannot be met. The pod is denied if its
- * author chose `on-error: deny` and the reason permits a denial; otherwise the pod is skipped.
+ * Returns the decision for a request that is wrong or cannot be met. The pod is denied if the
+ * request has `on-error: deny` and the reason permits a denial. Otherwise the pod is admitted
+ * without new observers.
  */
 export function refuse(onError: OnError, reason: Reason, message?: string): Left | Denied {
   const left = leave(reason, message)

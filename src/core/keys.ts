@@ -20,8 +20,8 @@ export const STATUS_KEY = 'ridealong.dev/status'
 export const PRIVILEGE_LABEL = 'ridealong.dev/privilege'
 
 /**
- * The label that Ridealong sets on namespaces that request metrics. The webhook's namespaceSelector
- * matches this label.
+ * The label that Ridealong sets on namespaces that request metrics. The namespaceSelector of the
+ * webhook `armed.ridealong.dev` requires this label.
  */
 export const ARMED_LABEL = 'ridealong.dev/armed'
 

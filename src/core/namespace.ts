@@ -12,13 +12,13 @@ export interface Namespace {
   readonly annotations: Annotations
   /**
    * A time at which the namespace already had its `inject` annotation; undefined if managedFields
-   * has no owner of the annotation. The format is RFC 3339 in UTC with whole seconds, as in all
-   * objects of Kubernetes, so that times can be compared as text.
+   * has no owner of the annotation. The format is RFC 3339 in UTC with whole seconds, as in the
+   * metadata of all Kubernetes objects, so that times can be compared as text.
    */
   readonly requestedSince: string | undefined
   /**
-   * The enforced Pod Security level; undefined if no label sets it, so the cluster's default
-   * applies.
+   * The enforced Pod Security level; undefined if no label sets it. In this case, the cluster's
+   * default applies.
    */
   readonly enforce: Privilege | undefined
   /** The privilege that the administrator grants to observers in this namespace. */
@@ -37,8 +37,8 @@ const NO_RULES: NamespaceRules = { limitRanges: [], resourceQuotas: [] }
 
 /**
  * Reads a core/v1 Namespace and its rules. An unknown Pod Security level counts as `restricted`, as
- * in the apiserver (pod-security-admission api/helpers.go). An unknown privilege also counts as
- * `restricted`.
+ * in the apiserver (pod-security-admission api/helpers.go). A missing or unknown privilege also
+ * counts as `restricted`.
  */
 export function readNamespace(
   name: string,

@@ -6,9 +6,9 @@ import type { Plan } from './plan.ts'
 export type { Operation }
 
 /**
- * Builds the RFC 6902 operations of a plan. All operations are `add`, in a fixed order, and create
- * missing parents. The operations are not computed by comparing two pods, because a comparison
- * takes quadratic time for the lists of a pod and moves items that did not change.
+ * Builds the RFC 6902 operations of a plan. All operations are `add`, in a fixed order. They create
+ * missing maps and lists. The operations are not computed by comparing two pods, because a
+ * comparison takes quadratic time for the lists of a pod and moves items that did not change.
  */
 export function patch(pod: Pod, plan: Plan): Operation[] {
   const shares = plan.sharesProcessNamespace && pod.shareProcessNamespace !== 'true'
@@ -103,8 +103,8 @@ function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
 }
 
 /**
- * Copies a list of containers and the containers at the edited indexes. Other containers are
- * shared.
+ * Copies a list of containers and the containers at the edited indexes. The copy shares the other
+ * containers with the original list.
  */
 function copy(containers: readonly unknown[], edited: readonly number[]): unknown[] {
   const copied = [...containers]

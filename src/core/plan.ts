@@ -14,7 +14,7 @@ export interface Plan {
   readonly volumes: readonly Fields[]
   readonly initContainers: readonly Fields[]
   readonly containers: readonly Fields[]
-  /** The init containers whose `restartPolicy: Always` is restored. */
+  /** The indexes of the init containers whose `restartPolicy: Always` is restored. */
   readonly stripped: Stripped
 }
 
@@ -103,7 +103,7 @@ function buildContainer(
   }
 }
 
-/** The pod, the namespace and the node of an observer, from the downward API. */
+/** The names of the observer's pod, namespace and node, from the downward API. */
 const PLACE = [
   field('POD_NAME', 'metadata.name'),
   field('POD_NAMESPACE', 'metadata.namespace'),
@@ -111,7 +111,7 @@ const PLACE = [
 ]
 const RANK = field('JOB_COMPLETION_INDEX', `metadata.annotations['${COMPLETION_INDEX_KEY}']`)
 
-/** Returns the environment variables that all observers of the pod get. */
+/** Returns the environment variables that all added observers get. */
 function environment(
   { mode, target, targetCommand, observers, present }: Injected,
   pod: Pod,
@@ -135,8 +135,9 @@ function environment(
 }
 
 /**
- * Reports whether text is allowed as the value of a variable. Kubernetes does not validate the name
- * of an owner, and container runtimes refuse a value with a NUL character.
+ * Reports whether text consists of 1 to 512 printable ASCII characters. Other text is not passed in
+ * a variable: Kubernetes does not validate the name of an owner, and container runtimes refuse a
+ * value with a NUL character.
  */
 function isPrintable(text: string): boolean {
   return /^[\x20-\x7e]{1,512}$/.test(text)

@@ -1,6 +1,7 @@
 /**
- * The reasons why a pod is skipped or denied, each with a sentence and two properties. The status
- * annotation and the webhook's Prometheus metrics contain the key of the reason.
+ * The reasons why a pod is skipped (admitted without new observers) or denied, each with a sentence
+ * and two properties. The status annotation and the webhook's Prometheus metrics contain the key of
+ * the reason.
  *
  * - `written`: whether the status annotation of the pod records the reason.
  * - `deniable`: whether the pod is denied if the request has `ridealong.dev/on-error: deny`.
@@ -29,7 +30,8 @@ export const REASONS = {
     deniable: false,
   },
   'observer-differs': {
-    sentence: "a container that the pod's status lists as an observer differs from the catalog's",
+    sentence:
+      "a container that ridealong.dev/status lists as an observer differs from the catalog's",
     written: false,
     deniable: false,
   },
@@ -109,7 +111,8 @@ export const REASONS = {
     deniable: true,
   },
   'too-large': {
-    sentence: 'with the status, the annotations would exceed the 256 KiB that Kubernetes allows',
+    sentence:
+      'with ridealong.dev/status, the annotations would exceed the 256 KiB that Kubernetes allows',
     written: false,
     deniable: true,
   },

@@ -20,7 +20,7 @@ export type OnError = (typeof ON_ERROR)[number]
 /** The annotations of a pod or a namespace that belong to Ridealong. */
 export type Annotations = ReadonlyMap<string, string>
 
-/** A requested metric, and its options as the environment of the observer. */
+/** A requested metric, and its options as environment variables of the observer. */
 export interface RequestedMetric {
   readonly metric: Metric
   readonly options: readonly EnvVar[]
@@ -34,7 +34,7 @@ export interface Terms {
   readonly targetCommand: string | undefined
 }
 
-/** The problem with a request: a reason, and a message that describes the valid values. */
+/** The problem with a request: a reason, and a message with the problem and the valid values. */
 export interface Wrong {
   readonly reason: Extract<Reason, 'unknown-metric' | 'invalid-option'>
   readonly message: string
@@ -55,9 +55,10 @@ export function readAnnotations(annotations: Fields | undefined): Annotations {
 }
 
 /**
- * Selects the annotations of a pod that belong to Ridealong. If the pod's JSON mentions the domain
- * no more often than the pod has known keys, no key is misspelled. The other annotations, which may
- * be many, are then not searched.
+ * Selects the annotations of a pod that belong to Ridealong. If the JSON that contained the pod
+ * mentions the domain no more often than the pod has known keys, the pod has no other keys of
+ * Ridealong, such as misspelled keys. The other annotations, which may be many, are then not
+ * searched.
  */
 export function readPodAnnotations(
   annotations: Fields | undefined,
@@ -112,8 +113,8 @@ export function readRequest(own: Annotations, defaults: Annotations, catalog: Ca
 }
 
 /**
- * Reports whether the annotations of a namespace request any metric, even if the request is
- * invalid.
+ * Reports whether the annotations of a pod or a namespace request any metric, even if the request
+ * is invalid.
  */
 export function requestsMetrics(annotations: Annotations): boolean {
   return readNames(annotations.get(KEYS.inject) ?? '').length > 0

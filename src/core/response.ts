@@ -20,7 +20,7 @@ interface AdmissionVerdict {
 /**
  * The maximum length of a warning. The apiserver truncates longer warnings (apiserver
  * pkg/endpoints/filters/warning.go). It drops a warning with a control character, because warnings
- * become HTTP headers (apimachinery util/net/http.go), so `ascii` replaces these characters.
+ * become HTTP headers (apimachinery util/net/http.go), so `ascii` replaces such characters.
  */
 const LONGEST_WARNING = 256
 
@@ -52,7 +52,7 @@ export function allowPatched(
   })
 }
 
-/** Denies the object for a reason that its author can correct. */
+/** Denies the object, with a message for its author. */
 export function deny(review: Review, message: string): ReviewResponse {
   const shown = printable(`ridealong: ${message}`, LONGEST_REFUSAL)
   const status = { code: 403, reason: 'Forbidden', message: shown } as const

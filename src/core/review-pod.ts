@@ -70,7 +70,7 @@ function respond(
 ): ReviewResponse {
   if (decision.outcome === 'denied') return deny(review, decision.message)
   const { reason, message = '' } = decision.outcome === 'left' ? decision : {}
-  // Authors get a warning only if they requested metrics and did not get them.
+  // A warning is sent only if requested observers are not added, or after an internal error.
   const concerns = reason !== undefined && (REASONS[reason].deniable || UNDENIABLE.has(reason))
   return allowPatched(review, operations, concerns ? [`${reason}: ${message}`] : [])
 }

@@ -35,8 +35,7 @@ export interface Review {
  * Reads an AdmissionReview.
  *
  * @param source a scan of the body; its count of Ridealong's keys can show that most annotations of
- * the pod need not be
- * searched
+ * the pod need not be searched
  * @returns the request, or a sentence with the requirement that the AdmissionReview does not meet
  */
 export function readReview(

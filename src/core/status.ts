@@ -3,7 +3,7 @@ import { asFields, type Fields, listOrNone } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
 import { ascii } from './text/printable.ts'
 
-/** The maximum size of the status annotation in bytes. */
+/** The maximum size of the status annotation's value in bytes. */
 const LONGEST_STATUS = 512
 
 /**
@@ -27,7 +27,7 @@ export function sharedBefore({ annotations, shareProcessNamespace }: SharingPod)
 
 type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
 
-/** Reads the status annotation of a pod. Returns undefined if it is missing or invalid. */
+/** Reads the status annotation of a pod; undefined if it is missing, invalid or too long. */
 export function readStatus(annotations: Fields | undefined): Fields | undefined {
   const written = annotations?.[STATUS_KEY]
   if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
@@ -67,7 +67,8 @@ function cutStatus(reason: string, message: string): string {
  * are counted together, in bytes of UTF-8.
  */
 export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {
-  // A character takes at most three bytes of UTF-8, so most pods need no exact count.
+  // The JSON of the pod has `size` characters, each of at most three bytes of UTF-8. Most pods
+  // therefore need no exact count.
   const needed = countBytes(added)
   return (
     size * 3 + needed <= ANNOTATIONS_LIMIT ||

@@ -1,11 +1,12 @@
 /**
- * Matches 1 to 256 printable characters. Container runtimes refuse a NUL in the value of an
- * environment variable.
+ * Matches 1 to 256 characters other than control characters and lone surrogates. Container runtimes
+ * refuse a NUL in the value of an environment variable.
  */
 const PRINTABLE = /^[^\p{Cc}\p{Cs}]{1,256}$/u
 
 /**
- * The maximum number of characters and brackets in a pattern after its repetitions are expanded.
+ * The maximum number of characters and bracket expressions in a pattern after its repetitions are
+ * expanded.
  */
 const LARGEST = 256
 /** The maximum nesting depth of parentheses. */
@@ -41,7 +42,10 @@ const TOO_DEEP = `groups are nested more than ${DEEPEST} deep`
 const NOT_CLOSED = 'a ( has no matching ); write \\( for the character'
 const NOT_OPENED = 'a ) has no matching (; write \\) for the character'
 
-/** The state of a group during parsing. A size counts characters and brackets after expansion. */
+/**
+ * The state of a group during parsing. A size is the number of characters and bracket expressions
+ * after repetitions are expanded.
+ */
 interface Group {
   /** The size of all alternatives except the last. */
   readonly before: number
@@ -65,12 +69,13 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the
  * same bytes in gawk, with LC_ALL=C, and in the observer's program
  * (observer/src/target_command.rs). In both programs, `.` matches every byte. A pattern consists of
- * ordinary characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, brackets of ASCII with
- * ranges and POSIX classes, `( )`, `|`, `^`, `$`, and quantifiers. A quantifier (`*`, `+`, `?`,
- * `{n}`, `{n,}` or `{n,m}`) must follow an ASCII character, a bracket or a group. A pattern whose
- * meaning POSIX leaves undefined is invalid.
+ * ordinary characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, bracket expressions of
+ * ASCII with ranges and POSIX classes, `( )`, `|`, `^`, `$`, and quantifiers. A quantifier (`*`,
+ * `+`, `?`, `{n}`, `{n,}` or `{n,m}`) must follow an ASCII character, a bracket expression or a
+ * group. A pattern whose meaning POSIX leaves undefined is invalid.
  *
- * After expansion, a pattern has at most 256 characters and brackets. glibc's regcomp copies
+ * After its repetitions are expanded, a pattern has at most 256 characters and bracket expressions.
+ * glibc's regcomp copies
  * repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`, `x{2,4}` becomes
  * `xx(x(x)?)?`), so nested repetitions would take exponential memory.
  *

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** Parses the certificates of a PEM text. Returns undefined if one of them is invalid. */
+/** Parses the certificates of a PEM text. Returns undefined if one of them cannot be parsed. */
 export function certificatesIn(pem: string): readonly X509Certificate[] | undefined {
   try {
     return (pem.match(PEM) ?? []).map((text) => new X509Certificate(text))
@@ -12,7 +12,7 @@ export function certificatesIn(pem: string): readonly X509Certificate[] | undefi
 }
 
 /**
- * Describes why no certificate of a CA bundle is valid. Returns undefined if at least one is valid.
+ * Describes why no certificate of a CA bundle is valid now. Returns undefined if at least one is.
  *
  * @param now milliseconds since 1970
  */
@@ -27,7 +27,7 @@ export function bundleProblem(caBundle: string, now: number): string | undefined
  * Describes, as a sentence, why the apiserver would not trust the server. Returns undefined if the
  * apiserver would trust the server. Like Go's crypto/x509, this function requires a path from the
  * server's own certificate, through the other certificates that the server sends, to a certificate
- * of the bundle, and checks the host name.
+ * of the bundle. It also checks the host name and the validity period of the server's certificate.
  *
  * @param serving the certificates that the server presents as PEM, the server's own first
  * @param host the name that the apiserver calls; undefined for an IP address
@@ -91,7 +91,7 @@ function commonName(issuer: string): string {
 
 /**
  * Returns the time at which the first certificate of a PEM text expires, in milliseconds since
- * 1970, or 0 if the text has no valid certificate.
+ * 1970, or 0 if the text has no certificate or one that cannot be parsed.
  */
 export function expiry(pem: string): number {
   const [first] = certificatesIn(pem) ?? []

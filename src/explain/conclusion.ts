@@ -20,15 +20,15 @@ export interface ConclusionFacts {
 /** The last part of an explanation: the outcome, and one sentence. */
 export interface Conclusion {
   /**
-   * `unverified`: the pod's status says that the pod was injected, but a container differs from the
-   * catalog's observer.
+   * `unverified`: the annotation `ridealong.dev/status` says that the pod was injected, but a
+   * container differs from the catalog's observer.
    */
   readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
   readonly reason?: Reason | Cause
   readonly conclusion: string
 }
 
-/** Reasons for which a pod is skipped whether or not the webhook is called. */
+/** Reasons for which a pod gets no observers, whether or not the webhook is called. */
 const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
   'not-create',
   'excluded-namespace',
@@ -57,6 +57,7 @@ export function conclude(known: ConclusionFacts): Conclusion {
 }
 
 const WITHOUT = 'The pod was created without observers'
+const STATUS_SAYS = 'The annotation ridealong.dev/status says that the pod was injected with'
 
 function wasInjected({
   metrics,
@@ -64,8 +65,7 @@ function wasInjected({
 }: Extract<InjectionOutcome, { outcome: 'injected' }>): string {
   const names = metrics.join(', ')
   if (isCompared) return `The pod was injected with ${names}.`
-  const claim = `The pod's status says that it was injected with ${names}`
-  return `${claim}, but this is not verified: ${NO_CATALOG}.`
+  return `${STATUS_SAYS} ${names}, but this is not verified: ${NO_CATALOG}.`
 }
 
 function unverified({
@@ -73,8 +73,8 @@ function unverified({
   differences,
 }: Extract<InjectionOutcome, { outcome: 'unverified' }>): Conclusion {
   const names = metrics.join(', ')
-  const claim = `The pod's status says that it was injected with ${names}, but this is not verified`
-  const conclusion = `${claim}: ${differences.join('; ')}.`
+  const problem = differences.join('; ')
+  const conclusion = `${STATUS_SAYS} ${names}, but this is not verified: ${problem}.`
   return { outcome: 'unverified', reason: 'observer-differs', conclusion }
 }
 
@@ -85,7 +85,7 @@ function left(reason: Reason | Cause, conclusion: string): Conclusion {
 const UNANSWERED =
   'The pod requests observers, but the webhook did not answer when the pod was created'
 
-/** Returns the conclusion about a pod that was created and has no status. */
+/** Returns the conclusion about a pod that was created and has no valid status annotation. */
 function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   const word = 'reason' in decision ? decision.reason : undefined
   if (word !== undefined && (REGARDLESS.has(word) || word === 'too-large')) {

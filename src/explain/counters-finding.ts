@@ -7,7 +7,7 @@ import type { InjectionOutcome } from './injection-outcome.ts'
 /** The explanation why I/O is or may be hidden from an observer, with advice. */
 const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
   user:
-    'the observer is another user or group than the target; ' +
+    'the observer runs as another user or group than the target; ' +
     'give both the same runAsUser and runAsGroup',
   image:
     "only the target's image says its user or group; " +
@@ -26,8 +26,8 @@ const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
 
 /**
  * Returns a finding about the counters that the observers of a pod can read, with advice if some
- * counters may be hidden. Returns no finding if the pod has no observers, or if the status of the
- * created pod contains another prediction.
+ * counters may be hidden. Returns no finding if the pod would get no observers, if the created pod
+ * has no verified observers, or if its status annotation contains another prediction.
  *
  * @param out the outcome of the pod, if it was created
  */

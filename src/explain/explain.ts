@@ -148,7 +148,8 @@ function isAskedLater({ settings }: Facts, created: Fields, asksItself: boolean)
 }
 
 /**
- * Returns a finding about the decision that a skipped pod would get now, if this decision differs.
+ * Returns a finding about the decision that a pod which was created without observers would get
+ * now, if this decision differs from the recorded decision.
  */
 function nowFinding(
   out: InjectionOutcome | undefined,

@@ -8,7 +8,7 @@ import { type Finding, find, stop } from './finding.ts'
 
 /**
  * The outcome of a pod: the annotation `ridealong.dev/status`, and whether the observers are
- * unchanged. In this file, "status" means this annotation.
+ * unchanged. In this file, "status" means this annotation. `silent`: the pod has no valid status.
  */
 export type InjectionOutcome =
   | {

@@ -9,9 +9,9 @@ import {
 import { injectedBefore, readStatus } from '../core/status.ts'
 
 /**
- * Removes from a pod the additions of Ridealong that affect a decision. A status can be copied or
- * forged, so a container is removed only if it also has the environment variable that every
- * observer gets.
+ * Removes from a pod the additions of Ridealong that affect a decision. The status annotation can
+ * be copied or forged, so a container that it names is removed only if the container also has the
+ * environment variable RIDEALONG_CATALOG, which every observer gets.
  */
 export function asItCame(pod: Fields): Fields {
   const metadata = fieldsOrNone(pod.metadata)

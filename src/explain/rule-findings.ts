@@ -17,7 +17,7 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
 
 /**
  * Lists every rule of the decision in order. Rules before the rule that stopped the pod have
- * passed, and later rules were not reached.
+ * passed, and later rules were not reached. After an internal error, the error is the only finding.
  *
  * @param knowsImages whether the images on nodes are known, or the pod was injected
  * @param isCarrying whether the pod has its observers in its manifest and the webhook adds none
@@ -45,8 +45,8 @@ function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
 }
 
 /**
- * Returns the finding of the rule that stopped the pod. For `already-injected`, the verdict is
- * `ok`.
+ * Returns the finding of the rule that stopped the pod. The verdict is `look` if the pod has its
+ * observers in its manifest, `ok` for the reason `already-injected`, and `no` otherwise.
  */
 function stopFinding(name: string, { reason, message }: Stopped, isCarrying: boolean): Finding {
   if (isCarrying) return find(name, 'look', message)

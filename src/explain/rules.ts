@@ -1,8 +1,8 @@
 import type { Reason } from '../core/reasons.ts'
 
 /**
- * A rule of the decision, the reasons for which the rule skips a pod, and the sentence for a pod
- * that passes.
+ * A rule of the decision, the reasons for which the rule skips or denies a pod, and the sentence
+ * for a pod that passes.
  */
 export interface Rule {
   readonly name: string

@@ -18,7 +18,8 @@ import type { Manifest } from './read.ts'
  * The text that an injection replaced, by key: everything after the colon, such as ` []` in
  * `volumes: []`. The status annotation stores this text, so that `ridealong inject --undo` restores
  * the file byte for byte. If a key is missing here, the injection added the key or did not replace
- * its value.
+ * its value. An exception is `shareProcessNamespace: false`, which another field of the annotation
+ * records.
  */
 export type Before = Readonly<Record<string, string>>
 
@@ -32,7 +33,7 @@ export function describeBefore(
   const shares = 'entries' in extension && SHARE in extension.entries
   const item = hollowItem(manifest, base, path) ?? (shares ? sharing(manifest, base) : undefined)
   const text = item && standing(manifest, item.item)
-  // The value false is already recorded in a field of the status.
+  // The value false is already recorded in a field of the status annotation.
   const isNews = text !== undefined && !(item?.key === SHARE && /^ *false$/.test(text))
   return isNews ? { [String(item?.key)]: text } : {}
 }
@@ -73,9 +74,9 @@ function standing(manifest: Manifest, item: YamlItem): string {
 }
 
 /**
- * Adds the replaced text to the status, including text replaced by an earlier injection.
+ * Adds the replaced text to the status annotation, including text replaced by an earlier injection.
  *
- * @throws ManifestError if the status becomes too long
+ * @throws ManifestError if the annotation becomes too long
  */
 export function remember(
   status: string,
@@ -104,7 +105,7 @@ export function readTemplateStatus(template: Fields): Fields | undefined {
   }
 }
 
-/** Returns the replaced text that the status of a template stores. */
+/** Returns the replaced text that the status annotation of a template stores. */
 export function rememberedIn(template: Fields): Before {
   const before = asFields(readTemplateStatus(template)?.before) ?? {}
   return Object.fromEntries(

@@ -101,7 +101,7 @@ function put(context: ExtendContext, key: string, value: unknown): Edit {
   return spec === undefined ? append(context, key, value) : insertBefore(context, spec, key, value)
 }
 
-/** Returns the text to insert after a colon without a blank: nothing in JSON, otherwise a space. */
+/** Returns the text to insert after a colon if no blank follows: nothing in JSON, else a space. */
 function spacing({ form }: Style): string {
   return form === 'json' ? '' : ' '
 }

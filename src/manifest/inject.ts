@@ -61,7 +61,7 @@ function injectTemplate(template: Template, answer: Answer, namespace: string): 
   return { resource, decision, path, extensions, edits }
 }
 
-/** Returns the extensions, with the text that they replace stored in the status. */
+/** Returns the extensions, with the text that they replace stored in the status annotation. */
 function withMemory(template: Template, extensions: readonly Extension[]): readonly Extension[] {
   const { resource, path, fields } = template
   const now: Before = Object.assign(

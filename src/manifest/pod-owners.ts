@@ -4,8 +4,8 @@ import type { Step } from './nodes.ts'
 import { type Template, valueAt } from './templates.ts'
 
 /**
- * The fields that a controller sets in the pods of a template, limited to the fields that affect a
- * decision.
+ * The fields that a controller sets in the pods of a template, limited to the fields that affect
+ * the decision about the pods or their observers.
  */
 export interface Made {
   /**
@@ -103,7 +103,10 @@ function findRestartPolicy({ fields, path }: Template, parent: Fields): unknown 
   return beside ?? own ?? (isJobSet(path) ? 'OnFailure' : undefined)
 }
 
-/** The default restart policies, from mpi-operator pkg/apis/kubeflow/v2beta1/default.go. */
+/**
+ * The default restart policies by the name of the replica, from mpi-operator
+ * pkg/apis/kubeflow/v2beta1/default.go. Other Kubeflow kinds use the same table.
+ */
 const REPLICAS_DEFAULT: Readonly<Record<string, string>> = {
   Launcher: 'OnFailure',
   Worker: 'Never',

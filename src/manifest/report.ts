@@ -15,8 +15,8 @@ const WRONG: ReadonlySet<Reason> = new Set([
 ])
 
 /**
- * Returns the errors in the requests of a document, one sentence each, with the file, the document
- * and the line.
+ * Returns a sentence for each pod template of a document that is denied or has an error in its
+ * request, with the file, the document and the line.
  */
 export function listProblems({ outcomes }: InjectedManifest): readonly string[] {
   return outcomes.flatMap(({ resource, decision }) => {
@@ -26,7 +26,10 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
   })
 }
 
-/** Returns the skipped objects of a document, with the reason. */
+/**
+ * Returns a sentence with the reason for each pod template of a document that gets no new observers
+ * and is not denied, and for each other object whose pods cannot be annotated in a template.
+ */
 export function listSkipped({ manifest, outcomes }: InjectedManifest): readonly string[] {
   const lefts = outcomes.flatMap(({ resource, decision }: TemplateOutcome) =>
     decision.outcome === 'left'

@@ -8,7 +8,7 @@ import type { Template } from './templates.ts'
 
 /**
  * Builds the review that the apiserver would send for the first pod of a template, limited to the
- * fields that affect a decision.
+ * fields that affect the decision about the pod or its observers.
  *
  * @param namespace the namespace of the pod
  */

@@ -37,7 +37,7 @@ function undoTemplate(template: Template): readonly Edit[] {
 
 /**
  * Returns the annotations to remove. Ridealong added the default-container annotation if the mode
- * in the status is `container` and the annotation comes after the status.
+ * in the status annotation is `container` and the default-container annotation comes after it.
  */
 function annotations(fields: Fields, status: Fields): Removal {
   const keys = Object.keys(fieldsOrNone(fieldsOrNone(fields.metadata).annotations))
@@ -48,8 +48,9 @@ function annotations(fields: Fields, status: Fields): Removal {
 }
 
 /**
- * Returns the containers to remove. A status can be copied or forged, so a container that the
- * status names is removed only if it has the variable RIDEALONG_CATALOG, which every observer has.
+ * Returns the containers to remove. The status annotation can be copied or forged, so a container
+ * that it names is removed only if the container has the variable RIDEALONG_CATALOG, which every
+ * observer has.
  */
 function containers(fields: Fields, { metrics }: Fields, key: string): Removal {
   const names = new Set(listOrNone(metrics))

@@ -6,7 +6,9 @@ import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts
 
 /** The Namespaces of a file. */
 export interface NamespaceFile {
+  /** A hash of the objects in the file. */
   readonly revision: string
+  /** Returns a Namespace; without labels, annotations and rules if the file does not contain it. */
   find(name: string): Namespace
 }
 
@@ -14,8 +16,8 @@ export interface NamespaceFile {
  * Reads Namespaces, and their LimitRanges and ResourceQuotas, from a YAML or JSON file. The file
  * contains single objects, Lists as printed by `kubectl get -o yaml`, or both.
  *
- * @throws an error that names the file and the invalid document: an object of another kind, without
- * a required field, or with an amount that is not a quantity
+ * @throws an error that names the file and the invalid document. A document is invalid if an object
+ * has another kind, lacks a required field, or has an amount that is not a quantity.
  */
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
   const objects = await readObjects(path)

@@ -31,7 +31,7 @@ const GRANTED_BY_SOME: ReadonlySet<string> = new Set([
   'SYS_CHROOT',
 ])
 
-/** The added and dropped capabilities of root in a container, in upper case. */
+/** Whether a container is privileged, and the capabilities it adds and drops, in upper case. */
 export interface Capabilities {
   readonly isPrivileged: boolean
   readonly added: ReadonlySet<string>
@@ -118,8 +118,8 @@ function coversOne(holder: Capabilities, other: Capabilities, name: string): Cer
   if (name === 'ALL') return 'yes'
   const isHeld = hasCapability(holder, name)
   const isNeeded = hasCapability(other, name)
-  // If both results are unknown, both containers have the capability or both lack it, because the
-  // runtime is the same.
+  // If both results are unknown, the containers are assumed to be alike, because they have the same
+  // runtime.
   if (isHeld === 'yes' || isNeeded === 'no' || isHeld === isNeeded) return 'yes'
   return isHeld === 'no' && isNeeded === 'yes' ? 'no' : 'unknown'
 }

@@ -30,7 +30,7 @@ function readImages(spec: unknown): readonly string[] {
  * all pods, at least one pod is in both groups (kubernetes
  * pkg/controller/daemon/daemon_controller.go, updateDaemonSetStatus). During an update in which all
  * other pods are ready, the first ready pod of the current template is therefore enough. The result
- * is false for a status that is older than the template.
+ * is false for a status that is older than the spec.
  */
 export function runsAnywhere({ generation, status }: DaemonSet): boolean {
   if (count(status, 'observedGeneration') < (asId(generation) ?? 0)) return false

@@ -10,7 +10,7 @@ import {
 /** A core/v1 LimitRange: its defaults for containers, and its bounds for containers and pods. */
 export interface LimitRange {
   readonly name: string
-  /** The resources of a container that sets no resources itself. */
+  /** The requests and limits of a container for the resources that it does not set itself. */
   readonly defaults: Resources
   readonly bounds: readonly Bounds[]
 }

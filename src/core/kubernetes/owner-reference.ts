@@ -15,8 +15,8 @@ export interface OwnerReference {
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /**
- * An RFC 1035 label. A kind may contain capitals (apiextensions validation of
- * CustomResourceDefinitionNames).
+ * Both a version and a kind are RFC 1035 labels. A kind may also contain capitals (apiextensions
+ * validation of CustomResourceDefinitionNames).
  */
 const VERSION = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/
 const KIND = /^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/

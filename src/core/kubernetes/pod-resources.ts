@@ -111,9 +111,9 @@ export function sumContainers({ containers }: PodResources, kind: keyof Resource
 }
 
 /**
- * Returns the greatest sum of an init container and the sidecars that started before it. If an init
- * container does not use a resource, no comparison is needed, because the sum over the sidecars was
- * compared when it last increased.
+ * Returns, for each resource, the greatest sum of an init container and the sidecars that started
+ * before this container. If an init container does not use a resource, no comparison is needed,
+ * because the sum over the sidecars was compared when it last increased.
  */
 function mostAtStart(
   containers: readonly ContainerResources[],

@@ -65,7 +65,7 @@ function grown({
 
 /**
  * The quota keys that require every container to specify a resource (pods.go, validationSet). Each
- * entry consists of the key, the list of the container, and the resource.
+ * entry consists of the key, the container's list that must have the resource, and the resource.
  */
 const DEMANDED = [
   ['cpu', 'requests', 'cpu'],

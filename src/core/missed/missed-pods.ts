@@ -11,8 +11,9 @@ import { findDrift } from './observer-drift.ts'
 import { requestedAtCreation } from './requested-at-creation.ts'
 
 /**
- * The causes of missing observers, each with the reason of its Event. Causes that the author of the
- * pod intended are not included.
+ * The causes of missing observers that an Event reports, each with the reason of the Event. Other
+ * causes, such as an invalid request, are not included, because the webhook reports them in a
+ * warning when the pod is created.
  */
 export const MISSED_POD_REASONS = {
   unanswered: 'NotObserved',
@@ -47,8 +48,8 @@ export interface Surroundings {
 
 /**
  * Decides whether an existing pod lacks observers that were requested when the pod was created. The
- * possible causes are that the webhook did not answer, that another webhook altered the observers,
- * and that no node had the image.
+ * possible causes are that the webhook did not answer, that the observers were altered, and that no
+ * node was known to have the image.
  *
  * @param object a Pod as returned by the apiserver
  * @returns undefined for every other pod
@@ -89,9 +90,9 @@ function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReas
 }
 
 /**
- * Reports whether a container differs from the observer that the pod's status names. Containers are
- * compared only if the status names the current revision of the catalog, because after an upgrade
- * all older observers differ.
+ * Reports whether a container that the pod's status names differs from the catalog's observer.
+ * Containers are compared only if the status names the current revision of the catalog, because
+ * after an upgrade all older observers differ.
  */
 function differs(
   spec: Fields,

@@ -2,7 +2,8 @@ import { type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import { nameOf } from '../rules/observer-difference.ts'
 
 /**
- * Lists the changes to a pod's observers after they were added, each as a sentence. The guard, a
+ * Lists the problems with the observers of a pod, each as a sentence: an observer is missing or has
+ * lost its restartPolicy, or `shareProcessNamespace` is not true. The guard, a
  * ValidatingAdmissionPolicy of the chart, checks the same conditions
  * (charts/ridealong/templates/guard.yaml).
  *

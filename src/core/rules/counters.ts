@@ -15,7 +15,7 @@ import {
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 import { type Identity, resolveIdentity } from './security-context.ts'
 
-/** The counters of its targets that an observer can read; `unknown` if they cannot be predicted. */
+/** The counters of the targets that an observer can read; `unknown` if they are not predictable. */
 export type Counters = 'all' | 'no-io' | 'unknown'
 
 /**
@@ -205,7 +205,8 @@ function compare(one: number | undefined, other: number | undefined): Certainty 
 }
 
 /**
- * Reports whether a program file could grant capabilities that runtimes do not grant by default.
+ * Reports whether a container allows capabilities that runtimes do not grant by default. A program
+ * file could grant these to a process that is not root.
  */
 function mayExceedDefaults({ privileged, addedCapabilities }: SecurityContext): boolean {
   return privileged || addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))

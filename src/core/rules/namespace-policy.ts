@@ -42,8 +42,8 @@ export interface RuleSource {
 }
 
 /**
- * Skips or denies a pod if the privilege of its namespace, or the rules of Kubernetes in that
- * namespace, would not allow the observers.
+ * Skips or denies a pod if the privilege that its namespace grants, or the rules of Kubernetes in
+ * this namespace, would not allow the observers.
  *
  * @returns undefined if the observers are allowed
  */

@@ -115,10 +115,10 @@ export function findContainer(
 }
 
 /**
- * Compares the containers that a pod's status names with the catalog's observers.
+ * Compares the containers that a pod's status annotation names with the catalog's observers.
  *
- * @param names the names of the observers that the status lists as added; missing containers are
- * skipped
+ * @param names the names of the observers that the annotation lists as added; names for which the
+ * pod has no container are ignored
  */
 export function differencesFrom(
   catalog: Catalog,

@@ -76,9 +76,9 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
 }
 
 /**
- * Completes the security context of a metric whose privilege is above `restricted`. If the metric
- * does not set `runAsNonRoot`, the field becomes true if the user is known not to be root, and
- * false otherwise. Without `false`, a pod with `runAsNonRoot: true` would prevent the observer from
+ * Completes the security context that the catalog sets for a metric. If this security context does
+ * not set `runAsNonRoot`, the field becomes true if the user is known not to be root, and false
+ * otherwise. Without `false`, a pod with `runAsNonRoot: true` would prevent the observer from
  * starting.
  */
 export function startable(own: Fields, pod: Pod): Fields {
@@ -107,7 +107,7 @@ function rootCapabilities(target: SecurityContext, isNamed: boolean): Fields | u
 
 /**
  * Reports whether a container drops more names than there are capabilities. Such a list is not
- * copied.
+ * copied; the observer drops all capabilities instead.
  */
 function dropsTooMany({ droppedCapabilities }: SecurityContext): boolean {
   return droppedCapabilities.length > MOST_CAPABILITIES

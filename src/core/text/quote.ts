@@ -3,7 +3,7 @@ import { ascii } from './printable.ts'
 const LONGEST = 64
 
 /**
- * Quotes untrusted text for a message: at most 64 characters, all of them printable ASCII. Messages
+ * Quotes the first 64 characters of untrusted text for a message, as printable ASCII. Messages
  * appear in warnings, logs and annotations, where control characters are refused
  * (apiserver/pkg/warning) or affect the reader's terminal.
  */

@@ -104,8 +104,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
     spec: { shareProcessNamespace: true, initContainers: [FORGER] },
     decided: /^ridealong: observer-differs: container perf-sysstat has image /,
     guarded: /a container differs from the observer of the catalog: perf-sysstat runs docker\.io/,
-    explained:
-      /says that it was injected with perf-sysstat, but this is not verified: container perf-sysstat has/,
+    explained: /injected with perf-sysstat, but this is not verified: container perf-sysstat has/,
     wouldBe: /^The pod would not be changed: container perf-sysstat has image/m,
   },
   absent: {

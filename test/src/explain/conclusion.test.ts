@@ -271,7 +271,8 @@ t.test('a status is compared with the containers that it names', async (t) => {
     outcome: 'unverified',
     reason: 'observer-differs',
     conclusion: [
-      "The pod's status says that it was injected with perf-sysstat, but this is not verified:",
+      'The annotation ridealong.dev/status says that the pod was injected with perf-sysstat,',
+      'but this is not verified:',
       'container perf-sysstat has image "evil:1"',
       'instead of the catalog\'s "registry.example/observer:1"',
       'and command "sh" instead of the catalog\'s "perf-sysstat".',
@@ -311,7 +312,7 @@ t.test('without a known catalog, an injection is not verified', async (t) => {
   t.equal(outcome, 'injected')
   t.match(
     conclusion,
-    /^The pod's status says that it was injected with perf-sysstat, but this is not verified: /,
+    /^The annotation ridealong\.dev\/status says that .+ perf-sysstat, but this is not verified: /,
   )
   t.match(
     findings.find(({ name }) => name === 'observers'),

@@ -128,7 +128,7 @@ const CASES: Readonly<Record<Reason, Case>> = {
   },
   'too-large': {
     pod: askingPod({}, HEAVY),
-    sentence: /observers: with the status, the annotations would exceed the 256 KiB/,
+    sentence: /observers: with ridealong.dev\/status, the annotations would exceed the 256 KiB/,
   },
   'internal-error': {
     pod: askingPod(),
@@ -278,7 +278,7 @@ t.test('a manifest with changed observers is unverified or altered', async (t) =
     outcome: 'unverified',
     reason: 'observer-differs',
     conclusion:
-      /^The pod's status says that it was injected with perf-sysstat, but this is not verified: cont/,
+      /^The annotation ridealong\.dev\/status says that .+, but this is not verified: cont/,
   })
   const spec = { ...pod.spec, shareProcessNamespace: undefined }
   t.match(explained(carrying({ ...pod, spec } as unknown as PodObject)), {
