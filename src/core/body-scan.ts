@@ -1,6 +1,6 @@
 import { DOMAIN } from './keys.ts'
 
-/** Properties of an object's JSON text that are known before any field of the object is read. */
+/** Properties of the JSON text that contains an object, found without parsing the text. */
 export interface BodyScan {
   /** The number of characters in the text. No value in the object is longer. */
   readonly size: number

@@ -39,7 +39,7 @@ export function ruleFindings(
 
 function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
   if (rule.name === IMAGE_RULE && !knowsImages) {
-    return find(rule.name, 'unknown', 'only the webhook knows which nodes have the image')
+    return find(rule.name, 'unknown', 'it is not known which nodes have the image')
   }
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }

@@ -54,7 +54,7 @@ export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly F
 
 function completeness(configuration: Fields): readonly Finding[] {
   if (webhookIn(configuration, NAMESPACE_WEBHOOK) !== undefined) return []
-  const sentence = `${NAMESPACE_WEBHOOK} is missing, so namespaces are armed with a delay of minutes`
+  const sentence = `${NAMESPACE_WEBHOOK} is missing, so namespaces are armed a few minutes late`
   return [find('webhook for namespaces', 'look', sentence)]
 }
 

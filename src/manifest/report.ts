@@ -28,7 +28,7 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
 
 /**
  * Returns a sentence with the reason for each pod template of a document that gets no new observers
- * and is not denied, and for each other object whose pods cannot be annotated in a template.
+ * and is not denied, and for each object that may create pods but has no pod template.
  */
 export function listSkipped({ manifest, outcomes }: InjectedManifest): readonly string[] {
   const lefts = outcomes.flatMap(({ resource, decision }: TemplateOutcome) =>
