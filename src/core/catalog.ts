@@ -23,7 +23,7 @@ export interface Metric {
   readonly privilege: Privilege
   /** The options by annotation key, `METRIC.ridealong.dev/OPTION`. */
   readonly options: ReadonlyMap<string, OfferedOption>
-  /** The environment variables of all options with their defaults, if a request sets no options. */
+  /** The environment variables for all options with their default values. */
   readonly defaults: readonly EnvVar[]
   readonly container: ObserverContainer
 }

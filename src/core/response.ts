@@ -20,7 +20,7 @@ interface AdmissionVerdict {
 /**
  * The maximum length of a warning. The apiserver truncates longer warnings (apiserver
  * pkg/endpoints/filters/warning.go). It drops a warning with a control character, because warnings
- * become HTTP headers (apimachinery util/net/http.go), so `ascii` replaces such characters.
+ * become HTTP headers (apimachinery util/net/http.go). Therefore `ascii` replaces such characters.
  */
 const LONGEST_WARNING = 256
 

@@ -75,9 +75,8 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  * group. A pattern whose meaning POSIX leaves undefined is invalid.
  *
  * After its repetitions are expanded, a pattern has at most 256 characters and bracket expressions.
- * glibc's regcomp copies
- * repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`, `x{2,4}` becomes
- * `xx(x(x)?)?`), so nested repetitions would take exponential memory.
+ * glibc's regcomp copies repeated items (posix/regcomp.c, parse_dup_op: `x+` becomes `xx*`,
+ * `x{2,4}` becomes `xx(x(x)?)?`), so nested repetitions would take exponential memory.
  *
  * @returns the problem and its correction, or undefined for a valid pattern
  */

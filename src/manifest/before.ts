@@ -90,7 +90,7 @@ export function remember(
   if (isShort(remembered)) return remembered
   const keys = Object.keys(before).join(', ')
   throw new ManifestError(
-    at(place, `the text of the empty ${keys} is too long to be stored in the status; remove it`),
+    at(place, `the text of ${keys} is too long to be stored in ${STATUS_KEY}; shorten it`),
   )
 }
 
