@@ -34,7 +34,8 @@ const LONG_TEXT = 256 * 1024
 /**
  * Reads the body of a request.
  *
- * @throws NotJson, or NotAReview for JSON that is not an AdmissionReview
+ * @throws NotAReview for a text with too many levels or elements, and for JSON that is not an
+ * AdmissionReview; NotJson for any other text that is not JSON
  */
 export function readBody(text: string): Review {
   const problem = text.length > LONG_TEXT ? scanProblem(text) : undefined
@@ -107,9 +108,9 @@ const MANAGED_FIELDS = '"managedFields":['
  * Removes the items of the first `managedFields`, because no decision about a review uses them.
  * Managed fields are half of a pod's JSON and take half of the time to parse it.
  *
- * The text is returned unchanged if the array contains an opening bracket, or if `managedFields` is
- * not the last field of the metadata. The apiserver always writes `managedFields` as the last
- * field.
+ * The text is returned unchanged if the array contains an opening bracket, or if the end of the
+ * metadata and the key `spec` do not follow the array. The apiserver always writes `managedFields`
+ * as the last field of the metadata, and `spec` after the metadata.
  *
  * The function needs three searches, and is correct for any JSON text:
  * - A quote inside a string is escaped, so `"managedFields":[` is always a key and the start of its
@@ -131,7 +132,8 @@ export function withoutManagedFields(text: string): string {
 }
 
 /**
- * Parses JSON, and removes the keys `__proto__` and `constructor.prototype`.
+ * Parses JSON, and removes each key `__proto__`, and each key `constructor` whose value is an object
+ * with the key `prototype`.
  *
  * secure-json-parse searches for these keys with regular expressions, which take half as long as
  * JSON.parse. A text that cannot contain the keys is therefore parsed by JSON.parse directly.

@@ -55,8 +55,7 @@ export function logNamespace(log: Logger, review: Review, answer: NamespaceRevie
 
 /**
  * Shortens a name. Replaces spaces, double quotes, backslashes and all characters that are not
- * printable ASCII, because the apiserver has not
- * validated the name yet.
+ * printable ASCII, because the apiserver has not validated the name yet.
  */
 function bare(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?')

@@ -12,8 +12,8 @@ const DURATION_BUCKETS = [
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * Creates the Prometheus metrics of one server. The values of every label come from a closed list,
- * so labels never contain text from users.
+ * Creates the Prometheus metrics of one server. Labels never contain text from users: their values
+ * come from the code and the catalog.
  */
 export function createMetrics() {
   const registry = new Registry()

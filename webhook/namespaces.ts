@@ -2,9 +2,9 @@ import type { Namespace } from '../src/core/namespace.ts'
 import type { ReadinessCheck } from './status-app.ts'
 
 /**
- * Thrown when the server knows too little about a namespace, so that a pod could wrongly be
- * skipped. For example, the server was called before it was ready, or the apiserver did not return
- * a namespace that should request metrics.
+ * Thrown when the server lacks facts about a namespace or about the images on nodes, so that a pod
+ * could wrongly be skipped. For example, the server was called before it was ready, or the apiserver
+ * did not return a namespace that should request metrics.
  */
 export class NotKnownYet extends Error {
   readonly code = 'NOT_KNOWN_YET'

@@ -36,8 +36,8 @@ export interface Server {
   readonly port: number
   readonly statusPort: number
   /**
-   * Makes the server not ready, answers with `Connection: close` until no more calls arrive, and
-   * then closes the server.
+   * Makes the server not ready, answers with `Connection: close` until no more calls arrive, but at
+   * most for `drain.limitMs`, and then closes the server.
    */
   close(): Promise<void>
 }

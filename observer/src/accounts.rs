@@ -82,7 +82,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// The sums, in the order in which the scans found their programs.
+    /// The sums, in the order in which they were created.
     #[must_use]
     pub fn list(&self) -> &[Sum] {
         &self.list

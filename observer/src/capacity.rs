@@ -12,7 +12,7 @@ const MAX_LIMIT: u64 = 1024 * MEBIBYTE;
 const FIXED: u64 = 4 * MEBIBYTE;
 /// Bytes for a process: its state between two scans, and its share of the lists of a scan.
 const PER_PROCESS: u64 = 1024;
-/// The part of these bytes that is for the names of the process.
+/// The part of `PER_PROCESS` that is for the names of the process.
 const PER_NAMES: usize = 128;
 /// Bytes for the text of a process's rows in one timepoint, if its names are short.
 const PER_ROWS: u64 = 1792;
@@ -20,7 +20,7 @@ const PER_ROWS: u64 = 1792;
 const PER_THREAD: u64 = 96;
 /// Bytes for a thread that has rows.
 const PER_THREAD_WITH_ROWS: u64 = 1024;
-/// Reading this many threads takes about a quarter of a second of processor time.
+/// The maximum number of threads that are read in a scan. Reading this many takes about a quarter of a second of processor time.
 const MAX_THREADS: u64 = 16_384;
 
 /// The maximum that an observer can watch at once.

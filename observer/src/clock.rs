@@ -21,7 +21,7 @@ pub fn own_cpu() -> f64 {
 }
 
 fn seconds_of(clock: ClockId) -> f64 {
-    // This cannot fail, because Linux has both clocks.
+    // This cannot fail, because Linux has the clocks of both callers.
     clock_gettime(clock).map_or(0.0, |time| std::time::Duration::from(time).as_secs_f64())
 }
 

@@ -20,8 +20,8 @@ pub struct Containers {
     /// Whether the names of containers are known, from the kubelet's mounts. Otherwise containers
     /// are distinguished by their cgroups.
     pub has_names: bool,
-    /// Whether the containers share the process namespace of the pod. Process 1 is then the pause
-    /// process.
+    /// Whether the containers are known to share the process namespace of the pod. In that case,
+    /// process 1 is the pause process. False if the names of containers are unknown.
     pub is_pod: bool,
     target: String,
     names: Vec<String>,
@@ -57,8 +57,8 @@ impl Containers {
         containers
     }
 
-    /// Returns the container of a process; `None` if the files of the process can no longer be
-    /// read.
+    /// Returns the container of a process; `None` if the container cannot be determined, for example
+    /// because the process has ended.
     pub fn of(&mut self, files: &mut Files, pid: i32) -> Option<ContainerId> {
         let name = self.name_of(files, &pid.to_string())?;
         let known = self.names.iter().position(|known| *known == name);

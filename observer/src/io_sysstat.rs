@@ -148,8 +148,8 @@ impl<'a> Run<'a> {
             .map_err(|error| format!("/proc/diskstats cannot be read: {}", error.desc()))
     }
 
-    /// Prints a document. Returns false if the previous document is not completely written yet,
-    /// because the reader of the log is slow.
+    /// Prints a document and returns true. Returns false, without printing, if the previous document
+    /// is not completely written yet because the reader of the log is slow.
     fn print(&mut self, seconds: f64, before: &Devices, now: &Devices) -> bool {
         self.session.log.flush();
         if self.session.log.is_waiting() {
@@ -177,8 +177,8 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Returns the lines of the summary: a line for the run, then a line for each device that was
-    /// busy.
+    /// Returns the lines of the summary: a line for the run, then a line for each device that has
+    /// read or written data during the run.
     fn summary(&mut self) -> Vec<Vec<u8>> {
         let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
         let now = self.read().unwrap_or_default();

@@ -14,7 +14,7 @@ pub type Devices = Vec<(String, Device)>;
 /// The properties of the node that a document contains.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Its name.
+    /// The name of the node.
     pub node: String,
     /// The kernel's name.
     pub system: String,
@@ -48,8 +48,9 @@ pub fn whole_devices() -> Option<Vec<String>> {
     )
 }
 
-/// Builds a document for an interval of `seconds` seconds. Partitions, and devices that never
-/// completed a request, are omitted.
+/// Builds a document for an interval of `seconds` seconds. Devices that never completed a request,
+/// and devices that are not in `whole`, such as partitions, are omitted. If `whole` is `None`,
+/// partitions are included.
 #[must_use]
 pub fn document(
     host: &Host,

@@ -22,7 +22,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Detects the properties. `None` if `/proc` cannot be read.
+    /// Detects the properties. `None` if `/proc/meminfo` cannot be read.
     pub fn detect(files: &mut Files) -> Option<Self> {
         let memory = meminfo::parse_total(files.read_whole("meminfo").ok()?)?;
         let delays = files

@@ -26,7 +26,7 @@ pub struct Timepoint {
     pub memory: u64,
     /// Whether the kernel measures the time that tasks wait for block I/O.
     pub has_delays: bool,
-    /// Whether threads have rows, and all rows have the keys `tgid` and `tid`.
+    /// Whether threads have rows. If they do, all rows have the keys `tgid` and `tid`.
     pub has_threads: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::log::Log;
 const MESSAGE: usize = 4096;
 const PATH: &str = "/dev/termination-log";
 
-/// Writes the summary into the log, as far as the log has room, and as the termination message.
+/// Writes the summary into the log and into the termination message, as far as each has room.
 pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
     log.write_line("SUMMARY START");
     let mut message = Vec::with_capacity(MESSAGE);

@@ -5,12 +5,12 @@
 use crate::counters::Switches;
 use crate::proc::io::Io;
 
-/// The context switches of a thread at the last scan.
+/// The context switches and the run-queue time of a thread at the last scan.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// The thread's id.
     pub tid: i32,
-    /// Its context switches.
+    /// Its context switches and run-queue time.
     pub switches: Switches,
 }
 

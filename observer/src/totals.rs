@@ -56,7 +56,7 @@ struct Count {
     left_out: u64,
 }
 
-/// Returns the only line of a run that could not begin.
+/// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
 pub fn nothing(pod: &str) -> Vec<Vec<u8>> {
     vec![whole(pod, Count::default(), &Sum::default(), 1.0)]

@@ -6,8 +6,8 @@ import type { Cluster } from './cluster.ts'
 
 /**
  * Reads one or several kubeconfigs. As in kubectl, credentials can be client certificates, tokens
- * and credential plugins, and proxies are supported. client-node is imported only here, because
- * loading it takes half a second.
+ * and credential plugins, and proxies are supported. client-node is imported only when a kubeconfig
+ * is read, because loading it is slow.
  *
  * @param context the context to use instead of the current one
  * @throws an error that names the invalid file

@@ -10,7 +10,10 @@ import { POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { check, fault, type InstallationCheck } from './check.ts'
 import { type Installation, readCatalog, type TriedPod } from './installation.ts'
 
-/** The names of the two checks that make a dry run. They decide whether an installation works. */
+/**
+ * The names of the two checks that make a dry run. If neither dry run could be made and no check
+ * failed, it is unknown whether the installation works.
+ */
 export const ARMS = 'a namespace that asks'
 export const INJECTS = 'a pod that asks'
 

@@ -4,8 +4,8 @@ import { check, fault, type InstallationCheck, judged } from './check.ts'
 import { type Holder, type Offer, type Release, readCatalog } from './installation.ts'
 
 /**
- * Checks the catalog, whether nodes have its images, and whether the guard is installed, which is a
- * policy that warns about pods without observers.
+ * Checks the catalog, whether nodes have its images, and whether the guard is installed. The guard
+ * is a policy of the chart that warns about pods without observers.
  */
 export function catalogChecks(release: Release): readonly InstallationCheck[] {
   const { offer, holders, guard } = release

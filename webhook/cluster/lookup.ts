@@ -39,8 +39,8 @@ export interface Lookup {
    */
   find(name: string): Promise<boolean> | boolean
   /**
-   * Must be called when a namespace has changed. A namespace that was missing is then looked up
-   * again.
+   * Must be called when a namespace has changed. If its last look-up found no namespace, the next
+   * call of `find` looks it up again at once.
    */
   forget(name: string): void
   stop(): void

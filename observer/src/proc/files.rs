@@ -106,7 +106,7 @@ impl Files {
     /// Counts the open files of a process by listing them.
     ///
     /// # Errors
-    /// `EACCES` if the kernel does not allow it.
+    /// If the process has ended, or `EACCES` if the kernel does not allow the listing.
     pub fn count_open_files(&mut self, pid: i32) -> Result<u64, Errno> {
         let mut directory = self.open_directory(pid, "fd")?;
         Ok(numbers(&mut directory).fold(0, |count, _| count + 1))

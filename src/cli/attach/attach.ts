@@ -74,7 +74,7 @@ type Whole = Exclude<Attached, { readonly problem: string }>
  * Builds a container for the current pod, and adds the container. If a kubelet or a controller has
  * changed the pod in the meantime (a conflict), reads the pod again and retries.
  *
- * @returns the container that is observed
+ * @returns the name of the observed container
  */
 async function add(
   reader: Reader,

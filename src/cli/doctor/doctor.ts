@@ -17,7 +17,7 @@ export interface DoctorOptions {
 
 /**
  * Runs `ridealong doctor`: checks an installation, from the certificate to a pod that requests a
- * metric. Facts that the caller may not read are reported as `unknown`. With `statusUrl`, the
+ * metric. Facts that cannot be read are reported as `unknown`. With `statusUrl`, the
  * readiness checks of the webhook come first. Nothing is created.
  *
  * @throws UsageError if there are no credentials or the cluster does not answer
@@ -26,7 +26,7 @@ export async function doctor(options: DoctorOptions): Promise<readonly Installat
   const { kubeconfig, statusUrl } = options
   const reader = await openReader(kubeconfig)
   const { namespace = reader.namespace } = options
-  // Every caller may read this path. If the cluster does not answer, the error is reported here,
+  // By default, every caller may read this path. If the cluster does not answer, the error is reported here,
   // once, instead of once for each fact.
   await reader.get('/version')
   const own = statusUrl === undefined ? [] : await askServer(statusUrl)
@@ -35,8 +35,8 @@ export async function doctor(options: DoctorOptions): Promise<readonly Installat
 }
 
 /**
- * Returns 0 if pods that request metrics get observers, 1 if a check failed, and 2 if no check
- * failed but neither dry run could be made.
+ * Returns 1 if a check failed, 2 if no check failed but neither dry run could be made, and 0
+ * otherwise.
  */
 export function exitCode(checks: readonly InstallationCheck[]): number {
   const codes = { sound: EXIT.ok, faulty: EXIT.no, unknown: EXIT.trouble }

@@ -46,7 +46,11 @@ export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   }
 }
 
-/** Returns the documents to print: those that contain a kind in `include`; by default, all. */
+/**
+ * Returns the documents to print: those that contain a kind in `include`; by default, all.
+ *
+ * @throws UsageError if no document contains a kind in `include`
+ */
 export function resolveMetrics(
   manifests: readonly Manifest[],
   include: readonly string[] | undefined,

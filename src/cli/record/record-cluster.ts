@@ -28,8 +28,9 @@ function configurationPath({ metadata }: Configuration): string {
  * Creates the configuration, so that the apiserver sends reviews.
  *
  * @param isForced whether an existing configuration of this name is replaced
- * @throws UsageError if the configuration already exists, or with the apiserver's message. No
- * configuration of this recording remains after an error
+ * @throws UsageError if the configuration already exists, or with the apiserver's message. If the
+ * apiserver may have created the configuration in spite of the error, the function first tries to
+ * remove the configuration
  */
 export async function install(
   apiserver: Apiserver,

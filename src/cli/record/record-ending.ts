@@ -10,8 +10,8 @@ export interface Ending {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Creates the end of an operation that ends on a signal, after `seconds`, when the output can no
- * longer be written, or when `end` is called. Later signals are ignored, so that the process can
+ * Creates an `Ending`. The operation ends on SIGINT, SIGTERM or SIGHUP, after `seconds`, when the
+ * output can no longer be written, or when `end` is called. Later signals are ignored, so that the process can
  * finish the cleanup.
  */
 export function openEnding(seconds: number | undefined): Ending {

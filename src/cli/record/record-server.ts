@@ -13,7 +13,7 @@ export interface ServerOptions {
    * The prefix of every path. The prefix is secret, so that only the apiserver can send reviews.
    */
   readonly root: string
-  /** Called for each review of a pod. The review is answered when the promise resolves. */
+  /** Called for each review of a pod. The server answers after the promise has resolved. */
   onPod(review: Review, body: Fields): Promise<void>
 }
 

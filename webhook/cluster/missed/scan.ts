@@ -31,7 +31,7 @@ export interface ScanOptions {
   /** Returns the current catalog. */
   catalog(): Catalog
   readonly pace: Intervals
-  /** Reports whether this replica holds the Lease and has listed all namespaces. */
+  /** Reports whether this replica holds the Lease and has listed all namespaces and their rules. */
   mayScan(): boolean
   /** Called each time the Event of a notice is written. */
   onNotice(notice: Notice): void

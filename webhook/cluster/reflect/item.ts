@@ -20,7 +20,7 @@ export function isLater(one: string, other: string): boolean {
 }
 
 /**
- * Selects the fields of a Namespace to keep: its labels, the annotations of ridealong.dev, and the
+ * Selects the fields of a Namespace to keep: its labels, the annotations of Ridealong, and the
  * entries of `managedFields` that own the inject annotation. The other annotations and managed
  * fields are ten times as large, for example kubectl's last applied configuration.
  *

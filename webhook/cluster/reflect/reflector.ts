@@ -11,7 +11,10 @@ import { Broken, watch } from './watch.ts'
 export interface Reflector {
   /** Whether all objects have been listed once. */
   readonly isListed: boolean
-  /** The last time at which the store was known to match the apiserver, by performance.now(). */
+  /**
+   * The last time at which the store was known to match the apiserver, by performance.now(). Before
+   * the first list, the time at which the reflector started.
+   */
   readonly inStepAt: number
   /** The error message of the last attempt; undefined if that attempt succeeded. */
   readonly trouble: string | undefined
@@ -113,7 +116,7 @@ async function takeList(options: ReflectorOptions, state: ReflectorState, signal
   return { resourceVersion, listAt: performance.now() + jittered(pace.relistMs) }
 }
 
-/** @throws Broken if the watch ends too early */
+/** @throws Broken if the watch ends too early, or another error of `watch` */
 async function takeWatch(
   position: Position,
   { api, path, selector, itemOf, collection, pace }: ReflectorOptions,
