@@ -73,8 +73,8 @@ export function answerProblem(
 ): FastifyReply {
   metrics.reviews.inc({ outcome: 'invalid', reason: problem })
   const status = PROBLEMS[problem]
-  // The apiserver repeats a call, even a POST, after a 503 with a Retry-After that is a whole number
-  // of seconds (client-go rest/with_retry.go).
+  // The apiserver repeats a call, even a POST, after a 503 with a Retry-After that is a whole
+  // number of seconds (client-go rest/with_retry.go).
   if (status === 503) reply.header('retry-after', '1')
   return reply.code(status).send({ error: problem, message: printable(message, LONGEST_MESSAGE) })
 }

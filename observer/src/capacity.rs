@@ -20,7 +20,8 @@ const PER_ROWS: u64 = 1792;
 const PER_THREAD: u64 = 96;
 /// Bytes for a thread that has rows.
 const PER_THREAD_WITH_ROWS: u64 = 1024;
-/// The maximum number of threads that are read in a scan. Reading this many takes about a quarter of a second of processor time.
+/// The maximum number of threads that are read in a scan. Reading this many takes about a quarter
+/// of a second of processor time.
 const MAX_THREADS: u64 = 16_384;
 
 /// The maximum that an observer can watch at once.

@@ -57,8 +57,8 @@ impl Containers {
         containers
     }
 
-    /// Returns the container of a process; `None` if the container cannot be determined, for example
-    /// because the process has ended.
+    /// Returns the container of a process; `None` if the container cannot be determined, for
+    /// example because the process has ended.
     pub fn of(&mut self, files: &mut Files, pid: i32) -> Option<ContainerId> {
         let name = self.name_of(files, &pid.to_string())?;
         let known = self.names.iter().position(|known| *known == name);

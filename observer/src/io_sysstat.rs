@@ -148,8 +148,8 @@ impl<'a> Run<'a> {
             .map_err(|error| format!("/proc/diskstats cannot be read: {}", error.desc()))
     }
 
-    /// Prints a document and returns true. Returns false, without printing, if the previous document
-    /// is not completely written yet because the reader of the log is slow.
+    /// Prints a document and returns true. Returns false, without printing, if the previous
+    /// document is not completely written yet because the reader of the log is slow.
     fn print(&mut self, seconds: f64, before: &Devices, now: &Devices) -> bool {
         self.session.log.flush();
         if self.session.log.is_waiting() {

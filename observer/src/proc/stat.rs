@@ -138,8 +138,8 @@ fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
         44 => &mut counters.cguest,
         _ => return Some(()),
     };
-    // The kernel prints the times of children and guests as signed numbers. A negative number counts
-    // as 0.
+    // The kernel prints the times of children and guests as signed numbers. A negative number
+    // counts as 0.
     *target = if field.first() == Some(&b'-') {
         0
     } else {

@@ -26,8 +26,8 @@ export async function doctor(options: DoctorOptions): Promise<readonly Installat
   const { kubeconfig, statusUrl } = options
   const reader = await openReader(kubeconfig)
   const { namespace = reader.namespace } = options
-  // By default, every caller may read this path. If the cluster does not answer, the error is reported here,
-  // once, instead of once for each fact.
+  // By default, every caller may read this path. If the cluster does not answer, the error is
+  // reported here, once, instead of once for each fact.
   await reader.get('/version')
   const own = statusUrl === undefined ? [] : await askServer(statusUrl)
   const installation = await readInstallation(reader, { ...options, namespace })

@@ -16,8 +16,8 @@ export interface ExplainOptions extends FactOptions {
 
 /**
  * Runs `ridealong explain KIND/NAME` or `ridealong explain -f FILE`: explains why pods have
- * observers or have none. Files are also explained with the facts of the configured cluster, if there
- * is one, unless `offline` or `namespaces` is set.
+ * observers or have none. Files are also explained with the facts of the configured cluster, if
+ * there is one, unless `offline` or `namespaces` is set.
  *
  * @throws UsageError if the input cannot be read or creates no pods
  */

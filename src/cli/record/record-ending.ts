@@ -11,8 +11,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Creates an `Ending`. The operation ends on SIGINT, SIGTERM or SIGHUP, after `seconds`, when the
- * output can no longer be written, or when `end` is called. Later signals are ignored, so that the process can
- * finish the cleanup.
+ * output can no longer be written, or when `end` is called. Later signals are ignored, so that the
+ * process can finish the cleanup.
  */
 export function openEnding(seconds: number | undefined): Ending {
   let isOver = false

@@ -29,8 +29,8 @@ const LOOK_SECONDS = 5
 /**
  * Runs `ridealong serve`: answers reviews until SIGTERM or SIGINT, then drains.
  *
- * @throws UsageError with the option, the file or the port that prevents the start, or if no cluster
- * is configured
+ * @throws UsageError with the option, the file or the port that prevents the start, or if no
+ * cluster is configured
  */
 export async function serve(options: ServeArguments): Promise<void> {
   const { scanLease, scanInterval, clientCa, clientName } = options
