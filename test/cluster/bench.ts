@@ -26,7 +26,7 @@ const TURNS = 3
  * that a change in the speed of the machine affects all contenders alike.
  */
 const BATCHES = ['none', 'ours', 'floor', 'floor', 'none', 'ours', 'ours', 'floor', 'none'] as const
-/** The number of pods that one client creates in a batch. Several clients share a larger number. */
+/** The number of pods in a batch of one client, and in a batch that several clients share. */
 const PODS_OF_ONE = 40
 const PODS = 400
 const JOB_PODS = 2000
@@ -119,7 +119,7 @@ async function patchOfOurs(api: Api, namespace: string) {
   return (await buildReviewer({}))(review).operations
 }
 
-/** The times of a batch in milliseconds: of each pod, and in total. */
+/** The results of a batch. `times` (of each pod) and `duration` (of the batch) are in milliseconds. */
 interface Batch extends Account {
   readonly times: readonly number[]
   readonly duration: number
@@ -155,7 +155,7 @@ async function createMany(
   return { times, duration, unpatched, ...since(before, await measuredBy(api)) }
 }
 
-/** Adds batches up. */
+/** Combines the batches of one contender in a round. */
 function turnOf(batches: readonly Batch[]): Turn {
   const times = batches.flatMap((batch) => batch.times)
   const sum = (of: (batch: Batch) => number) => batches.reduce((all, one) => all + of(one), 0)
@@ -175,7 +175,7 @@ function percentiles(times: readonly number[]) {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** Reads the apiserver's own metrics about its webhooks. */
+/** Reads the apiserver's metrics about WEBHOOK, the name of the webhook of both contenders. */
 async function measuredBy(api: Api) {
   const { body } = await api.get('/metrics')
   const sample = (name: string) => sampleOf(body, name, { name: WEBHOOK }) ?? 0

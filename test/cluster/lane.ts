@@ -14,7 +14,7 @@ export interface Ended {
   readonly name: string
   readonly hasPassed: boolean
   readonly seconds: number
-  /** Its output, in TAP. */
+  /** The output of the test file on both streams, in TAP. */
   readonly output: string
 }
 

@@ -11,7 +11,7 @@ import * as node from './node.ts'
 import { writeCredentials } from './pki.ts'
 import { kubernetesVersion, tools } from './tools.ts'
 
-/** Minor versions of Kubernetes that can be run. Each is a module of test/cluster/go. */
+/** Minor versions of Kubernetes that can be run. Each has a module in test/cluster/go. */
 export const MINORS = ['1.36', '1.30'] as const
 export type Minor = (typeof MINORS)[number]
 
@@ -87,8 +87,8 @@ export async function up(kind: Kind, say: Say): Promise<Cluster> {
 
 /**
  * Returns the folder with the programs of a version, and builds the programs if they are missing.
- * The environment variable is a convention of controller-runtime's envtest: it names a folder that
- * already contains the programs.
+ * The environment variable KUBEBUILDER_ASSETS is a convention of controller-runtime's envtest. It
+ * can name a folder that already contains the programs of the first of the MINORS.
  */
 export async function programsOf(minor: Minor, say: Say): Promise<string> {
   const assets = process.env.KUBEBUILDER_ASSETS
@@ -150,7 +150,7 @@ async function noted(cluster: Cluster, daemon: Daemon): Promise<Cluster> {
 
 const PATIENCE_MS = 300_000
 
-/** Waits for a condition, and fails if the daemon that must fulfil it ends. */
+/** Waits for a condition. Throws after PATIENCE_MS, or if the daemon `name` has ended. */
 async function until(
   { daemons, folder }: Cluster,
   name: string,
@@ -175,7 +175,7 @@ async function answered(url: string): Promise<void> {
   if (!ok) throw new Error(`HTTP ${status}`)
 }
 
-/** Returns the last lines of a daemon's log, which explain its failure. */
+/** Returns the last lines of a daemon's log. */
 async function lastOf(folder: string, name: string): Promise<string> {
   const log = await readFile(join(folder, 'logs', `${name}.log`), 'utf8').catch(() => '')
   return log.trimEnd().split('\n').slice(-12).join('\n')
@@ -197,7 +197,8 @@ export async function down(kind: Kind, say: Say): Promise<void> {
 }
 
 /**
- * Deletes all pods, so that the kubelet ends them. Pods that do not end in time are killed later.
+ * Deletes all workloads and pods, so that the kubelet ends the pods. Pods that do not end in time
+ * are killed later.
  */
 async function endPods(cluster: Cluster): Promise<void> {
   const all = ['--all', '--all-namespaces', '--wait=false']

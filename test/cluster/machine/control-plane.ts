@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type Daemon, start } from './daemon.ts'
 
-/** The folders and the address of a control plane. */
+/** The folders, the ports and the address of a control plane. */
 export interface ControlPlane {
   /** The folder of all files that the control plane writes. */
   readonly folder: string

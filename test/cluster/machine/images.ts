@@ -69,7 +69,7 @@ async function standIns(): Promise<readonly string[]> {
   })
 }
 
-/** The arguments of the image of Flux, which is built from the folder of the operators. */
+/** The build arguments of the image of Flux. The archive of Flux is in OPERATORS_FOLDER. */
 const FLUX = [
   ...['--build-context', `operators=${OPERATORS_FOLDER}`],
   ...['--build-arg', `FLUX_CORE=${FLUX_CORE}`],
@@ -118,7 +118,7 @@ function ctr({ folder }: Cluster, ...words: readonly string[]): Promise<string> 
   return run('ctr', ['--address', containerdSocket(folder), '-n', 'k8s.io', 'images', ...words])
 }
 
-/** Builds the base images: Debian, Debian with Node, and the pause image of every pod. */
+/** Builds the missing images: Debian, Debian with Node, and the pause image of every pod. */
 export async function makeBases(say: (line: string) => void): Promise<void> {
   await mkdir(STORE, { recursive: true })
   const present = await buildah('images', '--format', '{{.Name}}:{{.Tag}}')

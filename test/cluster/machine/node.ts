@@ -15,7 +15,7 @@ const BRIDGE = 'ridealong0'
 
 export const PAUSE_IMAGE = 'registry.k8s.io/pause:3.10'
 
-/** The settings of a separate node, beside other containers on the machine. */
+/** The folders and ports of a node, which has a containerd of its own. */
 export interface Node {
   readonly folder: string
   readonly programs: string
@@ -64,7 +64,10 @@ const CNI = {
   ],
 }
 
-/** An oom_score_adj below zero needs CAP_SYS_RESOURCE, which root in a sandbox may not have. */
+/**
+ * Returns the configuration of containerd. `restrict_oom_score_adj` is set, because a score below
+ * zero needs CAP_SYS_RESOURCE, which root in a sandbox may not have.
+ */
 function containerdConfig(folder: string): string {
   return `version = 2
 root = "${join(folder, 'containerd')}"
@@ -153,7 +156,7 @@ async function isCgroupV1(): Promise<boolean> {
 }
 
 /**
- * Removes the remains of a node whose processes have ended: running containers, mounts, the bridge
+ * Removes the remains of a node whose daemons have ended: running containers, mounts, the bridge
  * and cgroups.
  */
 export async function cleanNode(folder: string, programs: string): Promise<void> {

@@ -76,7 +76,7 @@ async function fingerprint(source: string): Promise<string> {
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Without these flags a server of Kubernetes reports no version (hack/lib/version.sh). */
+/** Without these flags, the programs of Kubernetes do not know their version (hack/lib/version.sh). */
 async function flags(module: Module): Promise<string> {
   if (!module.startsWith('kubernetes')) return '-s -w'
   const version = await kubernetesVersion(module)
@@ -89,7 +89,8 @@ async function flags(module: Module): Promise<string> {
 }
 
 /**
- * Builds one program after the other: parallel linkers need more memory than a small machine has.
+ * Builds all programs of a module. At most two compilers or linkers run at the same time, because
+ * more would need more memory than a small machine has.
  */
 async function install(source: string, folder: string, ldflags: string): Promise<void> {
   const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }

@@ -14,7 +14,7 @@ import { createProgramNamespace, type Program, startInCluster } from './in-clust
 const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
 const NAMESPACE = 'operators'
 
-/** The flags that close the ports of metrics and health, which these tests do not use. */
+/** The flags that close the ports for metrics and for probes, which these tests do not use. */
 const NO_PORTS = ['--metrics-bind-address', '0', '--health-probe-bind-address', '0']
 
 /** The CustomResourceDefinition of each controller, a file in test/cluster/crds. */

@@ -25,7 +25,7 @@ export async function startCertManager(t: Test, cluster: Cluster): Promise<void>
   await kubectl(cluster, ['wait', '--for=condition=Established', '--timeout=300s', ...established])
   const daemon = start(cluster.folder, program, [
     ...['-kubeconfig', cluster.kubeconfig],
-    // The wait after a failed request.
+    // These flags shorten the wait after a failed request.
     ...['-min-backoff', '1s', '-max-backoff', '10s'],
   ])
   t.teardown(() => stop(daemon))

@@ -24,7 +24,7 @@ export type Helm = 'helm-4' | 'helm-3'
 /** The flag for a release that is not expected to become ready. */
 export const NO_WAIT = '--wait=hookOnly'
 
-/** Runs helm on a release, `helm VERB NAME WORDS`, and waits until its objects are ready. */
+/** Runs `helm VERB NAME WORDS`, and waits until the objects are ready unless NO_WAIT is given. */
 export async function helm(
   { cluster, name }: Release,
   verb: 'install' | 'upgrade' | 'uninstall' | 'test',
@@ -48,7 +48,7 @@ export interface Replica {
   readonly isReady: boolean
 }
 
-/** Lists the running replicas, including those that are about to end. */
+/** Lists the pods of the webhook, including those that start or end. */
 export async function replicasOf({ cluster, name }: Release): Promise<readonly Replica[]> {
   const selector = `app.kubernetes.io/instance=${name},app.kubernetes.io/component=webhook`
   const words = ['get', 'pods', '-n', name, '-l', selector, '-o', 'json']

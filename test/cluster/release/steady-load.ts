@@ -31,7 +31,7 @@ export interface SteadyLoad {
   stop(): Promise<{ readonly tally: Tally; readonly rate: number }>
 }
 
-/** A namespace to create pods in, and their annotations. */
+/** A namespace in which pods are created, and the annotations of these pods. */
 export interface Place {
   readonly namespace: string
   readonly annotations: Readonly<Record<string, string>>

@@ -46,7 +46,7 @@ async function webhookFor(t: Test, cluster: Cluster) {
   return webhook
 }
 
-t.test('explain without a webhook', async (t) => {
+t.test('explain reports a missing webhook, an unknown pod and an unknown kind', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-absent')
   const explain = explainer(cluster, 'explain-absent')
@@ -96,7 +96,7 @@ t.test('explain with a webhook', async (t) => {
   )
 
   await t.test(
-    'explain repeats the reason in the status of a pod, and names a remedy',
+    'explain repeats the reason in the status annotation of a pod, and names a remedy',
     async (t) => {
       await apply(cluster, 'explain', pod('host', ASKS, { hostPID: true }))
       const { code, said } = await explain('pod/host')
@@ -147,7 +147,7 @@ t.test('explain with a webhook', async (t) => {
       code: 0,
       said: [{ subject: 'job/ranks, ranks 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
     })
-    // Overwrites the status of one pod, as another controller could.
+    // Overwrites the status annotation of one pod, as another controller could.
     const [first] = await pods()
     const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
     const path = `/api/v1/namespaces/explain/pods/${first.metadata.name}`

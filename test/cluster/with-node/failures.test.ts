@@ -48,8 +48,8 @@ t.test('the webhook is not called for pods that do not request observers', async
 })
 
 /**
- * Returns the number of reviews of pods. Namespaces with the annotation are also reviewed, even
- * while they are deleted, for example those of earlier tests.
+ * Returns the number of reviews of pods. Reviews of namespaces do not count: namespaces with the
+ * annotation are reviewed even while they are deleted, for example those of earlier tests.
  */
 function podReviews(exposition: string): number {
   return ['injected', 'left', 'denied']
@@ -89,7 +89,7 @@ t.test('pods are created and run while the webhook is stopped', async (t) => {
   await webhook.stop()
   const { status, body } = await api.post('/api/v1/namespaces/alone/pods', pod('runs', ASKS, {}))
   t.equal(status, 201)
-  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'the pod has no status')
+  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'the pod has no status annotation')
   t.equal(
     await counted(api, FAILED_OPEN, 'pods.ridealong.dev'),
     failures + 1,

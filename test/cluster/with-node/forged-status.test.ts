@@ -15,9 +15,9 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Every user who may create pods can forge the status, the process names, the log and the owner of
-// a pod. These tests run such pods on a real node. No verb may trust these texts, and no text may
-// control a terminal.
+// Every user who may create pods can forge the status annotation, the process names, the log and
+// the owner of a pod. These tests run such pods on a real node. No verb may trust these texts, and
+// no text may control a terminal.
 
 const NAME = 'forged'
 /** A namespace for which the webhook is not called. Only the guard (chart policies) warns there. */
@@ -190,7 +190,12 @@ async function install(t: Test, cluster: Cluster, api: Api) {
   return webhook
 }
 
-/** Creates a pod without a forgery, and the forged pods. A status is forged after the creation. */
+/**
+ * Creates a pod without a forgery, and the forged pods. The status annotation of each forged pod is
+ * changed after the pod is created.
+ *
+ * @returns the revision of the catalog
+ */
 async function runPods(cluster: Cluster, api: Api): Promise<string> {
   const path = `/api/v1/namespaces/${NAME}/pods`
   const annotations = { ...ASKS, 'perf-sysstat.ridealong.dev/rate': '1' }
@@ -209,7 +214,7 @@ async function runPods(cluster: Cluster, api: Api): Promise<string> {
   return catalog
 }
 
-t.test('a forged status of a running pod does not mislead any verb', async (t) => {
+t.test('a forged status annotation of a running pod does not mislead any verb', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, NAME)
   await createNamespace(t, api, UNANSWERED)
@@ -234,7 +239,7 @@ t.test('a forged status of a running pod does not mislead any verb', async (t) =
   }
 
   await t.test(
-    'webhook and guard check the containers of a pod, not its forged status',
+    'webhook and guard check the containers of a pod, not its forged status annotation',
     async (t) => {
       for (const [name, forgery] of Object.entries(FORGERIES)) {
         const again = recreated(name, forgery, catalog)
@@ -242,7 +247,7 @@ t.test('a forged status of a running pod does not mislead any verb', async (t) =
         const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
         t.strictSame(names, ['perf-sysstat'], `${name}: the pod has one observer`)
         const isOurs = body.spec.initContainers[0].image === IMAGES.observer
-        t.equal(isOurs, forgery.decided === undefined, `${name}: a forged container is not changed`)
+        t.equal(isOurs, forgery.decided === undefined, `${name}: only a forged container has another image`)
         t.match(warnings[0] ?? '', forgery.decided ?? /^$/, name)
         const unanswered = await tryUnanswered(again)
         t.match(unanswered, forgery.guarded, `${name}: the guard's warning`)
@@ -312,7 +317,7 @@ t.test('a forged status of a running pod does not mislead any verb', async (t) =
         sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason })
       await until('the scan counts the altered pods', async () => (await count('altered')) === 2)
       await until(
-        'the scan counts the pods without images',
+        'the scan counts the pods with the forged reason',
         async () => (await count('observer-unavailable')) === 2,
       )
       t.equal(await count('unanswered'), 0)
@@ -345,7 +350,7 @@ interface EventObject {
   readonly involvedObject: { readonly kind: string; readonly name: string }
 }
 
-/** Returns a manifest that creates the same pod with the same status. */
+/** Returns a manifest of a second pod with the same containers and the same status annotation. */
 function recreated(name: string, forgery: Forgery, catalog: string) {
   const annotations = { ...ASKS, [STATUS_KEY]: forgery.status(catalog) }
   return podOf(`${name}-again`, { spec: forgery.spec ?? {} }, annotations)

@@ -6,8 +6,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// The status of a pod must predict the counters that its observer can read, for each user that the
-// pod or its image can set for the target.
+// The status annotation of a pod must predict the counters that its observer can read, for each user
+// that the pod or the image can set for the target.
 
 /** The images of the targets, by their user. Debian's image sets no user, so it runs as root. */
 const TARGETS = {
@@ -46,7 +46,8 @@ const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
 /**
- * A case is `unknown` only if its images have different counters, which no other value predicts.
+ * A case predicts `unknown` only if the readable counters depend on the image, so that any other
+ * prediction is wrong for one of the images.
  */
 const CASES: readonly Case[] = [
   { title: 'no user', predicted: 'all', read: { root: 'all', 1234: 'all' } },
@@ -183,11 +184,11 @@ function podOf(name: string, image: string, securityContext?: object, spec?: obj
 }
 
 interface Seen {
-  /** The counters that the status of the created pod predicts. */
+  /** The counters that the status annotation of the created pod predicts. */
   readonly counters: unknown
   /** The counters that the observer reports as readable. */
   readonly said: unknown
-  /** Whether the bytes read are null, in each row of the log. */
+  /** For each row of the log, whether `kb_rd_s` is null. */
   readonly hidden: readonly boolean[]
 }
 
@@ -216,7 +217,7 @@ async function observe(cluster: Cluster, { name, space, pod }: Watched): Promise
   return { counters, said, hidden: [...log.matchAll(BYTES)].map(([, bytes]) => bytes === 'null') }
 }
 
-t.test('the status predicts the counters that the observer can read', async (t) => {
+t.test('the status annotation predicts the counters that the observer can read', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
@@ -229,7 +230,7 @@ t.test('the status predicts the counters that the observer can read', async (t) 
     const { counters, said, hidden } = seen[index] ?? {}
     await t.test(title, async (t) => {
       t.equal(counters, predicted, 'the status predicts the counters')
-      t.equal(said, read, 'the observer reports the counters')
+      t.equal(said, read, 'the observer reports the counters that it can read')
       t.strictSame(
         new Set(hidden),
         new Set([read === 'no-io']),
@@ -239,7 +240,7 @@ t.test('the status predicts the counters that the observer can read', async (t) 
   }
 })
 
-t.test('unknown is predicted only if the images differ', async (t) => {
+t.test('unknown is predicted only if the readable counters depend on the image', async (t) => {
   for (const { title, predicted, read } of CASES) {
     const answers = new Set(Object.values(read))
     t.equal(answers.size, predicted === 'unknown' ? 2 : 1, title)

@@ -147,7 +147,7 @@ t.test('pods run without observers until a node has the image of the observers',
     await nameOnNode(cluster, IMAGES.observer, IMAGE)
     t.teardown(() => forgetOnNode(cluster, IMAGE))
     await until(
-      'the metric shows that the image is available',
+      'the Prometheus metric shows that the image is available',
       async () => (await available(webhook)) === 1,
     )
     t.match(await diagnosis(cluster, webhook), /^ok /)
