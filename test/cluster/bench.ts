@@ -119,7 +119,9 @@ async function patchOfOurs(api: Api, namespace: string) {
   return (await buildReviewer({}))(review).operations
 }
 
-/** The results of a batch. `times` (of each pod) and `duration` (of the batch) are in milliseconds. */
+/**
+ * The results of a batch. `times` (of each pod) and `duration` (of the batch) are in milliseconds.
+ */
 interface Batch extends Account {
   readonly times: readonly number[]
   readonly duration: number

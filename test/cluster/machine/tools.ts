@@ -76,7 +76,7 @@ async function fingerprint(source: string): Promise<string> {
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Without these flags, the programs of Kubernetes do not know their version (hack/lib/version.sh). */
+/** Without these flags, Kubernetes does not report its version (hack/lib/version.sh). */
 async function flags(module: Module): Promise<string> {
   if (!module.startsWith('kubernetes')) return '-s -w'
   const version = await kubernetesVersion(module)

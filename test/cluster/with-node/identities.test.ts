@@ -6,8 +6,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// The status annotation of a pod must predict the counters that its observer can read, for each user
-// that the pod or the image can set for the target.
+// The status annotation of a pod must predict the counters that its observer can read, for each
+// user that the pod or the image can set for the target.
 
 /** The images of the targets, by their user. Debian's image sets no user, so it runs as root. */
 const TARGETS = {

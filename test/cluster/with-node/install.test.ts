@@ -48,7 +48,7 @@ interface Status {
   readonly message?: string
 }
 
-/** Creates a pod in a dry run, and returns its status. */
+/** Creates a pod in a dry run, and returns its status annotation. */
 async function statusOf(api: Api, namespace: string, annotations: object): Promise<Status> {
   const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`
   const { body } = await api.post(path, pod(annotations))
@@ -127,7 +127,7 @@ t.test('one command installs, upgrades or removes the chart', async (t) => {
     },
   )
 
-  await t.test('a pod created right after its namespace was annotated is observed', async (t) => {
+  await t.test('a pod created right after its namespace was annotated is injected', async (t) => {
     for (let i = 0; i < 10; i += 1) {
       const namespace = `install-${i}`
       await createNamespace(t, api, namespace)
@@ -141,7 +141,7 @@ t.test('one command installs, upgrades or removes the chart', async (t) => {
   })
 
   await t.test(
-    'pods are created without observers while their image cannot be pulled',
+    'pods are created without observers while the image of the observers cannot be pulled',
     async (t) => {
       const words = [CHART, '--reuse-values', '--set']
       const before = await revisionsOf(release)

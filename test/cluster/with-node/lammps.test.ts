@@ -32,8 +32,8 @@ interface Shape {
 }
 
 /**
- * Starts more ranks than cores, without ptrace between ranks. The command runs as an ordinary user,
- * so that mpirun does not refuse to run as root.
+ * Allows more ranks than cores, and prevents ptrace between ranks. The command runs as an ordinary
+ * user, because mpirun refuses to run as root.
  */
 const MPIRUN = [
   'mpirun --oversubscribe --bind-to none',

@@ -70,7 +70,7 @@ interface Asking {
   readonly securityContext?: object
 }
 
-/** The status of a pod before it ran, and the log of its observer after it had ended. */
+/** The counters that the status annotation of a pod predicts, and the whole log of its observer. */
 interface Observed {
   readonly counters: string
   readonly log: string
@@ -106,8 +106,8 @@ const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
 
-// The name of the row, the observer's metric, the target, the `counters` in the status, and the
-// counters that the observer could read.
+// The name of the row, the metric, the security context of the target, the `counters` in the status
+// annotation, and the counters that the observer could read.
 const READABLE: readonly (readonly [string, string, object, string, string])[] = [
   ['the same user and group', 'perf-sysstat', USER, 'all', 'all'],
   ['the same user, another group', 'of-another-group', USER, 'no-io', 'no-io'],
@@ -148,7 +148,7 @@ function observeLong(cluster: Cluster): Promise<Observed> {
   return observe(cluster, { name: 'long', metric: 'of-a-hurry', command, securityContext: USER })
 }
 
-t.test('an observer in a pod', async (t) => {
+t.test('observers read the predicted counters, and kubectl reads whole logs', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE, GRANT)
   const catalog = catalogIn(t.testdir({}))
@@ -186,7 +186,7 @@ t.test('an observer in a pod', async (t) => {
     // The first samples precede the start of some processes, and the last follow the end of some.
     const isFull = ({ policy }: (typeof data)[number]) => policy?.length === PROCESSES
     const full = data.slice(data.findIndex(isFull), data.findLastIndex(isFull) + 1)
-    t.ok(full.every(isFull), 'each has a row for every process while all processes run')
+    t.ok(full.every(isFull), 'each timepoint has a row for every process while all processes run')
     t.ok(full.length >= data.length * 0.8, `${full.length} of ${data.length} timepoints`)
     t.match(log.trimEnd(), /SUMMARY END$/)
   })

@@ -81,7 +81,7 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
   ],
 ]
 
-t.test('pods that are created while the webhook changes', async (t) => {
+t.test('pods are created while the webhook is changed or killed', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const release = await installChart(t, cluster, api, NAME)
   await createNamespace(t, api, 'steady-asking')

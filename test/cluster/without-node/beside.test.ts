@@ -21,8 +21,8 @@ type Pod = any
 type Mutate = (pod: Pod) => readonly Operation[]
 
 /**
- * Starts the other webhook, a server in this process that is called for pods in the test's
- * namespaces.
+ * Starts the other webhook, a server in this process that is called for pods in namespaces with the
+ * label `other: yes`.
  */
 async function startOther(t: Test, cluster: Cluster, name: string, mutate: Mutate): Promise<void> {
   const authority = await makeAuthority()
@@ -133,7 +133,7 @@ const OTHERS: readonly Beside[] = [
     wanted: { 'perf-sysstat': ALWAYS },
   },
   {
-    what: 'always removes restartPolicy: the status still shows the injection',
+    what: 'always removes restartPolicy: the status annotation still shows the injection',
     name: 'z-last',
     mutate: strip,
     wanted: { 'perf-sysstat': undefined },

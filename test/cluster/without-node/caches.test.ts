@@ -123,7 +123,7 @@ t.test('a lookup of an unknown namespace also returns its LimitRange', options, 
   })
 })
 
-t.test('a missing or outdated label is repaired', options, async (t) => {
+t.test('a missing or outdated label ridealong.dev/armed is repaired', options, async (t) => {
   await startReplica(t)
   const missed = await create(t, ASKING)
   const left = await create(t, {}, { [ARMED_LABEL]: 'true' })
@@ -133,7 +133,7 @@ t.test('a missing or outdated label is repaired', options, async (t) => {
   await until('the namespace is disarmed', async () => !(await isArmed(missed)))
 })
 
-t.test('caches serve while the network is cut, and are updated afterwards', options, async (t) => {
+t.test('caches are used while the network is cut, and updated afterwards', options, async (t) => {
   const name = await create(t, ASKING)
   const other = await create(t, {})
   const { relay, cluster, isPatched, isKnownToAsk } = await startReplica(t)

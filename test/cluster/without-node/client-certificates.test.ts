@@ -8,11 +8,11 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// The apiserver shows a client certificate to every webhook that requests one: see pki.ts.
+// The apiserver shows a client certificate to every webhook that requests one (see machine/pki.ts).
 
 const NAME = 'strict'
 
-/** Returns the status of a pod after a dry run; undefined if the pod is unchanged. */
+/** Returns the status annotation of a pod after a dry run; undefined if the pod is unchanged. */
 async function statusOf(api: Api): Promise<unknown> {
   const pod = {
     apiVersion: 'v1',
@@ -59,7 +59,7 @@ t.test('with --client-ca, the webhook answers only the apiserver', async (t) => 
   t.match(await statusOf(api), /"outcome":"injected"/)
 })
 
-t.test('new authorities take effect without a restart', async (t) => {
+t.test('a changed file of client CAs takes effect without a restart', async (t) => {
   const { api, callers, clientCa, refusals } = await startStrict(t)
   const next = await makeAuthority()
   writeFileSync(clientCa, next.ca)

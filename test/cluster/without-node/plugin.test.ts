@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 t.test('kubectl runs the command as its plugin', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'plugin')
-  // npm creates the same link.
+  // npm creates the same link when it installs the package.
   const folder = t.testdir({})
   symlinkSync(MAIN, join(folder, 'kubectl-ridealong'))
   const { FORCE_COLOR: _, ...others } = process.env

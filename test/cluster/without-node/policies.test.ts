@@ -123,11 +123,11 @@ t.test('the guard denies pods in namespaces that denyNamespaceSelector selects',
   t.equal((await api.post(path, podOf({}))).status, 201, 'a pod without a request is created')
 })
 
-t.test('the webhook may change the label of a namespace, and no other field', async (t) => {
+t.test('the webhook may change only the label ridealong.dev/armed of a namespace', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'fenced'
   await createNamespace(t, api, name, { labels: { a: 'b' }, annotations: { c: 'd' } })
-  // kubectl and the webhook read an object before they patch it.
+  // rbac.yaml grants reading, because kubectl and the webhook read an object before they patch it.
   await install(t, cluster, 'rbac.yaml', 'arming.yaml')
   const account = `system:serviceaccount:ridealong-system:${NAME}`
   const patch = (metadata: object) =>
@@ -221,11 +221,11 @@ t.test("the guard names containers that differ from the catalog's observers", as
       [],
     ],
     [
-      'a status that is not JSON',
+      'a status annotation that is not JSON',
       podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }),
       [],
     ],
-    ['a long status', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
+    ['a long status annotation', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
   ]
   for (const [what, pod, expected] of rows) t.same(await warnings(pod), expected, what)
 })
@@ -237,7 +237,7 @@ function manifestsIn(document: string): string {
   return yaml
 }
 
-t.test('the policy of docs/security.md protects the label, not the annotation', async (t) => {
+t.test('the policy of docs/security.md protects only the label ridealong.dev/privilege', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'annotated'
   await createNamespace(t, api, name)

@@ -53,7 +53,7 @@ const DEPLOYMENT = {
 const POD = { apiVersion: 'v1', kind: 'Pod', ...template(ASKS) }
 const named = (name: string) => ({ ...POD, metadata: { ...POD.metadata, name } })
 
-/** A namespace for the test, and the folder of its recorder. */
+/** Creates a namespace for the test, and returns it with the path of the folder of its recorder. */
 async function prepare(t: Test, name: string, metadata = {}) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, name, metadata)
@@ -110,7 +110,7 @@ t.test('pods of real controllers are recorded, redacted, and answered', async (t
     t.match(readReview(body), { operation: 'CREATE', namespace, dryRun: name === 'pod-tried' })
     t.strictSame(redactReview(body, await loadCatalog({})), body, 'nothing is left to redact')
     const status = body.request.object.metadata.annotations?.['ridealong.dev/status']
-    t.equal(status, undefined, 'the recorded pod has no status')
+    t.equal(status, undefined, 'the recorded pod has no status annotation')
   }
   const known = (await readNamespaceFile(join(folder, 'namespaces.yaml'))).find(namespace)
   t.equal(known.annotations.get('ridealong.dev/inject'), 'perf-sysstat')

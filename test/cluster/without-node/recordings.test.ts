@@ -24,8 +24,9 @@ interface Setting {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly limits?: readonly unknown[]
-  /** The reason for which pods of some QoS classes are skipped; all others are injected. */
+  /** The reason for which pods are left; undefined if all pods are injected. */
   readonly reason?: string
+  /** The QoS classes of the pods that are left; undefined for all classes. */
   readonly classes?: readonly string[]
   /** Pods to which the rule of the namespace does not apply. */
   readonly except?: readonly string[]

@@ -8,8 +8,7 @@ import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
 // Tests of two verbs on an apiserver, in most tests without a webhook: `disarm`, which Helm runs
-// before it removes the chart,
-// and `doctor`, which `helm test` runs.
+// before it removes the chart, and `doctor`, which `helm test` runs.
 
 const CERTIFICATES = {
   apiVersion: 'apiextensions.k8s.io/v1',

@@ -46,7 +46,7 @@ export async function runInTerminal(
   columns = 200,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Omit<Outcome, 'err'>> {
-  // These decide whether Node shows colours (lib/internal/tty.js, getColorDepth).
+  // These variables decide whether Node shows colours (lib/internal/tty.js, getColorDepth).
   const { CI: _, FORCE_COLOR: __, NO_COLOR: ___, NODE_DISABLE_COLORS: ____, ...env } = process.env
   const words = [process.execPath, MAIN, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,

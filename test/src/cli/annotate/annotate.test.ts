@@ -52,7 +52,7 @@ t.test('a Namespace is annotated if --include selects it', async (t) => {
   t.match(out, 'metadata: {name: flux, annotations: {ridealong.dev/inject: perf-sysstat}}\n---\n')
 })
 
-t.test('an invalid request is reported before the file is read', async (t) => {
+t.test('an invalid metric or annotation is reported, and no document is printed', async (t) => {
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [['--metric', 'perf'], /unknown-metric/],
     [

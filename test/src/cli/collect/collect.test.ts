@@ -53,7 +53,7 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
   )
 })
 
-t.test('CSV has one header, and the file appears only when it is complete', async (t) => {
+t.test('CSV has one header, and no temporary file remains in the folder', async (t) => {
   const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
   const folder = t.testdir({})
   const file = join(folder, 'run.csv')
@@ -196,7 +196,7 @@ t.test(
 
 const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] = [
   ['neither a workload nor a selector', undefined, {}, /^name either KIND\/NAME/],
-  ['both', 'job/a', { selector: 'a=b' }, /^name either KIND\/NAME/],
+  ['both a workload and a selector', 'job/a', { selector: 'a=b' }, /^name either KIND\/NAME/],
   ['a name without a kind', 'lammps', {}, /^"lammps" is not KIND\/NAME/],
   ['an unknown kind', 'deployment/a', {}, /kind "deployment" needs --selector; .* are pod, job, /],
   ['an invalid name', 'job/../x', {}, /is not KIND\/NAME/],
@@ -286,7 +286,7 @@ t.test('the message names an invalid kubeconfig', async (t) => {
   }
 })
 
-/** A pod with a well-formed status, whose container is not an observer of the catalog. */
+/** A pod with a well-formed status annotation, whose container is not an observer of the catalog. */
 function forged(rank: number): object {
   const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))

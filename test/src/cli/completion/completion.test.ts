@@ -30,7 +30,7 @@ function why(shell: string): string | false {
   return `no ${shell} on this machine: apt-get install ${shell}`
 }
 
-/** A folder with files to complete, the script of a shell, and a program named `ridealong`. */
+/** Creates a folder with files to complete, the completion script, and a program `ridealong`. */
 async function workplace(t: Test, shell: string): Promise<string> {
   const folder = t.testdir({ bin: {}, cases: {}, 'lammps.jsonl': '', 'cases.txt': '' })
   const { code, out } = await run(['completion', shell])

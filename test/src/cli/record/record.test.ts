@@ -23,7 +23,7 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['DIR', ...URL, '--selector', 'a>1'],
     /--selector: "a>1" is not a requirement/,
   ],
-  ['the namespace of the system', ['DIR', ...URL, '--namespace', 'kube-system'], /kube-system/],
+  ['a namespace of the system', ['DIR', ...URL, '--namespace', 'kube-system'], /kube-system/],
   ['a count of zero', ['DIR', ...URL, '--count', '0'], /--count.*whole number from 1/],
   ['a cluster that does not answer', ['DIR', ...URL], /ECONNREFUSED/],
   ['a missing kubeconfig', ['DIR', ...URL, '--kubeconfig', 'none'], /^ridealong: none/],
@@ -80,7 +80,7 @@ const namespace = (labels: object) => ({
   metadata: { name: 'batch', labels },
 })
 
-/** Passes the same review to a recording several times. The recording writes at most `count`. */
+/** Passes a review to a recording `times` times. The recording writes at most `count` cases. */
 async function recordInto(folder: string, times: number, count = Number.POSITIVE_INFINITY) {
   const said: string[] = []
   const ends: unknown[] = []
