@@ -161,8 +161,8 @@ async function test(names: readonly string[], options: Options): Promise<boolean
 }
 
 /**
- * Skips WITH_OPERATORS if programs are missing in the folder of machine/operators-folder.ts. The run
- * then fails if CI=true.
+ * Skips WITH_OPERATORS if programs are missing in the folder of machine/operators-folder.ts. Then
+ * the run fails if CI=true.
  */
 function withoutOperators(names: readonly string[]) {
   const concerned = names.filter((name) => WITH_OPERATORS.includes(name))

@@ -89,7 +89,7 @@ t.test('pods are created and run while the webhook is stopped', async (t) => {
   await webhook.stop()
   const { status, body } = await api.post('/api/v1/namespaces/alone/pods', pod('runs', ASKS, {}))
   t.equal(status, 201)
-  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'the pod has no status annotation')
+  t.equal(body.metadata.annotations['ridealong.dev/status'], undefined, 'no status annotation')
   t.equal(
     await counted(api, FAILED_OPEN, 'pods.ridealong.dev'),
     failures + 1,

@@ -218,8 +218,7 @@ t.test('LAMMPS under mpirun is observed', async (t) => {
         const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
         t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
       }
-      // The observer may miss the last interval of each rank. The parent's account contains this
-      // time.
+      // The observer may miss the last interval of each rank, but the shell's `times` counts it.
       const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
       const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
       t.ok(isTrue, `observer: ${cpu} CPU seconds, kernel: ${seconds}`)

@@ -70,7 +70,7 @@ interface Asking {
   readonly securityContext?: object
 }
 
-/** The counters that the status annotation of a pod predicts, and the whole log of its observer. */
+/** The counters that a pod's status annotation predicts, and the whole log of its observer. */
 interface Observed {
   readonly counters: string
   readonly log: string

@@ -73,7 +73,7 @@ const rate = {
   description: 'seconds between samples',
 } as const
 
-/** The context of an observer that can read any process. The level baseline forbids SYS_PTRACE. */
+/** The security context of an observer that can read any process. Baseline forbids SYS_PTRACE. */
 const TRACER = { runAsUser: 0, runAsGroup: 0, capabilities: { add: ['SYS_PTRACE'] } }
 
 const tracing = (securityContext: Json) => ({
@@ -133,7 +133,10 @@ export function askingPod(spec: Json = {}, annotations: Texts = {}): Json {
   return podOf({ 'ridealong.dev/inject': 'perf-sysstat', ...annotations }, spec)
 }
 
-/** The namespace in which a pod is created; without annotations or rules unless they are given. */
+/**
+ * The conditions of a review: the namespace, the catalog, the settings of the webhook, and fields of
+ * the review. By default, the namespace has no annotations, labels or rules.
+ */
 export interface Place {
   readonly catalog?: Catalog
   readonly annotations?: Texts
@@ -158,7 +161,7 @@ export function answerIn(place: Place, pod: unknown): PodReview {
   })
 }
 
-/** Returns the object after the apiserver has applied the patch in the response. */
+/** Returns a copy of the object to which the patch in the response is applied. */
 export function patchedBy<T>(object: unknown, { response }: ReviewResponse): T {
   const copy = JSON.parse(JSON.stringify(object))
   if (response.patch === undefined) return copy
@@ -177,6 +180,7 @@ export interface Ride {
   readonly isPatched: boolean
   /** The patched pod. */
   readonly pod: PodObject
+  /** The parsed annotation `ridealong.dev/status` of the patched pod. */
   readonly status: Json | undefined
   /** The added native sidecars and containers, by name. */
   readonly observers: Readonly<Record<string, ContainerObject>>
@@ -194,7 +198,7 @@ export function limitRange(item: Json, name = 'small'): Json {
   }
 }
 
-/** Returns a ResourceQuota with a used amount. */
+/** Returns a ResourceQuota whose status has these used amounts; 0 for all others. */
 export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): Json {
   const metadata = { name: 'compute', namespace: 'hpc' }
   const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))
@@ -247,7 +251,7 @@ export function perfOf({ observers, word }: Ride): ContainerObject {
   return observer
 }
 
-/** Returns the value of an environment variable, as set by the catalog and the request. */
+/** Returns the value of a container's environment variable; undefined if it has no value. */
 export function variable({ env = [] }: ContainerObject, wanted: string): string | undefined {
   return env.find(({ name }) => name === wanted)?.value
 }

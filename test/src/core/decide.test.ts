@@ -30,7 +30,7 @@ const INJECTED = {
 }
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 
-/** An annotation that exceeds Kubernetes' limit together with Ridealong's status. */
+/** An annotation that exceeds Kubernetes' limit together with the annotation `status`. */
 const FULL = { filler: 'x'.repeat(256 * 1024 - 100) }
 
 /** A defect of the program: there is no catalog. */
@@ -82,7 +82,7 @@ function rideOf({ spec, annotations, metadata, place }: Case, more: Texts = {}) 
 
 const reasons = Object.keys(REASONS) as Reason[]
 
-/** Reasons that are written to the status, because the pod requested observers. */
+/** Reasons that are written to the status annotation, because the pod requested observers. */
 const WRITTEN: readonly Reason[] = [
   'host-pid',
   'windows',
@@ -126,9 +126,9 @@ for (const reason of reasons) {
     t.equal(outcome, 'left')
     t.equal(allowed, true)
     t.not(message, '', 'there is a message')
-    t.equal(isPatched, WRITTEN.includes(reason), 'patched only to write the status')
+    t.equal(isPatched, WRITTEN.includes(reason), 'patched only to write the status annotation')
     if (WRITTEN.includes(reason)) {
-      t.match(status, { outcome: 'left', reason, message }, 'the status has the reason')
+      t.match(status, { outcome: 'left', reason, message }, 'the status annotation has the reason')
     }
     const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
     t.equal(warnings.length, isTold ? 1 : 0)
@@ -151,7 +151,7 @@ for (const reason of reasons) {
   })
 }
 
-t.test('a denied pod has status 403 Forbidden and a message with the reason', async (t) => {
+t.test('a denied pod is refused with HTTP status 403 and a message with the reason', async (t) => {
   const { answer, message } = rideOf(CASES['unknown-metric'], DENY)
   t.strictSame(answer.response.response, {
     uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
@@ -290,7 +290,7 @@ t.test(
       ["kubectl's default is an init container", usual('setup'), 'app'],
       ["kubectl's default is empty", usual(''), 'app'],
       [
-        "the name has priority over kubectl's default",
+        "target-container has priority over kubectl's default",
         { ...named('app'), ...usual('lammps') },
         'app',
       ],
@@ -421,7 +421,7 @@ t.test("the cluster's Pod Security default applies to namespaces without a label
   const metrics = { 'ridealong.dev/inject': 'trace-stat' }
   const labels = { 'ridealong.dev/privilege': 'privileged' }
   const place = { labels, podSecurityDefault: 'baseline' } as const
-  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline forbids it too')
+  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline forbids SYS_PTRACE')
 })
 
 t.test("the namespace's label grants the privilege that a metric needs", async (t) => {
@@ -529,7 +529,7 @@ t.test('in mode container, the first container stays the default of kubectl', as
   t.equal(usual({}), undefined, 'no annotation with a native sidecar')
 })
 
-t.test("a forged status does not change the pod's own containers", async (t) => {
+t.test("a forged status annotation does not change the pod's own containers", async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['setup', 'app', 'perf-sysstat'] })
   const forged = { 'ridealong.dev/status': status }
   const setup = { name: 'setup', image: 'registry.example/setup:1' }
@@ -645,7 +645,7 @@ t.test('an observer of another version is unchanged, even if the request is inva
   }
 })
 
-t.test('a pod is injected if its status names a missing observer', async (t) => {
+t.test('a pod is injected if its status annotation names a missing observer', async (t) => {
   const { word, status } = ride(askingPod({}, INJECTED))
   t.equal(word, 'injected')
   t.match(status, { metrics: ['perf-sysstat'], catalog: '3f2a91c0' })
@@ -656,7 +656,7 @@ t.test('a pod is injected if its status names a missing observer', async (t) => 
     ),
   )
   t.equal(other.word, 'injected')
-  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'the status names only verified observers')
+  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'only verified observers are named')
 })
 
 t.test('a message names at most eight containers', async (t) => {

@@ -88,7 +88,7 @@ t.test('absent or null annotations are created', async (t) => {
       { ...pod, spec: { ...(spec as Json), hostPID: true } },
       { annotations: ASKING },
     )
-    t.equal(left.status?.reason, 'host-pid', 'also for the status of a pod that is left')
+    t.equal(left.status?.reason, 'host-pid', 'also for a pod that is left')
   }
 })
 

@@ -1,7 +1,10 @@
 /** Returns the UTF-8 bytes of a text, as one character for each byte. */
 export const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 
-/** Translates a test pattern to JavaScript, for text with one character for each byte. */
+/**
+ * Translates a target-command of the tests to a JavaScript regular expression, for text with one
+ * character for each byte.
+ */
 export function asBytes(pattern: string): RegExp {
   const translated = pattern
     .replaceAll('[[:alpha:]]', '[A-Za-z]')

@@ -106,7 +106,7 @@ t.test('an observer has only the fields of the catalog and of the plan', async (
   t.strictSame(Object.keys(perfOf(ride(askingPod()))).sort(), allowed.sort(), 'no probes or hooks')
 })
 
-t.test('the process namespace is shared for every value in the pod', async (t) => {
+t.test('the process namespace is shared for every value of shareProcessNamespace', async (t) => {
   const rows: [string, Json][] = [
     ['absent', {}],
     ['absent', { shareProcessNamespace: null }],
@@ -116,7 +116,7 @@ t.test('the process namespace is shared for every value in the pod', async (t) =
   for (const [before, spec] of rows) {
     const { pod, status } = ride(askingPod(spec))
     t.equal(pod.spec.shareProcessNamespace, true, before)
-    t.equal(status?.shareProcessNamespace, before, 'the status has the original value')
+    t.equal(status?.shareProcessNamespace, before, 'the status annotation has the original value')
   }
 })
 
@@ -232,7 +232,7 @@ t.test("an observer has the names of the pod's existing observers", async (t) =>
   t.equal(
     namesOf(ride(forged), 'perf-sysstat'),
     'perf-sysstat',
-    'a forged status does not add names',
+    'a forged status annotation does not add names',
   )
 })
 
@@ -249,7 +249,7 @@ t.test('an observer has the owner of the pod if its name is printable', async (t
     controller,
   })
   const rows: [string, unknown, string | undefined][] = [
-    ['nobody', undefined, undefined],
+    ['no owner', undefined, undefined],
     ['no list', 'lammps', undefined],
     ['the controller', [owner('lammps')], 'Job/lammps'],
     [
@@ -340,7 +340,7 @@ t.test("only Ridealong's annotations are written to the metadata", async (t) => 
   })
 })
 
-t.test('a pod that is left gets only a status', async (t) => {
+t.test('a pod that is left gets only a status annotation', async (t) => {
   const before = askingPod({ hostPID: true })
   const { pod, status } = ride(before)
   t.strictSame(status, {
@@ -351,5 +351,5 @@ t.test('a pod that is left gets only a status', async (t) => {
   t.strictSame(pod.spec, before.spec)
   const again = ride(pod)
   t.equal(again.word, 'host-pid')
-  t.equal(again.isPatched, false, 'an existing status is not written again')
+  t.equal(again.isPatched, false, 'an existing status annotation is not written again')
 })

@@ -53,7 +53,7 @@ async function startServe(t: Test, ...more: string[]) {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  t.test(`a server answers until ${signal}, then drains and ends with 0`, async (t) => {
+  t.test(`after ${signal}, a server drains, still answers, and ends with 0`, async (t) => {
     const server = await startServe(t, '--drain-quiet', '1')
     const { port, statusPort, child } = server
     const agent = keepAliveAgent(t)

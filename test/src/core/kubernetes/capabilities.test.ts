@@ -43,24 +43,24 @@ t.test('root in a container has the default capabilities and the added ones', as
   )
 })
 
-t.test('a container covers another if it has all capabilities of the other', async (t) => {
+t.test('the first container covers the other if it has all capabilities of the other', async (t) => {
   const rows: [Certainty, string, Lists, Lists][] = [
     ['yes', 'both have the defaults', {}, {}],
     ['yes', 'the other drops some', {}, { drop: ['KILL'] }],
     ['yes', 'both drop the same', { drop: ['KILL', 'CAP_CHOWN'] }, { drop: ['KILL', 'CAP_CHOWN'] }],
-    ['no', 'the holder drops one', { drop: ['KILL'] }, {}],
-    ['no', 'the holder drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
+    ['no', 'the first drops one', { drop: ['KILL'] }, {}],
+    ['no', 'the first drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
     ['yes', 'both drop all', { drop: ['ALL'] }, { drop: ['ALL'] }],
     ['no', 'the other adds one', {}, { add: ['SYS_PTRACE'] }],
     ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
     ['yes', 'the other adds a default', {}, { add: ['CHOWN'] }],
     ['unknown', 'the other adds a default of some runtimes', {}, { add: ['MKNOD'] }],
-    ['unknown', 'the holder drops a default of some runtimes', { drop: ['MKNOD'] }, {}],
+    ['unknown', 'the first drops a default of some runtimes', { drop: ['MKNOD'] }, {}],
     ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
-    ['unknown', 'the holder drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
+    ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
     [
       'yes',
-      'both drop all, and the holder adds one',
+      'both drop all, and the first adds one',
       { drop: ['ALL'], add: ['BPF'] },
       { drop: ['ALL'] },
     ],
@@ -71,8 +71,8 @@ t.test('a container covers another if it has all capabilities of the other', asy
       { drop: ['ALL'], add: ['KILL'] },
     ],
     ['yes', 'both add the same', { add: ['SYS_PTRACE'] }, { add: ['SYS_PTRACE'] }],
-    ['yes', 'the holder adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
-    ['no', 'the holder adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
+    ['yes', 'the first adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
+    ['no', 'the first adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
     ['no', 'one of two is missing', { drop: ['MKNOD', 'KILL'] }, {}],
   ]
   for (const [certainty, name, holder, other] of rows) {

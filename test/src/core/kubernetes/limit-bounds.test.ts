@@ -43,7 +43,7 @@ const ROWS: readonly (readonly [Json, string | undefined, string | undefined, st
 ]
 
 for (const [bounds, request, limit, problem] of ROWS) {
-  t.test(`${JSON.stringify(bounds)} with ${request} and ${limit}`, async (t) => {
+  t.test(`${JSON.stringify(bounds)} with request ${request} and limit ${limit}`, async (t) => {
     const requests = request === undefined ? {} : { cpu: request }
     const limits = limit === undefined ? {} : { cpu: limit }
     const found = problemOf(bounds, requests, limits)

@@ -21,7 +21,7 @@ t.test('an object without exactly one controller has no controller', async (t) =
     t.equal(readController(value), undefined, JSON.stringify(value))
   }
   t.equal(readController([{ ...JOB, controller: 'true' }]), undefined)
-  t.equal(readController([CONTROLLER, { ...CONTROLLER, name: 'b' }]), undefined, 'two')
+  t.equal(readController([CONTROLLER, { ...CONTROLLER, name: 'b' }]), undefined, 'two controllers')
 })
 
 const IMPOSSIBLE: Readonly<Record<string, readonly unknown[]>> = {

@@ -7,7 +7,7 @@ type Amounts = readonly [cpu: unknown, memory: unknown]
 
 const amounts = ([cpu, memory]: Amounts): Json => ({ cpu, memory })
 
-/** Returns a container with these limits, and with equal requests unless they are given. */
+/** Returns a container with these limits, and with equal requests unless requests are given. */
 const container = (limits: Amounts | undefined, requests: Amounts | undefined = limits): Json => ({
   name: 'c',
   resources: {

@@ -43,7 +43,7 @@ const ROWS: readonly (readonly [string, Json, boolean])[] = [
 ]
 
 for (const [scopeName, spec, isInside] of ROWS) {
-  t.test(`${scopeName} and ${JSON.stringify(spec)}`, async (t) => {
+  t.test(`scope "${scopeName}" and a pod with spec ${JSON.stringify(spec)}`, async (t) => {
     t.equal(isIn({ scopeName, operator: 'Exists' }, spec), isInside)
   })
 }

@@ -58,7 +58,7 @@ t.test('pod-level resources replace the sum, and overhead is added', async (t) =
   )
 })
 
-t.test('a pod sets resources itself only with resources that are valid at pod level', async (t) => {
+t.test('only cpu, memory and huge pages count as pod-level resources of a pod', async (t) => {
   const rows: [unknown, boolean][] = [
     [undefined, false],
     [{}, false],

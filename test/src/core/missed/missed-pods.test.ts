@@ -42,7 +42,7 @@ const foundIn = (object: Json) =>
 
 const status = (metrics: readonly string[]) => JSON.stringify({ outcome: 'injected', metrics })
 
-t.test('a pod that requested observers and has no status was missed', async (t) => {
+t.test('a pod that requested observers and has no status annotation was missed', async (t) => {
   t.equal(reasonOf(pod(ASKING)), 'unanswered')
   t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: '' })), 'unanswered')
   t.equal(reasonOf(pod(), asking()), 'unanswered')
@@ -61,13 +61,13 @@ t.test(
   },
 )
 
-t.test('a pod with any status was not missed', async (t) => {
+t.test('a pod with any text in its status annotation was not missed', async (t) => {
   for (const answer of [leftStatus('host-pid', 'x'), 'nonsense', '{}']) {
     t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: answer })), undefined, answer)
   }
 })
 
-t.test('a pod without space for a status was not missed', async (t) => {
+t.test('a pod without space for a status annotation was not missed', async (t) => {
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')
 })
@@ -100,7 +100,7 @@ t.test('a pod with a missing or changed observer was altered', async (t) => {
   t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
 })
 
-/** Returns a pod as the webhook has patched it, with another status or a changed observer. */
+/** Returns a patched pod with changes to its status annotation and to its observer. */
 function observed(status: Json = {}, change: Json = {}): Json {
   const { metadata, spec } = ride(askingPod()).pod
   const own = JSON.parse(metadata.annotations?.[STATUS_KEY] ?? '')
@@ -163,7 +163,7 @@ t.test(
   },
 )
 
-t.test('no text of a status is reported', async (t) => {
+t.test('no text of a status annotation is reported', async (t) => {
   const text = 'call 555-0100 to get your pod back'
   const forged = [
     leftStatus('observer-unavailable', text),
