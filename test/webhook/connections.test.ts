@@ -123,7 +123,7 @@ t.test('connections beyond the limit are closed and counted until one is free', 
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
-  await t.rejects(post(app, PODS, reviewOf(ASKING)), 'the fourth')
+  await t.rejects(post(app, PODS, reviewOf(ASKING)), 'a fourth connection')
   const labels = { outcome: 'invalid', reason: 'overloaded' }
   t.equal(sampleOf(await app.metrics(), 'ridealong_reviews_total', labels), 1)
   sockets[0]?.destroy()
@@ -141,7 +141,7 @@ t.test('idle connections take no more than half of the limit', async (t) => {
   }
   t.equal(await connection(agents[0]), 'keep-alive')
   t.equal(await connection(agents[1]), 'keep-alive')
-  t.equal(await connection(agents[2]), 'close', 'the third of four')
+  t.equal(await connection(agents[2]), 'close', 'three connections are more than half of the limit')
   await until('one of them is closed', async () => (await connection(agents[0])) === 'keep-alive')
 })
 

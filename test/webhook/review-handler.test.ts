@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('a pod with an unknown metric is created with a status and a warning', async (t) => {
+t.test('a pod with an unknown metric gets a status annotation and a warning', async (t) => {
   const before = await reviews({ outcome: 'left', reason: 'unknown-metric' })
   const answer = await post(running, PODS, reviewOf(podOf({ [KEYS.inject]: 'none-such' })))
   const verdict = verdictOf(answer)
@@ -265,7 +265,7 @@ t.test('an invalid annotation of a namespace causes a warning immediately', asyn
     const verdict = verdictOf(answer)
     t.equal(verdict.allowed, true)
     t.match(verdict.warnings, [warning])
-    t.strictSame(operationsOf(answer), [armed], 'the pods get a status with the reason')
+    t.strictSame(operationsOf(answer), [armed], 'armed, so that the pods get a reason')
   }
 })
 

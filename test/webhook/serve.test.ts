@@ -144,7 +144,7 @@ t.test('a renewed key pair is used for new connections, and old ones stay open',
   t.equal((await readiness(running)).checks.certificate, 'ok')
 })
 
-t.test('after a renewal TLS 1.1 is still refused', async (t) => {
+t.test('TLS 1.1 is still refused after a renewal of the certificate', async (t) => {
   const running = await startServer(t)
   const pair = await running.authority.issue({ names: NAMES, days: 3 })
   mountFiles(join(running.folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
@@ -191,7 +191,7 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
   t.equal((await readiness(running)).checks.certificate, 'ok')
 })
 
-t.test('the log and the status never contain a key', async (t) => {
+t.test('the log and the readiness checks never contain a private key', async (t) => {
   const running = await startServer(t)
   const [one, other] = await Promise.all([
     running.authority.issue({ names: NAMES }),
@@ -307,7 +307,7 @@ items:
     renameSync(`${path}.new`, path)
     await until('io-sysstat is injected', async () => (await inQuiet()).includes('io-sysstat'))
     writeFileSync(path, 'kind: Pod')
-    await until('an error shows', async () => (await readiness(running)).checks.namespaces !== 'ok')
+    await until('the problem is shown', async () => (await readiness(running)).checks.namespaces !== 'ok')
     const { status, checks } = await readiness(running)
     t.equal(status, 200)
     t.match(checks.namespaces, /namespaces\.yaml: document 1 /)
@@ -381,8 +381,8 @@ t.test('a name with several addresses is served at one of them', async (t) => {
 })
 
 /**
- * A drain that ends with the last call. A server without calls therefore ends before one with a
- * call, even if it is closed after the other.
+ * A drain that ends with the last call. Therefore an idle server ends before a server with a call,
+ * even if the idle server is closed later.
  */
 const HASTY = { quietMs: 1, limitMs: 600_000 }
 
@@ -497,7 +497,7 @@ t.test('the error names a port that is in use, and no port stays open', async (t
   await t.rejects(startServer(t, { port: free, statusPort: taken }), {
     message: new RegExp(`EADDRINUSE.*:${taken}`),
   })
-  t.equal(await isListening(free), false, 'the webhook needs its status port')
+  t.equal(await isListening(free), false, 'the webhook port is closed again')
 })
 
 t.test('a server does not start with missing or invalid files', async (t) => {

@@ -135,4 +135,4 @@ t.test('parallel calls are each answered with their own uid', async (t) => {
   t.strictSame(answers === 'late' ? 'late' : answers.map((answer) => verdictOf(answer).uid), uids)
 })
 
-t.ok(NAMES.includes('127.0.0.1'), 'calls above go to a name that the certificate has')
+t.ok(NAMES.includes('127.0.0.1'), 'the certificate is valid for the address of all calls')

@@ -44,7 +44,7 @@ t.test('an injection is counted by metric, but not in a dry run', async (t) => {
   t.equal(sampleOf(await app.metrics(), 'ridealong_review_duration_seconds_count'), 3)
 })
 
-t.test('no label of a metric contains text of a user', async (t) => {
+t.test('no label of a Prometheus metric contains text of a user', async (t) => {
   const app = await startApp(t)
   const mine = 'my-own-words'
   await post(app, PODS, reviewOf(podOf({ [KEYS.inject]: mine }), { operation: 'CREATE' }))

@@ -237,7 +237,7 @@ function manifestsIn(document: string): string {
   return yaml
 }
 
-t.test('the policy of docs/security.md protects only the label ridealong.dev/privilege', async (t) => {
+t.test('the policy of docs/security.md protects only ridealong.dev/privilege', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'annotated'
   await createNamespace(t, api, name)

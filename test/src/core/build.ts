@@ -134,8 +134,8 @@ export function askingPod(spec: Json = {}, annotations: Texts = {}): Json {
 }
 
 /**
- * The conditions of a review: the namespace, the catalog, the settings of the webhook, and fields of
- * the review. By default, the namespace has no annotations, labels or rules.
+ * The conditions of a review: the namespace, the catalog, the settings of the webhook, and fields
+ * of the review. By default, the namespace has no annotations, labels or rules.
  */
 export interface Place {
   readonly catalog?: Catalog

@@ -421,7 +421,7 @@ t.test("the cluster's Pod Security default applies to namespaces without a label
   const metrics = { 'ridealong.dev/inject': 'trace-stat' }
   const labels = { 'ridealong.dev/privilege': 'privileged' }
   const place = { labels, podSecurityDefault: 'baseline' } as const
-  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline forbids SYS_PTRACE')
+  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline forbids it')
 })
 
 t.test("the namespace's label grants the privilege that a metric needs", async (t) => {

@@ -85,7 +85,7 @@ t.test('redaction does not change the size of annotations', async (t) => {
     assert.deepEqual(decision, before)
     reasons.add('reason' in before ? before.reason : before.outcome)
   }
-  t.strictSame([...reasons], ['injected', 'too-large'], 'some fit, and some do not')
+  t.strictSame([...reasons], ['injected', 'too-large'], 'some sizes fit, and others do not')
 })
 
 const SECRET = 'hush'

@@ -59,7 +59,7 @@ async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {
   const metric = async (name: string, labels: Strings = {}) => {
     return sampleOf(await registry.metrics(), `ridealong_namespace_${name}`, labels) ?? Number.NaN
   }
-  /** Returns the namespace in the cache, without a request to the apiserver. */
+  /** Returns the annotation of a cached namespace; `asked` if a lookup is necessary. */
   const injected = (name: string) => {
     const found = cluster.find(name, false)
     return found instanceof Promise ? 'asked' : found.annotations.get(KEYS.inject)
@@ -328,7 +328,7 @@ t.test('a periodic list corrects events that a watch has missed', async (t) => {
   )
 })
 
-t.test('caches serve while the apiserver is unavailable, and are updated afterwards', async (t) => {
+t.test('caches are used while the apiserver is unavailable, and updated afterwards', async (t) => {
   const { standIn, injected, cluster, metric, stop, restart } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
@@ -374,7 +374,7 @@ t.test('missing and outdated labels are repaired, at the start and later', async
   await until('late is disarmed', () => !isArmed('late'))
   await until('all repairs are counted', async () => (await metric('repairs_total')) === 4)
   t.equal(await metric('repairs_total', { outcome: 'armed' }), 2)
-  t.equal(standIn.count(PATCHES), 4, 'one for each repair, and none for a correct label')
+  t.equal(standIn.count(PATCHES), 4, 'one patch for each repair, and none for a correct label')
 })
 
 t.test('several replicas change each label once', async (t) => {

@@ -71,7 +71,7 @@ t.test('lookups of invented namespaces do not limit those of known namespaces', 
   await findAll(find, INVENTED)
   await t.resolves(find('known'))
   t.equal(standIn.count(/namespaces\/known$/), 0)
-  await t.resolves(find('known', true), 'a pod that was sent for its namespace')
+  await t.resolves(find('known', true), 'the lookup of a known namespace is not limited')
   t.equal(standIn.count(/namespaces\/known$/), 1)
 })
 

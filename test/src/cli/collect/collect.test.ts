@@ -286,7 +286,7 @@ t.test('the message names an invalid kubeconfig', async (t) => {
   }
 })
 
-/** A pod with a well-formed status annotation, whose container is not an observer of the catalog. */
+/** Returns a pod with a valid status annotation, whose container differs from the catalog. */
 function forged(rank: number): object {
   const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))

@@ -25,7 +25,7 @@ t.test(
   },
 )
 
-t.test('an invalid document is reported with the names of its ConfigMap and its file', async (t) => {
+t.test('an invalid document is reported with the names of its ConfigMap and file', async (t) => {
   const broken = OURS.replace('privilege: restricted', 'privilege: root')
   t.match(await readOffer('ridealong-catalog', { data: { 'a.yaml': broken } }), {
     kind: 'broken',

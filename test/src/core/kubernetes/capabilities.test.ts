@@ -43,7 +43,7 @@ t.test('root in a container has the default capabilities and the added ones', as
   )
 })
 
-t.test('the first container covers the other if it has all capabilities of the other', async (t) => {
+t.test('the first container covers the other if it has all its capabilities', async (t) => {
   const rows: [Certainty, string, Lists, Lists][] = [
     ['yes', 'both have the defaults', {}, {}],
     ['yes', 'the other drops some', {}, { drop: ['KILL'] }],

@@ -54,7 +54,7 @@ function putPod(standIn: StandIn, name: string, options: PodOptions = {}): void 
   standIn.put('pods', { metadata: { ...metadata, annotations, ownerReferences }, spec })
 }
 
-/** An apiserver with a Lease that no replica holds, and a namespace with the annotation. */
+/** Starts an apiserver with a Lease that no replica holds, and an annotated namespace. */
 async function start(t: Test) {
   const { standIn, access, stop, restart } = await startStandIn(t)
   const annotations = { [`f:${KEYS.inject}`]: {} }
@@ -197,7 +197,7 @@ t.test(
     const begun = performance.now()
     const { found } = replica(t, access)
     await until('the replica counts', async () => (await found()) === 1)
-    t.ok(performance.now() - begun >= 2000, 'not before the duration of the Lease')
+    t.ok(performance.now() - begun >= 2000, 'not before the Lease has expired')
     const lease = standIn.get('leases', 'ridealong-scan', 'ridealong-system')
     t.match(lease?.spec, { leaseDurationSeconds: 30, leaseTransitions: 5 })
     t.match(Object(lease?.spec).renewTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
@@ -228,7 +228,7 @@ t.test('failed lists and failed Events are reported and repeated', async (t) => 
   t.equal(await found(), undefined, 'an unknown number is not zero')
   t.ok(
     cluster.checks().every(({ fatal }) => !fatal),
-    'the replica still serves',
+    'the replica stays ready',
   )
   standIn.faults.refuse = [EVENTS, 403]
   await until('the replica counts', async () => (await found()) === 1)
@@ -274,7 +274,7 @@ t.test('a stopped replica releases its Lease, and sends no more requests', async
   t.equal(standIn.calls.length, length)
 })
 
-t.test('an Event contains no text of a forged status or a forged owner', async (t) => {
+t.test('an Event contains no text of a forged status annotation or a forged owner', async (t) => {
   const { standIn, access } = await start(t)
   const text = '\u001b]0;PWNED\u0007 call 555-0100'
   const left = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', text) }
