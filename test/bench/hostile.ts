@@ -10,8 +10,7 @@ const SIZES = [2 ** 18, 2 ** 21, 7 * 2 ** 20 - 2 ** 12]
 
 /**
  * The bounds: the milliseconds that an answer may take in addition to three times the time of
- * JSON.parse, the milliseconds of an ordinary
- * review, and bytes of an answer.
+ * JSON.parse, the milliseconds of an ordinary review, and the bytes of an answer.
  */
 const SLACK_MS = 200
 const MOST_DELAY_MS = 500

@@ -22,8 +22,8 @@ let copied: string | undefined
 
 /**
  * Returns the path of the program of the observers under one of its names. The path is that of a
- * copy that every user can run. Without cargo, which skips the tests, the function returns only the
- * name.
+ * copy that every user can run. If cargo is not installed, the tests are skipped, and the function
+ * returns only the name.
  */
 export function observer(name: (typeof NAMES)[number]): string {
   const program = buildObserver()
@@ -55,10 +55,11 @@ export function openFolder(prefix: string): string {
   return folder
 }
 
-/** The user and the capabilities of a process. The default is root with all capabilities. */
+/** The user, group and capabilities of a process. The default is root with all capabilities. */
 export interface Identity {
   readonly user?: number
   readonly group?: number
+  /** Whether the process drops all capabilities. */
   readonly drops?: boolean
   /** The only capabilities that the process keeps, for example "setuid". */
   readonly keeps?: readonly string[]

@@ -307,7 +307,7 @@ items:
     renameSync(`${path}.new`, path)
     await until('io-sysstat is injected', async () => (await inQuiet()).includes('io-sysstat'))
     writeFileSync(path, 'kind: Pod')
-    await until('the problem is shown', async () => (await readiness(running)).checks.namespaces !== 'ok')
+    await until('an error shows', async () => (await readiness(running)).checks.namespaces !== 'ok')
     const { status, checks } = await readiness(running)
     t.equal(status, 200)
     t.match(checks.namespaces, /namespaces\.yaml: document 1 /)

@@ -265,7 +265,7 @@ t.test('keys of other projects are ignored', async (t) => {
   }
 })
 
-t.test('an existing status is not an unknown key', async (t) => {
+t.test('an existing status annotation is not an unknown key', async (t) => {
   const left = '{"outcome":"left","reason":"host-pid","message":"m"}'
   t.equal(asking({ ...ASKING, 'ridealong.dev/status': left }).word, 'injected')
 })

@@ -105,7 +105,7 @@ t.test('a removed shareProcessNamespace is restored', async (t) => {
     t.strictSame(answer.operations, [
       { op: 'add', path: '/spec/shareProcessNamespace', value: true },
     ])
-    t.equal(status?.shareProcessNamespace, 'false', 'the status is unchanged')
+    t.equal(status?.shareProcessNamespace, 'false', 'the status annotation is unchanged')
   }
 })
 
@@ -141,14 +141,14 @@ t.test('a removed observer and a lost restartPolicy are repaired together', asyn
   )
 })
 
-t.test('a pod with a status but without its observers is injected', async (t) => {
+t.test('a pod with a status annotation but without its observers is injected', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'io-sysstat'] })
   const { word, observers } = ride(podOf({ ...BOTH, [KEY]: status }))
   t.equal(word, 'injected')
   t.strictSame(Object.keys(observers), ['perf-sysstat', 'io-sysstat'])
 })
 
-t.test('a forged or invalid status is ignored', async (t) => {
+t.test('a forged or invalid status annotation is ignored', async (t) => {
   const taken = {
     initContainers: [{ name: 'perf-sysstat', image: 'mine', restartPolicy: 'Always' }],
   }
@@ -190,10 +190,10 @@ t.test('existing observers are restored even if others cannot be added', async (
   const [ours, theirs] = pod.spec.initContainers ?? []
   t.equal(ours?.restartPolicy, 'Always')
   t.strictSame(theirs, initContainers[1], 'a container with only the name is not changed')
-  t.equal(pod.metadata.annotations?.[KEY], status, 'the status is unchanged')
+  t.equal(pod.metadata.annotations?.[KEY], status, 'the status annotation is unchanged')
 })
 
-t.test('a status is one JSON object of at most 512 bytes', async (t) => {
+t.test('a status annotation is one JSON object of at most 512 bytes', async (t) => {
   const long = 'x'.repeat(60)
   const known = Array.from({ length: 50 }, (_, place) => ({ name: `${place}-${long}`, image: 'a' }))
   const pods: [string, Json][] = [
@@ -269,7 +269,7 @@ t.test('a message that fits exactly is not cut', async (t) => {
   t.equal(JSON.parse(longer).message, `${message.slice(0, -3)}...`)
 })
 
-t.test('the annotations with the status may have at most 256 KiB', async (t) => {
+t.test('the annotations with the status annotation may have at most 256 KiB', async (t) => {
   const usual = { 'kubectl.kubernetes.io/default-container': 'app' }
   const rows: [string, Texts, string][] = [
     ['of one byte', BOTH, 'x'],
@@ -301,7 +301,7 @@ t.test('the annotations with the status may have at most 256 KiB', async (t) => 
   }
 })
 
-t.test('the size of a replaced status is not counted', async (t) => {
+t.test('the size of a replaced status annotation is not counted', async (t) => {
   const old = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'x'.repeat(300) })
   const own = { ...BOTH, [KEY]: old }
   const filler = 'x'.repeat(LIMIT - sizeOf(own) - 'filler'.length)
@@ -310,7 +310,7 @@ t.test('the size of a replaced status is not counted', async (t) => {
   t.ok(sizeOf(pod.metadata.annotations ?? {}) < LIMIT)
 })
 
-t.test('a pod that is left gets a status only if it fits', async (t) => {
+t.test('a pod that is left gets a status annotation only if it fits', async (t) => {
   const spec = { hostPID: true }
   const told = ride(podOf(BOTH, spec)).pod.metadata.annotations ?? {}
   const filler = 'x'.repeat(LIMIT - sizeOf(told) - 'filler'.length)
@@ -323,7 +323,7 @@ t.test('a pod that is left gets a status only if it fits', async (t) => {
   t.equal(full.warnings.length, 1, 'there is still a warning')
 })
 
-t.test('a status of exactly 512 bytes is read', async (t) => {
+t.test('a status annotation of exactly 512 bytes is read', async (t) => {
   const whole = injected()
   const written = whole.metadata.annotations?.[KEY] ?? ''
   const at = (length: number) => {
@@ -342,7 +342,7 @@ t.test('a message is cut as little as possible, with or without JSON escapes', a
   }
 })
 
-t.test('only valid values of an existing status are used', async (t) => {
+t.test('only valid values of an existing status annotation are used', async (t) => {
   const asking = (status: Json) => askingPod({}, { [KEY]: JSON.stringify(status) })
   const rows: [string, Json][] = [
     ['an unknown value', { outcome: 'injected', shareProcessNamespace: 'perhaps' }],

@@ -433,7 +433,7 @@ t.test('a webhook that is called by URL is examined without a release', async (t
   t.match(checks[0], { sentence: `ridealong calls https://${HOST}/` })
 })
 
-t.test('the metric of the dry run needs no privilege if possible', async (t) => {
+t.test('the dry run requests a metric with the privilege restricted if there is one', async (t) => {
   const metric = metricToAsk(CATALOG)
   t.equal(CATALOG.metrics.get(metric)?.privilege, 'restricted')
   const metrics = new Map(

@@ -133,7 +133,7 @@ t.test('an annotated namespace without the label causes not-armed', async (t) =>
   )
 })
 
-t.test('a created pod without a status causes webhook-away', async (t) => {
+t.test('a created pod without a status annotation causes webhook-away', async (t) => {
   const { outcome, reason, conclusion } = explained(CREATED, WELL, CREATED)
   t.match({ outcome, reason }, { outcome: 'left', reason: 'webhook-away' })
   t.match(conclusion, /^The pod requests .*, but the webhook did not answer when .* created\.$/)
@@ -174,7 +174,7 @@ t.test('an annotation that was added after the pod causes annotated-later', asyn
   })
 })
 
-t.test('a pod with a status has its reason, and the outcome of a new creation', async (t) => {
+t.test('the reason is that of the status annotation, with the outcome of a new creation', async (t) => {
   const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'ResourceQuota "a"' })
   const left = stored(askingPod({}, { 'ridealong.dev/status': status }))
   const { findings, ...explanation } = explained(left, WELL, left)
@@ -257,7 +257,7 @@ t.test('match conditions that differ from the chart are unknown', async (t) => {
   )
 })
 
-t.test('a status is compared with the containers that it names', async (t) => {
+t.test('a status annotation is compared with the containers that it names', async (t) => {
   const injected = stored(ride(askingPod()).pod as unknown as Json)
   const spec = injected.spec as { initContainers: Json[] }
   const [observer] = spec.initContainers
@@ -288,7 +288,7 @@ t.test('a status is compared with the containers that it names', async (t) => {
   )
 })
 
-t.test('a container of the pod that a status names is still explained', async (t) => {
+t.test('an application container that the status annotation names is still explained', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['app'] })
   const pod = stored(askingPod({ shareProcessNamespace: true }, { 'ridealong.dev/status': status }))
   const { outcome, conclusion, findings } = explained(pod, WELL, pod)
@@ -321,6 +321,6 @@ t.test('without a known catalog, an injection is not verified', async (t) => {
   t.match(
     explained(injected, { ...WELL, isCatalogGuessed: true }, injected).conclusion,
     'The pod was injected with perf-sysstat.',
-    'the catalog has the revision of the status',
+    'the status annotation names the revision of the catalog',
   )
 })

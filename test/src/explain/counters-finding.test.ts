@@ -36,7 +36,7 @@ t.test('the explanation names the readable counters, and gives advice', async (t
 })
 
 t.test(
-  'a pod that has no observers, or other counters in its status, gets no advice',
+  'a pod that has no observers, or other counters in its status annotation, gets no advice',
   async (t) => {
     const metadata = { creationTimestamp: '2026-01-01T12:00:00Z' }
     const { pod } = ride(podWith({ runAsUser: 1000 })) as unknown as {
@@ -54,7 +54,7 @@ t.test(
         annotations: { ...annotations, 'ridealong.dev/status': status },
       },
     }
-    t.equal(counters(older, {}, older), undefined, 'the status is from another version')
+    t.equal(counters(older, {}, older), undefined, 'the status annotation is from another version')
     t.equal(counters(askingPod({ hostPID: true })), undefined, 'the pod has no observers')
   },
 )

@@ -8,13 +8,13 @@ const CHART = new URL(
   import.meta.url,
 )
 
-t.test('the expression is equal to that of the chart', async (t) => {
+t.test('the expression POD_ASKS is equal to that of the chart', async (t) => {
   const [, defined] =
     /define "ridealong\.podAsks" -}}\n(.*)\n/.exec(readFileSync(CHART, 'utf8')) ?? []
   t.equal(POD_ASKS, defined)
 })
 
-t.test('all conditions must be true', async (t) => {
+t.test('the match conditions hold only if all of them are true', async (t) => {
   const of = (...expressions: string[]) => ({
     matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
   })

@@ -291,7 +291,7 @@ t.test('a lost restartPolicy is restored, and undo still removes the observer', 
   t.equal(undone(restored?.text ?? ''), text)
 })
 
-t.test('undo removes no container because of a forged status', async (t) => {
+t.test('undo removes no container because of a forged status annotation', async (t) => {
   const status = '{"outcome":"injected","metrics":["a","b"],"shareProcessNamespace":"true"}'
   const metadata = `metadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}`
   const spec = 'spec: {containers: [{name: a}], initContainers: [{name: b}]}'

@@ -43,7 +43,7 @@ t.test('the Jobs of a JobSet are Indexed and retry by default', async (t) => {
   })
 })
 
-t.test('Kubeflow sets the restartPolicy of its pods beside the template', async (t) => {
+t.test('the restartPolicy of a Kubeflow job is beside the pod template', async (t) => {
   const policy = (beside: unknown, own: string, role = 'Worker') => {
     const template = { spec: { ...TEMPLATE.spec, restartPolicy: own } }
     const spec = { pytorchReplicaSpecs: { [role]: { restartPolicy: beside, template } } }

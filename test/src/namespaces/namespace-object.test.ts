@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readNamespaceObject } from '../../../src/namespaces/namespace-object.ts'
 
-t.test('a Namespace defines itself, and a rule belongs to its namespace', async (t) => {
+t.test('Namespaces, LimitRanges and ResourceQuotas are read with their namespace', async (t) => {
   const rows = [
     [{ kind: 'Namespace', metadata: { name: 'hpc' } }, 'hpc'],
     [{ kind: 'LimitRange', metadata: { name: 'x', namespace: 'hpc' } }, 'hpc'],

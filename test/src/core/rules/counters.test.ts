@@ -7,7 +7,7 @@ const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
 // The prediction of the counters that an observer can read. docs/observers.md lists its values.
 
-/** The counters in the status of a pod with one container. */
+/** Returns the counters in the status annotation of a pod with one container. */
 function countersOf(container: Json | undefined, podLevel?: Json): unknown {
   const containers = [{ name: 'app', image: 'app', securityContext: container }]
   return ride(askingPod({ securityContext: podLevel, containers })).status?.counters

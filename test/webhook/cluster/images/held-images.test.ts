@@ -250,7 +250,7 @@ t.test('before the first list, no image is held and the server is not ready', as
   t.equal(problem()?.fatal, true)
   t.strictSame(held(), [], 'no image is known')
   const find = async () => cluster.find('hpc', false)
-  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'no pod is left because the images are unknown')
+  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'no pod is left before the images are known')
   standIn.faults.refuse = undefined
   await until('image A is held', () => isHeld(A))
   t.equal((await find()).name, 'hpc')
