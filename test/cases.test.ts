@@ -146,7 +146,7 @@ t.test('every recording gets the expected outcome, reason and metrics', async (t
   }
 })
 
-t.test('only pods that request observers get a patch, which contains a status', async (t) => {
+t.test('only pods that request observers get a patch, with a status annotation', async (t) => {
   for (const recorded of cases) {
     const { name, row, operations } = recorded
     const isSilent = NOT_PATCHED.includes(row.reason ?? '')
@@ -158,7 +158,7 @@ t.test('only pods that request observers get a patch, which contains a status', 
   }
 })
 
-t.test('the status keeps the original shareProcessNamespace of an injected pod', async (t) => {
+t.test('the status annotation has the original shareProcessNamespace of a pod', async (t) => {
   for (const recorded of injected) {
     const { name, row, patched } = recorded
     t.equal(statusOf(recorded)?.shareProcessNamespace, row.shared ?? 'absent', name)
@@ -232,7 +232,7 @@ t.test('a patch only adds, and keeps all other fields of the pod', async (t) => 
   }
 })
 
-t.test('a second review of the patched pod gives no patch and the same reason', async (t) => {
+t.test('a second review gives no patch, and already-injected or the same reason', async (t) => {
   for (const { name, row, review, patched } of cases) {
     const object = review.object === null ? null : patched
     const { decision, response } = answer({ ...review, object })

@@ -236,7 +236,7 @@ export function reviewOf(object: unknown, changes: Json = {}): Json {
   }
 }
 
-/** Returns the sum of a metric's samples with these labels; undefined if there are none. */
+/** Returns the sum of a Prometheus metric's samples with these labels; undefined without any. */
 export function sampleOf(exposition: string, name: string, labels: Json = {}): number | undefined {
   const samples = exposition.split('\n').filter((line) => {
     const [series = ''] = line.split(' ')

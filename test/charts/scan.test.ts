@@ -4,7 +4,7 @@ import t from 'tap'
 import { CHECKOV, CHECKOV_CONFIG } from './checkov.ts'
 import { render, run, skip } from './programs.ts'
 
-/** Milliseconds. On a busy machine, the scanner needs half a minute to start. */
+/** The time limit in milliseconds. On a busy machine, the scanner takes half a minute to start. */
 const PATIENCE_MS = 300_000
 
 const DIGEST = `sha256:${'0'.repeat(64)}`

@@ -97,7 +97,7 @@ function columnsOf(rows: readonly object[] | object): string[] {
   return Object.keys(Array.isArray(rows) ? (rows[0] ?? {}) : rows)
 }
 
-t.test('each status in the documents has the message of its reason', async (t) => {
+t.test('each status annotation in the documents has the message of its reason', async (t) => {
   for (const page of ['docs/reasons.md', 'docs/troubleshooting.md']) {
     const lines = textOf(page).match(/^\{"outcome":"left".*\}$/gm) ?? []
     t.ok(lines.length > 0, page)

@@ -42,7 +42,7 @@ const ACCEPTED: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [what, path, text] of ACCEPTED) {
-  t.test(`${what} may be longer`, async (t) => {
+  t.test(`${what} may be longer than 100 columns`, async (t) => {
     t.strictSame(findLongLines({ path, text }), [])
   })
 }

@@ -282,7 +282,7 @@ function annotationsOf(dice: Dice): unknown {
   }
 }
 
-/** Statuses that a forger, or a person who copies an injected pod, might write. */
+/** Status annotations that a forger, or a person who copies an injected pod, might write. */
 const STATUSES = [
   statusOf(['perf-sysstat']),
   statusOf(['perf-sysstat', 'io-sysstat']),

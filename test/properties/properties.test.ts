@@ -93,7 +93,7 @@ function asked({ body, namespace }: Call, key: string): string | undefined {
   return written.find((value) => typeof value === 'string') as string | undefined
 }
 
-/** Returns the metrics in the pod's status. */
+/** Returns the metrics in the pod's status annotation. */
 function claimed(pod: Json): readonly string[] {
   const status = mapOf(mapOf(pod.metadata).annotations)['ridealong.dev/status']
   const isJson = typeof status === 'string' && /^\{.*\}$/s.test(status)
@@ -101,7 +101,7 @@ function claimed(pod: Json): readonly string[] {
   return Array.isArray(metrics) ? metrics : []
 }
 
-/** Returns the status that an operation writes, if any. */
+/** Returns the status annotation that an operation writes, as a list of at most one text. */
 function statusIn(operation: Operation): string[] {
   const value = 'value' in operation ? operation.value : undefined
   if (operation.path.endsWith('/ridealong.dev~1status')) return [value]
@@ -256,7 +256,7 @@ t.test('observers are last in their list, and each has a unique name', async () 
   })
 })
 
-t.test('a written status is a JSON object of at most 512 bytes', async () => {
+t.test('a written status annotation is a JSON object of at most 512 bytes', async () => {
   always(calls(), 9_000, (call) => {
     const { operations, answer: answered } = answer(call)
     const written = operations.flatMap(statusIn)

@@ -174,7 +174,7 @@ t.test('an annotation that was added after the pod causes annotated-later', asyn
   })
 })
 
-t.test('the reason is that of the status annotation, with the outcome of a new creation', async (t) => {
+t.test('the status annotation gives the reason, and a new creation is predicted', async (t) => {
   const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'ResourceQuota "a"' })
   const left = stored(askingPod({}, { 'ridealong.dev/status': status }))
   const { findings, ...explanation } = explained(left, WELL, left)
@@ -288,7 +288,7 @@ t.test('a status annotation is compared with the containers that it names', asyn
   )
 })
 
-t.test('an application container that the status annotation names is still explained', async (t) => {
+t.test('an application container that the status annotation names is explained', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['app'] })
   const pod = stored(askingPod({ shareProcessNamespace: true }, { 'ridealong.dev/status': status }))
   const { outcome, conclusion, findings } = explained(pod, WELL, pod)
