@@ -35,7 +35,7 @@ const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install', 'audit', 'version']
 
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 
-/** The verbs that call the apiserver. `explain` calls it only without a file. */
+/** Tells whether a command needs a cluster. `explain` needs a cluster only without a file. */
 function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')

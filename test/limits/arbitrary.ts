@@ -85,7 +85,7 @@ const AFFINITIES = [
   },
 ]
 
-/** Containers, an init container and a native sidecar, in any order. */
+/** The names of the containers. `init` is an init container, and `side` is a native sidecar. */
 const NAMES: readonly (readonly string[])[] = [
   ['app'],
   ['app', 'two'],

@@ -35,7 +35,7 @@ function addEntry(entries: Map<string, Set<string>>, path: string): void {
 const MIRRORED = /^test\/((src|webhook|certs)\/.+)\.test\.ts$/
 
 /**
- * Finds the tests that are not named after a module or a folder of the code:
+ * Finds the tests of src, webhook and certs that are not named after a module or a folder there:
  * `test/src/core/decide.test.ts` tests `src/core/decide.ts`.
  */
 export function findStrayTests(paths: readonly string[]): readonly Problem[] {

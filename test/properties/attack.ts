@@ -50,11 +50,11 @@ export function survive({ body, namespace }: Call, rules: NamespaceRules): Survi
   const answerMs = processorMs(() => {
     answer = answerTo(text, place)
   })
-  assert.ok(answerMs <= SLACK_MS + 3 * parseMs, `${answerMs} ms, ${parseMs} ms of them to parse`)
+  assert.ok(answerMs <= SLACK_MS + 3 * parseMs, `the answer took ${answerMs} ms, JSON.parse ${parseMs} ms`)
   if (answer === undefined) return { word: 'not-a-review', bytes: 0, parseMs, answerMs }
   assert.equal(answer.fault, undefined)
   const bytes = Buffer.byteLength(JSON.stringify(answer.response))
-  assert.ok(bytes <= MOST_BYTES, `an answer of ${bytes} bytes`)
+  assert.ok(bytes <= MOST_BYTES, `the answer has ${bytes} bytes`)
   const { allowed, patch } = answer.response.response
   assert.equal(allowed, answer.decision.outcome !== 'denied')
   if (patch !== undefined) assertOnlyAdded(mapOf(mapOf(body.request).object), patch)
