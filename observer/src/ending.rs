@@ -5,7 +5,8 @@ use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// The seconds for which an observer waits for the first process of its target, if it ends with it.
+/// The seconds for which an observer that ends with its target waits for the target's first
+/// process.
 /// The containers of a pod start in order, and the observer starts after the target. A target
 /// without processes has therefore ended before the first scan, or never started. A longer wait
 /// would delay the completion of a Job.

@@ -45,7 +45,8 @@ pub struct Process {
     pub command: Box<[u8]>,
     /// The end of its rows, after the command.
     pub tail: Box<[u8]>,
-    /// The resource use of its ended children that the sums include. `None` if neither the process
+    /// The resource use of its ended children that the sums of the summary already include. `None`
+    /// if neither the process
     /// itself nor any of these children was ever observed.
     pub credit: Option<Credit>,
     /// Its counters, if it was ever observed.

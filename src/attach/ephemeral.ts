@@ -95,7 +95,7 @@ function asRunning(pod: Pod): Pod {
 }
 
 /**
- * Removes the fields of an injected container that an ephemeral container cannot have. For example,
+ * Removes the fields that an ephemeral container cannot have, or that are of no use. For example,
  * validation forbids resources (apis/core/validation, allowedEphemeralContainerFields).
  */
 function withoutForbidden(container: Fields, target: string): Fields {

@@ -48,7 +48,7 @@ export function extend(
   return into(manifest, base, collection, path, value)
 }
 
-/** Adds a value below a collection, wrapped in the missing steps. */
+/** Adds a value below a collection, and creates a map for each missing step of the path. */
 function into(
   manifest: Manifest,
   base: readonly Step[],

@@ -37,7 +37,8 @@ function undoTemplate(template: Template): readonly Edit[] {
 
 /**
  * Returns the annotations to remove. Ridealong added the default-container annotation if the mode
- * in the status annotation is `container` and the default-container annotation comes after it.
+ * in the status annotation is `container` and the default-container annotation comes after the
+ * status annotation.
  */
 function annotations(fields: Fields, status: Fields): Removal {
   const keys = Object.keys(fieldsOrNone(fieldsOrNone(fields.metadata).annotations))

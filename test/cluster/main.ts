@@ -33,7 +33,7 @@ Examples:
   )
 
 withKind(program.command('up', { isDefault: true }))
-  .description("start it, and print the kubeconfig's path")
+  .description("start the cluster, and print the kubeconfig's path")
   .action(async (chosen: Chosen) => {
     const problem = await problemOfPrerequisites(chosen.node)
     if (problem !== undefined) throw new Error(problem)

@@ -32,7 +32,7 @@ t.test('hold waits for SIGTERM as process 1 of a container', options, async (t) 
   t.strictSame(await ended, [0, null])
 })
 
-t.test('prints its version and its usage under each of its names', options, async (t) => {
+t.test('the program prints its version and usage under each of its names', options, async (t) => {
   for (const program of [...NAMES.map(observer), WITHOUT_NAME]) {
     const say = (word: string) => spawnSync(program, [word], { encoding: 'utf8' })
     t.equal(say('--version').stdout, `${manifest.version}\n`)
@@ -40,7 +40,7 @@ t.test('prints its version and its usage under each of its names', options, asyn
   }
 })
 
-t.test('reports a wrong command line without failing the pod', options, async (t) => {
+t.test('a wrong command line is reported, and the exit code in a pod is 0', options, async (t) => {
   const unknown = { status: 2, stderr: /^ridealong: unknown command pidstat; it must be perf-/ }
   t.match(spawnSync(WITHOUT_NAME, ['pidstat'], { encoding: 'utf8' }), unknown)
   const env = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }

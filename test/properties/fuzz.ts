@@ -1,7 +1,8 @@
 /**
- * Answers generated hostile reviews: `npm run fuzz -- --runs 1000000 --seed 1`. Prints the seed and
- * the progress. The exit code is 0 if every answer obeys the rules of attack.ts, and 2 for a wrong
- * option. If an answer breaks a rule, the exit code is 1, and the smallest such review is printed.
+ * Generates hostile reviews and answers them: `npm run fuzz -- --runs 1000000 --seed 1`. Prints the
+ * seed and the progress. The exit code is 0 if every answer obeys the rules of attack.ts, and 2 for
+ * a wrong option. If an answer breaks a rule, the exit code is 1, and the smallest such review is
+ * printed.
  */
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
@@ -25,7 +26,7 @@ function readOptions(): { readonly runs: number; readonly seed: number } {
 
 const NO_RULES = { limitRanges: [], resourceQuotas: [] }
 
-/** Answers reviews. Every second review is in a namespace with rules. */
+/** Answers reviews. Every second review is in a namespace with a LimitRange and quotas. */
 function fuzz(runs: number, seed: number): void {
   const words = new Map<string, number>()
   const worst = { bytes: 0, ms: 0 }
@@ -42,7 +43,7 @@ function fuzz(runs: number, seed: number): void {
       count(survive(call, place % 2 === 0 ? RULES : NO_RULES))
     })
     fc.assert(property, { numRuns, seed: seed + done / CHUNK })
-    const slowest = `${worst.ms.toFixed(0)} ms beyond three times its parsing`
+    const slowest = `${worst.ms.toFixed(0)} ms plus three times the time of JSON.parse`
     print(`${done + numRuns} of ${runs}; largest ${worst.bytes} bytes, slowest ${slowest}`)
   }
   print(JSON.stringify(Object.fromEntries([...words].sort(([, a], [, b]) => b - a))))

@@ -10,7 +10,7 @@ import { makeAuthority } from '../../certs/make.ts'
 
 /**
  * A simulated apiserver with pods and logs. Its answers have the format of the real apiserver,
- * which test/cluster tests.
+ * which the tests in test/cluster use.
  */
 export interface StandIn {
   /** The path of a kubeconfig for this apiserver. */

@@ -19,7 +19,8 @@ function opened() {
 }
 
 /**
- * The only control character of a line is the line feed at its end, and no character reorders text.
+ * Matches the characters that a line must not contain: control characters other than the line feed
+ * at its end, line separators, and characters that are invisible or that reorder text.
  */
 const HARMFUL = /(?!\n$)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f]/u
 

@@ -15,7 +15,7 @@ pub struct Memory {
     pub stack: u64,
 }
 
-/// The values of the lines that are used.
+/// The values of a status file that the observer uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Real, effective, saved and filesystem user id.
@@ -30,7 +30,8 @@ pub struct Status {
     pub involuntary: u64,
 }
 
-/// Parses a status file. `None` if the lines of the context switches are missing, which are the
+/// Parses a status file. `None` if the lines of the context switches are missing: then the text
+/// was truncated, because these lines are the
 /// last lines that are used.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Status> {

@@ -33,7 +33,7 @@ export interface PodResources {
 }
 
 /**
- * Reads the resources of a pod as received.
+ * Reads the resources of a pod, and applies the defaults of Kubernetes to its containers.
  *
  * @param defaults the defaults of the namespace's LimitRanges
  * @param names the resources to read; if omitted, all are read. Callers name the resources for
@@ -112,8 +112,8 @@ export function sumContainers({ containers }: PodResources, kind: keyof Resource
 
 /**
  * Returns, for each resource, the greatest sum of an init container and the sidecars that started
- * before this container. If an init container does not use a resource, no comparison is needed,
- * because the sum over the sidecars was compared when it last increased.
+ * before this container. A resource that an init container does not use needs no sum here,
+ * because the sum over the sidecars alone was included when the last of these sidecars started.
  */
 function mostAtStart(
   containers: readonly ContainerResources[],

@@ -185,7 +185,7 @@ async function lastOf(folder: string, name: string): Promise<string> {
 export async function down(kind: Kind, say: Say): Promise<void> {
   const cluster = await find(kind)
   if (cluster === undefined)
-    return say(`no cluster of this kind is running (Kubernetes ${kind.minor})`)
+    return say(`no Kubernetes ${kind.minor} ${kind.hasNode ? 'with' : 'without'} a node is running`)
   if (cluster.hasNode) {
     say('ending the pods')
     await endPods(cluster)

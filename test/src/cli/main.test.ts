@@ -98,12 +98,15 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
 ]
 
 for (const [what, args, sentence] of WRONG) {
-  t.test(`a command line with ${what} is reported in one sentence, with exit code 2`, async (t) => {
-    const { code, out, err } = await run(args)
-    t.equal(code, 2)
-    t.match(err, sentence)
-    t.equal(out, '', 'no standard output')
-    t.notMatch(err, /\n\s+at /, 'no stack trace')
-    t.notMatch(err, 'defect')
-  })
+  t.test(
+    `a command line with ${what} is reported on standard error, with exit code 2`,
+    async (t) => {
+      const { code, out, err } = await run(args)
+      t.equal(code, 2)
+      t.match(err, sentence)
+      t.equal(out, '', 'no standard output')
+      t.notMatch(err, /\n\s+at /, 'no stack trace')
+      t.notMatch(err, 'defect')
+    },
+  )
 }

@@ -242,7 +242,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^no node is known to have registry\.example\/observer:1 \(/,
     /ridealong\.dev\/image/,
   ],
-  'an image that another DaemonSet holds': [
+  'a DaemonSet that holds only another image': [
     withRelease({
       holders: { value: [{ images: ['other:1'], isHeld: true, ready: 3, nodes: 3 }] },
     }),
@@ -286,7 +286,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /failed calling webhook/,
     /port 8443/,
   ],
-  'a pod that is left': [
+  'a pod that is created without observers': [
     withPod({ value: LEFT }),
     'a pod that asks',
     /the pod got no observers \(observer-unavailable\): no node is known/,
@@ -380,7 +380,7 @@ t.test('a pod in an excluded namespace is not tried', async (t) => {
   t.match(tried('default'), { name: 'a pod that asks', verdict: 'no' })
 })
 
-t.test('optional settings have the verdict look', async (t) => {
+t.test('a state that may be intended or temporary has the verdict look', async (t) => {
   const looks = (installation: Installation) =>
     examine(installation).flatMap(({ name, verdict }) => (verdict === 'look' ? [name] : []))
   t.strictSame(looks(withRelease({ guard: { value: undefined } })), ['guard'])

@@ -14,7 +14,7 @@ t.test('the median is the middle value, or between the two middle values', async
   t.equal(median([4, 1, 2, 9]), 3)
 })
 
-t.test('only a straggler differs from many similar values', async (t) => {
+t.test('only an outlier among enough known values stands out', async (t) => {
   t.strictSame(standingOut([98, 97, 64, 99, 98], 2), [false, false, true, false, false])
   t.strictSame(standingOut([98, 97, 96, 99, 98], 2), Array(5).fill(false))
   t.strictSame(standingOut([0, 0, 0, 0.5, 0], 1), Array(5).fill(false), 'too small to matter')

@@ -110,7 +110,7 @@ t.test('an excluded namespace is never armed, and its annotation causes a warnin
   t.equal(write(namespaceOf(ASKING), {}, ['other']).outcome, 'armed')
 })
 
-t.test('an annotation of a namespace causes a warning with the result immediately', async (t) => {
+t.test('a new annotation of a namespace causes a warning that states its effect', async (t) => {
   const rows: [RegExp, Json][] = [
     [/from now on get observers; running pods are not changed/, ASKING],
     [
