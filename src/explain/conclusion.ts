@@ -1,4 +1,5 @@
 import type { Decision, Denied, Left } from '../core/decision.ts'
+import { STATUS_KEY } from '../core/keys.ts'
 import type { Reason } from '../core/reasons.ts'
 import type { PodReview } from '../core/review-pod.ts'
 import type { Cause } from './causes.ts'
@@ -57,24 +58,26 @@ export function conclude(known: ConclusionFacts): Conclusion {
 }
 
 const WITHOUT = 'The pod was created without observers'
-const STATUS_SAYS = 'The annotation ridealong.dev/status says that the pod was injected with'
+
+/** Returns the sentence about a status annotation that may not be true, with the reason. */
+function notVerified(metrics: readonly string[], problem: string): string {
+  const claim = `The annotation ${STATUS_KEY} says that the pod was injected with`
+  return `${claim} ${metrics.join(', ')}, but this is not verified: ${problem}.`
+}
 
 function wasInjected({
   metrics,
   isCompared,
 }: Extract<InjectionOutcome, { outcome: 'injected' }>): string {
-  const names = metrics.join(', ')
-  if (isCompared) return `The pod was injected with ${names}.`
-  return `${STATUS_SAYS} ${names}, but this is not verified: ${NO_CATALOG}.`
+  if (isCompared) return `The pod was injected with ${metrics.join(', ')}.`
+  return notVerified(metrics, NO_CATALOG)
 }
 
 function unverified({
   metrics,
   differences,
 }: Extract<InjectionOutcome, { outcome: 'unverified' }>): Conclusion {
-  const names = metrics.join(', ')
-  const problem = differences.join('; ')
-  const conclusion = `${STATUS_SAYS} ${names}, but this is not verified: ${problem}.`
+  const conclusion = notVerified(metrics, differences.join('; '))
   return { outcome: 'unverified', reason: 'observer-differs', conclusion }
 }
 
