@@ -8,6 +8,7 @@ import { fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readSecurityContext } from '../core/kubernetes/pod.ts'
 import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
 import { parseDocuments, readText } from '../lib/read-documents.ts'
+import { descriptionProblem } from './description.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 
 /**
@@ -108,7 +109,7 @@ function readDocument(path: string, value: unknown): MetricDocument {
     throw new CatalogError(`${where}: ${place} ${explain(error)}`)
   }
   const document = value as unknown as MetricDocument
-  const problem = optionProblem(document) ?? contextProblem(document)
+  const problem = optionProblem(document) ?? rowsProblem(document) ?? contextProblem(document)
   if (problem !== undefined) throw new CatalogError(`${where}: ${problem}`)
   return document
 }
@@ -129,6 +130,11 @@ function optionProblem({ spec }: MetricDocument): string | undefined {
     if ('expected' in read) return `spec.options.${name}.default must be ${read.expected}`
   }
   return undefined
+}
+
+function rowsProblem({ spec }: MetricDocument): string | undefined {
+  const problem = spec.rows && descriptionProblem(spec.rows)
+  return problem && `spec.rows.${problem}`
 }
 
 /**

@@ -25,7 +25,43 @@ export interface Metric {
   readonly options: ReadonlyMap<string, OfferedOption>
   /** The environment variables for all options with their default values. */
   readonly defaults: readonly EnvVar[]
+  /** The rows of the observer's log; undefined if the document does not describe them. */
+  readonly rows: RowsDescription | undefined
   readonly container: ObserverContainer
+}
+
+/** The format and the meaning of the rows in the log of a metric's observer. */
+export interface RowsDescription {
+  /**
+   * How the log writes its rows: `jsonl`, one JSON object per line; `pidstat` and `iostat`, the
+   * formats of the Metrics Operator's perf-sysstat and io-sysstat.
+   */
+  readonly format: 'jsonl' | 'pidstat' | 'iostat'
+  /** One kind of row each. A row names its section, unless there is only one. */
+  readonly sections: readonly RowSection[]
+}
+
+export interface RowSection {
+  readonly name: string
+  /** The thing that a row describes. */
+  readonly of: 'process' | 'thread' | 'container' | 'device' | 'interface' | 'pod'
+  readonly description: string
+  readonly columns: readonly RowColumn[]
+}
+
+export interface RowColumn {
+  readonly name: string
+  readonly type: 'text' | 'number'
+  /**
+   * The unit and the behavior of a measured number: a counter only grows, from the start of the
+   * thing that the row describes; a gauge is a state, or an amount or rate of the interval. Numbers
+   * without both identify a thing, such as a process id.
+   */
+  readonly unit?: string
+  readonly behavior?: 'gauge' | 'counter'
+  /** Whether the column tells rows of one section and time apart. */
+  readonly key?: true
+  readonly meaning: string
 }
 
 /** An option, and the environment variable that passes its value to the observer. */
@@ -72,29 +108,40 @@ export interface MetricDocument {
     readonly description: string
     readonly privilege: Privilege
     readonly options?: Readonly<Record<string, Option>>
+    readonly rows?: RowsDescription
     readonly container: ObserverContainer
   }
 }
 
 /**
  * Builds a catalog from valid documents. If two documents have the same name, the later document is
- * used.
+ * used. If the later document does not describe its rows, the description of the earlier one is used.
  *
  * @param revision eight hexadecimal digits that change when a document changes
  */
 export function buildCatalog(documents: readonly MetricDocument[], revision: string): Catalog {
-  const metrics = documents.map(buildMetric).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const rows = new Map(
+    documents.flatMap(({ metadata, spec }) => {
+      return spec.rows === undefined ? [] : [[metadata.name, spec.rows] as const]
+    }),
+  )
+  const metrics = documents
+    .map((document) => buildMetric(document, rows.get(document.metadata.name)))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
   return { revision, metrics: new Map(metrics.map((metric) => [metric.name, metric])) }
 }
 
-function buildMetric({ metadata: { name }, spec }: MetricDocument): Metric {
+function buildMetric(
+  { metadata: { name }, spec }: MetricDocument,
+  rows: RowsDescription | undefined,
+): Metric {
   const { description, privilege, container } = spec
   const options = Object.entries(spec.options ?? {}).map(([option, definition]) => {
     const variable = `RIDEALONG_OPTION_${option.toUpperCase().replaceAll('-', '_')}`
     return [`${name}.ridealong.dev/${option}`, { ...definition, variable }] as const
   })
   const defaults = options.map(([, option]) => plain(option.variable, String(option.default)))
-  return { name, description, privilege, options: new Map(options), defaults, container }
+  return { name, description, privilege, options: new Map(options), defaults, rows, container }
 }
 
 /**

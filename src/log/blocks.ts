@@ -15,11 +15,11 @@ export const MARKERS = {
 } as const
 
 /**
- * A part of a log, complete or truncated. Lines before the first part or between two parts are
- * ignored.
+ * A part of a log, complete or truncated. The marker of the collection's start and each line that
+ * is in no other part, such as the rows of a log in JSON Lines, are parts of their own.
  */
 export interface Block {
-  readonly kind: 'metadata' | 'command' | 'timepoint' | 'end'
+  readonly kind: 'metadata' | 'command' | 'start' | 'line' | 'timepoint' | 'end'
   readonly lines: readonly string[]
   /** Whether the closing marker of the block was found. */
   readonly isWhole: boolean
@@ -45,14 +45,15 @@ export function readBlocks(): BlockReader {
   const begin = (marker: Marker, line: string): readonly Block[] => {
     const kind = OPENS[marker]
     if (kind !== undefined) open = { kind, lines: textAfter(line, marker) }
-    return []
+    return marker === 'start' ? [{ kind: 'start', lines: [], isWhole: true }] : []
   }
   return {
     push: (raw) => {
       const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw
       const marker = findMarker(line)
       if (marker !== undefined) return [...close(isClosedBy(open, marker)), ...begin(marker, line)]
-      open?.lines.push(line)
+      if (open === undefined) return [{ kind: 'line', lines: [line], isWhole: true }]
+      open.lines.push(line)
       return []
     },
     end: () => close(open?.kind === 'end'),

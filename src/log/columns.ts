@@ -1,17 +1,19 @@
+import type { RowColumn, RowSection } from '../core/catalog.ts'
+import { type Descriptions, METRIC_OF_FORMAT } from './descriptions.ts'
+
 /** The type of a column, and its meaning with the unit, for readers and for the documentation. */
-export interface Column {
-  readonly type: 'text' | 'number'
-  readonly meaning: string
-}
+export type Column = Pick<RowColumn, 'type' | 'meaning'>
 
 const text = (meaning: string) => ({ type: 'text', meaning }) as const
 const number = (meaning: string) => ({ type: 'number', meaning }) as const
 
 /** The columns of every sample, for the place and the time of the sample. */
 export const PLACE_COLUMNS = {
-  kind: text('process, thread or device'),
+  kind: text(
+    'the thing that the row describes: process, thread, container, device, interface, pod',
+  ),
   source: text('the log: NAMESPACE/POD/CONTAINER, or the name of a file'),
-  metric: text('perf-sysstat or io-sysstat'),
+  metric: text('the name of the metric'),
   namespace: text('the namespace of the pod'),
   pod: text('the pod'),
   node: text('the node of the pod'),
@@ -21,88 +23,34 @@ export const PLACE_COLUMNS = {
   seconds: number('seconds since the first timepoint of the log'),
   interval: number(
     'the length of time that the sample covers, in seconds; ' +
-      'empty for averages since the node started',
+      'empty for averages since the node started, and where it is not known',
   ),
 } as const satisfies Record<string, Column>
 
-/**
- * The columns that pidstat reports for a process or a thread, and the columns `container` and
- * `program` of the observer. The names are those of jc, with which the Metrics Operator converts
- * the output of pidstat to JSON.
- */
-export const PROCESS_COLUMNS = {
-  container: text('the container of the process'),
-  program: text('the name of the program'),
-  pid: number('process id, in the process namespace of the pod'),
-  tid: number('thread id; empty for a process'),
-  uid: number('user id'),
-  percent_usr: number('% of a core, in the program itself'),
-  percent_system: number('% of a core, in the kernel'),
-  percent_guest: number('% of a core, in a virtual machine'),
-  percent_wait: number('% of the interval spent waiting to run'),
-  percent_cpu: number('% of a core, in total'),
-  cpu: number('the core on which the process or thread last ran'),
-  usr_ms: number('milliseconds in the program itself, including children that have ended'),
-  system_ms: number('milliseconds in the kernel, including children that have ended'),
-  guest_ms: number('milliseconds in a virtual machine, including children that have ended'),
-  kb_rd_s: number('KiB/s that the process read from storage'),
-  kb_wr_s: number('KiB/s that the process wrote to storage'),
-  kb_ccwr_s: number('KiB/s of cancelled writes, for example after a file was truncated'),
-  iodelay: number('clock ticks of delay by block I/O'),
-  prio: number('real-time priority'),
-  policy: text('scheduling policy'),
-  minflt_s: number('minor page faults/s'),
-  majflt_s: number('major page faults/s'),
-  vsz: number('KiB of virtual memory'),
-  rss: number('KiB of resident memory'),
-  percent_mem: number('resident memory, % of the memory of the node'),
-  minflt_nr: number('minor page faults, including children that have ended'),
-  majflt_nr: number('major page faults, including children that have ended'),
-  stksize: number('KiB of stack'),
-  stkref: number('KiB of stack in use'),
-  threads: number('number of threads'),
-  fd_nr: number('number of open file descriptors'),
-  cswch_s: number('voluntary context switches/s'),
-  nvcswch_s: number('involuntary context switches/s'),
-} as const satisfies Record<string, Column>
+/** A column of every sample that follows those of perf-sysstat and io-sysstat in the CSV. */
+export const SECTION_COLUMN = text('the section of the metric to which the row belongs')
 
 /**
- * The columns that iostat reports for a block device of the node. The names are those of iostat in
- * lower case, with _ for / and -, and without %.
+ * Returns all columns in the order of the CSV: the place, the columns of perf-sysstat and
+ * io-sysstat, the section, and the columns of the other metrics in the order of the catalog.
+ * Metrics that use the same name share the column.
  */
-export const DEVICE_COLUMNS = {
-  device: text('a block device of the node, which all pods of the node share'),
-  r_s: number('reads/s'),
-  w_s: number('writes/s'),
-  d_s: number('discards/s'),
-  f_s: number('flushes/s'),
-  rmb_s: number('MB/s read'),
-  wmb_s: number('MB/s written'),
-  dmb_s: number('MB/s discarded'),
-  rrqm_s: number('reads merged/s'),
-  wrqm_s: number('writes merged/s'),
-  drqm_s: number('discards merged/s'),
-  rrqm: number('% of reads merged'),
-  wrqm: number('% of writes merged'),
-  drqm: number('% of discards merged'),
-  r_await: number('average milliseconds for a read'),
-  w_await: number('average milliseconds for a write'),
-  d_await: number('average milliseconds for a discard'),
-  f_await: number('average milliseconds for a flush'),
-  rareq_sz: number('average size of a read, in KiB'),
-  wareq_sz: number('average size of a write, in KiB'),
-  dareq_sz: number('average size of a discard, in KiB'),
-  aqu_sz: number('average number of requests in the queue'),
-  util: number('% of the interval during which the device had requests'),
-} as const satisfies Record<string, Column>
-
-/**
- * All columns, in the order of the CSV. The order never changes; new columns are added at the end.
- */
-export const COLUMNS: Readonly<Record<string, Column>> = {
-  ...PLACE_COLUMNS,
-  ...PROCESS_COLUMNS,
-  ...DEVICE_COLUMNS,
+export function listColumns(descriptions: Descriptions): ReadonlyMap<string, Column> {
+  const first: readonly string[] = Object.values(METRIC_OF_FORMAT)
+  const others = [...descriptions.keys()].filter((metric) => !first.includes(metric))
+  const described = (metrics: readonly string[]) =>
+    metrics
+      .flatMap((metric) => descriptions.get(metric)?.sections ?? [])
+      .flatMap(({ columns }) => columns.map((column) => [column.name, column] as const))
+  const columns = new Map<string, Column>()
+  for (const [name, column] of [
+    ...Object.entries(PLACE_COLUMNS),
+    ...described(first),
+    ['section', SECTION_COLUMN] as const,
+    ...described(others),
+  ])
+    if (!columns.has(name)) columns.set(name, column)
+  return columns
 }
 
 /** The value of a cell. Null means that the value is unknown or does not exist, never zero. */
@@ -125,13 +73,25 @@ export interface Moment {
   readonly interval: number | null
 }
 
-export type ProcessCells = Cells<typeof PROCESS_COLUMNS>
-export type DeviceCells = Cells<typeof DEVICE_COLUMNS>
+/** The kinds of things that a row describes. */
+export const ROW_KINDS = [
+  'process',
+  'thread',
+  'container',
+  'device',
+  'interface',
+  'pod',
+] as const satisfies readonly RowSection['of'][]
 
-export type ProcessSample = { readonly kind: 'process' | 'thread' } & RowOrigin &
+export type RowKind = (typeof ROW_KINDS)[number]
+
+/** The cells of a row by the name of their column, without those of its place. */
+export type RowCells = Readonly<Record<string, Cell>>
+
+/**
+ * A row: one process, container, device or other thing at one timepoint of one log. The section is
+ * null in the output of a version of `collect` that did not write it.
+ */
+export type Sample = { readonly kind: RowKind; readonly section: string | null } & RowOrigin &
   Moment &
-  ProcessCells
-export type DeviceSample = { readonly kind: 'device' } & RowOrigin & Moment & DeviceCells
-
-/** A row: one process, thread or device at one timepoint of one log. */
-export type Sample = ProcessSample | DeviceSample
+  RowCells

@@ -1,3 +1,4 @@
+import type { RowsDescription } from '../core/catalog.ts'
 import type { Fields } from '../core/kubernetes/json.ts'
 import type { RowOrigin, Sample } from './columns.ts'
 
@@ -5,6 +6,8 @@ import type { RowOrigin, Sample } from './columns.ts'
 export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     /** The metadata that the observer printed about itself. */
     readonly metadata: Fields
+    /** The description of the rows of its metric; null if none is known. */
+    readonly rows: RowsDescription | null
     /** The command that the Metrics Operator was configured to wait for. */
     readonly command: string | null
     /**
@@ -25,5 +28,18 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     readonly notices: readonly string[]
   }
 
+/** A line of a log in JSON Lines that does not match the description of its metric's rows. */
+export type UnmatchedRow = { readonly kind: 'unmatched' } & RowOrigin & {
+    /** The line; a long one is cut. */
+    readonly text: string
+    /** Why the line does not match. */
+    readonly reason: string
+  }
+
 /** A line of the collected JSON Lines. */
-export type Entry = Sample | LogEntry
+export type Entry = Sample | UnmatchedRow | LogEntry
+
+/** Reports whether an entry is a row of a metric. */
+export function isSample(entry: Entry): entry is Sample {
+  return entry.kind !== 'log' && entry.kind !== 'unmatched'
+}

@@ -1,3 +1,4 @@
+import type { RowColumn } from '../core/catalog.ts'
 import {
   asObjects,
   asText,
@@ -5,11 +6,11 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../core/kubernetes/json.ts'
-import { readCell } from './cell.ts'
-import { DEVICE_COLUMNS, type DeviceCells } from './columns.ts'
+import { readCells } from './cell.ts'
+import type { RowCells } from './columns.ts'
 
 export interface Devices {
-  readonly rows: readonly DeviceCells[]
+  readonly rows: readonly RowCells[]
   /** The time that iostat prints with its option -t, in the format of iostat. */
   readonly timestamp: string | undefined
 }
@@ -18,45 +19,47 @@ export interface Devices {
  * Reads a timepoint of io-sysstat, either a JSON document or the human-readable table. Returns
  * undefined if the timepoint is truncated.
  */
-export function readDevices(lines: readonly string[]): Devices | undefined {
+export function readDevices(
+  lines: readonly string[],
+  columns: readonly RowColumn[],
+): Devices | undefined {
   const text = lines.join('\n').trim()
-  if (!text.startsWith('{')) return readTable(lines)
+  if (!text.startsWith('{')) return readTable(lines, columns)
   try {
-    return readDocument(JSON.parse(text))
+    return readDocument(JSON.parse(text), columns)
   } catch {
     return undefined
   }
 }
 
-function readDocument(document: unknown): Devices {
+function readDocument(document: unknown, columns: readonly RowColumn[]): Devices {
   const [host] = listOrNone(fieldsOrNone(fieldsOrNone(document).sysstat).hosts)
   // If iostat printed two reports, the first covers the time since the node started.
   const statistics = fieldsOrNone(listOrNone(fieldsOrNone(host).statistics).at(-1))
-  return { rows: asObjects(statistics.disk).map(readRow), timestamp: asText(statistics.timestamp) }
+  return {
+    rows: asObjects(statistics.disk).map((row) => readRow(row, columns)),
+    timestamp: asText(statistics.timestamp),
+  }
 }
 
 /** Reads the table of `iostat -dxm`: a header that begins with Device, then one line per device. */
-function readTable(lines: readonly string[]): Devices | undefined {
+function readTable(lines: readonly string[], columns: readonly RowColumn[]): Devices | undefined {
   const at = lines.findIndex((line) => /^Device\s/.test(line))
   const header = lines[at]?.trim().split(/\s+/)
   if (header === undefined) return undefined
   const names = header.map((name) => name.replace('%', ''))
   const rows = lines.slice(at + 1).flatMap((line) => {
     const cells = line.trim().split(/\s+/)
-    return cells.length === names.length
-      ? [readRow(Object.fromEntries(names.map((name, index) => [name, cells[index]])))]
-      : []
+    if (cells.length !== names.length) return []
+    const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
+    return [readRow(row, columns)]
   })
   return { rows, timestamp: undefined }
 }
 
-const NAMES = Object.keys(DEVICE_COLUMNS) as readonly (keyof DeviceCells)[]
-
-function readRow(row: Fields): DeviceCells {
+function readRow(row: Fields, columns: readonly RowColumn[]): RowCells {
   const normal = Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key.toLowerCase().replace(/[/-]/g, '_'), value]),
   )
-  const known: Fields = { ...normal, device: normal.disk_device ?? normal.device }
-  const cells = NAMES.map((name) => [name, readCell(DEVICE_COLUMNS[name], known[name])])
-  return Object.fromEntries(cells) as DeviceCells
+  return readCells(columns, { ...normal, device: normal.disk_device ?? normal.device })
 }

@@ -45,8 +45,13 @@ export function readStart(metadata: Fields | undefined): string | null {
  * Returns the seconds between samples, as set in the options. The default of both metrics is 10.
  */
 export function readRate(metadata: Fields | undefined): number {
+  return readRateOption(metadata) ?? 10
+}
+
+/** Returns the seconds between samples, as set in the options; null if they are not set there. */
+export function readRateOption(metadata: Fields | undefined): number | null {
   const { rate } = fieldsOrNone(metadata?.metricOptions)
-  return typeof rate === 'number' && rate > 0 ? rate : 10
+  return typeof rate === 'number' && rate > 0 ? rate : null
 }
 
 /** Returns the origin of the log. A value from the caller takes precedence over the metadata. */

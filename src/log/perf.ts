@@ -1,11 +1,12 @@
+import type { RowColumn } from '../core/catalog.ts'
 import { asObjects, asText, type Fields } from '../core/kubernetes/json.ts'
-import { readCell } from './cell.ts'
-import { PROCESS_COLUMNS, type ProcessCells } from './columns.ts'
+import { readCells } from './cell.ts'
+import type { RowCells } from './columns.ts'
 
 /** A row of one timepoint of perf-sysstat, with the time of day that the row reports. */
 export interface ProcessRow {
   readonly kind: 'process' | 'thread'
-  readonly cells: ProcessCells
+  readonly cells: RowCells
   /** The time of day as the number HHMMSS, as jc writes it; null if the row reports none. */
   readonly clock: number | null
   /**
@@ -38,7 +39,7 @@ export function hasSections(lines: readonly string[]): boolean {
  * Reads the sections of a timepoint and joins them into one row per process and thread. If two
  * sections report the same counter (THREADS repeats CPU STATISTICS), the first value is used.
  */
-export function readProcesses(lines: readonly string[]): Processes {
+export function readProcesses(lines: readonly string[], columns: readonly RowColumn[]): Processes {
   const byTask = new Map<string, Fields>()
   const broken: string[] = []
   for (const { header, json } of readSections(lines)) {
@@ -46,7 +47,7 @@ export function readProcesses(lines: readonly string[]): Processes {
     if (rows === undefined) broken.push(header)
     else join(byTask, rows)
   }
-  return { rows: [...byTask.values()].map(readRow), broken }
+  return { rows: [...byTask.values()].map((row) => readRow(row, columns)), broken }
 }
 
 interface Section {
@@ -101,19 +102,12 @@ function normalised(row: Fields): Fields {
   )
 }
 
-const NAMES = Object.keys(PROCESS_COLUMNS) as readonly (keyof ProcessCells)[]
-
-function readRow(row: Fields): ProcessRow {
+function readRow(row: Fields, columns: readonly RowColumn[]): ProcessRow {
   // pidstat prefixes the name of a thread with |__.
   const command = asText(row.command)?.replace(/^\|__/, '')
-  const known = { ...row, program: row.program ?? command }
-  const cells = NAMES.map((name) => [
-    name,
-    readCell(PROCESS_COLUMNS[name], known[name as 'program']),
-  ])
   return {
     kind: row.tid === undefined ? 'process' : 'thread',
-    cells: Object.fromEntries(cells) as ProcessCells,
+    cells: readCells(columns, { ...row, program: row.program ?? command }),
     clock: typeof row.time === 'number' ? row.time : null,
     isOurs: row.program !== undefined,
   }

@@ -1,4 +1,5 @@
 import { type Block, readBlocks } from './blocks.ts'
+import type { Descriptions } from './descriptions.ts'
 import type { Entry } from './entry.ts'
 import type { KnownOrigin } from './metadata.ts'
 import { startRun } from './run.ts'
@@ -18,27 +19,33 @@ export interface LogReader {
  * Reads the log of an observer, line by line, and keeps at most one timepoint in memory. A text
  * with several runs, from a restarted container or from concatenated files, is read as one log per
  * run.
+ *
+ * @param descriptions the descriptions of the rows of each metric
  */
-export function readLines(known: KnownOrigin): LogReader {
+export function readLines(known: KnownOrigin, descriptions: Descriptions): LogReader {
   const blocks = readBlocks()
   let runs = 1
-  let run = startRun(known)
+  let run = startRun(known, descriptions)
   const take = (block: Block): readonly Entry[] => {
     if (block.kind !== 'metadata' || !run.isBegun()) return run.take(block)
     const before = run.end()
     runs += 1
-    run = startRun({ ...known, source: `${known.source}#${runs}` })
-    return [before, ...run.take(block)]
+    run = startRun({ ...known, source: `${known.source}#${runs}` }, descriptions)
+    return [...before, ...run.take(block)]
   }
   return {
     push: (line) => blocks.push(line).flatMap(take),
-    end: () => [...blocks.end().flatMap(take), run.end()],
+    end: () => [...blocks.end().flatMap(take), ...run.end()],
   }
 }
 
 /** Reads the complete text of a log. */
-export function readLog(text: string, known: KnownOrigin): readonly Entry[] {
-  const reader = readLines(known)
+export function readLog(
+  text: string,
+  known: KnownOrigin,
+  descriptions: Descriptions,
+): readonly Entry[] {
+  const reader = readLines(known, descriptions)
   const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
   return [...lines.flatMap((line) => [...reader.push(line)]), ...reader.end()]
 }

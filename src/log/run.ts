@@ -2,26 +2,30 @@ import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { Block } from './blocks.ts'
 import { type ReportedTime, startClock } from './clock.ts'
 import type { Moment, Sample } from './columns.ts'
-import type { LogEntry } from './entry.ts'
+import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from './descriptions.ts'
+import type { Entry, LogEntry } from './entry.ts'
+import { type JsonlLog, startJsonl } from './jsonl.ts'
 import {
   type KnownOrigin,
   readMetadata,
   readPlace,
   readRate,
+  readRateOption,
   readStart,
   readSummary,
 } from './metadata.ts'
-import { type Row, readTimepoint } from './timepoint.ts'
+import { readTimepoint, type Timepoint } from './timepoint.ts'
 
 /** One run of an observer, from its metadata to its closing marker. */
 export interface ObserverLog {
   readonly isBegun: () => boolean
-  readonly take: (block: Block) => readonly Sample[]
-  readonly end: () => LogEntry
+  readonly take: (block: Block) => readonly Entry[]
+  readonly end: () => readonly Entry[]
 }
 
 interface ReadingState {
   readonly known: KnownOrigin
+  readonly descriptions: Descriptions
   metadata: Fields | undefined
   command: string | null
   summary: readonly Fields[]
@@ -29,100 +33,177 @@ interface ReadingState {
   seen: number
   /** The number of timepoints that have rows. */
   filled: number
+  hasStart: boolean
   hasEnd: boolean
   /** The metric that the first rows show; used if the metadata do not name one. */
   metric: string | null
   isAverage: boolean
   clock: ((index: number, said: ReportedTime) => Moment) | undefined
+  /** The rows of a metric whose log is in JSON Lines. */
+  jsonl: JsonlLog | undefined
+  /** Whether there are JSON objects outside of timepoints that no description applies to. */
+  hasUnreadLines: boolean
   readonly cuts: string[]
 }
 
-export function startRun(known: KnownOrigin): ObserverLog {
+export function startRun(known: KnownOrigin, descriptions: Descriptions): ObserverLog {
   const state: ReadingState = {
     known,
+    descriptions,
     metadata: undefined,
     command: null,
     summary: [],
     seen: 0,
     filled: 0,
+    hasStart: false,
     hasEnd: false,
     metric: null,
     isAverage: false,
     clock: undefined,
+    jsonl: undefined,
+    hasUnreadLines: false,
     cuts: [],
   }
   return {
-    isBegun: () => state.metadata !== undefined || state.seen > 0,
+    isBegun: () => state.metadata !== undefined || state.seen > 0 || state.jsonl !== undefined,
     take: (block) => takeBlock(state, block),
-    end: () => logEntry(state),
+    end: () => endRun(state),
   }
 }
 
-function takeBlock(state: ReadingState, { kind, lines, isWhole }: Block): readonly Sample[] {
-  if (kind === 'timepoint') return takeTimepoint(state, lines, isWhole)
-  if (kind === 'metadata') {
-    state.metadata = readMetadata(lines)
-    if (state.metadata === undefined) state.cuts.push('the metadata are cut')
+function takeBlock(state: ReadingState, { kind, lines, isWhole }: Block): readonly Entry[] {
+  switch (kind) {
+    case 'metadata':
+      state.metadata = readMetadata(lines)
+      if (state.metadata === undefined) state.cuts.push('the metadata are cut')
+      return []
+    case 'command':
+      state.command = lines.join('\n').trim()
+      return []
+    case 'start':
+      state.hasStart = true
+      return []
+    case 'line':
+      return takeLine(state, lines[0] ?? '')
+    case 'timepoint':
+      return takeTimepoint(state, lines, isWhole)
+    case 'end':
+      state.hasEnd = true
+      state.summary = readSummary(lines)
+      return []
   }
-  if (kind === 'command') state.command = lines.join('\n').trim()
-  if (kind === 'end') {
-    state.hasEnd = true
-    state.summary = readSummary(lines)
-  }
+}
+
+/**
+ * Reads a line outside of timepoints: a row, if the log is in JSON Lines. Before the marker of the
+ * start, which a log whose head is missing does not have, only JSON objects are rows.
+ */
+function takeLine(state: ReadingState, line: string): readonly Entry[] {
+  const isObject = line.startsWith('{')
+  if (!state.hasStart && !isObject) return []
+  const jsonl = jsonlOf(state)
+  if (jsonl !== undefined) return jsonl.push(line)
+  state.hasUnreadLines ||= isObject
   return []
 }
 
-function takeTimepoint(state: ReadingState, lines: readonly string[], isWhole: boolean): Sample[] {
+/** Returns the reader of JSON Lines if the metric's log has this format. */
+function jsonlOf(state: ReadingState): JsonlLog | undefined {
+  if (state.jsonl !== undefined) return state.jsonl
+  const place = placeOf(state)
+  const description = state.descriptions.get(place.metric ?? '')
+  if (description?.format !== 'jsonl') return undefined
+  state.jsonl = startJsonl({ description, place, rate: readRateOption(state.metadata) })
+  return state.jsonl
+}
+
+function takeTimepoint(
+  state: ReadingState,
+  lines: readonly string[],
+  isWhole: boolean,
+): readonly Entry[] {
+  const jsonl = jsonlOf(state)
+  if (jsonl !== undefined) return lines.flatMap((line) => jsonl.push(line))
   const index = state.seen
   state.seen += 1
-  const { rows, said, isOurs, cut } = readTimepoint(lines, isWhole, isOther(state))
+  const timepoint = readTimepoint(lines, isWhole, {
+    sectionOf: (format) => sysstatSection(state.descriptions, format, placeOf(state).metric),
+    isUndescribed: isUndescribed(state),
+  })
+  const { rows, said, cut } = timepoint
   if (cut !== undefined) state.cuts.push(`timepoint ${index} ${cut}`)
   if (rows.length === 0) return []
-  if (state.filled === 0) lookAt(state, rows, isOurs)
+  if (state.filled === 0) lookAt(state, timepoint)
   state.filled += 1
   state.clock ??= startClock({
     rate: readRate(state.metadata),
     started: readStart(state.metadata),
     isAverage: state.isAverage,
   })
-  const place = readPlace(state.known, state.metadata, state.metric)
+  const place = placeOf(state)
   const moment = state.clock(index, said)
-  return rows.map(({ kind, ...cells }) => ({ kind, ...place, ...moment, ...cells }) as Sample)
+  return rows.map(
+    ({ kind, section, cells }) => ({ kind, ...place, ...moment, section, ...cells }) as Sample,
+  )
 }
 
-/** The metrics whose rows are read. */
-const READ: ReadonlySet<string> = new Set(['perf-sysstat', 'io-sysstat'])
+function placeOf({ known, metadata, metric }: ReadingState) {
+  return readPlace(known, metadata, metric)
+}
 
-function isOther({ known, metadata, metric }: ReadingState): boolean {
-  const name = readPlace(known, metadata, metric).metric
-  return name !== null && !READ.has(name)
+/** Reports whether the metric is known and the description of its rows is not. */
+function isUndescribed(state: ReadingState): boolean {
+  const { metric } = placeOf(state)
+  return metric !== null && !state.descriptions.has(metric)
 }
 
 /** Sets the properties of the log that the first rows show. */
-function lookAt(state: ReadingState, [row]: readonly Row[], isOurs: boolean): void {
-  state.metric = row?.kind === 'device' ? 'io-sysstat' : 'perf-sysstat'
+function lookAt(state: ReadingState, { format, isOurs }: Timepoint): void {
+  state.metric = format === undefined ? null : METRIC_OF_FORMAT[format]
   state.isAverage = state.metadata === undefined ? !isOurs : readStart(state.metadata) === null
 }
 
+function endRun(state: ReadingState): readonly Entry[] {
+  const { rows, isCut } = state.jsonl?.end(state.hasEnd) ?? { rows: [], isCut: false }
+  if (isCut) state.cuts.push('its last row is cut')
+  return [...rows, logEntry(state)]
+}
+
 function logEntry(state: ReadingState): LogEntry {
-  const { metadata, command, summary, filled, seen, hasEnd } = state
-  const isEmpty = filled === 0 && seen > 0
+  const { metadata, command, summary, jsonl, hasEnd } = state
+  const place = placeOf(state)
   const cuts = [
-    ...(metadata === undefined ? ['its head is missing'] : []),
+    ...(hasHead(state) ? [] : ['its head is missing']),
     ...state.cuts,
     ...(hasEnd ? [] : ['its end is missing: the observer still ran, or was cut off']),
-    ...(isEmpty && !isOther(state) ? ['no timepoint has a row'] : []),
+    ...(isEmpty(state) && !isUndescribed(state) ? ['no timepoint has a row'] : []),
   ]
-  const unread = `its rows are not read: only rows of ${[...READ].join(' and ')} are read`
   return {
     kind: 'log',
-    ...readPlace(state.known, metadata, state.metric),
+    ...place,
     metadata: fieldsOrNone(metadata),
+    rows: state.descriptions.get(place.metric ?? '') ?? null,
     command,
     summary,
     isAverage: state.isAverage,
-    timepoints: filled,
+    timepoints: jsonl?.timepoints() ?? state.filled,
     cuts,
-    notices: [...(state.known.notices ?? []), ...(isEmpty && isOther(state) ? [unread] : [])],
+    notices: [...(state.known.notices ?? []), ...noticesIn(state)],
   }
+}
+
+/** Reports whether the log has its beginning. Metadata are optional in a log in JSON Lines. */
+function hasHead({ metadata, jsonl, hasStart }: ReadingState): boolean {
+  return metadata !== undefined || (jsonl !== undefined && hasStart)
+}
+
+function isEmpty({ seen, filled }: ReadingState): boolean {
+  return seen > 0 && filled === 0
+}
+
+function noticesIn(state: ReadingState): readonly string[] {
+  const isUnread = isUndescribed(state) && (isEmpty(state) || state.hasUnreadLines)
+  const { metric } = placeOf(state)
+  const unread = `its rows are not read: the catalog does not describe the rows of ${metric} (spec.rows)`
+  return [...(state.jsonl?.notices() ?? []), ...(isUnread ? [unread] : [])]
 }

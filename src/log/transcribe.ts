@@ -1,4 +1,7 @@
-import type { Entry, LogEntry } from './entry.ts'
+import { MARKERS } from './blocks.ts'
+import { listColumns } from './columns.ts'
+import type { Descriptions } from './descriptions.ts'
+import { type Entry, isSample, type LogEntry } from './entry.ts'
 import { type KnownOrigin, readPlace, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
@@ -27,21 +30,27 @@ export interface Done {
   readonly foreign: string | undefined
 }
 
-export function transcribe(form: LogFormat, known: KnownOrigin): Transcript {
-  const reader = readLines(known)
-  const all: Counts = { logs: [], samples: 0, first: undefined }
+export function transcribe(
+  form: LogFormat,
+  known: KnownOrigin,
+  descriptions: Descriptions,
+): Transcript {
+  const reader = readLines(known, descriptions)
+  const write = writerOf(form, descriptions)
+  const all: Counts = { logs: [], samples: 0, first: undefined, hasStart: false }
   return {
     push: (line) => {
       if (line.trim() !== '') all.first ??= line
+      all.hasStart ||= line.trim() === MARKERS.start
       const entries = counted(all, reader.push(line))
-      return form === 'logs' ? `${line}\n` : writeEntries(form, entries)
+      return form === 'logs' ? `${line}\n` : write(entries)
     },
     end: (message) => {
       const ended = counted(all, reader.end())
       const done = summarize(all)
       const entries = ended.map((entry) => withMessage(entry, message))
       const isWritten = form !== 'logs' && done.foreign === undefined
-      return { text: isWritten ? writeEntries(form, entries) : '', done }
+      return { text: isWritten ? write(entries) : '', done }
     },
   }
 }
@@ -50,18 +59,20 @@ interface Counts {
   readonly logs: LogEntry[]
   samples: number
   first: string | undefined
+  /** Whether the marker of the collection's start was found. */
+  hasStart: boolean
 }
 
 function counted(all: Counts, entries: readonly Entry[]): readonly Entry[] {
   for (const entry of entries) {
     if (entry.kind === 'log') all.logs.push(entry)
-    else all.samples += 1
+    else if (isSample(entry)) all.samples += 1
   }
   return entries
 }
 
-function summarize({ logs, samples, first }: Counts): Done {
-  const isOurs = samples > 0 || logs.some(isOfObserver)
+function summarize({ logs, samples, first, hasStart }: Counts): Done {
+  const isOurs = hasStart || samples > 0 || logs.some(isOfObserver)
   if (!isOurs) return { samples, cuts: [], foreign: first ?? '' }
   return { samples, cuts: logs.flatMap(({ cuts }) => [...cuts]), foreign: undefined }
 }
@@ -74,6 +85,7 @@ function summarize({ logs, samples, first }: Counts): Done {
 export function transcribeGone(
   form: LogFormat,
   known: KnownOrigin,
+  descriptions: Descriptions,
   message: string | null,
 ): string {
   const summary = message === null ? [] : readSummary(message.split('\n'))
@@ -82,12 +94,17 @@ export function transcribeGone(
   const nothing = { metadata: {}, command: null, isAverage: false, timepoints: 0 }
   const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
-  return jsonLines([{ kind: 'log', ...place, ...nothing, summary, cuts, notices }])
+  const rows = descriptions.get(place.metric ?? '') ?? null
+  return jsonLines([{ kind: 'log', ...place, ...nothing, rows, summary, cuts, notices }])
 }
 
-function writeEntries(form: LogFormat, entries: readonly Entry[]): string {
-  if (entries.length === 0) return ''
-  return form === 'csv' ? csvLines(entries) : jsonLines(entries)
+function writerOf(
+  form: LogFormat,
+  descriptions: Descriptions,
+): (entries: readonly Entry[]) => string {
+  if (form !== 'csv') return jsonLines
+  const columns = [...listColumns(descriptions).keys()]
+  return (entries) => (entries.length === 0 ? '' : csvLines(entries, columns))
 }
 
 function isOfObserver({ metadata, summary }: LogEntry): boolean {

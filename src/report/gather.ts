@@ -1,8 +1,11 @@
-import type { DeviceSample, ProcessSample, RowOrigin } from '../log/columns.ts'
+import type { RowsDescription } from '../core/catalog.ts'
+import type { RowOrigin, Sample } from '../log/columns.ts'
+import type { Descriptions } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
-import { MEASURES } from './measures.ts'
+import { MEASURES, readMeasure } from './measures.ts'
+import { addRow, newSectionRun, type SectionRun } from './section.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
 /** A log, with its origin and its description. */
@@ -18,11 +21,29 @@ export interface CollectedRun {
   readonly sources: Map<string, LogSource>
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
+  /** The rows in JSON Lines, by metric and section. */
+  readonly sections: Map<string, SectionRun>
+  /** The descriptions of the rows of the metrics that are known from the beginning. */
+  readonly descriptions: Descriptions
+  /**
+   * The samples of other metrics, by log: their description is at the end of the log. If it is not
+   * there, they remain here.
+   */
+  readonly undescribed: Map<string, Sample[]>
   samples: number
 }
 
-export function newRun(): CollectedRun {
-  return { sources: new Map(), processes: new Map(), devices: new Map(), samples: 0 }
+/** @param descriptions the descriptions of the rows of the metrics in a catalog */
+export function newRun(descriptions: Descriptions = new Map()): CollectedRun {
+  return {
+    sources: new Map(),
+    processes: new Map(),
+    devices: new Map(),
+    sections: new Map(),
+    descriptions,
+    undescribed: new Map(),
+    samples: 0,
+  }
 }
 
 /**
@@ -31,14 +52,59 @@ export function newRun(): CollectedRun {
  */
 export function addEntry(run: CollectedRun, entry: Entry): void {
   const source = findSource(run, entry)
+  if (entry.kind === 'unmatched') return
   if (entry.kind === 'log') {
     source.log = entry
+    addUndescribed(run, entry)
     return
   }
   run.samples += 1
   if (entry.time !== null) source.start ??= { time: entry.time, seconds: entry.seconds }
-  if (entry.kind === 'process') addProcess(run, entry)
-  if (entry.kind === 'device') addDevice(run, entry)
+  const description = run.descriptions.get(entry.metric ?? '')
+  if (description === undefined && entry.section !== null) keepUndescribed(run, entry)
+  else addSample(run, entry, description)
+}
+
+/**
+ * Adds a sample to the data of its section. Output of earlier versions of `collect` names no
+ * section, and has only rows of pidstat and iostat.
+ */
+function addSample(
+  run: CollectedRun,
+  sample: Sample,
+  description: RowsDescription | undefined,
+): void {
+  if (description?.format === 'jsonl') addToSection(run, sample, description)
+  else if (sample.kind === 'process') addProcess(run, sample)
+  else if (sample.kind === 'device') addDevice(run, sample)
+}
+
+function addToSection(
+  { sections }: CollectedRun,
+  sample: Sample,
+  description: RowsDescription,
+): void {
+  const metric = sample.metric ?? '?'
+  const key = JSON.stringify([metric, sample.section])
+  const section = description.sections.find(({ name }) => name === sample.section)
+  const own = sections.get(key) ?? (section && newSectionRun(metric, section))
+  if (own === undefined) return
+  sections.set(key, own)
+  addRow(own, sample)
+}
+
+function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {
+  const own = undescribed.get(sample.source ?? '')
+  if (own === undefined) undescribed.set(sample.source ?? '', [sample])
+  else own.push(sample)
+}
+
+/** Adds the samples of a log whose description has been read now. */
+function addUndescribed(run: CollectedRun, { source, rows }: LogEntry): void {
+  const samples = run.undescribed.get(source ?? '') ?? []
+  if (rows === null) return
+  run.undescribed.delete(source ?? '')
+  for (const sample of samples) addSample(run, sample, rows)
 }
 
 function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
@@ -51,28 +117,29 @@ function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
   return made
 }
 
-function addProcess({ processes }: CollectedRun, sample: ProcessSample): void {
+function addProcess({ processes }: CollectedRun, sample: Sample): void {
   const { source, program, pid } = sample
-  const place = { source: source ?? '', program: program ?? '?', pid }
+  const id = typeof pid === 'number' ? pid : null
+  const place = { source: source ?? '', program: String(program ?? '?'), pid: id }
   const key = JSON.stringify(place)
   const track = processes.get(key) ?? newTrack(place, MEASURES.length)
   processes.set(key, track)
   addPoint(
     track,
     sample,
-    MEASURES.map((measure) => measure.of(sample)),
+    MEASURES.map((measure) => readMeasure(measure, sample)),
   )
 }
 
-function addDevice({ devices }: CollectedRun, sample: DeviceSample): void {
+function addDevice({ devices }: CollectedRun, sample: Sample): void {
   const { source, device } = sample
-  const place = { source: source ?? '', program: device ?? '?', pid: null }
+  const place = { source: source ?? '', program: String(device ?? '?'), pid: null }
   const key = JSON.stringify(place)
   const track = devices.get(key) ?? newTrack(place, DEVICE_MEASURES.length)
   devices.set(key, track)
   addPoint(
     track,
     sample,
-    DEVICE_MEASURES.map((measure) => measure.of(sample)),
+    DEVICE_MEASURES.map((measure) => readMeasure(measure, sample)),
   )
 }

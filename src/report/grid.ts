@@ -42,7 +42,10 @@ export function chooseGrid(
  * The value of a bucket without a sample. The line is drawn across such a bucket, but a bucket with
  * the value null interrupts the line.
  */
-export const NOTHING = -1
+export const NOTHING = ''
+
+/** The value of a bucket: a number, a gap, or no sample. */
+export type GridValue = number | null | typeof NOTHING
 
 /**
  * Places the values of a track on the grid: one value for each bucket. If any bucket has several
@@ -54,8 +57,8 @@ export function onGrid(
   values: readonly (number | null)[],
   grid: Grid,
   offset: number,
-): (number | null)[] {
-  const pairs: (number | null)[] = new Array(grid.buckets * 2).fill(NOTHING)
+): GridValue[] {
+  const pairs: GridValue[] = new Array(grid.buckets * 2).fill(NOTHING)
   let last = -1
   for (const [index, at] of track.seconds.entries()) {
     const bucket = findBucket(offset + at, grid)
@@ -83,7 +86,7 @@ function wasAway({ seconds, intervals }: Track, index: number): boolean {
  * Adds a value to a bucket, which keeps the minimum and the maximum of its values in chronological
  * order.
  */
-function put(pairs: (number | null)[], at: number, value: number | null): void {
+function put(pairs: GridValue[], at: number, value: number | null): void {
   const held = pairs.slice(at, at + 2).flatMap((one) => (one === NOTHING ? [] : (one ?? [])))
   const kept = value === null ? held : findExtremes([...held, value])
   pairs[at] = kept[0] ?? null
@@ -101,6 +104,6 @@ function findExtremes(values: readonly number[]): readonly number[] {
 }
 
 /** Rounds to four significant digits, more than a screen can show. */
-function rounded(value: number | null): number | null {
-  return value === null ? null : Number(value.toPrecision(4))
+function rounded(value: GridValue): GridValue {
+  return typeof value !== 'number' ? value : Number(value.toPrecision(4))
 }

@@ -1,21 +1,26 @@
-import type { ProcessSample } from '../log/columns.ts'
+import type { Sample } from '../log/columns.ts'
+import type { Titled } from './plots.ts'
 
-/** A measure of a process that the page plots over time. */
-export interface Measure {
-  readonly key: string
-  readonly title: string
-  readonly unit: string
-  /** Null if the counter could not be read. */
-  readonly of: (sample: ProcessSample) => number | null
+/** A measure of a process or a device that the page plots over time. */
+export interface Measure extends Titled {
+  /** The column that contains its values. */
+  readonly column: string
+  /** The number that converts a value of the column to the unit; 1 if it is missing. */
+  readonly factor?: number
 }
 
-const scaled = (value: number | null, factor: number) => (value === null ? null : value * factor)
-
+/** The measures of processes, from the columns of pidstat. */
 export const MEASURES = [
-  { key: 'cpu', title: 'CPU', unit: '% of a core', of: (s) => s.percent_cpu },
-  { key: 'memory', title: 'Resident memory', unit: 'MiB', of: (s) => scaled(s.rss, 1 / 1024) },
-  { key: 'read', title: 'Read from storage', unit: 'KiB/s', of: (s) => s.kb_rd_s },
-  { key: 'written', title: 'Written to storage', unit: 'KiB/s', of: (s) => s.kb_wr_s },
-  { key: 'voluntary', title: 'Voluntary context switches', unit: '/s', of: (s) => s.cswch_s },
-  { key: 'involuntary', title: 'Involuntary context switches', unit: '/s', of: (s) => s.nvcswch_s },
+  { key: 'cpu', title: 'CPU', unit: '% of a core', column: 'percent_cpu' },
+  { key: 'memory', title: 'Resident memory', unit: 'MiB', column: 'rss', factor: 1 / 1024 },
+  { key: 'read', title: 'Read from storage', unit: 'KiB/s', column: 'kb_rd_s' },
+  { key: 'written', title: 'Written to storage', unit: 'KiB/s', column: 'kb_wr_s' },
+  { key: 'voluntary', title: 'Voluntary context switches', unit: '/s', column: 'cswch_s' },
+  { key: 'involuntary', title: 'Involuntary context switches', unit: '/s', column: 'nvcswch_s' },
 ] as const satisfies readonly Measure[]
+
+/** Returns the value of a measure; null if it could not be read. */
+export function readMeasure({ column, factor = 1 }: Measure, sample: Sample): number | null {
+  const value = sample[column]
+  return typeof value === 'number' ? value * factor : null
+}

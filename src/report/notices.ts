@@ -1,3 +1,4 @@
+import type { RowsDescription } from '../core/catalog.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import type { Group } from './summary.ts'
@@ -27,6 +28,7 @@ export function listNotices(
     say(unclosed, 'is incomplete: its end is missing in the collected file'),
     ...listCuts(sources),
     ...toldOf(sources),
+    ...descriptionNotices(run),
   ]
   const coarse = grids.find(({ isDownsampled }) => isDownsampled)
   if (coarse !== undefined) notices.push(downsampled(coarse))
@@ -46,6 +48,33 @@ function unseenIn(groups: readonly Group[]): string | undefined {
   if (unseen < 0.5) return undefined
   const missing = `${unseen.toFixed(1)} CPU seconds are missing from the rows and lines`
   return `${missing}: they were used by processes that started and ended between two samples.`
+}
+
+/** Returns the notices about rows that are not shown as the log describes them. */
+function descriptionNotices({ sources, undescribed, descriptions }: CollectedRun) {
+  const unknown = [...undescribed.keys()].flatMap((source) => sources.get(source) ?? [])
+  const other = [...sources.values()].filter(({ log }) => {
+    const known = descriptions.get(log?.metric ?? '')
+    const isKnown = log !== undefined && log.rows !== null && known !== undefined
+    return isKnown && shapeOf(known) !== shapeOf(log.rows)
+  })
+  return [
+    say(unknown, 'has rows that are not shown: the description of its metric is missing'),
+    say(
+      other,
+      "has another description of its rows than the command's catalog, which is used here",
+    ),
+  ]
+}
+
+/** Returns a text that is the same for descriptions that differ only in their words. */
+function shapeOf({ format, sections }: RowsDescription): string {
+  const shapes = sections.map(({ name, of, columns }) => [
+    name,
+    of,
+    columns.map(({ meaning: _, ...column }) => Object.entries(column).sort()),
+  ])
+  return JSON.stringify([format, shapes])
 }
 
 /** Returns one notice for each kind of truncation, with the names of the first truncated logs. */

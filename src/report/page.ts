@@ -86,9 +86,10 @@ const BODY = `<header>
 <h2>The node's devices</h2>
 <p class="note">io-sysstat measures the block devices of the node, which all pods share.
 These numbers are about the node, not the pod.</p>
-<p class="legend" id="device-legend"></p>
+<p class="legend"></p>
 <div class="grid"></div>
 </section>
+<div id="sections"></div>
 </main>
 <footer>GENERATOR</footer>`
 

@@ -49,7 +49,8 @@ function needsCluster(command: string): boolean {
 function workplace(t: Test): string {
   const folder = t.testdir({ bin: {}, cases: {}, 'my-metrics': {} })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
-  cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, 'lammps.jsonl'))
+  for (const name of ['lammps.jsonl', 'tcp.log'])
+    cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, name))
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
   for (const name of ['job-indexed', 'namespaces.yaml']) {
     cpSync(join(REPOSITORY, 'test/cases', name), join(folder, 'cases', name), { recursive: true })

@@ -6,6 +6,7 @@ import { readLog } from '../../src/log/read.ts'
 import { observer, podOf } from '../observers/pod.ts'
 import { observerTests } from '../observers/prerequisites.ts'
 import { run } from '../src/cli/command.ts'
+import { BUILT_IN_ROWS } from '../src/log/built-in.ts'
 import { browserOf, headingsOf, NO_BROWSER } from '../src/report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
@@ -47,7 +48,7 @@ t.test('the output in the README is part of the log of the run', async (t) => {
 })
 
 t.test('the log of the run is complete', async (t) => {
-  const entries = readLog(LOG, { source: 'perf-sysstat.log' })
+  const entries = readLog(LOG, { source: 'perf-sysstat.log' }, BUILT_IN_ROWS)
   const samples = entries.filter(({ kind }) => kind === 'process')
   const [log] = entries.filter((entry) => entry.kind === 'log')
   t.match(log, { cuts: [], isAverage: false })

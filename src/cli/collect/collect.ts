@@ -9,7 +9,10 @@ import {
 } from '../../collect/observers.ts'
 import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
+import { listColumns } from '../../log/columns.ts'
+import { type Descriptions, descriptionsIn } from '../../log/descriptions.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
+import { csvHeader } from '../../log/write.ts'
 import { groupBy } from '../../report/group-by.ts'
 import { comparisonWith } from '../shared/comparison.ts'
 import { EXIT, UsageError, usageError } from '../shared/errors.ts'
@@ -56,23 +59,25 @@ export async function collect(
   const { catalog: folder, observerImage } = options
   const known = await loadCatalog({ folder, observerImage }).catch(usageError)
   const first = await list()
-  const { catalogFor, problem } = await comparisonWith(
+  const { catalog, catalogFor, problem } = await comparisonWith(
     known,
     options,
     readerOf(apiserver, namespace),
   )
-  const names = new Set(known.metrics.keys())
+  const descriptions = descriptionsIn(catalog)
+  const names = new Set(catalog.metrics.keys())
   const read = (pods: readonly Fields[]) =>
     pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
   const pods = read(first)
   const find: Find = async () => read(await list())
   mustHaveObservers(pods, chosen.words, namespace)
-  const destination = await openDestination(options.to, options.output)
+  const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
+  const destination = await openDestination(options.to, options.output, header)
   if (options.follow && options.output === 'logs' && !destination.isFolder)
     throw new UsageError(
       '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
     )
-  const gathered = await gatherAll({ apiserver, pods, find, options, destination })
+  const gathered = await gatherAll({ apiserver, pods, find, options, descriptions, destination })
   sayNotices(gathered, problem, say)
   return tell(gathered, options, say)
 }
@@ -111,6 +116,7 @@ interface Work {
   readonly pods: readonly PodOfObservers[]
   readonly find: Find
   readonly options: CollectOptions
+  readonly descriptions: Descriptions
   readonly destination: Destination
 }
 
@@ -134,12 +140,12 @@ async function gatherAll(work: Work): Promise<readonly Gathered[]> {
 }
 
 async function gatherOnce(
-  { apiserver, pods, options, destination }: Work,
+  { apiserver, pods, options, descriptions, destination }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<readonly Gathered[]> {
   const observers = pods.flatMap((pod) => pod.observers)
-  const gathering = { apiserver, form: options.output, signal }
+  const gathering = { apiserver, form: options.output, descriptions, signal }
   const all: Gathered[] = []
   let samples = 0
   const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
@@ -153,14 +159,15 @@ async function gatherOnce(
 }
 
 async function followAll(
-  { apiserver, pods, find, options, destination }: Work,
+  { apiserver, pods, find, options, descriptions, destination }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<readonly Gathered[]> {
   const write = (observer: RunningObserver, text: string) => {
     return destination.write(logName(observer), text)
   }
-  const following = { apiserver, form: options.output, signal, write, pauseMs: LOOK_MS }
+  const form = options.output
+  const following = { apiserver, form, descriptions, signal, write, pauseMs: LOOK_MS }
   const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
   let now = pods
   while (!signal.aborted) {

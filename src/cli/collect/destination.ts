@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
-import { CSV_HEADER } from '../../log/write.ts'
 import { UsageError } from '../shared/errors.ts'
 import { documentFor } from '../shared/output.ts'
 
@@ -25,26 +24,28 @@ export interface Destination {
  * Opens standard output, a file, or a folder. A path is a folder if it ends in / or is the path of
  * an existing folder.
  *
+ * @param header the text at the beginning of each file, which may be empty
  * @throws UsageError with the path that cannot be written
  */
 export async function openDestination(
   path: string | undefined,
   form: LogFormat,
+  header: string,
 ): Promise<Destination> {
   if (path === undefined || path === '-')
-    return toStream(process.stdout, 'standard output', form, async () => {})
+    return toStream(process.stdout, 'standard output', header, async () => {})
   const isFolder = path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
-  const opening = isFolder ? toFolder(path, form) : toFile(path, form)
+  const opening = isFolder ? toFolder(path, form, header) : toFile(path, header)
   return opening.catch((error: unknown) => {
     throw new UsageError(`cannot write ${path}: ${errorMessage(error)}`)
   })
 }
 
-async function toFile(path: string, form: LogFormat): Promise<Destination> {
+async function toFile(path: string, header: string): Promise<Destination> {
   const partial = `${path}.partial`
   const stream = createWriteStream(partial)
   await once(stream, 'open')
-  return toStream(stream, path, form, async (isGood) => {
+  return toStream(stream, path, header, async (isGood) => {
     stream.end()
     if (!stream.closed) await once(stream, 'close').catch(() => {})
     await (isGood ? rename(partial, path) : rm(partial, { force: true }))
@@ -54,10 +55,10 @@ async function toFile(path: string, form: LogFormat): Promise<Destination> {
 function toStream(
   stream: Writable,
   place: string,
-  form: LogFormat,
+  firstText: string,
   close: (isGood: boolean) => Promise<void>,
 ): Destination {
-  let header = form === 'csv' ? CSV_HEADER : ''
+  let header = firstText
   let failure: Error | undefined
   // A full disk or a closed pipe is reported only by an event.
   stream.on('error', (error) => {
@@ -84,7 +85,7 @@ function toStream(
 
 const SUFFIX: Readonly<Record<LogFormat, string>> = { jsonl: 'jsonl', csv: 'csv', logs: 'log' }
 
-async function toFolder(path: string, form: LogFormat): Promise<Destination> {
+async function toFolder(path: string, form: LogFormat, header: string): Promise<Destination> {
   await mkdir(path, { recursive: true })
   const begun = new Set<string>()
   return {
@@ -94,7 +95,7 @@ async function toFolder(path: string, form: LogFormat): Promise<Destination> {
       const file = join(path, `${name}.${SUFFIX[form]}`)
       if (begun.has(name)) return appendFile(file, text)
       begun.add(name)
-      await writeFile(file, form === 'csv' ? CSV_HEADER + text : text)
+      await writeFile(file, header + text)
     },
     close: async () => {},
   }

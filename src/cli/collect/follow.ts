@@ -27,8 +27,8 @@ export interface Following extends Gathering {
  * connection breaks, opens a new connection, up to a maximum number of attempts.
  */
 export async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
-  const { form, signal, look, pauseMs } = following
-  const transcript = transcribe(form, describeObserver(observer))
+  const { form, descriptions, signal, look, pauseMs } = following
+  const transcript = transcribe(form, describeObserver(observer), descriptions)
   const state = { written: 0, failures: 0 }
   const onLine = (line: string) => following.write(observer, transcript.push(line))
   let problem: string | undefined
@@ -40,7 +40,7 @@ export async function follow(observer: RunningObserver, following: Following): P
   } while (!signal.aborted && state.failures < ATTEMPTS)
   const now = look(observer) ?? observer
   const { text, done } = transcript.end(now.message)
-  return summarizeLog(now, form, done, text, signal.aborted ? undefined : problem)
+  return summarizeLog(now, following, done, text, signal.aborted ? undefined : problem)
 }
 
 interface FollowState {

@@ -1,6 +1,7 @@
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import { readLogLines } from '../../cluster/logs.ts'
 import type { RunningObserver } from '../../collect/observers.ts'
+import type { Descriptions } from '../../log/descriptions.ts'
 import type { KnownOrigin } from '../../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
 import { describeRefusal } from '../shared/refusal.ts'
@@ -19,6 +20,7 @@ export interface Gathered {
 export interface Gathering {
   readonly apiserver: Apiserver
   readonly form: LogFormat
+  readonly descriptions: Descriptions
   readonly signal: AbortSignal
 }
 
@@ -38,8 +40,8 @@ export function describeObserver(observer: RunningObserver): KnownOrigin {
  * the reason of the error.
  */
 export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
-  const { apiserver, form, signal } = gathering
-  const transcript = transcribe(form, describeObserver(observer))
+  const { apiserver, form, descriptions, signal } = gathering
+  const transcript = transcribe(form, describeObserver(observer), descriptions)
   const texts: string[] = []
   let problem: string | undefined
   try {
@@ -49,7 +51,7 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
     problem = describeRefusal(error)
   }
   const { text, done } = transcript.end(observer.message)
-  return summarizeLog(observer, form, done, texts.join('') + text, problem)
+  return summarizeLog(observer, gathering, done, texts.join('') + text, problem)
 }
 
 /**
@@ -58,13 +60,13 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
  */
 export function summarizeLog(
   observer: RunningObserver,
-  form: LogFormat,
+  { form, descriptions }: Pick<Gathering, 'form' | 'descriptions'>,
   { samples, cuts, foreign }: Done,
   text: string,
   problem: string | undefined,
 ): Gathered {
   if (foreign === undefined) return { observer, samples, cuts, missing: problem, text }
-  const left = transcribeGone(form, describeObserver(observer), observer.message)
+  const left = transcribeGone(form, describeObserver(observer), descriptions, observer.message)
   const rest = left === '' ? '' : '; its summary was read from the termination message'
   const missing = `${problem ?? describeForeign(foreign)}${rest}`
   return { observer, samples, cuts: [], missing, text: left }

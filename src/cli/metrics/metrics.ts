@@ -31,7 +31,7 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
 }
 
 /** Converts a metric to a catalog document. */
-function toPlain({ name, description, privilege, options, container }: Metric) {
+function toPlain({ name, description, privilege, options, rows, container }: Metric) {
   const documents = [...options].map(([key, { variable: _, ...option }]) => {
     return [key.slice(key.indexOf('/') + 1), option]
   })
@@ -39,7 +39,13 @@ function toPlain({ name, description, privilege, options, container }: Metric) {
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'Metric',
     metadata: { name },
-    spec: { description, privilege, options: Object.fromEntries(documents), container },
+    spec: {
+      description,
+      privilege,
+      options: Object.fromEntries(documents),
+      ...(rows === undefined ? {} : { rows }),
+      container,
+    },
   }
 }
 

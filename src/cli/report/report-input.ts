@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { errorMessage } from '../../lib/error-message.ts'
 import { splitLines } from '../../lib/split-lines.ts'
+import type { Descriptions } from '../../log/descriptions.ts'
 import type { Entry } from '../../log/entry.ts'
 import { parseEntry } from '../../log/parse.ts'
 import { readLines } from '../../log/read.ts'
@@ -17,7 +18,9 @@ export async function readInto(run: CollectedRun, file: string): Promise<void> {
   const before = countSamples(run)
   const input = file === '-' ? process.stdin : createReadStream(file)
   try {
-    for await (const entry of readEntries(splitLines(input), inputName(file))) addEntry(run, entry)
+    const lines = splitLines(input)
+    for await (const entry of readEntries(lines, inputName(file), run.descriptions))
+      addEntry(run, entry)
   } catch (error) {
     throw new UsageError(`cannot read ${file}: ${errorMessage(error)}`)
   }
@@ -33,11 +36,15 @@ function countSamples({ samples, sources }: CollectedRun): number {
   return samples + sources.size
 }
 
-async function* readEntries(lines: AsyncIterable<string>, source: string): AsyncGenerator<Entry> {
-  const reader = readLines({ source })
+async function* readEntries(
+  lines: AsyncIterable<string>,
+  source: string,
+  descriptions: Descriptions,
+): AsyncGenerator<Entry> {
+  const reader = readLines({ source }, descriptions)
   let isCollected = false
   for await (const line of lines) {
-    const entry = line.startsWith('{"kind":') ? parseEntry(line) : undefined
+    const entry = line.startsWith('{"kind":') ? parseEntry(line, descriptions) : undefined
     isCollected ||= entry !== undefined
     yield* entry === undefined ? reader.push(line) : [entry]
   }

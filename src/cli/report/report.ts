@@ -3,32 +3,36 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
+import { loadCatalog } from '../../catalog/load.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { Output } from '../../lib/output-format.ts'
+import { descriptionsIn } from '../../log/descriptions.ts'
 import { pageData, type Unit } from '../../report/data.ts'
 import { type CollectedRun, newRun } from '../../report/gather.ts'
 import { type Asset, renderPage } from '../../report/page.ts'
-import { UsageError } from '../shared/errors.ts'
+import { UsageError, usageError } from '../shared/errors.ts'
 import { readInto } from './report-input.ts'
 
 export interface ReportOptions {
   readonly to?: string
   readonly title?: string
   readonly by: Unit
+  readonly catalog?: string
 }
 
 /**
  * Runs `ridealong report FILE...`: writes one HTML page from collected JSON Lines and observers'
  * logs.
  *
- * @throws UsageError with the file that cannot be read, or contains no output of an observer
+ * @throws UsageError with the file that cannot be read, or contains no output of an observer, or
+ * with the catalog document that is invalid
  */
 export async function report(
   files: readonly string[],
-  { to, title, by }: ReportOptions,
+  { to, title, by, catalog: folder }: ReportOptions,
   print: (output: Output) => void,
 ): Promise<void> {
-  const run = newRun()
+  const run = newRun(descriptionsIn(await loadCatalog({ folder }).catch(usageError)))
   for (const file of files) await readInto(run, file)
   const [style, script] = await readAssets()
   const names = files.map((file) => basename(file)).join(', ')
@@ -59,7 +63,7 @@ function buildTitle({ sources }: CollectedRun): string {
 }
 
 /** The page's own scripts, in the order of their dependencies. */
-const SCRIPTS = ['data', 'colours', 'filter', 'table', 'strip', 'plots', 'main']
+const SCRIPTS = ['data', 'colours', 'filter', 'table', 'strip', 'plots', 'sections', 'main']
 
 async function readAssets(): Promise<readonly [Asset, Asset]> {
   const uplot = dirname(createRequire(import.meta.url).resolve('uplot/package.json'))

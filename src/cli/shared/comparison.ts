@@ -7,6 +7,8 @@ import type { SettingOptions } from './settings.ts'
 
 /** The catalogs with which the containers of pods are compared. */
 export interface Comparison {
+  /** The catalog that describes the metrics: the one to compare with, otherwise `known`. */
+  readonly catalog: Catalog
   /** Returns the catalog for a pod; undefined if it is not known. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
   /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
@@ -26,8 +28,9 @@ export async function comparisonWith(
   reader: Reader,
 ): Promise<Comparison> {
   const isNamed = catalog !== undefined || observerImage !== undefined
-  if (isNamed) return { catalogFor: () => known, problem: undefined }
+  if (isNamed) return { catalog: known, catalogFor: () => known, problem: undefined }
   const own = await readClusterCatalog(reader)
-  if ('value' in own) return { catalogFor: () => own.value, problem: undefined }
-  return { catalogFor: (pod) => comparable(known, true, pod), problem: own.problem }
+  if ('value' in own) return { catalog: own.value, catalogFor: () => own.value, problem: undefined }
+  const catalogFor = (pod: Fields) => comparable(known, true, pod)
+  return { catalog: known, catalogFor, problem: own.problem }
 }

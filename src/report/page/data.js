@@ -1,8 +1,10 @@
 // The data of the page, and the formatting of numbers and names of lines.
 
 /** @typedef {import('../data.ts').PageData} PageData */
-/** @typedef {import('../data.ts').Plots} Plots */
-/** @typedef {import('../data.ts').Line} Line */
+/** @typedef {import('../plots.ts').Plots} Plots */
+/** @typedef {import('../plots.ts').Line} Line */
+/** @typedef {import('../plots.ts').Titled} Titled */
+/** @typedef {import('../grid.ts').GridValue} GridValue */
 
 /** @type {PageData} */
 const DATA = JSON.parse(element('data').textContent ?? '')
@@ -17,6 +19,20 @@ const DATA = JSON.parse(element('data').textContent ?? '')
 function element(id) {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`the page has no ${id}`)
+  return found
+}
+
+/**
+ * Returns the first element inside the element with an id that a selector matches.
+ *
+ * @param {string} id
+ * @param {string} selector
+ * @returns {Element}
+ * @throws Error if there is no such element
+ */
+function inside(id, selector) {
+  const found = element(id).querySelector(selector)
+  if (found === null) throw new Error(`the page has no ${selector} in ${id}`)
   return found
 }
 
@@ -59,15 +75,15 @@ function counted(count, word) {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }
 
-/** @param {number | null | undefined} value @returns {value is number} */
+/** @param {GridValue | undefined} value @returns {value is number} */
 function isValue(value) {
-  return value !== null && value !== undefined && value >= 0
+  return typeof value === 'number'
 }
 
 /**
  * Returns the values of a line in a bucket: none, one value, or the minimum and the maximum.
  *
- * @param {readonly (number | null)[]} values
+ * @param {readonly GridValue[]} values
  * @param {number} bucket
  * @param {number} buckets
  */
@@ -87,5 +103,6 @@ function meanOf(values) {
 /** Returns the name of a line. @param {Line} line */
 function nameOf({ rank, program, pid }) {
   const who = /^\d/.test(rank) ? `rank ${rank}` : rank
-  return `${who}, ${program}${pid === null ? '' : ` ${pid}`}`
+  const words = [program, pid === null ? '' : String(pid)].filter((word) => word !== '')
+  return words.length === 0 ? who : `${who}, ${words.join(' ')}`
 }

@@ -38,8 +38,12 @@ function isShown({ rank, program, marks }) {
   return !shown.isOutliers || marks.some(Boolean)
 }
 
-/** Reports whether a device is shown; devices belong to no program. @param {Line} line */
-function isDeviceShown({ rank, marks }) {
+/**
+ * Reports whether a thing that belongs to no program is shown, such as a device.
+ *
+ * @param {{ rank: string, marks: readonly boolean[] }} thing
+ */
+function isRankShown({ rank, marks }) {
   return shown.ranks(rank) && (!shown.isOutliers || marks.some(Boolean))
 }
 

@@ -1,29 +1,36 @@
 // Builds the page, and redraws it if the filter, the theme or the width changes.
 
+const sections = DATA.sections.map(startSection)
+
 const boards = [
-  startBoard(DATA.plots, 'plots', 'legend', isShown),
-  startBoard(DATA.devices, 'devices', 'device-legend', isDeviceShown),
+  startBoard(DATA.plots, 'plots', isShown),
+  startBoard(DATA.devices, 'devices', isRankShown),
+  ...sections.map(({ board }) => board),
+]
+
+const tables = [
+  startTable({ ...DATA, isShown }, 'summary', 'Program', '.note'),
+  ...sections.map(({ table }) => table),
 ]
 
 function about() {
   const { ranks, programs, duration: seconds, samples, logs } = DATA
-  const parts = [
-    counted(ranks.length, 'rank'),
-    counted(programs.length, 'program'),
-    duration(seconds),
-  ]
+  const programCount = programs.length === 0 ? [] : [counted(programs.length, 'program')]
+  const parts = [counted(ranks.length, 'rank'), ...programCount, duration(seconds)]
   const unit =
     DATA.unit === 'process'
       ? 'each line shows a process'
       : 'each line shows a program with all its processes on a rank'
-  return `${parts.join(', ')}; ${counted(samples, 'sample')} in ${counted(logs, 'log')}; ${unit}.`
+  const told = `${parts.join(', ')}; ${counted(samples, 'sample')} in ${counted(logs, 'log')}`
+  return programs.length === 0 ? `${told}.` : `${told}; ${unit}.`
 }
 
 function show() {
-  const lines = DATA.plots.lines.filter(isShown).length
-  element('shown').textContent =
-    `${lines.toLocaleString('en')} of ${counted(DATA.plots.lines.length, 'line')}`
-  showTable()
+  const ofRanks = DATA.sections.flatMap(({ plots }) => plots.lines)
+  const lines = DATA.plots.lines.filter(isShown).length + ofRanks.filter(isRankShown).length
+  const all = DATA.plots.lines.length + ofRanks.length
+  element('shown').textContent = `${lines.toLocaleString('en')} of ${counted(all, 'line')}`
+  for (const table of tables) showTable(table)
   showStrip()
   for (const board of boards) showBoard(board)
 }
@@ -58,7 +65,6 @@ function start() {
     element('devices')
       .querySelector('.note')
       ?.append(` Not shown: ${counted(DATA.idleDevices, 'device')} without any activity.`)
-  startTable()
   startStrip()
   startFilter(showSoon)
   element('theme').addEventListener('click', () => {

@@ -13,21 +13,19 @@ const STEPS = [
 ]
 
 /**
- * @typedef {{ plots: Plots, grid: Element, legend: string, isShown: (line: Line) => boolean,
- *   charts: uPlot[] }} Board
+ * @typedef {{ plots: Plots, grid: Element, legend: Element, key: string,
+ *   isShown: (line: Line) => boolean, charts: uPlot[] }} Board
  */
 
 /**
  * @param {Plots} plots
- * @param {string} section
- * @param {string} legend
+ * @param {string} section the id of the element with the places of the plots and their legend
  * @param {(line: Line) => boolean} isLineShown
  * @returns {Board}
  */
-function startBoard(plots, section, legend, isLineShown) {
-  const grid = document.querySelector(`#${section} .grid`)
-  if (grid === null) throw new Error(`the page has no ${section}`)
-  return { plots, grid, legend, isShown: isLineShown, charts: [] }
+function startBoard(plots, section, isLineShown) {
+  const [grid, legend] = [inside(section, '.grid'), inside(section, '.legend')]
+  return { plots, grid, legend, key: section, isShown: isLineShown, charts: [] }
 }
 
 /** @param {Board} board */
@@ -41,6 +39,9 @@ function showBoard(board) {
   showLegend(board, lines, isCrowd)
 }
 
+/** @type {Titled} */
+const NO_TITLE = { key: '', title: '', unit: '' }
+
 /**
  * @param {Board} board
  * @param {number} measure
@@ -48,13 +49,14 @@ function showBoard(board) {
  * @param {boolean} isCrowd
  */
 function showPlot(board, measure, lines, isCrowd) {
-  const { title, unit } = board.plots.measures[measure] ?? { title: '', unit: '' }
+  const { title, unit, meaning } = board.plots.measures[measure] ?? NO_TITLE
   const box = made('div')
   box.className = 'plot'
   const head = made('header')
   const heading = made('h3', `${title} `)
   const readout = made('output')
   heading.append(made('small', unit))
+  heading.title = meaning ?? ''
   head.append(heading, readout)
   box.append(head)
   board.grid.append(box)
@@ -99,12 +101,12 @@ function timesOf({ buckets, width, isDownsampled }, isPaired) {
  * Converts the values of a line for uPlot. A bucket without a sample becomes undefined, and uPlot
  * draws the line across it. A gap stays null.
  *
- * @param {readonly (number | null)[]} values
+ * @param {readonly GridValue[]} values
  * @param {boolean} isPaired
  * @param {number} buckets
  */
 function spread(values, isPaired, buckets) {
-  const drawn = values.map((value) => (value !== null && value < 0 ? undefined : value))
+  const drawn = values.map((value) => (value === '' ? undefined : value))
   if (!isPaired || values.length > buckets) return drawn
   return drawn.flatMap((value) => [value, undefined])
 }
@@ -168,6 +170,7 @@ function crowdOf({ grid }, known, measure) {
  * @param {readonly Line[]} lines
  * @param {number} measure
  * @param {number} buckets
+ * @returns {GridValue[][]}
  */
 function envelopeOf(lines, measure, buckets) {
   const all = Array.from({ length: buckets }, (_, bucket) => {
@@ -178,9 +181,9 @@ function envelopeOf(lines, measure, buckets) {
     own.flatMap((values) => meanOf(values) ?? []).sort((a, b) => a - b),
   )
   return [
-    flat.map((values) => values.at(-1) ?? -1),
-    flat.map((values) => values[0] ?? -1),
-    means.map((values) => values[values.length >> 1] ?? -1),
+    flat.map((values) => values.at(-1) ?? ''),
+    flat.map((values) => values[0] ?? ''),
+    means.map((values) => values[values.length >> 1] ?? ''),
   ]
 }
 
@@ -203,10 +206,10 @@ function optionsOf({ series, bands, names }, board, width, readout, unit) {
     width,
     height: HEIGHT,
     legend: { show: false },
-    cursor: { sync: { key: board.legend }, points: { show: false }, drag: { x: true, y: false } },
+    cursor: { sync: { key: board.key }, points: { show: false }, drag: { x: true, y: false } },
     scales: {
       x: { time: false },
-      y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.06 : 1] },
+      y: { range: (_chart, least, most) => rangeOf(least, most) },
     },
     axes: [
       { ...axis, incrs: STEPS, values: (_chart, splits) => splits.map(duration) },
@@ -216,6 +219,18 @@ function optionsOf({ series, bands, names }, board, width, readout, unit) {
     bands,
     hooks: { setCursor: [(chart) => tell(chart, names, readout, unit)] },
   }
+}
+
+/**
+ * Returns the bounds of the values' axis: 0 is always on it.
+ *
+ * @param {number | null} least
+ * @param {number | null} most
+ * @returns {[number, number]}
+ */
+function rangeOf(least, most) {
+  const [low, high] = [Math.min(least ?? 0, 0) * 1.06, Math.max(most ?? 0, 0) * 1.06]
+  return low === high ? [0, 1] : [low, high]
 }
 
 /**
@@ -250,7 +265,7 @@ function near(values, at) {
 /** @param {Board} board @param {readonly Line[]} lines @param {boolean} isCrowd */
 function showLegend({ legend }, lines, isCrowd) {
   const keys = isCrowd ? crowdKeys(lines.length) : lineKeys(lines)
-  element(legend).replaceChildren(...keys.map(([words, stroke]) => keyOf(words, stroke)))
+  legend.replaceChildren(...keys.map(([words, stroke]) => keyOf(words, stroke)))
 }
 
 /** @param {number} count @returns {[string, string][]} */

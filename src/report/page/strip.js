@@ -44,7 +44,7 @@ function rowAt(y) {
 }
 
 /**
- * Returns the mean of a line's values in a bucket. The result is -1 if the bucket has no sample,
+ * Returns the mean of a line's values in a bucket. The result is '' if the bucket has no sample,
  * and null where a gap begins (samples are missing), or if the samples have no value.
  *
  * @param {Line} line

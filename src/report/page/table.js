@@ -1,42 +1,59 @@
-// The table by rank and program. A click on a column title sorts by that column; another click
-// reverses the order.
+// A table by rank and name. A click on a column title sorts by that column; another click reverses
+// the order.
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
-
-/** The sort order. Column -2 is the rank, -1 the program. */
-const order = { column: -2, isDown: false }
 
 /** The maximum number of rows; a browser takes seconds to render more. */
 const MOST_ROWS = 5000
 
-function startTable() {
+/** @typedef {PageData['rows'][number]} TableRow */
+
+/**
+ * A table. Of its columns, -2 is the rank, -1 the program or the name.
+ *
+ * @typedef {{ columns: readonly Titled[], rows: readonly TableRow[], body: Element, note: Element,
+ *   isShown: (row: TableRow) => boolean, column: number, isDown: boolean }} Table
+ */
+
+/**
+ * @param {Pick<Table, 'columns' | 'rows' | 'isShown'>} content
+ * @param {string} section the id of the element with the table
+ * @param {string} name the title of the second column
+ * @param {string} note the selector of the element for the note
+ * @returns {Table}
+ */
+function startTable(content, section, name, note) {
+  const places = { body: inside(section, 'tbody'), note: inside(section, note) }
+  const table = { ...content, ...places, column: -2, isDown: false }
   const head = made('tr')
-  const titles = [{ title: 'Rank', unit: '' }, { title: 'Program', unit: '' }, ...DATA.columns]
-  for (const [index, { title, unit }] of titles.entries()) {
+  const titles = [{ title: 'Rank', unit: '' }, { title: name, unit: '' }, ...content.columns]
+  for (const [index, { title, unit, meaning }] of /** @type {Titled[]} */ (titles).entries()) {
     const cell = made('th')
     const button = made('button', title)
-    button.addEventListener('click', () => sortBy(index - 2))
+    button.title = meaning ?? ''
+    button.addEventListener('click', () => sortBy(table, index - 2))
     cell.append(button, made('small', unit))
     head.append(cell)
   }
-  document.querySelector('#summary thead')?.replaceChildren(head)
+  inside(section, 'thead').replaceChildren(head)
+  return table
 }
 
-/** @param {number} column */
-function sortBy(column) {
+/** @param {Table} table @param {number} column */
+function sortBy(table, column) {
   // The first click sorts numbers in descending order and names in ascending order.
-  order.isDown = order.column === column ? !order.isDown : column >= 0
-  order.column = column
-  showTable()
+  table.isDown = table.column === column ? !table.isDown : column >= 0
+  table.column = column
+  showTable(table)
 }
 
-function showTable() {
-  const rows = DATA.rows.filter(isShown).sort(compareRows)
-  const body = document.querySelector('#summary tbody')
-  body?.replaceChildren(...rows.slice(0, MOST_ROWS).map(rowOf))
+/** @param {Table} table */
+function showTable(table) {
+  const rows = table.rows.filter(table.isShown).sort((a, b) => compareRows(table, a, b))
+  table.body.replaceChildren(...rows.slice(0, MOST_ROWS).map(rowOf))
   const marked = rows.filter(({ marks }) => marks.some(Boolean)).length
   const more = rows.length > MOST_ROWS ? `The first ${counted(MOST_ROWS, 'row')} are shown. ` : ''
-  element('summary-note').textContent = `${more}${tellMarks(marked, rows.length)}`
+  table.note.textContent = `${more}${tellMarks(marked, rows.length)}`
 }
 
 /** @param {number} marked @param {number} rows */
@@ -49,10 +66,9 @@ function tellMarks(marked, rows) {
   return `${marked} of ${counted(rows, 'row')} have an outlier. ${rule}`
 }
 
-/** @param {PageData['rows'][number]} a @param {PageData['rows'][number]} b */
-function compareRows(a, b) {
+/** @param {Table} table @param {TableRow} a @param {TableRow} b */
+function compareRows({ column, isDown }, a, b) {
   const byName = natural(a.rank, b.rank) || natural(a.program, b.program)
-  const { column, isDown } = order
   const own =
     column === -2
       ? byName
@@ -69,10 +85,11 @@ function compareRows(a, b) {
  * @param {number | null | undefined} b
  */
 function compareValues(a, b) {
-  return (a ?? -1) - (b ?? -1)
+  if (a === null || a === undefined) return b === null || b === undefined ? 0 : -1
+  return b === null || b === undefined ? 1 : a - b
 }
 
-/** @param {PageData['rows'][number]} row */
+/** @param {TableRow} row */
 function rowOf({ rank, program, values, marks }) {
   const row = made('tr')
   row.append(made('td', rank), made('td', program))

@@ -37,6 +37,18 @@ function documentOf(changes: Document = {}, spec: object = {}, container: object
 const optionOf = (option: object) => documentOf({}, { options: { rate: option } })
 const RATE = { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'seconds' }
 
+/** Returns a document with a description of rows, of one section with these columns. */
+const columnsOf = (...columns: object[]) => rowsOf({ sections: [{ ...SECTION, columns }] })
+const rowsOf = (rows: object) => documentOf({}, { rows: { format: 'jsonl', ...rows } })
+const WATTS = {
+  name: 'watts',
+  type: 'number',
+  unit: 'W',
+  behavior: 'gauge',
+  meaning: 'electric power',
+}
+const SECTION = { name: 'power', of: 'pod', description: 'the pod', columns: [WATTS] }
+
 /** Returns a document with a privilege and a security context. */
 const contextOf = (privilege: string, securityContext: object) =>
   documentOf({}, { privilege, container: { ...CONTAINER, securityContext } })
@@ -107,6 +119,25 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
   t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')
 })
+
+t.test(
+  'rows are described as their document says, or as the document that it replaces',
+  async (t) => {
+    const named = (name: string, spec: object = {}) => documentOf({ metadata: { name } }, spec)
+    const rows = { format: 'jsonl', sections: [SECTION] }
+    const folder = t.testdir({
+      'a.yaml': named('ours', { rows }),
+      'b.yaml': named('plain'),
+      'c.yaml': named('perf-sysstat'),
+      'd.yaml': named('io-sysstat', { rows }),
+    })
+    const { metrics } = await loadCatalog({ folder })
+    t.strictSame(metrics.get('ours')?.rows, rows)
+    t.equal(metrics.get('plain')?.rows, undefined)
+    t.equal(metrics.get('perf-sysstat')?.rows?.format, 'pidstat', 'as the built-in metric')
+    t.strictSame(metrics.get('io-sysstat')?.rows, rows)
+  },
+)
 
 t.test('the observer image replaces only the image of the built-in metrics', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf() })
@@ -257,6 +288,71 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     'an option with an unknown key',
     optionOf({ ...RATE, step: 2 }),
     /ours: spec\.options\.rate must not have step$/,
+  ],
+  [
+    'rows in a format that is not known',
+    rowsOf({ format: 'csv', sections: [SECTION] }),
+    /ours: spec\.rows\.format must be one of jsonl, pidstat, iostat$/,
+  ],
+  [
+    'rows without a section',
+    rowsOf({ sections: [] }),
+    /ours: spec\.rows\.sections must NOT have fewer than 1 items$/,
+  ],
+  [
+    'more sections than 16',
+    rowsOf({ sections: Array(17).fill(SECTION) }),
+    /ours: spec\.rows\.sections must NOT have more than 16 items$/,
+  ],
+  [
+    'more columns than 64',
+    columnsOf(...Array(65).fill(WATTS)),
+    /ours: spec\.rows\.sections\.0\.columns must NOT have more than 64 items$/,
+  ],
+  [
+    'a section of the same name',
+    rowsOf({ sections: [SECTION, SECTION] }),
+    /ours: spec\.rows\.sections must not have power twice$/,
+  ],
+  [
+    'a column of the same name',
+    columnsOf(WATTS, WATTS),
+    /ours: spec\.rows\.sections: section power must not have column watts twice$/,
+  ],
+  [
+    'a column with the name of a place',
+    columnsOf({ ...WATTS, name: 'rank' }),
+    /ours: spec\.rows\.sections\.0\.columns\.0\.name must NOT be valid$/,
+  ],
+  [
+    'a column in capitals',
+    columnsOf({ ...WATTS, name: 'Watts' }),
+    /ours: spec\.rows\.sections\.0\.columns\.0\.name must match pattern/,
+  ],
+  [
+    'a unit that is not known',
+    columnsOf({ ...WATTS, unit: 'horsepower' }),
+    /ours: spec\.rows\.sections\.0\.columns\.0\.unit must be one of percent, /,
+  ],
+  [
+    'a unit without a behavior',
+    columnsOf({ ...WATTS, behavior: undefined }),
+    /columns\.0 must have property behavior when property unit is present$/,
+  ],
+  [
+    'a unit of a text',
+    columnsOf({ ...WATTS, type: 'text' }),
+    /ours: spec\.rows\.sections\.0\.columns\.0 must not have (unit|behavior)$/,
+  ],
+  [
+    'a thing that no row is of',
+    rowsOf({ sections: [{ ...SECTION, of: 'node' }] }),
+    /ours: spec\.rows\.sections\.0\.of must be one of process, thread, container, /,
+  ],
+  [
+    'rows of pidstat that are of a pod',
+    rowsOf({ format: 'pidstat', sections: [SECTION] }),
+    /ours: spec\.rows\.sections must be one section of process, because the format is pidstat$/,
   ],
   ['an option in capitals', documentOf({}, { options: { Rate: RATE } }), /ours: spec\.options /],
   [

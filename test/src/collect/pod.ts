@@ -1,4 +1,5 @@
 import { loadCatalog } from '../../../src/catalog/load.ts'
+import type { Catalog } from '../../../src/core/catalog.ts'
 
 /** The catalog of the tests' pods. */
 export const CATALOG = await loadCatalog({})
@@ -6,6 +7,8 @@ export const CATALOG = await loadCatalog({})
 export interface PodShape {
   readonly rank: number
   readonly metrics?: readonly string[]
+  /** The catalog of the metrics; the built-in one if it is missing. */
+  readonly catalog?: Catalog
   readonly state?: object
   readonly phase?: string
   readonly labels?: object
@@ -13,9 +16,10 @@ export interface PodShape {
 }
 
 /** Returns a pod of an Indexed Job, as an apiserver does, with observers as native sidecars. */
-export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): object {
+export function pod(wanted: PodShape): object {
+  const { rank, metrics = ['perf-sysstat'], catalog = CATALOG, ...shape } = wanted
   const state = shape.state ?? { terminated: { exitCode: 0 } }
-  const status = { outcome: 'injected', metrics, mode: 'native', catalog: CATALOG.revision }
+  const status = { outcome: 'injected', metrics, mode: 'native', catalog: catalog.revision }
   const injected = JSON.stringify(status)
   return {
     metadata: {
@@ -30,7 +34,7 @@ export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): o
     },
     spec: {
       nodeName: 'node-1',
-      initContainers: [{ name: 'flux-view' }, ...metrics.map(observerOf)],
+      initContainers: [{ name: 'flux-view' }, ...metrics.map((name) => observerOf(catalog, name))],
       containers: [{ name: 'lammps' }],
     },
     status: {
@@ -41,8 +45,8 @@ export function pod({ rank, metrics = ['perf-sysstat'], ...shape }: PodShape): o
   }
 }
 
-/** Returns the native sidecar of a built-in metric. */
-function observerOf(name: string): object {
-  const { image, command } = CATALOG.metrics.get(name)?.container ?? {}
+/** Returns the native sidecar of a metric. */
+function observerOf({ metrics }: Catalog, name: string): object {
+  const { image, command } = metrics.get(name)?.container ?? {}
   return { name, image, command, restartPolicy: 'Always' }
 }

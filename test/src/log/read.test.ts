@@ -1,22 +1,23 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { DeviceSample, ProcessSample } from '../../../src/log/columns.ts'
+import type { Sample } from '../../../src/log/columns.ts'
 import type { Entry, LogEntry } from '../../../src/log/entry.ts'
 import { readLog } from '../../../src/log/read.ts'
+import { BUILT_IN_ROWS } from './built-in.ts'
 
 function textOf(name: string): string {
   return readFileSync(new URL(`../../logs/${name}`, import.meta.url), 'utf8')
 }
 
-const read = (text: string) => readLog(text, { source: 'a' })
+const read = (text: string) => readLog(text, { source: 'a' }, BUILT_IN_ROWS)
 const logsOf = (entries: readonly Entry[]) => {
   return entries.filter((entry): entry is LogEntry => entry.kind === 'log')
 }
 const processesOf = (entries: readonly Entry[]) => {
-  return entries.filter((entry): entry is ProcessSample => entry.kind === 'process')
+  return entries.filter((entry): entry is Sample => entry.kind === 'process')
 }
 const devicesOf = (entries: readonly Entry[]) => {
-  return entries.filter((entry): entry is DeviceSample => entry.kind === 'device')
+  return entries.filter((entry): entry is Sample => entry.kind === 'device')
 }
 
 t.test(
@@ -37,7 +38,7 @@ t.test(
     t.match(rows[0], { program: 'python3.8', pid: 154, tid: null, uid: 1234, rss: 20448 })
     t.match(rows[0], { fd_nr: 8, threads: 1, kb_rd_s: 0, minflt_s: 0.01, policy: 'NORMAL' })
     t.equal(rows[0]?.usr_ms, null, 'the format of 2023 has no section CPU STATISTICS CHILD')
-    const threads = entries.filter(({ kind }) => kind === 'thread') as unknown as ProcessSample[]
+    const threads = entries.filter(({ kind }) => kind === 'thread') as unknown as Sample[]
     t.strictSame(
       threads.map(({ pid, tid, program }) => [pid, tid, program]),
       Array(5).fill([154, 154, 'python3.8']),
@@ -85,7 +86,7 @@ t.test("iostat's text table gives the same rows as its document", async (t) => {
   t.strictSame(Object.keys(table ?? {}), Object.keys(document ?? {}))
 })
 
-const isDisk = ({ device }: DeviceSample) => device === 'nvme0n1'
+const isDisk = ({ device }: Sample) => device === 'nvme0n1'
 
 t.test("Ridealong's own log contains its pod, its times and its totals", async (t) => {
   const entries = read(textOf('io-sysstat-ridealong.log'))
@@ -262,24 +263,27 @@ const cutsOf = (entry: Entry | undefined) => (entry?.kind === 'log' ? entry.cuts
 
 t.test('a complete log whose rows are not read is not reported as cut', async (t) => {
   const whole = OTHER('METRICS OPERATOR COLLECTION END\n')
-  const [log, ...others] = readLog(whole, { source: 'a' })
+  const [log, ...others] = readLog(whole, { source: 'a' }, BUILT_IN_ROWS)
   t.strictSame(others, [])
   t.match(log, { kind: 'log', metric: 'my-metric', timepoints: 0 })
   t.strictSame(cutsOf(log), [])
   t.match(log, {
-    notices: [/^its rows are not read: only rows of perf-sysstat and io-sysstat are read/],
+    notices: [
+      'its rows are not read: the catalog does not describe the rows of my-metric (spec.rows)',
+    ],
   })
-  const [known] = readLog(whole.replace('my-metric', ''), { source: 'a', metric: 'my-metric' })
+  const origin = { source: 'a', metric: 'my-metric' }
+  const [known] = readLog(whole.replace('my-metric', ''), origin, BUILT_IN_ROWS)
   t.strictSame(cutsOf(known), [], 'also if only the pod names the metric')
 })
 
 t.test('an incomplete log of another metric is reported as cut', async (t) => {
-  const [log] = readLog(OTHER(''), { source: 'a' })
+  const [log] = readLog(OTHER(''), { source: 'a' }, BUILT_IN_ROWS)
   t.match(log, { cuts: ['timepoint 1 may be cut', /^its end is missing/] })
 })
 
 t.test('a timepoint of io-sysstat that is cut is still reported as cut', async (t) => {
   const cut = OTHER('METRICS OPERATOR COLLECTION END\n').replace('my-metric', 'io-sysstat')
-  const [log] = readLog(cut, { source: 'a' })
+  const [log] = readLog(cut, { source: 'a' }, BUILT_IN_ROWS)
   t.match(log, { cuts: ['timepoint 0 is cut', 'timepoint 1 is cut', 'no timepoint has a row'] })
 })

@@ -1,30 +1,29 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { COLUMNS } from '../../../src/log/columns.ts'
+import { listColumns } from '../../../src/log/columns.ts'
 import { parseEntry } from '../../../src/log/parse.ts'
 import { readLog } from '../../../src/log/read.ts'
-import { CSV_HEADER, csvLines, jsonLines } from '../../../src/log/write.ts'
+import { csvHeader, csvLines, jsonLines } from '../../../src/log/write.ts'
+import { BUILT_IN_ROWS } from './built-in.ts'
 
 const LOG = readFileSync(
   new URL('../../logs/perf-sysstat-flux-operator.log', import.meta.url),
   'utf8',
 )
-const ENTRIES = readLog(LOG, {
-  source: 'hpc/a/perf-sysstat',
-  namespace: 'hpc',
-  pod: 'a',
-  rank: '0',
-})
+const PLACE = { source: 'hpc/a/perf-sysstat', namespace: 'hpc', pod: 'a', rank: '0' }
+const ENTRIES = readLog(LOG, PLACE, BUILT_IN_ROWS)
+const COLUMNS = [...listColumns(BUILT_IN_ROWS).keys()]
+const parse = (line: string) => parseEntry(line, BUILT_IN_ROWS)
 
 t.test('entries that are written as JSON Lines are read unchanged', async (t) => {
   const lines = jsonLines(ENTRIES).trimEnd().split('\n')
   t.equal(lines.length, ENTRIES.length)
-  t.strictSame(lines.map(parseEntry), ENTRIES)
+  t.strictSame(lines.map(parse), ENTRIES)
 })
 
 t.test('the values of a foreign line are converted to the types of their columns', async (t) => {
   const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
-  t.match(parseEntry(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
+  t.match(parse(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
   for (const wrong of [
     '',
     '[]',
@@ -33,13 +32,13 @@ t.test('the values of a foreign line are converted to the types of their columns
     '{"kind":"x","source":"a"}',
     '{"kind',
   ])
-    t.equal(parseEntry(wrong), undefined)
+    t.equal(parse(wrong), undefined)
 })
 
 t.test('the CSV has a row for each sample under columns that never change', async (t) => {
-  const names = Object.keys(COLUMNS)
-  t.equal(CSV_HEADER, `${names.join(',')}\n`)
-  const rows = csvLines(ENTRIES).trimEnd().split('\n')
+  const names = COLUMNS
+  t.equal(csvHeader(COLUMNS), `${names.join(',')}\n`)
+  const rows = csvLines(ENTRIES, COLUMNS).trimEnd().split('\n')
   t.equal(rows.length, ENTRIES.length - 1, 'the entry of the log is not a sample')
   const cells = rows[0]?.split(',') ?? []
   t.equal(cells.length, names.length)
@@ -56,7 +55,8 @@ t.test('the CSV has a row for each sample under columns that never change', asyn
 
 t.test('the name of a program cannot end its cell', async (t) => {
   const [first] = ENTRIES
-  const named = (program: string) => csvLines([{ ...first, program } as (typeof ENTRIES)[number]])
+  const named = (program: string) =>
+    csvLines([{ ...first, program } as (typeof ENTRIES)[number]], COLUMNS)
   t.match(named('a,"b"\nc'), ',"a,""b""\\nc",')
   t.match(named('=cmd()'), `,'=cmd(),`)
 })

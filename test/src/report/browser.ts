@@ -71,7 +71,7 @@ async function open(context: BrowserContext, path: string): Promise<Opened> {
     if (request.url() !== url) requests.push(request.url())
   })
   await page.goto(url)
-  await page.waitForSelector('#plots .plot')
+  await page.waitForSelector('.plot >> visible=true')
   return { page, said, requests }
 }
 

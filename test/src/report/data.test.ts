@@ -2,6 +2,7 @@ import t from 'tap'
 import { parseEntry } from '../../../src/log/parse.ts'
 import { pageData } from '../../../src/report/data.ts'
 import { addEntry, newRun } from '../../../src/report/gather.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 /** Returns a sample of a pod or, with the kind `log`, the entry of its log. */
 function entry(pod: string, rank: string | null, cells: object) {
@@ -15,7 +16,7 @@ function entry(pod: string, rank: string | null, cells: object) {
     pid: 1,
     ...cells,
   }
-  const parsed = parseEntry(JSON.stringify(line))
+  const parsed = parseEntry(JSON.stringify(line), BUILT_IN_ROWS)
   if (parsed === undefined) throw new Error('no entry')
   return parsed
 }
@@ -24,7 +25,7 @@ function dataOf(
   entries: readonly ReturnType<typeof entry>[],
   unit: 'auto' | 'process' | 'program' = 'auto',
 ) {
-  const run = newRun()
+  const run = newRun(BUILT_IN_ROWS)
   for (const one of entries) addEntry(run, one)
   return pageData(run, unit)
 }
@@ -49,8 +50,8 @@ t.test('ranks that started later start later on the page', async (t) => {
   t.strictSame(
     plots.lines.map(({ values }) => values[0]),
     [
-      [1, 2, -1, -1],
-      [-1, -1, 3, 4],
+      [1, 2, '', ''],
+      ['', '', 3, 4],
     ],
   )
 })

@@ -1,5 +1,6 @@
 import type { Entry } from '../../../src/log/entry.ts'
 import { parseEntry } from '../../../src/log/parse.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 /** A generated run for reports of many ranks. Its numbers are computed by a formula. */
 export interface Generated {
@@ -28,7 +29,7 @@ export function* generatedLines(run: Generated): Generator<string> {
 
 /** Returns the same data as entries. */
 export function generatedEntries(run: Generated): Entry[] {
-  return [...generatedLines(run)].flatMap((line) => parseEntry(line) ?? [])
+  return [...generatedLines(run)].flatMap((line) => parseEntry(line, BUILT_IN_ROWS) ?? [])
 }
 
 function placeOf(rank: number) {

@@ -1,0 +1,36 @@
+import type { Catalog, RowSection, RowsDescription } from '../core/catalog.ts'
+
+/** The descriptions of the rows that logs contain, by the name of the metric. */
+export type Descriptions = ReadonlyMap<string, RowsDescription>
+
+/** Returns the descriptions of a catalog's metrics, in the order of the catalog. */
+export function descriptionsIn({ metrics }: Catalog): Descriptions {
+  return new Map(
+    [...metrics.values()].flatMap(({ name, rows }) => {
+      return rows === undefined ? [] : [[name, rows] as const]
+    }),
+  )
+}
+
+/**
+ * The metrics of the Metrics Operator whose logs have a format of their own. A log in that format
+ * that names no metric is a log of this metric. The order is that of the columns in the CSV.
+ */
+export const METRIC_OF_FORMAT = { pidstat: 'perf-sysstat', iostat: 'io-sysstat' } as const
+
+/** A format that is not JSON Lines. */
+export type SysstatFormat = keyof typeof METRIC_OF_FORMAT
+
+/**
+ * Returns the section that describes the rows of a log in a format of sysstat: that of its metric
+ * if it has this format, otherwise that of the Metrics Operator's metric.
+ */
+export function sysstatSection(
+  descriptions: Descriptions,
+  format: SysstatFormat,
+  metric: string | null,
+): RowSection | undefined {
+  const own = descriptions.get(metric ?? '')
+  const known = own?.format === format ? own : descriptions.get(METRIC_OF_FORMAT[format])
+  return known?.sections[0]
+}

@@ -1,0 +1,159 @@
+import type { RowsDescription } from '../core/catalog.ts'
+import type { Moment, RowOrigin, Sample } from './columns.ts'
+import type { Entry, UnmatchedRow } from './entry.ts'
+import { type MatchedLine, matchRow } from './match-row.ts'
+
+/** A log in JSON Lines, which is read line by line. */
+export interface JsonlLog {
+  /** Reads a line between the markers and returns the rows that are now complete. */
+  readonly push: (line: string) => readonly Entry[]
+  /**
+   * Handles the end of the log and returns the remaining row.
+   *
+   * @param isWhole whether the closing marker was found; otherwise an incomplete last line is cut
+   */
+  readonly end: (isWhole: boolean) => { readonly rows: readonly Entry[]; readonly isCut: boolean }
+  /** The number of timepoints with at least one row. */
+  readonly timepoints: () => number
+  /** The notices about the log, one sentence each. */
+  readonly notices: () => readonly string[]
+}
+
+export interface JsonlOptions {
+  readonly description: RowsDescription
+  readonly place: RowOrigin
+  /** The seconds between samples that the options set; null if they set none. */
+  readonly rate: number | null
+}
+
+/** The most lines of a log that are kept although they do not match; more are only counted. */
+const MOST_UNMATCHED = 1000
+/** The most characters of such a line, and of a notice, that are kept. */
+const MOST_TEXT = 1000
+/** The most notices that are kept of those that an observer prints. */
+const MOST_NOTICES = 16
+
+/** The observers of Ridealong print sentences for people with this prefix. */
+const SENTENCE = /^ridealong: /
+
+interface JsonlState {
+  readonly options: JsonlOptions
+  readonly clock: RowClock
+  readonly notices: Set<string>
+  unmatched: number
+  firstReason: string
+  /** An incomplete line: whether it is the last of a cut log is not known yet. */
+  broken: string | undefined
+}
+
+/** Starts to read a log in JSON Lines. Blank lines are ignored. */
+export function startJsonl(options: JsonlOptions): JsonlLog {
+  const state: JsonlState = {
+    options,
+    clock: startRowClock(options.rate),
+    notices: new Set(),
+    unmatched: 0,
+    firstReason: '',
+    broken: undefined,
+  }
+  return {
+    push: (line) => (line.trim() === '' ? [] : [...takeBroken(state), ...takeLine(state, line)]),
+    end: (isWhole) => {
+      if (isWhole) return { rows: takeBroken(state), isCut: false }
+      return { rows: [], isCut: state.broken !== undefined }
+    },
+    timepoints: () => state.clock.count(),
+    notices: () => [...unmatchedNotices(state), ...state.notices],
+  }
+}
+
+function takeLine(state: JsonlState, line: string): readonly Entry[] {
+  const read = readLine(line, state.options.description)
+  switch (read.kind) {
+    case 'notice':
+      if (state.notices.size < MOST_NOTICES) state.notices.add(read.notice.slice(0, MOST_TEXT))
+      return []
+    case 'unmatched':
+      if (!read.isBroken) return keepUnmatched(state, line, read.reason)
+      state.broken = line
+      return []
+    case 'row': {
+      const { of: kind, name: section } = read.section
+      const moment = state.clock.read(read.at, section)
+      return [{ kind, ...state.options.place, ...moment, section, ...read.cells } as Sample]
+    }
+  }
+}
+
+function readLine(line: string, description: RowsDescription): MatchedLine {
+  if (SENTENCE.test(line)) return { kind: 'notice', notice: line.replace(SENTENCE, '') }
+  return matchRow(line, description)
+}
+
+function takeBroken(state: JsonlState): readonly Entry[] {
+  const { broken } = state
+  state.broken = undefined
+  return broken === undefined ? [] : keepUnmatched(state, broken, 'it is not a JSON object')
+}
+
+function keepUnmatched(state: JsonlState, line: string, reason: string): readonly UnmatchedRow[] {
+  if (state.unmatched === 0) state.firstReason = reason
+  state.unmatched += 1
+  if (state.unmatched > MOST_UNMATCHED) return []
+  const text = line.slice(0, MOST_TEXT)
+  return [{ kind: 'unmatched', ...state.options.place, text, reason }]
+}
+
+function unmatchedNotices({ unmatched, firstReason }: JsonlState): readonly string[] {
+  if (unmatched === 0) return []
+  const lines = unmatched === 1 ? '1 line does' : `${unmatched} lines do`
+  const rest = unmatched > MOST_UNMATCHED ? `, of which ${MOST_UNMATCHED} are kept` : ''
+  const sentence = `${lines} not match the description of the metric's rows${rest}`
+  return [`${sentence}; the first: ${firstReason}`]
+}
+
+interface RowClock {
+  readonly read: (at: number, section: string) => Moment
+  readonly count: () => number
+}
+
+/**
+ * Counts the timepoints of a log: consecutive rows of the same time are one timepoint. A row covers
+ * the time since the previous rows of its section, and the first rows of a section cover what the
+ * options say. If a time is not later than the one before, the interval is not known.
+ */
+function startRowClock(rate: number | null): RowClock {
+  let began: number | undefined
+  let now: number | undefined
+  let timepoint = -1
+  const sections = new Map<string, SectionTime>()
+  return {
+    read: (at, name) => {
+      began ??= at
+      timepoint += at === now ? 0 : 1
+      now = at
+      const section = sectionTime(sections.get(name), at, rate)
+      sections.set(name, section)
+      const seconds = Math.max(at - began, 0) / 1000
+      return { timepoint, time: new Date(at).toISOString(), seconds, interval: section.interval }
+    },
+    count: () => timepoint + 1,
+  }
+}
+
+/** The last time of a section, in milliseconds since 1970, and the seconds that it covers. */
+interface SectionTime {
+  readonly at: number
+  readonly interval: number | null
+}
+
+function sectionTime(
+  before: SectionTime | undefined,
+  at: number,
+  rate: number | null,
+): SectionTime {
+  if (before?.at === at) return before
+  if (before === undefined) return { at, interval: rate }
+  const passed = (at - before.at) / 1000
+  return { at, interval: passed > 0 ? passed : null }
+}

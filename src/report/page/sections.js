@@ -1,0 +1,42 @@
+// The sections of metrics whose rows their description explains: a table and plots for each.
+
+/**
+ * Adds the elements of a section to the page, and returns their id.
+ *
+ * @param {PageData['sections'][number]} data
+ * @param {number} index
+ */
+function addSection({ title, description, isMerged }, index) {
+  const section = made('section')
+  section.id = `section-${index}`
+  section.className = 'metric'
+  const merged =
+    ' There are too many lines: a line is the greatest value of all rows with the same name, and' +
+    ' the sum of their counters.'
+  const about = made('p', `${description}.${isMerged ? merged : ''}`)
+  about.className = 'note'
+  const scroll = made('div')
+  scroll.className = 'scroll'
+  const table = made('table')
+  table.append(made('thead'), made('tbody'))
+  scroll.append(table)
+  const [marks, legend, grid] = ['note marks', 'legend', 'grid'].map((name) => {
+    const place = made(name === 'grid' ? 'div' : 'p')
+    place.className = name
+    return place
+  })
+  section.append(made('h2', title), about, scroll)
+  for (const place of [marks, legend, grid]) if (place !== undefined) section.append(place)
+  element('sections').append(section)
+  return section.id
+}
+
+/** @param {PageData['sections'][number]} data @param {number} index */
+function startSection(data, index) {
+  const id = addSection(data, index)
+  const { columns, rows, plots } = data
+  return {
+    table: startTable({ columns, rows, isShown: isRankShown }, id, 'Name', '.marks'),
+    board: startBoard(plots, id, isRankShown),
+  }
+}

@@ -1,0 +1,75 @@
+import { chooseGrid, type Grid, type GridValue, onGrid } from './grid.ts'
+import { marksIn, median, plainMean } from './statistics.ts'
+import type { Track } from './track.ts'
+
+/** A line of a plot: one thing that rows describe, or several of them with the same name. */
+export interface Line {
+  readonly rank: string
+  readonly program: string
+  readonly pid: number | null
+  /** The values of each measure on the grid; empty if the measure was never read. */
+  readonly values: readonly (readonly GridValue[])[]
+  /**
+   * For each measure, whether the mean of the line is an outlier among the lines of the same
+   * program.
+   */
+  readonly marks: readonly boolean[]
+}
+
+/** A measure of a plot, or a column of a table. */
+export interface Titled {
+  readonly key: string
+  readonly title: string
+  readonly unit: string
+  readonly meaning?: string
+}
+
+export interface Plots {
+  readonly grid: Grid
+  readonly measures: readonly Titled[]
+  readonly lines: readonly Line[]
+}
+
+/** The properties of a run that all its plots share. */
+export interface PlotContext {
+  readonly offsets: ReadonlyMap<string, number>
+  readonly rankOf: (source: string) => string
+  readonly duration: number
+}
+
+/**
+ * Places the values of the tracks on one grid, and marks the outliers.
+ *
+ * @param floors for each measure, the distance from the median up to which a line is no outlier
+ */
+export function buildPlots(
+  tracks: readonly Track[],
+  measures: readonly Titled[],
+  { offsets, rankOf, duration }: PlotContext,
+  floors: readonly number[] = measures.map(() => 1),
+): Plots {
+  const interval = median(tracks.slice(0, 200).flatMap(findGaps)) ?? 10
+  const grid = chooseGrid(duration, interval, tracks.length, measures.length)
+  const meansOf = ({ values }: Track) => values.map(plainMean)
+  const marks = marksIn(tracks, ({ program }) => program, meansOf, floors)
+  const lines = tracks.map((track, index) => ({
+    rank: rankOf(track.source),
+    program: track.program,
+    pid: track.pid,
+    values: track.values.map((values) => {
+      const isKnown = values.some((value) => value !== null)
+      return isKnown ? onGrid(track, values, grid, offsets.get(track.source) ?? 0) : []
+    }),
+    marks: marks[index] ?? [],
+  }))
+  return { grid, measures: measures.map(titleOf), lines }
+}
+
+function findGaps({ seconds }: Track): number[] {
+  return seconds.slice(1, 50).flatMap((at, index) => at - (seconds[index] ?? at) || [])
+}
+
+/** Returns the title of a measure or a column without its other properties. */
+export function titleOf({ key, title, unit, meaning }: Titled): Titled {
+  return meaning === undefined ? { key, title, unit } : { key, title, unit, meaning }
+}

@@ -1,0 +1,255 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { REPOSITORY } from '../docs/pages.ts'
+import { podOf, reviewOf } from '../server.ts'
+import { run } from '../src/cli/command.ts'
+import { pod } from '../src/collect/pod.ts'
+import { browserOf, coloursOf, NO_BROWSER } from '../src/report/browser.ts'
+import { dataOf } from '../src/report/data-of.ts'
+import { standIn } from '../stand-ins/pod-logs.ts'
+import { until } from '../until.ts'
+import { runObserver } from './own-metric.ts'
+
+// Metrics of somebody else: a shell script that prints JSON Lines, and a catalog document that
+// describes them. No code of ours knows them.
+
+/**
+ * An observer of a machine that Ridealong knows nothing about. Its third rank is hot. One line is no
+ * row, one value cannot be read, and the observer says why.
+ */
+const SCRIPT = `#!/bin/sh
+trap 'echo "METRICS OPERATOR COLLECTION END"; exit 0' TERM
+echo 'METADATA START {"metricName":"furnace","metricOptions":{"rate":1}}'
+echo 'METADATA END'
+echo 'METRICS OPERATOR COLLECTION START'
+heat=$((20 + 40 * (JOB_COMPLETION_INDEX == 2)))
+second=0
+while :; do
+  time="2026-01-01T10:00:$(printf %02d $second).000Z"
+  for zone in top bottom; do
+    printf '{"time":"%s","section":"zone","zone":"%s","heat":%s,"joules":%s,"flow":-1.5}\\n' \\
+      "$time" "$zone" "$heat" "$((second * heat))"
+  done
+  printf '{"time":"%s","section":"door","door":"front","opened":%s,"state":null}\\n' "$time" $second
+  test $second = 0 && echo 'the furnace hums'
+  test $second = 1 && printf '{"time":"%s","notice":"the state of the door is secret"}\\n' "$time"
+  second=$((second + 1))
+  sleep 0.02
+done
+`
+
+const DOCUMENT = `apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata: {name: furnace}
+spec:
+  description: a furnace beside the pod
+  privilege: restricted
+  rows:
+    format: jsonl
+    sections:
+      - name: zone
+        of: device
+        description: the zones of the furnace
+        columns:
+          - {name: zone, type: text, key: true, meaning: the zone}
+          - {name: heat, type: number, unit: Cel, behavior: gauge, meaning: its temperature}
+          - {name: joules, type: number, unit: J, behavior: counter, meaning: energy since it was lit}
+          - {name: flow, type: number, unit: ratio, behavior: gauge, meaning: 'air, which flows back'}
+      - name: door
+        of: interface
+        description: the doors of the furnace
+        columns:
+          - {name: door, type: text, key: true, meaning: the door}
+          - {name: opened, type: number, unit: count, behavior: counter, meaning: how often it opened}
+          - {name: state, type: text, meaning: open or shut}
+  container:
+    image: registry.example.org/furnace:1
+    command: [furnace]
+    resources: {limits: {cpu: 10m, memory: 16Mi}}
+`
+
+const RANKS = [0, 1, 2, 3, 4]
+
+/** Writes the script and the document of a metric, and returns their places. */
+function workplace(t: Test, script: string, document: string) {
+  const folder = t.testdir({ catalog: { 'own.yaml': document }, 'observer.sh': script })
+  return { folder, catalog: join(folder, 'catalog'), script: join(folder, 'observer.sh') }
+}
+
+/** Runs the furnaces of all ranks, and serves their logs as an apiserver does. */
+async function furnaces(t: Test) {
+  const { folder, catalog, script } = workplace(t, SCRIPT, DOCUMENT)
+  const logs: Record<string, string> = {}
+  for (const rank of RANKS) {
+    const env = { JOB_COMPLETION_INDEX: String(rank) }
+    logs[`lammps-${rank}-abcde/furnace`] = await runObserver(script, 13, env)
+  }
+  const known = await loadCatalog({ folder: catalog })
+  const pods = () => RANKS.map((rank) => pod({ rank, metrics: ['furnace'], catalog: known }))
+  const { kubeconfig } = await standIn(t, { pods, logs })
+  const args = ['--kubeconfig', kubeconfig, '--catalog', catalog]
+  const collect = (...more: readonly string[]) => run(['collect', 'job/lammps', ...more, ...args])
+  return { folder, catalog, collect, log: logs['lammps-2-abcde/furnace'] ?? '' }
+}
+
+const linesOf = (text: string) => text.trimEnd().split('\n')
+
+t.test('a case with a metric of a folder answers with its observer', async (t) => {
+  const asks = JSON.stringify(reviewOf(podOf({ 'ridealong.dev/inject': 'furnace' })))
+  const cases = t.testdir({ catalog: { 'own.yaml': DOCUMENT }, asks: { 'review.json': asks } })
+  const catalog = join(cases, 'catalog')
+  t.equal((await run(['test', cases, '--catalog', catalog, '--update'])).code, 0)
+  t.match(readFileSync(join(cases, 'asks', 'answer.json'), 'utf8'), '"name": "furnace"')
+  const { code, out } = await run(['test', cases, '--catalog', catalog])
+  t.equal(code, 0, out)
+  writeFileSync(join(catalog, 'own.yaml'), DOCUMENT.replace('unit: Cel', 'unit: hot'))
+  const broken = await run(['test', cases, '--catalog', catalog])
+  t.equal(broken.code, 2)
+  t.match(broken.err, /metric furnace: spec\.rows\.sections\.0\.columns\.1\.unit must be one of /)
+})
+
+t.test('the metric is listed as its document says', async (t) => {
+  const { catalog } = workplace(t, SCRIPT, DOCUMENT)
+  const { out } = await run(['metrics', 'furnace', '--catalog', catalog, '-o', 'json'])
+  const { metrics } = await loadCatalog({ folder: catalog })
+  t.strictSame(JSON.parse(out)[0].spec.rows, metrics.get('furnace')?.rows)
+})
+
+t.test('its rows are collected as JSON Lines, and the others are kept', async (t) => {
+  const { collect } = await furnaces(t)
+  const { code, out, err } = await collect()
+  t.equal(code, 0, err)
+  const rows = linesOf(out).map((line) => JSON.parse(line))
+  const ofRank2 = rows.filter(({ rank }) => rank === '2')
+  t.match(ofRank2.slice(0, 4), [
+    {
+      kind: 'device',
+      metric: 'furnace',
+      section: 'zone',
+      source: 'hpc/lammps-2-abcde/furnace',
+      node: 'node-1',
+      timepoint: 0,
+      time: '2026-01-01T10:00:00.000Z',
+      interval: 1,
+      zone: 'top',
+      heat: 60,
+      joules: 0,
+      flow: -1.5,
+    },
+    { zone: 'bottom' },
+    { kind: 'interface', section: 'door', opened: 0, state: null },
+    { kind: 'unmatched', text: 'the furnace hums', reason: 'it is not a JSON object' },
+  ])
+  t.match(ofRank2.at(-1), {
+    kind: 'log',
+    cuts: [],
+    rows: { format: 'jsonl' },
+    notices: [
+      "1 line does not match the description of the metric's rows; " +
+        'the first: it is not a JSON object',
+      'the state of the door is secret',
+    ],
+  })
+})
+
+t.test('its columns follow those of the built-in metrics in the CSV', async (t) => {
+  const { collect } = await furnaces(t)
+  const { code, out } = await collect('-o', 'csv')
+  t.equal(code, 0)
+  const [header = '', ...lines] = linesOf(out)
+  const names = header.split(',')
+  t.strictSame(names.slice(names.indexOf('util')), [
+    ...['util', 'section', 'zone', 'heat', 'joules', 'flow', 'door', 'opened', 'state'],
+  ])
+  const rows = lines.map((line) =>
+    Object.fromEntries(line.split(',').map((cell, index) => [names[index], cell])),
+  )
+  const [hot] = rows.filter(({ rank, zone, timepoint }) => `${rank}${zone}${timepoint}` === '2top1')
+  t.match(hot, { heat: '60', joules: '60', flow: '-1.5', opened: '', percent_cpu: '' })
+})
+
+t.test(
+  'the report reads the collected rows without the catalog, and the log with it',
+  async (t) => {
+    const { folder, catalog, collect, log } = await furnaces(t)
+    const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
+    t.equal((await collect('--to', rows)).code, 0)
+    t.equal((await run(['report', rows, '--to', page])).code, 0)
+    const { sections, ranks, notices } = dataOf(readFileSync(page, 'utf8'))
+    t.strictSame(
+      sections.map(({ title, rows, plots }) => [title, rows.length, plots.lines.length]),
+      [
+        ['furnace: zone', 10, 10],
+        ['furnace: door', 5, 5],
+      ],
+    )
+    t.strictSame(ranks, RANKS.map(String))
+    t.match(notices.join('\n'), 'the state of the door is secret')
+    const file = join(folder, 'furnace.log')
+    writeFileSync(file, log)
+    const { out, code } = await run(['report', file, '--catalog', catalog])
+    t.equal(code, 0)
+    t.strictSame(dataOf(out).sections[0]?.plots.measures, sections[0]?.plots.measures)
+    const undescribed = await run(['report', file])
+    t.match(dataOf(undescribed.out).notices.join(), 'does not describe the rows of furnace')
+  },
+)
+
+t.test('the report draws it in a real browser', { skip: NO_BROWSER }, async (t) => {
+  const { folder, collect } = await furnaces(t)
+  const [rows, path] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
+  t.equal((await collect('--to', rows)).code, 0)
+  t.equal((await run(['report', rows, '--to', path])).code, 0)
+  const open = await browserOf(t)
+  const { page, said, requests } = await open(path)
+  t.strictSame(await page.locator('#sections h2').allInnerTexts(), [
+    'furnace: zone',
+    'furnace: door',
+  ])
+  t.strictSame(await page.locator('#section-0 .plot h3').allInnerTexts(), [
+    'heat °C',
+    'joules J/s',
+    'flow',
+  ])
+  const plots = await coloursOf(page, '#sections .plot canvas')
+  t.equal(plots.length, 4)
+  for (const colours of plots) t.ok(colours > 10, `${colours} colours`)
+  t.equal(await page.locator('#summary').isVisible(), false, 'no process was observed')
+  const marked = () =>
+    page.$$eval('#section-0 tbody tr:has(td.out)', (all) =>
+      all.map((row) => `${row.children[0]?.textContent} ${row.children[1]?.textContent}`),
+    )
+  t.strictSame(await marked(), ['2 bottom', '2 top'])
+  await page.click('#section-0 thead button:text("heat, peak")')
+  t.equal(await page.textContent('#section-0 tbody tr td'), '2', 'the hottest first')
+  await page.fill('#ranks', '0-1')
+  await until('four rows are shown', async () => {
+    return (await page.locator('#section-0 tbody tr').count()) === 4
+  })
+  t.strictSame([said, requests], [[], []])
+})
+
+const PAGE = readFileSync(join(REPOSITORY, 'docs/observers.md'), 'utf8')
+const [, OWN = ''] = PAGE.split('## A metric of your own\n')
+const blockOf = (language: string) =>
+  new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(OWN)?.[1] ?? ''
+
+t.test('the metric in the documentation works as it is written there', async (t) => {
+  const { catalog, folder, script } = workplace(t, blockOf('sh'), blockOf('yaml'))
+  const log = await runObserver(script, 3, { RIDEALONG_OPTION_RATE: '1' })
+  const file = join(folder, 'tcp.log')
+  writeFileSync(file, log)
+  const { code, out, err } = await run(['report', file, '--catalog', catalog])
+  t.equal(code, 0, err)
+  const { sections, notices, samples } = dataOf(out)
+  t.strictSame(notices, [])
+  t.equal(samples, 3)
+  t.match(sections, [{ title: 'tcp', plots: { lines: [{ marks: [false, false] }] } }])
+  const [line] = sections[0]?.plots.lines ?? []
+  t.ok(
+    line?.values[0]?.some((value) => typeof value === 'number'),
+    'sockets',
+  )
+})

@@ -1,0 +1,223 @@
+import t from 'tap'
+import type { RowColumn, RowsDescription } from '../../../src/core/catalog.ts'
+import { listColumns, type Sample } from '../../../src/log/columns.ts'
+import type { Descriptions } from '../../../src/log/descriptions.ts'
+import { type Entry, isSample, type LogEntry } from '../../../src/log/entry.ts'
+import { parseEntry } from '../../../src/log/parse.ts'
+import { readLines, readLog } from '../../../src/log/read.ts'
+import { csvLines, jsonLines } from '../../../src/log/write.ts'
+import { BUILT_IN_ROWS } from './built-in.ts'
+
+const NAME: RowColumn = { name: 'name', type: 'text', key: true, meaning: 'the name' }
+const WATTS: RowColumn = {
+  name: 'watts',
+  type: 'number',
+  unit: 'W',
+  behavior: 'gauge',
+  meaning: 'electric power',
+}
+
+const POWER: RowsDescription = {
+  format: 'jsonl',
+  sections: [{ name: 'power', of: 'pod', description: 'the pod', columns: [NAME, WATTS] }],
+}
+const FANS: RowsDescription = {
+  format: 'jsonl',
+  sections: [
+    ...POWER.sections,
+    {
+      name: 'fans',
+      of: 'device',
+      description: 'the fans',
+      columns: [{ name: 'rpm', type: 'number', unit: '1/s', behavior: 'gauge', meaning: 'speed' }],
+    },
+  ],
+}
+
+const DESCRIPTIONS: Descriptions = new Map([...BUILT_IN_ROWS, ['power', POWER], ['fans', FANS]])
+const START = 'METRICS OPERATOR COLLECTION START\n'
+const END = 'METRICS OPERATOR COLLECTION END\n'
+const head = (options: object = {}) =>
+  `METADATA START ${JSON.stringify({ metricName: 'power', metricOptions: options })}\nMETADATA END\n`
+
+const row = (second: number, cells: object) =>
+  `${JSON.stringify({ time: `2026-01-01T12:00:${String(second).padStart(2, '0')}Z`, ...cells })}\n`
+
+const read = (text: string, metric = 'power') => {
+  const entries = readLog(text, { source: 'a', metric }, DESCRIPTIONS)
+  const log = entries.at(-1) as LogEntry
+  return { entries, rows: entries.filter(isSample), log, others: entries.slice(0, -1) }
+}
+const momentsIn = (rows: readonly Sample[]) =>
+  rows.map(({ timepoint, seconds, interval, watts }) => [timepoint, seconds, interval, watts])
+
+t.test('a line of JSON is a row of the section that the catalog describes', async (t) => {
+  const text = `${head()}${START}${row(1, { name: 'a', watts: -2.5 })}${row(3, { watts: null })}${END}`
+  const { rows, log } = read(text)
+  t.match(rows, [
+    { kind: 'pod', metric: 'power', section: 'power', name: 'a', watts: -2.5 },
+    { kind: 'pod', name: null, watts: null, time: '2026-01-01T12:00:03.000Z' },
+  ])
+  t.match(log, { kind: 'log', metric: 'power', timepoints: 2, rows: POWER })
+  t.strictSame([log.cuts, log.notices], [[], []])
+})
+
+t.test('rows of one time are one timepoint, with markers and without', async (t) => {
+  const [one, two] = [row(1, { watts: 1 }) + row(1, { watts: 2 }), row(4, { watts: 3 })]
+  const marker = 'METRICS OPERATOR TIMEPOINT\n'
+  for (const lines of [one + two, marker + one + marker + two, marker + one + two]) {
+    const { rows, log } = read(`${head({ rate: 5 })}${START}${lines}${END}`)
+    t.strictSame(momentsIn(rows), [
+      [0, 0, 5, 1],
+      [0, 0, 5, 2],
+      [1, 3, 3, 3],
+    ])
+    t.equal(log.timepoints, 2)
+  }
+})
+
+t.test('an interval is that of the section, and not known where time goes back', async (t) => {
+  const lines = [
+    row(1, { section: 'power', watts: 1 }),
+    row(2, { section: 'fans', rpm: 9 }),
+    row(3, { section: 'power', watts: 2 }),
+    row(9, { section: 'fans', rpm: 8 }),
+    row(5, { section: 'fans', rpm: 7 }),
+  ]
+  const { rows } = read(`${START}${lines.join('')}${END}`, 'fans')
+  t.strictSame(
+    rows.map(({ section, kind, interval }) => [section, kind, interval]),
+    [
+      ['power', 'pod', null],
+      ['fans', 'device', null],
+      ['power', 'pod', 2],
+      ['fans', 'device', 7],
+      ['fans', 'device', null],
+    ],
+  )
+})
+
+t.test('a log without metadata is whole if it has its start', async (t) => {
+  const lines = row(1, { watts: 1 })
+  t.strictSame(read(`${START}${lines}${END}`).log.cuts, [])
+  const { rows, log } = read(`tts":7}\n${lines}${END}`)
+  t.equal(rows.length, 1)
+  t.strictSame(log.cuts, ['its head is missing'])
+})
+
+/** Lines that are no rows of the metric fans, and the reasons. */
+const WRONG: readonly (readonly [string, string])[] = [
+  ['watts 80', 'it is not a JSON object'],
+  ['[1]', 'it is not a JSON object'],
+  ['{"watts":80', 'it is not a JSON object'],
+  ['{"section":"fans"}', 'its time is not a date and time such as 2026-01-31T10:00:00.123Z'],
+  ['{"time":"noon","section":"fans"}', 'its time is not a date and time such as'],
+  ['{"time":"2026-13-31T10:00:00Z","section":"fans"}', 'its time is not a date and time such as'],
+  ['{"time":"2026-01-01T10:00:00Z"}', 'it names no section; the sections are power, fans'],
+  [
+    '{"time":"2026-01-01T10:00:00Z","section":"x"}',
+    'its section is "x"; the sections are power, fans',
+  ],
+  [
+    '{"time":"2026-01-01T10:00:00Z","section":"fans","watts":1}',
+    'section fans has no column "watts"',
+  ],
+  [
+    '{"time":"2026-01-01T10:00:00Z","section":"fans","constructor":1}',
+    'section fans has no column "constructor"',
+  ],
+  [
+    '{"time":"2026-01-01T10:00:00Z","section":"fans","rpm":"1"}',
+    'column rpm must be a number or null',
+  ],
+  [
+    '{"time":"2026-01-01T10:00:00Z","section":"power","name":1}',
+    'column name must be a string or null',
+  ],
+]
+
+t.test('a line that does not match is kept with the reason, and counted', async (t) => {
+  for (const [line, reason] of WRONG) {
+    const good = row(1, { section: 'fans', rpm: 1 })
+    const { others, rows, log } = read(`${START}${good}${line}\n${good}${END}`, 'fans')
+    t.equal(rows.length, 2, line)
+    const [, unmatched] = others
+    t.match(unmatched, { kind: 'unmatched', source: 'a', metric: 'fans', text: line })
+    t.ok(unmatched?.kind === 'unmatched' && unmatched.reason.startsWith(reason), line)
+    t.match(log.notices, [
+      /^1 line does not match the description of the metric's rows; the first: /,
+    ])
+    t.strictSame(log.cuts, [], line)
+  }
+})
+
+t.test('of many lines that do not match, a bounded number is kept', async (t) => {
+  const { others, log } = read(`${START}${`${'x'.repeat(5000)}\n`.repeat(1500)}${END}`)
+  t.equal(others.length, 1000)
+  t.ok(others.every((entry) => entry.kind === 'unmatched' && entry.text.length === 1000))
+  t.match(log.notices, [/^1500 lines do not match .*, of which 1000 are kept; the first: /])
+})
+
+t.test("an observer's own sentences become notices of the log", async (t) => {
+  const notice = row(1, { notice: 'cgroup v1 has no pressure' })
+  const text = `${START}${notice}${notice}ridealong: 3 are left out\n${row(1, { watts: 1 })}${END}`
+  const { others, log } = read(text)
+  t.equal(others.length, 1)
+  t.strictSame(log.notices, ['cgroup v1 has no pressure', '3 are left out'])
+})
+
+t.test('a log that is cut anywhere is read up to the cut and reported as cut', async (t) => {
+  const whole = head() + START + row(1, { watts: 1 }) + row(2, { watts: 22 }) + END
+  t.strictSame(read(whole).log.cuts, [])
+  for (let at = 0; at < whole.length - 1; at++) {
+    const { log, others } = read(whole.slice(0, at))
+    t.not(log.cuts.length, 0, `cut before byte ${at}`)
+    t.ok(
+      others.every((entry) => entry.kind === 'pod' && [1, 22].includes(Number(entry.watts))),
+      `cut before byte ${at}`,
+    )
+  }
+  t.match(read(whole.slice(0, -END.length - 5)).log.cuts, ['its last row is cut', /^its end is/])
+})
+
+t.test('a row comes as soon as its line is there', async (t) => {
+  const reader = readLines({ source: 'a', metric: 'power' }, DESCRIPTIONS)
+  t.strictSame(reader.push(START.trim()), [])
+  t.match(reader.push(row(1, { watts: 1 }).trim()), [{ watts: 1, timepoint: 0 }])
+})
+
+t.test('the collected rows are read again as they were, also without a catalog', async (t) => {
+  const lines = row(1, { name: '=a', watts: -1 }) + row(2, { watts: null })
+  const { entries } = read(`${head()}${START}${lines}nonsense\n${END}`)
+  const written = jsonLines(entries).trimEnd().split('\n')
+  for (const known of [DESCRIPTIONS, new Map()])
+    t.strictSame(
+      written.map((line) => parseEntry(line, known)),
+      entries,
+    )
+})
+
+t.test('the description in a collected log is checked before it is used', async (t) => {
+  const line = { kind: 'log', source: 'a', metric: 'power' }
+  const rowsOf = (rows: unknown) => {
+    const entry = parseEntry(JSON.stringify({ ...line, rows }), BUILT_IN_ROWS)
+    return (entry as LogEntry).rows
+  }
+  t.strictSame(rowsOf(POWER), POWER)
+  t.equal(rowsOf(undefined), null, 'as in output of earlier versions')
+  t.equal(rowsOf({ ...POWER, format: 'x' }), null)
+  t.equal(rowsOf({ ...POWER, sections: [...POWER.sections, ...POWER.sections] }), null)
+})
+
+t.test('rows of every metric are rows of one CSV', async (t) => {
+  const columns = [...listColumns(DESCRIPTIONS).keys()]
+  const { entries } = read(`${START}${row(1, { name: '=a', watts: -1 })}nonsense\n${END}`)
+  const lines = csvLines(entries as readonly Entry[], columns)
+    .trimEnd()
+    .split('\n')
+  t.equal(lines.length, 1, 'a line that does not match is no row')
+  const cells = Object.fromEntries(
+    lines[0]?.split(',').map((cell, index) => [columns[index], cell]) ?? [],
+  )
+  t.match(cells, { kind: 'pod', section: 'power', name: "'=a", watts: '-1', percent_cpu: '' })
+})
