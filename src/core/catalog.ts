@@ -115,7 +115,7 @@ export interface MetricDocument {
 
 /**
  * Builds a catalog from valid documents. If two documents have the same name, the later document is
- * used. If the later document does not describe its rows, the description of the earlier one is used.
+ * used. If it does not describe its rows, the description in the earlier document is used.
  *
  * @param revision eight hexadecimal digits that change when a document changes
  */

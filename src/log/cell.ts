@@ -3,10 +3,10 @@ import type { Fields } from '../core/kubernetes/json.ts'
 import type { Cell, Column, RowCells } from './columns.ts'
 
 /**
- * Converts a value of pidstat or iostat to a cell of its column. Numbers that jc (the converter to JSON that the Metrics
- * Operator uses) left as text become numbers. In a number column, other text becomes null. Negative
- * numbers also become null, because pidstat prints them for counters that it is not permitted to
- * read.
+ * Converts a value of pidstat or iostat to a cell of its column. Numbers that jc (the converter to
+ * JSON that the Metrics Operator uses) left as text become numbers. In a number column, other text
+ * becomes null. Negative numbers also become null, because pidstat prints them for counters that it
+ * is not permitted to read.
  */
 export function readCell({ type }: Pick<Column, 'type'>, value: unknown): Cell {
   if (type === 'number') return asNumber(value)

@@ -204,6 +204,7 @@ function isEmpty({ seen, filled }: ReadingState): boolean {
 function noticesIn(state: ReadingState): readonly string[] {
   const isUnread = isUndescribed(state) && (isEmpty(state) || state.hasUnreadLines)
   const { metric } = placeOf(state)
-  const unread = `its rows are not read: the catalog does not describe the rows of ${metric} (spec.rows)`
+  const missing = `the catalog does not describe the rows of ${metric} (spec.rows)`
+  const unread = `its rows are not read: ${missing}`
   return [...(state.jsonl?.notices() ?? []), ...(isUnread ? [unread] : [])]
 }

@@ -1,15 +1,13 @@
 import { computeOffsets } from './align.ts'
-import { DEVICE_MEASURES } from './device-measures.ts'
 import type { CollectedRun } from './gather.ts'
 import { groupBy } from './group-by.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
-import { MEASURES } from './measures.ts'
 import { listNotices } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { maximum } from './statistics.ts'
-import { type Group, SUMMARY_COLUMNS, type SummaryRow, summarise } from './summary.ts'
+import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { sumTracks, type Track } from './track.ts'
 
 export type Unit = 'auto' | 'process' | 'program'
@@ -57,10 +55,11 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
   const duration =
     maximum(all.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))) ?? 0
   const context = { offsets, rankOf, duration }
-  const plots = buildPlots(ordered(tracks, rankOf), MEASURES, context)
-  const devices = buildPlots(ordered(active, rankOf), DEVICE_MEASURES, context)
+  const plots = buildPlots(ordered(tracks, rankOf), run.measures.process, context)
+  const devices = buildPlots(ordered(active, rankOf), run.measures.device, context)
   const sections = buildSections(run, context)
-  const grids = [plots, devices, ...sections.map((section) => section.plots)]
+  const columns = summaryColumns(run.measures.process)
+  const grids = [plots, devices, ...sections.map((one) => one.plots)].map(({ grid }) => grid)
   return {
     ranks: distinct([
       ...all.map(({ source }) => rankOf(source)),
@@ -71,13 +70,9 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
     samples: run.samples,
     logs: run.sources.size,
     unit: chosen,
-    notices: listNotices(
-      run,
-      grids.map(({ grid }) => grid),
-      groups,
-    ),
-    columns: SUMMARY_COLUMNS.map(titleOf),
-    rows: summarise(groups),
+    notices: listNotices(run, grids, groups),
+    columns: columns.map(titleOf),
+    rows: summarise(groups, columns),
     plots,
     devices,
     idleDevices: run.devices.size - active.length,

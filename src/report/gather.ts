@@ -1,10 +1,10 @@
 import type { RowsDescription } from '../core/catalog.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
-import type { Descriptions } from '../log/descriptions.ts'
+import { type Descriptions, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
-import { MEASURES, readMeasure } from './measures.ts'
+import { columnMeasures, MEASURES, type Measure, readMeasure } from './measures.ts'
 import { addRow, newSectionRun, type SectionRun } from './section.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
@@ -19,6 +19,8 @@ export interface LogSource {
 /** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
+  /** The measures of processes and devices; the first of them are those of every page. */
+  readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
   /** The rows in JSON Lines, by metric and section. */
@@ -33,10 +35,22 @@ export interface CollectedRun {
   samples: number
 }
 
-/** @param descriptions the descriptions of the rows of the metrics in a catalog */
-export function newRun(descriptions: Descriptions = new Map()): CollectedRun {
+/**
+ * @param descriptions the descriptions of the rows of the metrics in a catalog
+ * @param columns the names of columns of processes and devices to read besides the usual ones
+ */
+export function newRun(
+  descriptions: Descriptions = new Map(),
+  columns: readonly string[] = [],
+): CollectedRun {
+  const more = (format: 'pidstat' | 'iostat') =>
+    columnMeasures(sysstatSection(descriptions, format, null)?.columns ?? [], columns)
   return {
     sources: new Map(),
+    measures: {
+      process: [...MEASURES, ...more('pidstat')],
+      device: [...DEVICE_MEASURES, ...more('iostat')],
+    },
     processes: new Map(),
     devices: new Map(),
     sections: new Map(),
@@ -117,29 +131,29 @@ function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
   return made
 }
 
-function addProcess({ processes }: CollectedRun, sample: Sample): void {
+function addProcess({ processes, measures }: CollectedRun, sample: Sample): void {
   const { source, program, pid } = sample
   const id = typeof pid === 'number' ? pid : null
   const place = { source: source ?? '', program: String(program ?? '?'), pid: id }
   const key = JSON.stringify(place)
-  const track = processes.get(key) ?? newTrack(place, MEASURES.length)
+  const track = processes.get(key) ?? newTrack(place, measures.process.length)
   processes.set(key, track)
   addPoint(
     track,
     sample,
-    MEASURES.map((measure) => readMeasure(measure, sample)),
+    measures.process.map((measure) => readMeasure(measure, sample)),
   )
 }
 
-function addDevice({ devices }: CollectedRun, sample: Sample): void {
+function addDevice({ devices, measures }: CollectedRun, sample: Sample): void {
   const { source, device } = sample
   const place = { source: source ?? '', program: String(device ?? '?'), pid: null }
   const key = JSON.stringify(place)
-  const track = devices.get(key) ?? newTrack(place, DEVICE_MEASURES.length)
+  const track = devices.get(key) ?? newTrack(place, measures.device.length)
   devices.set(key, track)
   addPoint(
     track,
     sample,
-    DEVICE_MEASURES.map((measure) => readMeasure(measure, sample)),
+    measures.device.map((measure) => readMeasure(measure, sample)),
   )
 }

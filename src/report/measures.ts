@@ -1,4 +1,6 @@
+import type { RowColumn } from '../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
+import { plotTitle } from './column-titles.ts'
 import type { Titled } from './plots.ts'
 
 /** A measure of a process or a device that the page plots over time. */
@@ -23,4 +25,14 @@ export const MEASURES = [
 export function readMeasure({ column, factor = 1 }: Measure, sample: Sample): number | null {
   const value = sample[column]
   return typeof value === 'number' ? value * factor : null
+}
+
+/** Returns the measures of the columns with these names; other columns are left out. */
+export function columnMeasures(
+  columns: readonly RowColumn[],
+  names: readonly string[],
+): readonly Measure[] {
+  return columns
+    .filter(({ name, behavior }) => behavior !== undefined && names.includes(name))
+    .map((column) => ({ ...plotTitle(column), column: column.name }))
 }

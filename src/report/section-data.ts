@@ -1,4 +1,5 @@
 import type { RowColumn } from '../core/catalog.ts'
+import { floorOf, plotTitle, symbol } from './column-titles.ts'
 import { groupBy } from './group-by.ts'
 import { ordered } from './groups.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled } from './plots.ts'
@@ -105,27 +106,4 @@ function tableRows(
     floors,
   )
   return rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] }))
-}
-
-function plotTitle({ name, meaning, unit = '', behavior }: RowColumn): Titled {
-  const symbols = behavior === 'counter' ? `${symbol(unit)}/s` : symbol(unit)
-  return { key: name, title: name, unit: symbols, meaning }
-}
-
-/** The distance from the median up to which a value is no outlier. */
-function floorOf({ unit }: RowColumn): number {
-  return unit === 'percent' || unit === '1/s' ? 1 : 0
-}
-
-const SYMBOLS: Readonly<Record<string, string>> = {
-  percent: '%',
-  ratio: '',
-  count: '',
-  '1/s': '/s',
-  Cel: '°C',
-}
-
-/** Returns the text of a unit in the page. */
-function symbol(unit: string): string {
-  return SYMBOLS[unit] ?? unit
 }

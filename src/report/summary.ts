@@ -1,4 +1,5 @@
-import { MEASURES } from './measures.ts'
+import { MEASURES, type Measure } from './measures.ts'
+import { type Titled, titleOf } from './plots.ts'
 import { computeMean, computeTotal, marksIn, maximum } from './statistics.ts'
 import type { Totals } from './totals.ts'
 import type { Track } from './track.ts'
@@ -13,10 +14,7 @@ export interface Group {
 }
 
 /** A column of the summary table. */
-export interface SummaryColumn {
-  readonly key: string
-  readonly title: string
-  readonly unit: string
+export interface SummaryColumn extends Titled {
   readonly of: (group: Group) => number | null
   /**
    * The distance from the median that an outlier exceeds; null if values of this column are never
@@ -30,8 +28,12 @@ type Key = (typeof MEASURES)[number]['key']
 const place = (key: Key) => MEASURES.findIndex((measure) => measure.key === key)
 
 function mean(key: Key) {
+  return meanAt(place(key))
+}
+
+function meanAt(index: number) {
   return ({ tracks }: Group) => {
-    const values = tracks.flatMap((track) => track.values[place(key)] ?? [])
+    const values = tracks.flatMap((track) => track.values[index] ?? [])
     const intervals = tracks.flatMap((track) => track.intervals)
     return computeMean(values, intervals)
   }
@@ -60,7 +62,7 @@ function summed(own: keyof Totals, sampled: (group: Group) => number | null) {
   return (group: Group) => (group.totals === undefined ? sampled(group) : group.totals[own])
 }
 
-export const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
+const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
   {
     key: 'processes',
     title: 'Processes',
@@ -107,6 +109,21 @@ export const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
   },
 ]
 
+/**
+ * Returns the columns of the table.
+ *
+ * @param measures the measures of processes; those after the usual ones have a column for the mean
+ */
+export function summaryColumns(measures: readonly Measure[]): readonly SummaryColumn[] {
+  const more = measures.slice(MEASURES.length).map((measure, index) => ({
+    ...titleOf(measure),
+    title: `${measure.title}, mean`,
+    of: meanAt(MEASURES.length + index),
+    least: 1,
+  }))
+  return [...SUMMARY_COLUMNS, ...more]
+}
+
 /** A row: one program on one rank. */
 export interface SummaryRow {
   readonly rank: string
@@ -117,12 +134,15 @@ export interface SummaryRow {
 }
 
 /** Builds one row for each rank and program, and marks the outliers. */
-export function summarise(groups: readonly Group[]): readonly SummaryRow[] {
+export function summarise(
+  groups: readonly Group[],
+  columns: readonly SummaryColumn[],
+): readonly SummaryRow[] {
   const rows = groups.map((group) => {
-    const values = SUMMARY_COLUMNS.map((column) => column.of(group))
+    const values = columns.map((column) => column.of(group))
     return { rank: group.rank, program: group.program, values }
   })
-  const least = SUMMARY_COLUMNS.map((column) => column.least)
+  const least = columns.map((column) => column.least)
   const marks = marksIn(
     rows,
     ({ program }) => program,

@@ -12,11 +12,11 @@ import { standIn } from '../stand-ins/pod-logs.ts'
 import { until } from '../until.ts'
 import { runObserver } from './own-metric.ts'
 
-// Metrics of somebody else: a shell script that prints JSON Lines, and a catalog document that
-// describes them. No code of ours knows them.
+// Metrics that are not built in: a shell script that prints JSON Lines, and a catalog document that
+// describes them.
 
 /**
- * An observer of a machine that Ridealong knows nothing about. Its third rank is hot. One line is no
+ * An observer of a machine that Ridealong does not know. The third rank is hot. One line is not a
  * row, one value cannot be read, and the observer says why.
  */
 const SCRIPT = `#!/bin/sh
@@ -55,14 +55,14 @@ spec:
         columns:
           - {name: zone, type: text, key: true, meaning: the zone}
           - {name: heat, type: number, unit: Cel, behavior: gauge, meaning: its temperature}
-          - {name: joules, type: number, unit: J, behavior: counter, meaning: energy since it was lit}
-          - {name: flow, type: number, unit: ratio, behavior: gauge, meaning: 'air, which flows back'}
+          - {name: joules, type: number, unit: J, behavior: counter, meaning: energy used so far}
+          - {name: flow, type: number, unit: ratio, behavior: gauge, meaning: the flow of air}
       - name: door
         of: interface
         description: the doors of the furnace
         columns:
           - {name: door, type: text, key: true, meaning: the door}
-          - {name: opened, type: number, unit: count, behavior: counter, meaning: how often it opened}
+          - {name: opened, type: number, unit: count, behavior: counter, meaning: times it opened}
           - {name: state, type: text, meaning: open or shut}
   container:
     image: registry.example.org/furnace:1
@@ -78,14 +78,23 @@ function workplace(t: Test, script: string, document: string) {
   return { folder, catalog: join(folder, 'catalog'), script: join(folder, 'observer.sh') }
 }
 
-/** Runs the furnaces of all ranks, and serves their logs as an apiserver does. */
+/** The logs of all ranks, from the first test that needs them. */
+let ranLogs: Promise<Readonly<Record<string, string>>> | undefined
+
+/** Runs the observers of all ranks, and returns their logs by POD/CONTAINER. */
+async function runRanks(script: string): Promise<Readonly<Record<string, string>>> {
+  const running = RANKS.map(async (rank) => {
+    const log = await runObserver(script, 13, { JOB_COMPLETION_INDEX: String(rank) })
+    return [`lammps-${rank}-abcde/furnace`, log] as const
+  })
+  return Object.fromEntries(await Promise.all(running))
+}
+
+/** Serves the logs of all ranks as an apiserver does. */
 async function furnaces(t: Test) {
   const { folder, catalog, script } = workplace(t, SCRIPT, DOCUMENT)
-  const logs: Record<string, string> = {}
-  for (const rank of RANKS) {
-    const env = { JOB_COMPLETION_INDEX: String(rank) }
-    logs[`lammps-${rank}-abcde/furnace`] = await runObserver(script, 13, env)
-  }
+  ranLogs ??= runRanks(script)
+  const logs = await ranLogs
   const known = await loadCatalog({ folder: catalog })
   const pods = () => RANKS.map((rank) => pod({ rank, metrics: ['furnace'], catalog: known }))
   const { kubeconfig } = await standIn(t, { pods, logs })

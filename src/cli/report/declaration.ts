@@ -17,6 +17,7 @@ export function declareReport(program: Command): void {
     .option('--to <file>', 'the file of the page (default: standard output)')
     .option('--title <text>', 'the title of the page')
     .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
+    .option('--column <name...>', 'more columns of processes and devices to show')
     .addOption(
       new Option('--by <unit>', 'draw one line for each process or program')
         .choices(UNITS)

@@ -6,7 +6,12 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../catalog/load.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { Output } from '../../lib/output-format.ts'
-import { descriptionsIn } from '../../log/descriptions.ts'
+import {
+  type Descriptions,
+  descriptionsIn,
+  METRIC_OF_FORMAT,
+  sysstatSection,
+} from '../../log/descriptions.ts'
 import { pageData, type Unit } from '../../report/data.ts'
 import { type CollectedRun, newRun } from '../../report/gather.ts'
 import { type Asset, renderPage } from '../../report/page.ts'
@@ -18,6 +23,7 @@ export interface ReportOptions {
   readonly title?: string
   readonly by: Unit
   readonly catalog?: string
+  readonly column?: readonly string[]
 }
 
 /**
@@ -25,14 +31,16 @@ export interface ReportOptions {
  * logs.
  *
  * @throws UsageError with the file that cannot be read, or contains no output of an observer, or
- * with the catalog document that is invalid
+ * with the catalog document or the name of a column that is invalid
  */
 export async function report(
   files: readonly string[],
-  { to, title, by, catalog: folder }: ReportOptions,
+  { to, title, by, catalog: folder, column = [] }: ReportOptions,
   print: (output: Output) => void,
 ): Promise<void> {
-  const run = newRun(descriptionsIn(await loadCatalog({ folder }).catch(usageError)))
+  const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
+  mustBeMeasured(column, descriptions)
+  const run = newRun(descriptions, column)
   for (const file of files) await readInto(run, file)
   const [style, script] = await readAssets()
   const names = files.map((file) => basename(file)).join(', ')
@@ -45,6 +53,20 @@ export async function report(
   })
   if (to === undefined || to === '-') print({ document: page })
   else await writeWhole(to, page)
+}
+
+/** Checks the names of the columns to show besides the usual ones. */
+function mustBeMeasured(names: readonly string[], descriptions: Descriptions): void {
+  const formats = ['pidstat', 'iostat'] as const
+  const sections = formats.map((format) => sysstatSection(descriptions, format, null))
+  const columns = sections.flatMap((section) => section?.columns ?? [])
+  const known = columns.flatMap(({ name, behavior }) => (behavior === undefined ? [] : name))
+  const wrong = names.find((name) => !known.includes(name))
+  if (wrong === undefined) return
+  const metrics = Object.values(METRIC_OF_FORMAT).join(' and ')
+  throw new UsageError(
+    `${metrics} have no column ${wrong} to plot; their columns are ${known.join(', ')}`,
+  )
 }
 
 /**

@@ -37,8 +37,10 @@ const FANS: RowsDescription = {
 const DESCRIPTIONS: Descriptions = new Map([...BUILT_IN_ROWS, ['power', POWER], ['fans', FANS]])
 const START = 'METRICS OPERATOR COLLECTION START\n'
 const END = 'METRICS OPERATOR COLLECTION END\n'
-const head = (options: object = {}) =>
-  `METADATA START ${JSON.stringify({ metricName: 'power', metricOptions: options })}\nMETADATA END\n`
+const head = (metricOptions: object = {}) => {
+  const metadata = JSON.stringify({ metricName: 'power', metricOptions })
+  return `METADATA START ${metadata}\nMETADATA END\n`
+}
 
 const row = (second: number, cells: object) =>
   `${JSON.stringify({ time: `2026-01-01T12:00:${String(second).padStart(2, '0')}Z`, ...cells })}\n`
@@ -52,7 +54,8 @@ const momentsIn = (rows: readonly Sample[]) =>
   rows.map(({ timepoint, seconds, interval, watts }) => [timepoint, seconds, interval, watts])
 
 t.test('a line of JSON is a row of the section that the catalog describes', async (t) => {
-  const text = `${head()}${START}${row(1, { name: 'a', watts: -2.5 })}${row(3, { watts: null })}${END}`
+  const lines = row(1, { name: 'a', watts: -2.5 }) + row(3, { watts: null })
+  const text = head() + START + lines + END
   const { rows, log } = read(text)
   t.match(rows, [
     { kind: 'pod', metric: 'power', section: 'power', name: 'a', watts: -2.5 },

@@ -139,16 +139,23 @@ t.test(
 )
 
 t.test('more lines than a page can show are merged by name', async (t) => {
-  const lines = Array.from({ length: 12_501 }, (_, pid) => [
-    row('0', 0, { pid, sent: 0, rtt: pid }),
-    row('0', 10, { pid, sent: 10, rtt: 1 }),
-  ])
-  const [section] = dataOf([...lines.flat(), end('0')]).sections
-  t.equal(section?.isMerged, true)
-  t.equal(section?.plots.lines.length, 1)
-  t.strictSame(section?.plots.lines[0]?.values, [
-    [null, 12_500],
-    [12_500, 1],
+  const [section] = NETWORK.sections
+  const many = Array.from({ length: 59 }, (_, index) => number(`c${index}`, 'gauge', 'count'))
+  const columns = [...(section?.columns.filter(({ name }) => name !== 'state') ?? []), ...many]
+  const wide = { ...NETWORK, sections: [{ ...section, columns }] } as RowsDescription
+  const pids = (count: number) =>
+    Array.from({ length: count }, (_, pid) => [
+      row('0', 0, { pid, sent: 0, rtt: pid }),
+      row('0', 10, { pid, sent: 10, rtt: 1 }),
+    ]).flat()
+  const known = new Map([...BUILT_IN_ROWS, ['network', wide]])
+  const few = dataOf([...pids(409), end('0', wide)], known).sections[0]
+  t.strictSame([few?.isMerged, few?.plots.lines.length], [false, 409])
+  const all = dataOf([...pids(410), end('0', wide)], known).sections[0]
+  t.strictSame([all?.isMerged, all?.plots.lines.length], [true, 1])
+  t.strictSame(all?.plots.lines[0]?.values.slice(0, 2), [
+    [null, 410],
+    [409, 1],
   ])
 })
 
