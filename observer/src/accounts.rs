@@ -21,6 +21,7 @@ pub struct Account {
     read: u64,
     written: u64,
     switches: u64,
+    wait: u64,
 }
 
 /// The resource use of a process's ended children that the sums of their own programs already
@@ -52,6 +53,8 @@ pub struct Sum {
     pub written: u64,
     /// Context switches.
     pub switches: u64,
+    /// Nanoseconds on run queues.
+    pub wait: u64,
     /// Whether some bytes are unknown, and can no longer become known.
     pub is_hidden: bool,
     /// Whether some context switches are unknown.
@@ -188,6 +191,7 @@ fn add(measured: &mut Measured, sum: &mut Sum) {
     if let Some(switches) = now.switches {
         let count = switches.voluntary.saturating_add(switches.involuntary);
         add_growth(&mut sum.switches, &mut account.switches, count);
+        add_growth(&mut sum.wait, &mut account.wait, switches.wait.unwrap_or(0));
     }
     sum.has_too_many_threads |= measured.has_too_many_threads;
     sum.peak = sum.peak.max(measured.peak);
@@ -212,6 +216,7 @@ impl Sum {
         self.read += other.read;
         self.written += other.written;
         self.switches += other.switches;
+        self.wait += other.wait;
         self.is_hidden |= other.hides_bytes();
         self.has_too_many_threads |= other.has_too_many_threads;
         self.unaccounted.cpu += other.unaccounted.cpu;

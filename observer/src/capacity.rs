@@ -1,7 +1,7 @@
 //! The number of processes and threads that an observer can watch within the memory limit of its
 //! container.
 
-use crate::proc::words::{number, words};
+use crate::cgroup::limit::Limit;
 
 const MEBIBYTE: u64 = 1 << 20;
 /// The limit of the built-in metrics' containers, used if no limit can be read.
@@ -47,7 +47,7 @@ impl Capacity {
         ];
         let limit = limits
             .iter()
-            .find_map(|path| parse_limit(&std::fs::read(path).ok()?));
+            .find_map(|path| Limit::parse(&std::fs::read(path).ok()?)?.number());
         Self::within(limit.unwrap_or(DEFAULT_LIMIT), has_thread_rows)
     }
 
@@ -71,13 +71,6 @@ impl Capacity {
             threads: at_least((part / per_thread).min(MAX_THREADS), 64),
         }
     }
-}
-
-/// Parses a limit in bytes. `None` if there is no limit; version 1 of cgroups then writes a number
-/// that is larger than any memory.
-#[must_use]
-pub fn parse_limit(text: &[u8]) -> Option<u64> {
-    number(words(text).next()?).filter(|limit| *limit < 1 << 60)
 }
 
 #[cfg(test)]
@@ -104,13 +97,5 @@ mod tests {
             }
         );
         assert!(Capacity::within(u64::MAX, false).processes < 1 << 20);
-    }
-
-    #[test]
-    fn limits_of_both_cgroup_versions_are_parsed() {
-        assert_eq!(parse_limit(b"33554432\n"), Some(DEFAULT_LIMIT));
-        assert_eq!(parse_limit(b"max\n"), None);
-        assert_eq!(parse_limit(b"9223372036854771712\n"), None);
-        assert_eq!(parse_limit(b""), None);
     }
 }

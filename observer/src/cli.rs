@@ -20,11 +20,13 @@ pub const HELP: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing.
 
-Usage: perf-sysstat | io-sysstat | hold
-       ridealong-observer perf-sysstat | io-sysstat | hold | --version | --help
+Usage: perf-sysstat | io-sysstat | pressure | hold
+       ridealong-observer perf-sysstat | io-sysstat | pressure | hold | --version | --help
 
   perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
   io-sysstat    throughput, latency and utilization of the block devices of the node
+  pressure      throttling, pressure stall and memory events of the application's containers;
+                run-queue delay, memory and placement of its processes
   hold          waits for SIGTERM
 
 The settings are environment variables. Their defaults are in parentheses.
@@ -38,8 +40,8 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
-  RIDEALONG_OPTION_TIMEOUT      perf-sysstat: seconds to wait for the first process; 0 means no
-                                limit (0)
+  RIDEALONG_OPTION_TIMEOUT      perf-sysstat, pressure: seconds to wait for the first process; 0
+                                means no limit (0)
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
@@ -54,6 +56,9 @@ Examples:
 The exit code is 0, or 2 if the command line is invalid. perf-sysstat and io-sysstat report an
 invalid command line in their log, and exit with 0 when they end.
 ";
+
+/// The commands, for messages.
+const COMMANDS: &str = "perf-sysstat, io-sysstat, pressure or hold";
 
 /// Parses a command line. The first word is the name of the program.
 ///
@@ -79,10 +84,8 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
             [] => Ok(command),
             [extra, ..] => misused(&command, extra),
         },
-        (None, Some(other)) => Err(format!(
-            "unknown command {other}; it must be perf-sysstat, io-sysstat or hold"
-        )),
-        (None, None) => Err("no command; it must be perf-sysstat, io-sysstat or hold".to_owned()),
+        (None, Some(other)) => Err(format!("unknown command {other}; it must be {COMMANDS}")),
+        (None, None) => Err(format!("no command; it must be {COMMANDS}")),
     }
 }
 
@@ -100,6 +103,7 @@ fn by_name(name: &str) -> Option<Command> {
     match name {
         "perf-sysstat" => Some(Command::Observe(Metric::Perf, None)),
         "io-sysstat" => Some(Command::Observe(Metric::Io, None)),
+        "pressure" => Some(Command::Observe(Metric::Pressure, None)),
         "hold" => Some(Command::Hold),
         _ => None,
     }
@@ -121,6 +125,7 @@ mod tests {
                 Command::Observe(Metric::Perf, None),
             ),
             ("io-sysstat", Command::Observe(Metric::Io, None)),
+            ("pressure", Command::Observe(Metric::Pressure, None)),
             ("hold", Command::Hold),
             (
                 "ridealong-observer perf-sysstat",
@@ -139,7 +144,7 @@ mod tests {
     fn errors_name_the_wrong_word() {
         assert_eq!(
             parsed("x"),
-            Err("no command; it must be perf-sysstat, io-sysstat or hold".to_owned())
+            Err("no command; it must be perf-sysstat, io-sysstat, pressure or hold".to_owned())
         );
         assert!(
             parsed("x pidstat")

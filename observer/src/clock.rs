@@ -31,6 +31,8 @@ fn seconds_of(clock: ClockId) -> f64 {
 pub struct WallTime {
     /// Seconds since 1970, UTC.
     seconds: u64,
+    /// Milliseconds since that second.
+    milliseconds: u32,
 }
 
 impl WallTime {
@@ -50,11 +52,21 @@ impl WallTime {
     /// Returns the time in the format `2026-11-22T09:05:07Z`.
     #[must_use]
     pub fn timestamp(self) -> String {
+        format!("{}Z", self.to_second())
+    }
+
+    /// The time as `2026-11-22T09:05:07.042Z`.
+    #[must_use]
+    pub fn precise_timestamp(self) -> String {
+        format!("{}.{:03}Z", self.to_second(), self.milliseconds)
+    }
+
+    fn to_second(self) -> String {
         let (year, month, day) = date(self.seconds);
         let second = self.seconds % DAY;
         let (hour, minute) = (second / 3600, second / 60 % 60);
         format!(
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z",
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}",
             second % 60
         )
     }
@@ -69,9 +81,10 @@ impl WallTime {
 
 impl From<SystemTime> for WallTime {
     fn from(time: SystemTime) -> Self {
-        let since_1970 = time.duration_since(UNIX_EPOCH);
+        let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
-            seconds: since_1970.map_or(0, |time| time.as_secs()),
+            seconds: since_1970.as_secs(),
+            milliseconds: since_1970.subsec_millis(),
         }
     }
 }
@@ -100,7 +113,10 @@ mod tests {
     use super::*;
 
     fn wall(seconds: u64) -> WallTime {
-        WallTime { seconds }
+        WallTime {
+            seconds,
+            milliseconds: 42,
+        }
     }
 
     #[test]
@@ -114,6 +130,10 @@ mod tests {
         ] {
             assert_eq!(wall(seconds).timestamp(), expected);
         }
+        assert_eq!(
+            wall(1_795_338_307).precise_timestamp(),
+            "2026-11-22T09:05:07.042Z"
+        );
         assert_eq!(wall(1_795_338_307).short_date(), "11/22/26");
         assert_eq!(wall(1_795_338_307).time_of_day(), 90_507);
     }

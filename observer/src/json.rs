@@ -89,10 +89,30 @@ pub fn push_member(out: &mut Vec<u8>, key: &str, value: &str) {
     if value.is_empty() {
         return;
     }
+    push_key(out, key);
+    push_string(out, value);
+}
+
+/// Appends a comma and the key of a member.
+pub fn push_key(out: &mut Vec<u8>, key: &str) {
     out.extend_from_slice(b",\"");
     out.extend_from_slice(key.as_bytes());
     out.extend_from_slice(b"\":");
-    push_string(out, value);
+}
+
+/// Appends a member with a number, or `null`, after a comma.
+pub fn push_known(out: &mut Vec<u8>, key: &str, value: Option<u64>) {
+    push_key(out, key);
+    push_or_null(out, value);
+}
+
+/// Appends a member with a text, or `null`, after a comma.
+pub fn push_text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
+    push_key(out, key);
+    match value {
+        Some(value) => push_string(out, value),
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 /// Appends a number, or `null`.

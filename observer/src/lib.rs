@@ -3,12 +3,13 @@
 //! docs/observers.md defines each number.
 //!
 //! The program has one thread, which scans all processes, writes the log, and waits. The sampling
-//! loop of perf-sysstat passes through these modules: `perf_sysstat` → `process_table` → `measure`
-//! → `rows` → `log`.
+//! loop of perf-sysstat and pressure passes through these modules: `sampling` → `process_table` →
+//! `measure` → `rows` or `pressure_rows` → `log`.
 
 pub mod accounts;
 pub mod budget;
 pub mod capacity;
+pub mod cgroup;
 pub mod cli;
 pub mod clock;
 pub mod containers;
@@ -23,19 +24,25 @@ pub mod log;
 pub mod machine;
 pub mod measure;
 pub mod metadata;
+pub mod notices;
 pub mod number;
 pub mod observer;
 pub mod omissions;
 pub mod perf_sysstat;
+pub mod placement;
+pub mod pressure;
+pub mod pressure_rows;
 pub mod proc;
 pub mod process;
 pub mod process_table;
 pub mod program;
 pub mod rows;
+pub mod sampling;
 pub mod session;
 pub mod settings;
 pub mod summary;
 pub mod target_command;
 pub mod tasks;
 pub mod thread_rows;
+pub mod topology;
 pub mod totals;

@@ -12,7 +12,8 @@ use nix::sys::stat::{SFlag, fstat};
 use nix::unistd::write;
 
 use crate::budget::Budget;
-use crate::json::{clean, find_keyword};
+use crate::clock::WallTime;
+use crate::json::{clean, find_keyword, push_string};
 
 /// The number of bytes that a pipe accepts without blocking if it is ready for writing (pipe(7),
 /// `PIPE_BUF`).
@@ -31,6 +32,8 @@ pub struct Log {
     /// The position in `text` at which the current line begins.
     line_start: usize,
     is_broken: bool,
+    /// Whether every line is an object of JSON, also a sentence for people.
+    is_json: bool,
 }
 
 impl Log {
@@ -49,6 +52,7 @@ impl Log {
             written: 0,
             line_start: 0,
             is_broken: false,
+            is_json: false,
         }
     }
 
@@ -76,9 +80,26 @@ impl Log {
         self.end_line();
     }
 
-    /// Appends a message for people. The keywords of the Metrics Operator's parser are replaced in
-    /// the message, because the parser also reads this line.
+    /// Selects how messages for people are written from now on: as rows of JSON Lines, or as text.
+    pub fn set_json(&mut self, is_json: bool) {
+        self.is_json = is_json;
+    }
+
+    /// Appends a message for people. In JSON Lines, the message is a row
+    /// `{"time":…,"notice":…}`. In text, the keywords of the Metrics Operator's parser are replaced
+    /// in the message, because the parser also reads this line.
     pub fn note(&mut self, sentence: &str) {
+        if self.is_json {
+            let time = WallTime::now().precise_timestamp();
+            let line = self.line();
+            line.extend_from_slice(b"{\"time\":\"");
+            line.extend_from_slice(time.as_bytes());
+            line.extend_from_slice(b"\",\"notice\":");
+            push_string(line, &clean(sentence.as_bytes()));
+            line.push(b'}');
+            self.end_line();
+            return;
+        }
         let mut sentence = clean(sentence.as_bytes());
         while let Some((at, length)) = find_keyword(&sentence) {
             sentence.replace_range(at..at + length, "...");
@@ -218,5 +239,22 @@ mod tests {
         log.note("no POLICY in METRICS OPERATOR\nhere");
         log.flush();
         assert_eq!(read_some(&reader), "ridealong: no ... in ...?here\n");
+    }
+
+    #[test]
+    fn among_json_lines_a_sentence_is_a_row() {
+        let (reader, writer) = pipe().unwrap();
+        let mut log = Log::new(writer, Budget::new(8.0));
+        log.set_json(true);
+        log.note("no \"POLICY\"\nhere");
+        log.set_json(false);
+        log.note("there");
+        log.flush();
+        let text = read_some(&reader);
+        let (row, rest) = text.split_once('\n').unwrap();
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        assert_eq!(row["notice"], "no \"POLICY\"?here");
+        assert_eq!(row["time"].as_str().map(str::len), Some(24));
+        assert_eq!(rest, "ridealong: there\n");
     }
 }

@@ -14,6 +14,7 @@ use crate::proc::status::Status;
 use crate::proc::{io, schedstat, status};
 use crate::process::{Access, Measured, Process};
 use crate::session::Session;
+use crate::settings::Metric;
 use crate::tasks::{Schedule, Transfer, add_switches, add_transfers};
 
 /// The number of threads between two polls for a signal.
@@ -32,12 +33,15 @@ pub struct Meter {
     /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
     tids: Vec<i32>,
+    /// The metric that is collected: only perf-sysstat needs more of each process than its stat and
+    /// its time on run queues.
+    metric: Metric,
 }
 
 impl Meter {
     /// Creates a meter. `own` decides which identities the meter can assume to read a file.
     #[must_use]
-    pub fn new(files: Files, machine: Machine, own: ObserverIdentity) -> Self {
+    pub fn new(files: Files, machine: Machine, own: ObserverIdentity, metric: Metric) -> Self {
         Self {
             files,
             machine,
@@ -45,6 +49,7 @@ impl Meter {
             threads_left: 0,
             threads_left_out: 0,
             tids: Vec::new(),
+            metric,
         }
     }
 
@@ -82,24 +87,52 @@ impl Meter {
         };
         let mut tids = take(&mut self.tids);
         self.list_threads(pid, measured, &mut tids);
-        let found = self
-            .files
-            .read(Task::Process(pid), "status")
-            .ok()
-            .and_then(status::parse);
-        let is_measured = found.is_some_and(|status| {
-            take_status(measured, &status);
-            self.sum_switches(pid, measured, &status, &tids, session);
-            self.sum_io(pid, is_zombie, measured, &tids);
-            measured.state.open_files = self.count_files(pid, measured);
+        let is_measured = if self.metric == Metric::Pressure {
+            self.measure_wait(pid, measured, &tids, session)
+        } else {
+            let status = self.read_status(pid, measured);
+            status.is_some_and(|status| {
+                self.sum_switches(pid, measured, &status, &tids, session);
+                self.sum_io(pid, is_zombie, measured, &tids);
+                measured.state.open_files = self.count_files(pid, measured);
+                true
+            })
+        };
+        if is_measured {
             measured.base.get_or_insert(Base {
                 counters: measured.now,
                 at: now,
             });
-            true
-        });
+        }
         self.tids = tids;
         is_measured && !session.is_stopping()
+    }
+
+    /// Reads the status of a process: its user, group and memory. `None` if it is gone.
+    pub fn read_status(&mut self, pid: i32, measured: &mut Measured) -> Option<Status> {
+        let text = self.files.read(Task::Process(pid), "status").ok()?;
+        let status = status::parse(text)?;
+        take_status(measured, &status);
+        Some(status)
+    }
+
+    /// Sums only the time on run queues. False if the process is gone.
+    fn measure_wait(
+        &mut self,
+        pid: i32,
+        measured: &mut Measured,
+        tids: &[i32],
+        session: &mut Session,
+    ) -> bool {
+        let before = measured.now.switches;
+        self.sum_switches(pid, measured, &Status::default(), tids, session);
+        let wait = |switches: Option<Switches>| switches.and_then(|switches| switches.wait);
+        let is_gone = wait(before).is_some() && wait(measured.now.switches).is_none();
+        if is_gone && !measured.has_too_many_threads {
+            measured.now.switches = before;
+            return false;
+        }
+        true
     }
 
     /// Lists the thread ids of a process. If the process has only one thread, or has ever had more
@@ -162,7 +195,7 @@ impl Meter {
             if at % THREADS_BETWEEN_POLLS == THREADS_BETWEEN_POLLS - 1 && !session.pause(0.0) {
                 return;
             }
-            let found = if tids.len() == 1 {
+            let found = if tids.len() == 1 || self.metric == Metric::Pressure {
                 Some(first)
             } else {
                 self.switches(Task::Thread(pid, *tid))
@@ -330,7 +363,7 @@ impl Meter {
     /// Reads with the observer's own identity and, if the kernel denies that, with the identity of
     /// the process. Stores in `access` which identity succeeded. An assumed identity stays in
     /// effect until the returned guard is dropped.
-    fn with_access<T>(
+    pub fn with_access<T>(
         &mut self,
         access: &mut Access,
         identity: Option<Identity>,
@@ -361,7 +394,9 @@ impl Meter {
     }
 }
 
-fn is_denial(error: Errno) -> bool {
+/// Whether an error says that a file is hidden from the observer.
+#[must_use]
+pub fn is_denial(error: Errno) -> bool {
     matches!(error, Errno::EACCES | Errno::EPERM)
 }
 

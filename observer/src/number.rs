@@ -30,6 +30,18 @@ pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(&[b'.', b'0' + rest / 10, b'0' + rest % 10]);
 }
 
+/// Appends a number of 10^-`digits`, for example 1500 thousandths as 1.500.
+pub fn push_scaled(out: &mut Vec<u8>, number: u64, digits: u32) {
+    let unit = 10_u64.pow(digits);
+    push(out, number / unit);
+    out.push(b'.');
+    let rest = number % unit;
+    for place in (0..digits).rev() {
+        // A single digit fits in a byte.
+        out.push(b'0' + (rest / 10_u64.pow(place) % 10) as u8);
+    }
+}
+
 /// Converts a count to a floating-point number. A count above 2^53 loses its last digits, which is
 /// not visible in a rate.
 #[must_use]
@@ -55,6 +67,15 @@ mod tests {
             assert_eq!(decimal(number), "0.00");
         }
         assert_eq!(decimal(f64::INFINITY), "100000000000000000.00");
+    }
+
+    #[test]
+    fn a_scaled_number_has_all_its_decimals() {
+        let mut out = Vec::new();
+        push_scaled(&mut out, 1500, 3);
+        out.push(b' ');
+        push_scaled(&mut out, 7, 6);
+        assert_eq!(out, b"1.500 0.000007");
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! The start of an observer and the end of its log, for both metrics.
+//! The start of an observer and the end of its log, for all metrics.
 
 use crate::capacity::Capacity;
 use crate::containers::Containers;
@@ -35,7 +35,7 @@ pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
     let capacity = Capacity::detect(settings.has_threads);
     let command = settings.command.take();
     Ok(ProcessTable::new(
-        Meter::new(files, machine, own),
+        Meter::new(files, machine, own, settings.metric),
         containers,
         capacity,
         settings,
@@ -46,6 +46,7 @@ pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
 /// Writes the closing marker and the summary. The Metrics Operator's parser ignores a log without
 /// the marker. An observer that does not end by itself then waits for a signal.
 pub fn finish(settings: &Settings, session: &mut Session, reason: &str, lines: &[Vec<u8>]) {
+    session.log.set_json(false);
     session.log.write_line("METRICS OPERATOR COLLECTION END");
     session.log.flush();
     session.log.note(&format!("ended: {reason}"));

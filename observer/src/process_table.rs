@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::accounts::{Sums, credit_from};
 use crate::capacity::Capacity;
-use crate::clock;
+use crate::clock::{self, WallTime};
 use crate::containers::{ContainerId, Containers, program_name};
 use crate::json::{clean, push_string};
 use crate::measure::Meter;
@@ -42,6 +42,8 @@ pub struct ProcessTable {
     pub cuts_names: bool,
     /// When this scan began, in seconds since boot.
     pub now: f64,
+    /// The same moment of the wall clock.
+    pub time: WallTime,
     /// The resource use by program.
     pub sums: Sums,
     keys: BTreeMap<i32, Key>,
@@ -77,6 +79,7 @@ impl ProcessTable {
             left_out: 0,
             cuts_names: false,
             now: clock::since_boot(),
+            time: WallTime::now(),
             sums: Sums::default(),
             keys: BTreeMap::new(),
             last_key: 0,
@@ -93,6 +96,7 @@ impl ProcessTable {
     /// process.
     pub fn scan(&mut self, session: &mut Session) -> bool {
         self.now = clock::since_boot();
+        self.time = WallTime::now();
         self.scan_number += 1;
         self.live_targets = 0;
         self.left_out = 0;
@@ -272,7 +276,7 @@ impl ProcessTable {
     /// processes of the target are observed. With a target-command, the matching processes of the
     /// whole pod are observed. The processes of observers are never observed.
     fn should_observe(&self, container: ContainerId, is_matching: bool) -> bool {
-        if self.metric != Metric::Perf || self.containers.is_observer(container) {
+        if !self.metric.observes_processes() || self.containers.is_observer(container) {
             return false;
         }
         if self.command.is_some() {

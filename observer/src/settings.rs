@@ -11,6 +11,8 @@ pub enum Metric {
     Perf,
     /// The use of the node's block devices.
     Io,
+    /// What the application's containers and processes waited for.
+    Pressure,
 }
 
 impl Metric {
@@ -20,7 +22,14 @@ impl Metric {
         match self {
             Self::Perf => "perf-sysstat",
             Self::Io => "io-sysstat",
+            Self::Pressure => "pressure",
         }
+    }
+
+    /// Whether it observes processes: those of the target, or those that match target-command.
+    #[must_use]
+    pub fn observes_processes(self) -> bool {
+        self != Self::Io
     }
 }
 
@@ -72,14 +81,13 @@ impl Settings {
         // The bytes of the pattern are used for matching, and its text for output.
         let command = variable("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
         let pattern = clean(&command);
-        let command = match metric {
-            Metric::Perf if !command.is_empty() => {
-                let parsed = TargetCommand::parse(&command);
-                let error = parsed.as_ref().err();
-                problem = error.map(|error| format!("invalid target-command: {error}"));
-                parsed.ok()
-            }
-            _ => None,
+        let command = if metric.observes_processes() && !command.is_empty() {
+            let parsed = TargetCommand::parse(&command);
+            let error = parsed.as_ref().err();
+            problem = error.map(|error| format!("invalid target-command: {error}"));
+            parsed.ok()
+        } else {
+            None
         };
         let mut option = |name: &str, variable: &str, otherwise: f64, least: f64| {
             let value = text(variable);
@@ -114,7 +122,7 @@ impl Settings {
             completions,
             timeout,
             max_log,
-            has_threads: text("RIDEALONG_OPTION_THREADS") == "true",
+            has_threads: metric == Metric::Perf && text("RIDEALONG_OPTION_THREADS") == "true",
             exits_by_itself: text("RIDEALONG_MODE") == "container"
                 && matches!(restart.as_str(), "Never" | "OnFailure"),
             observers: text("RIDEALONG_OBSERVERS")
@@ -150,7 +158,7 @@ impl Settings {
     /// Describes the processes to observe, for messages.
     #[must_use]
     pub fn target_description(&self) -> String {
-        if self.metric == Metric::Perf && !self.pattern.is_empty() {
+        if self.metric.observes_processes() && !self.pattern.is_empty() {
             format!("a program whose name matches {}", self.pattern)
         } else {
             format!("a process of container {}", self.target)
@@ -265,6 +273,26 @@ mod tests {
                 "{mode} {policy}"
             );
         }
+    }
+
+    #[test]
+    fn only_perf_sysstat_has_rows_of_threads() {
+        let pairs = [TARGET, ("RIDEALONG_OPTION_THREADS", "true")];
+        assert!(read(Metric::Perf, &pairs).has_threads);
+        assert!(!read(Metric::Pressure, &pairs).has_threads);
+    }
+
+    #[test]
+    fn pressure_has_a_target_command() {
+        let settings = read(
+            Metric::Pressure,
+            &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp")],
+        );
+        assert!(settings.command.is_some());
+        assert_eq!(
+            settings.target_description(),
+            "a program whose name matches lmp"
+        );
     }
 
     #[test]

@@ -58,6 +58,18 @@ pub fn add_transfers(sum: &mut Io, last: &mut Vec<Transfer>, mut now: Vec<Transf
     *last = now;
 }
 
+/// Adds the growth of a counter of each thread to a sum, and replaces `last` by `now`, sorted by
+/// thread. Both have the thread's id and its counter.
+pub fn add_counts(sum: &mut u64, last: &mut Vec<(i32, u64)>, mut now: Vec<(i32, u64)>) {
+    now.sort_unstable();
+    for (tid, count) in &now {
+        let found = last.binary_search_by_key(tid, |(tid, _)| *tid);
+        let before = found.map_or(0, |at| last[at].1);
+        *sum += count.saturating_sub(before);
+    }
+    *last = now;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +143,13 @@ mod tests {
             ],
         );
         assert_eq!(sum, io(4, 5));
+    }
+
+    #[test]
+    fn a_counter_includes_threads_that_have_ended() {
+        let (mut sum, mut last) = (0, Vec::new());
+        add_counts(&mut sum, &mut last, vec![(9, 5), (7, 10)]);
+        add_counts(&mut sum, &mut last, vec![(7, 12), (11, 1)]);
+        assert_eq!((sum, last), (18, vec![(7, 12), (11, 1)]));
     }
 }

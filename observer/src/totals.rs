@@ -2,8 +2,8 @@
 //! container.
 
 use crate::accounts::Sum;
-use crate::json::push_member;
-use crate::number::{float, push, push_decimal};
+use crate::json::{push_key, push_known, push_member};
+use crate::number::{float, push_decimal};
 use crate::process_table::ProcessTable;
 
 /// Returns the lines. Each line is a JSON object.
@@ -41,7 +41,7 @@ pub fn lines(
         if containers.has_names {
             push_member(&mut line, "container", containers.name(sum.container));
         }
-        push_count(&mut line, "processes", sum.processes);
+        push_known(&mut line, "processes", Some(sum.processes));
         push_sums(&mut line, sum, ticks);
         line
     }));
@@ -65,10 +65,10 @@ pub fn nothing(pod: &str) -> Vec<Vec<u8>> {
 fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
     let mut line = b"{\"metric\":\"perf-sysstat\"".to_vec();
     push_member(&mut line, "pod", pod);
-    push_count(&mut line, "timepoints", count.timepoints);
-    push_count(&mut line, "processes", count.processes);
+    push_known(&mut line, "timepoints", Some(count.timepoints));
+    push_known(&mut line, "processes", Some(count.processes));
     if count.left_out > 0 {
-        push_count(&mut line, "processes_left_out", count.left_out);
+        push_known(&mut line, "processes_left_out", Some(count.left_out));
     }
     push_sums(&mut line, total, ticks);
     line
@@ -77,7 +77,7 @@ fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
 /// Appends the sums of a program or of all programs. Unknown sums are null.
 fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     let bytes = |count| (!sum.hides_bytes()).then_some(count);
-    push_count(line, "peak_rss_kib", sum.peak);
+    push_known(line, "peak_rss_kib", Some(sum.peak));
     push_seconds(line, "cpu_seconds", float(sum.cpu) / ticks);
     push_known(line, "bytes_read", bytes(sum.read));
     push_known(line, "bytes_written", bytes(sum.written));
@@ -98,22 +98,6 @@ fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
         bytes(sum.unaccounted.written),
     );
     line.push(b'}');
-}
-
-fn push_key(line: &mut Vec<u8>, key: &str) {
-    line.extend_from_slice(b",\"");
-    line.extend_from_slice(key.as_bytes());
-    line.extend_from_slice(b"\":");
-}
-
-fn push_count(line: &mut Vec<u8>, key: &str, count: u64) {
-    push_key(line, key);
-    push(line, count);
-}
-
-fn push_known(line: &mut Vec<u8>, key: &str, count: Option<u64>) {
-    push_key(line, key);
-    crate::json::push_or_null(line, count);
 }
 
 fn push_seconds(line: &mut Vec<u8>, key: &str, seconds: f64) {

@@ -2,16 +2,22 @@
 //! from which the text was generated.
 
 use proptest::prelude::*;
-use ridealong_observer::capacity::parse_limit;
+use ridealong_observer::cgroup::limit::Limit;
+use ridealong_observer::cgroup::location::locate;
+use ridealong_observer::cgroup::{cpu_limit, cpu_stat, flat_keyed, stall};
 use ridealong_observer::iostat;
 use ridealong_observer::json::{clean, find_keyword, push_string};
+use ridealong_observer::proc::cpu_list::CpuList;
 use ridealong_observer::proc::diskstats::parse_line;
-use ridealong_observer::proc::{cmdline, io, meminfo, mountinfo, schedstat, stat, status, words};
+use ridealong_observer::proc::{
+    cgroup, cmdline, io, meminfo, mountinfo, numa_maps, sched, schedstat, smaps_rollup, stat,
+    status, words,
+};
 use ridealong_observer::program;
 
 /// Text that resembles files of /proc: labels, numbers, blanks, newlines and other bytes.
 fn like_proc() -> impl Strategy<Value = Vec<u8>> {
-    let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:)";
+    let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:|cgroup2?|N[0-9]=|kernelpagesize_kB=|some|full|total=|max|usage_usec|Pss:|0::)";
     let word = prop_oneof![
         labels.prop_map(String::into_bytes),
         any::<u64>().prop_map(|number| number.to_string().into_bytes()),
@@ -29,9 +35,15 @@ proptest! {
     #[test]
     fn no_parser_panics(text in like_proc()) {
         let _ = (stat::parse(&text), status::parse(&text), status::has_memory(&text));
-        let _ = (status::effective_capabilities(&text), parse_limit(&text));
+        let _ = (status::effective_capabilities(&text), Limit::parse(&text));
         let _ = (io::parse(&text), schedstat::parse_wait(&text), meminfo::parse_total(&text));
         let _ = (mountinfo::container(&text), mountinfo::hidepid(&text), parse_line(&text));
+        let _ = (mountinfo::cgroup_mounts(&text).count(), cgroup::memberships(&text).count());
+        let _ = (numa_maps::parse(&text), sched::parse_migrations(&text), CpuList::parse(&text));
+        let _ = (smaps_rollup::parse(&text), status::allowed_processors(&text));
+        let _ = (cpu_stat::parse(&text), stall::parse(&text), flat_keyed::value(&text, b"max"));
+        let _ = (cpu_limit::parse_max(&text), cpu_limit::parse_quota(&text, &text));
+        let _ = locate(&text, &text);
         let _ = (program::name(&cmdline::parse(&text), b"comm"), iostat::devices(&text));
     }
 
@@ -75,6 +87,69 @@ proptest! {
         prop_assert_eq!((memory.size, memory.peak), (u64::from(size), u64::from(peak)));
         prop_assert_eq!((memory.resident, memory.stack), (u64::from(resident), u64::from(stack)));
         prop_assert_eq!((status.voluntary, status.involuntary), switches);
+    }
+
+    #[test]
+    fn a_cpu_stat_of_either_version_is_read(
+        counts in prop::array::uniform3(any::<u32>()),
+        microseconds: u32,
+    ) {
+        let [periods, throttled, usage] = counts.map(u64::from);
+        let time = u64::from(microseconds) * 1000;
+        let one = format!("nr_periods {periods}\nnr_throttled {throttled}\nthrottled_time {time}\n");
+        let two = format!(
+            "usage_usec {usage}\nnr_periods {periods}\nnr_throttled {throttled}\n\
+             throttled_usec {microseconds}\n",
+        );
+        for (text, used) in [(one, None), (two, Some(usage * 1000))] {
+            let expected = cpu_stat::CpuStat {
+                periods: Some(periods),
+                throttled_periods: Some(throttled),
+                throttled: Some(time),
+                usage: used,
+            };
+            prop_assert_eq!(cpu_stat::parse(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn a_list_of_processors_has_those_that_it_names(numbers in prop::collection::btree_set(0..64_u32, 0..20)) {
+        let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        let list = CpuList::parse(words.join(",").as_bytes()).unwrap();
+        prop_assert_eq!(list.count(), numbers.len() as u64);
+        prop_assert_eq!(list.numbers(64), numbers.iter().copied().collect::<Vec<_>>());
+        for number in 0..64 {
+            let single = CpuList::parse(number.to_string().as_bytes()).unwrap();
+            prop_assert_eq!(list.overlaps(&single), numbers.contains(&number));
+        }
+    }
+
+    #[test]
+    fn pages_of_each_node_are_summed(
+        mappings in prop::collection::vec((any::<u16>(), any::<u16>(), prop_oneof![Just(4_u64), Just(2048)]), 0..9),
+    ) {
+        let lines = mappings.iter().map(|(one, other, size)| {
+            format!("7f0 default anon=1 N0={one} N1={other} kernelpagesize_kB={size}\n")
+        });
+        let nodes = numa_maps::parse(lines.collect::<String>().as_bytes()).unwrap();
+        let sum = |pick: fn(&(u16, u16, u64)) -> u64| mappings.iter().map(pick).sum::<u64>();
+        prop_assert_eq!(nodes.get(&0).copied().unwrap_or(0), sum(|one| u64::from(one.0) * one.2));
+        prop_assert_eq!(nodes.get(&1).copied().unwrap_or(0), sum(|one| u64::from(one.1) * one.2));
+    }
+
+    #[test]
+    fn the_cgroup_of_a_process_is_below_the_mount(
+        names in prop::collection::vec("[a-z.]{3,8}", 0..5),
+        mounted in 0..5_usize,
+    ) {
+        let path = |names: &[String]| format!("/{}", names.join("/"));
+        let mounted = mounted.min(names.len());
+        let mountinfo = format!("1 2 0:3 {} /sys/fs/cgroup ro - cgroup2 cgroup rw\n", path(&names[..mounted]));
+        let found = locate(format!("0::{}\n", path(&names)).as_bytes(), mountinfo.as_bytes());
+        // If a cgroup is mounted and not the whole hierarchy, it is the container's.
+        let below = if mounted == 0 { &names[..] } else { &[] };
+        let expected = [&["sys/fs/cgroup".to_owned()], below].concat().join("/");
+        prop_assert_eq!(found.memory.map(|found| found.path), Some(expected.into_bytes()));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::words::number;
 const PAGE: usize = 4096;
 /// The maximum bytes of a file of many lines. 1 MiB is enough for the mountinfo of thousands of
 /// volumes.
-const MAX_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// A process, or one of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,20 @@ pub enum Task {
     Process(i32),
     /// A thread: the process's id, and its own.
     Thread(i32, i32),
+}
+
+/// The root directory of a process.
+pub struct RootDirectory(OwnedFd);
+
+impl RootDirectory {
+    /// A directory at a path.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn at(path: &std::path::Path) -> Result<Self, Errno> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        openat(AT_FDCWD, path, flags, Mode::empty()).map(Self)
+    }
 }
 
 /// The directory `/proc`.
@@ -84,6 +98,39 @@ impl Files {
                 return Ok(&self.buffer[..length]);
             }
         }
+    }
+
+    /// Opens the root directory of a process, whose mounts are those of its container.
+    ///
+    /// # Errors
+    /// `ENOENT` if the process has ended, `EACCES` or `EPERM` if it is hidden.
+    pub fn open_root(&mut self, pid: i32) -> Result<RootDirectory, Errno> {
+        self.set_path(Task::Process(pid), "root");
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let path = self.path.as_slice();
+        openat(&self.directory, path, flags, Mode::empty()).map(RootDirectory)
+    }
+
+    /// Reads a file of at most a page below the root directory of a process. `directory` is
+    /// relative to that.
+    ///
+    /// # Errors
+    /// `ENOENT` if it does not exist, `EACCES` or `EPERM` if it is hidden.
+    pub fn read_in(
+        &mut self,
+        root: &RootDirectory,
+        directory: &[u8],
+        name: &str,
+    ) -> Result<&[u8], Errno> {
+        self.path.clear();
+        self.path.extend_from_slice(directory);
+        self.path.push(b'/');
+        self.path.extend_from_slice(name.as_bytes());
+        // A pipe in place of the file is not waited for.
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let file = openat(&root.0, self.path.as_slice(), flags, Mode::empty())?;
+        let count = retry(|| read(&file, &mut self.buffer[..PAGE]))?;
+        Ok(&self.buffer[..count])
     }
 
     /// Lists the ids of all processes into `ids`, in the kernel's order.
@@ -223,6 +270,20 @@ mod tests {
         let read = files.read_whole("self/mountinfo").unwrap().to_vec();
         assert_eq!(read, std::fs::read("/proc/self/mountinfo").unwrap());
         assert_eq!(mountinfo::hidepid(&read), None);
+    }
+
+    #[test]
+    fn a_file_is_read_below_the_root_of_a_process() {
+        let mut files = Files::open().unwrap();
+        let root = files.open_root(own_id()).unwrap();
+        let version = std::fs::read("/proc/sys/kernel/ostype").unwrap();
+        assert_eq!(
+            files.read_in(&root, b"proc/sys/kernel", "ostype"),
+            Ok(version.as_slice())
+        );
+        assert_eq!(files.read_in(&root, b"proc", "none"), Err(Errno::ENOENT));
+        assert_eq!(files.read_in(&root, b"proc", "self"), Err(Errno::ELOOP));
+        assert_eq!(files.open_root(i32::MAX).err(), Some(Errno::ENOENT));
     }
 
     #[test]

@@ -4,13 +4,18 @@
 //! the parser returns `None` or skips the line. No parser panics on any input, and each parser has
 //! a fuzz target.
 
+pub mod cgroup;
 pub mod cmdline;
+pub mod cpu_list;
 pub mod diskstats;
 pub mod files;
 pub mod io;
 pub mod meminfo;
 pub mod mountinfo;
+pub mod numa_maps;
+pub mod sched;
 pub mod schedstat;
+pub mod smaps_rollup;
 pub mod stat;
 pub mod status;
 pub mod words;

@@ -30,6 +30,57 @@ fn container_in_path(path: &[u8]) -> Option<&[u8]> {
     (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some(name)
 }
 
+/// A mount of a hierarchy of cgroups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CgroupMount<'a> {
+    /// The cgroup that is mounted, as a path in the same form as those of `/proc/PID/cgroup`.
+    pub root: Vec<u8>,
+    /// Where it is mounted, relative to the root directory of the process.
+    pub point: Vec<u8>,
+    /// The options of the hierarchy, separated by commas; among them the controllers of version 1.
+    /// `None` for version 2.
+    pub controllers: Option<&'a [u8]>,
+}
+
+/// The mounts of cgroups, in the kernel's order: of two at the same place, the later is in use.
+pub fn cgroup_mounts(text: &[u8]) -> impl Iterator<Item = CgroupMount<'_>> {
+    lines(text).filter_map(|line| {
+        let mut words = words(line).skip(3);
+        let root = words.next()?;
+        let point = words.next()?;
+        // Optional fields stand before the dash (proc_pid_mountinfo(5)).
+        words.find(|word| *word == b"-")?;
+        let controllers = match words.next()? {
+            b"cgroup" => Some(words.nth(1)?),
+            b"cgroup2" => None,
+            _ => return None,
+        };
+        Some(CgroupMount {
+            root: unescape(root),
+            point: unescape(point),
+            controllers,
+        })
+    })
+}
+
+/// Replaces the octal escapes of blanks, tabs, newlines and backslashes.
+fn unescape(path: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let [first, tail @ ..] = rest {
+        let byte;
+        (byte, rest) = match (first, tail) {
+            (b'\\', [b'0', b'4', b'0', tail @ ..]) => (&b' ', tail),
+            (b'\\', [b'0', b'1', b'1', tail @ ..]) => (&b'\t', tail),
+            (b'\\', [b'0', b'1', b'2', tail @ ..]) => (&b'\n', tail),
+            (b'\\', [b'1', b'3', b'4', tail @ ..]) => (&b'\\', tail),
+            _ => (first, tail),
+        };
+        out.push(*byte);
+    }
+    out
+}
+
 /// Returns the value of the mount option `hidepid` of `/proc`, if the option hides processes
 /// (proc(5)).
 #[must_use]
@@ -57,6 +108,32 @@ mod tests {
         let long = format!("1 2 3 /pods/u/containers/{}/b /x rw\n", "a".repeat(64));
         assert_eq!(container(long.as_bytes()), None);
         assert_eq!(container(b"1 2 3 pods/u/containers/a/b /x rw\n"), None);
+    }
+
+    #[test]
+    fn mounts_of_cgroups_are_found() {
+        // Linux 6.18 with the hierarchies of version 1, and an empty one of version 2.
+        let text = b"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n35 31 0:32 /kubepods/x /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+        let expected = [
+            CgroupMount {
+                root: b"/kubepods/x".to_vec(),
+                point: b"/sys/fs/cgroup/memory".to_vec(),
+                controllers: Some(b"rw,memory"),
+            },
+            CgroupMount {
+                root: b"/".to_vec(),
+                point: b"/sys/fs/cgroup/unified".to_vec(),
+                controllers: None,
+            },
+        ];
+        assert_eq!(cgroup_mounts(text).collect::<Vec<_>>(), expected);
+        assert_eq!(cgroup_mounts(LOG).count(), 0);
+    }
+
+    #[test]
+    fn escapes_in_paths_are_replaced() {
+        assert_eq!(unescape(br"/a\134x2d\040b\011\012"), b"/a\\x2d b\t\n");
+        assert_eq!(unescape(br"/a\13"), br"/a\13");
     }
 
     #[test]

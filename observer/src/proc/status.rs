@@ -76,6 +76,13 @@ pub fn effective_capabilities(text: &[u8]) -> Option<u64> {
     u64::from_str_radix(mask, 16).ok()
 }
 
+/// The list of the processors on which a thread may run; `None` if the line is missing.
+#[must_use]
+pub fn allowed_processors(text: &[u8]) -> Option<&[u8]> {
+    let rest = lines(text).find_map(|line| line.strip_prefix(b"Cpus_allowed_list:"))?;
+    words(rest).next()
+}
+
 fn take_memory(memory: &mut Memory, line: &[u8]) -> u32 {
     take(&mut memory.size, line, b"VmSize:")
         + take(&mut memory.peak, line, b"VmHWM:")
@@ -151,6 +158,14 @@ mod tests {
         assert_eq!(effective_capabilities(text), Some(0xa804_25fb));
         assert_eq!(effective_capabilities(b"CapEff:\tx\n"), None);
         assert_eq!(effective_capabilities(CAT), None);
+    }
+
+    #[test]
+    fn the_allowed_processors_are_a_list() {
+        let text =
+            b"Cpus_allowed:\t0000,0000000f\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0\n";
+        assert_eq!(allowed_processors(text), Some(b"0-3".as_slice()));
+        assert_eq!(allowed_processors(CAT), None);
     }
 
     #[test]

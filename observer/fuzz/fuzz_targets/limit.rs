@@ -1,0 +1,11 @@
+//! Limits of a cgroup.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::cgroup::{cpu_limit, limit::Limit};
+
+fuzz_target!(|data: &[u8]| {
+    let (quota, period) = data.split_at(data.len() / 2);
+    let _ = (Limit::parse(data), cpu_limit::parse_max(data));
+    let _ = cpu_limit::parse_quota(quota, period);
+});

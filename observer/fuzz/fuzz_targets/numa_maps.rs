@@ -1,0 +1,9 @@
+//! The memory of a process by NUMA node.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::numa_maps::parse;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse(data);
+});

@@ -1,0 +1,9 @@
+//! The scheduler's account of a thread.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::sched::parse_migrations;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse_migrations(data);
+});

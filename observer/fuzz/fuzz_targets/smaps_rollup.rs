@@ -1,0 +1,9 @@
+//! The memory of a process.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::smaps_rollup::parse;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse(data);
+});

@@ -1,0 +1,9 @@
+//! Pressure stall information.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::cgroup::stall::parse;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = parse(data);
+});

@@ -1,0 +1,233 @@
+//! The directories, below the root directory of a process, that have the files of its container's
+//! cgroups.
+
+use crate::proc::cgroup::{Membership, memberships};
+use crate::proc::mountinfo::{CgroupMount, cgroup_mounts};
+
+/// A version of cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// Each controller has a hierarchy.
+    One,
+    /// All controllers have the same hierarchy.
+    Two,
+}
+
+/// The directory of a cgroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// The version of the files in it.
+    pub version: Version,
+    /// Its path, relative to the root directory of the process.
+    pub path: Vec<u8>,
+    /// Whether it may be the root of the hierarchy, which is the whole node: no name of a cgroup
+    /// tells it from that.
+    pub may_be_root: bool,
+}
+
+/// The directories of a container; `None` for a hierarchy that is not mounted in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The controller of processor time.
+    pub cpu: Option<Directory>,
+    /// The account of processor time, which version 1 has separately.
+    pub cpuacct: Option<Directory>,
+    /// The controller of memory.
+    pub memory: Option<Directory>,
+    /// The controller of processes.
+    pub pids: Option<Directory>,
+    /// Version 2, which has pressure stall information.
+    pub unified: Option<Directory>,
+}
+
+/// Locates the cgroups of a process's container, from its `cgroup` and its `mountinfo`.
+///
+/// In both files the kernel shows paths relative to the root of the *reader's* cgroup namespace
+/// (kernel/cgroup/cgroup.c, `proc_cgroup_show` and `cgroup_show_path`), so they can be compared,
+/// whatever the namespaces of the observer and the container are.
+#[must_use]
+pub fn locate(cgroup: &[u8], mountinfo: &[u8]) -> Location {
+    let memberships: Vec<_> = memberships(cgroup).collect();
+    let mounts: Vec<_> = cgroup_mounts(mountinfo).collect();
+    let unified = in_version_2(&memberships, &mounts);
+    let find = |controller: &[u8]| {
+        if is_in_version_1(controller, &memberships) {
+            in_version_1(controller, &memberships, &mounts)
+        } else {
+            unified.clone()
+        }
+    };
+    Location {
+        cpu: find(b"cpu"),
+        cpuacct: find(b"cpuacct"),
+        memory: find(b"memory"),
+        pids: find(b"pids"),
+        unified: unified.clone(),
+    }
+}
+
+/// Whether a controller has a hierarchy of version 1. Otherwise it is in version 2.
+fn is_in_version_1(controller: &[u8], memberships: &[Membership<'_>]) -> bool {
+    memberships
+        .iter()
+        .any(|one| has_word(one.controllers, controller))
+}
+
+fn in_version_1(
+    controller: &[u8],
+    memberships: &[Membership<'_>],
+    mounts: &[CgroupMount<'_>],
+) -> Option<Directory> {
+    let found = memberships
+        .iter()
+        .find(|one| has_word(one.controllers, controller))?;
+    let mount = mounts.iter().rfind(|mount| {
+        mount
+            .controllers
+            .is_some_and(|all| has_word(all, controller))
+    })?;
+    below(Version::One, mount, found.path)
+}
+
+fn in_version_2(memberships: &[Membership<'_>], mounts: &[CgroupMount<'_>]) -> Option<Directory> {
+    let found = memberships.iter().find(|one| one.controllers.is_empty())?;
+    let mount = mounts.iter().rfind(|mount| mount.controllers.is_none())?;
+    below(Version::Two, mount, found.path)
+}
+
+/// The directory of the container's cgroup in a mount; `None` if it is not in the mount.
+///
+/// A container runtime mounts either the container's own cgroup, or the whole hierarchy. In the
+/// first case the mounted cgroup is the container's, also if the process is in one that the
+/// application made below it. In the second case the container's is the one of the process.
+fn below(version: Version, mount: &CgroupMount<'_>, path: &[u8]) -> Option<Directory> {
+    let mut rest = names(path);
+    for name in names(&mount.root) {
+        (rest.next()? == name).then_some(())?;
+    }
+    let mut directory = mount.point.clone();
+    let is_whole_hierarchy = names(&mount.root).all(|name| name == b"..");
+    let mut may_be_root = is_whole_hierarchy;
+    if is_whole_hierarchy {
+        for name in rest {
+            may_be_root = false;
+            // Above the mounted cgroup, names are not known.
+            (name != b"..").then_some(())?;
+            directory.push(b'/');
+            directory.extend_from_slice(name);
+        }
+    }
+    let relative = directory.iter().position(|byte| *byte != b'/')?;
+    Some(Directory {
+        version,
+        path: directory.split_off(relative),
+        may_be_root,
+    })
+}
+
+fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty())
+}
+
+fn has_word(list: &[u8], word: &[u8]) -> bool {
+    list.split(|byte| *byte == b',').any(|one| one == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(location: &Location) -> Vec<String> {
+        let Location {
+            cpu,
+            cpuacct,
+            memory,
+            pids,
+            unified,
+        } = location;
+        let text = |found: &Option<Directory>| {
+            found.as_ref().map_or("-".to_owned(), |found| {
+                let path = String::from_utf8(found.path.clone()).unwrap();
+                let suffix = if found.may_be_root { "?" } else { "" };
+                format!("{:?} {path}{suffix}", found.version)
+            })
+        };
+        [cpu, cpuacct, memory, pids, unified].map(text).to_vec()
+    }
+
+    fn located(cgroup: &str, mountinfo: &str) -> Vec<String> {
+        paths(&locate(cgroup.as_bytes(), mountinfo.as_bytes()))
+    }
+
+    const ROOT: &str = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n";
+
+    #[test]
+    fn version_1_mounts_the_containers_own_cgroups() {
+        let cgroup = "9:pids:/kubepods/pod1/2a\n4:memory:/kubepods/pod1/2a\n1:cpu,cpuacct:/kubepods/pod1/2a\n0::/\n";
+        let mount = |name: &str| {
+            format!(
+                "35 31 0:32 /kubepods/pod1/2a /sys/fs/cgroup/{name} ro - cgroup cgroup rw,{name}\n"
+            )
+        };
+        let mounts = [
+            ROOT.to_owned(),
+            mount("memory"),
+            mount("cpu,cpuacct"),
+            mount("pids"),
+        ];
+        let expected = [
+            "One sys/fs/cgroup/cpu,cpuacct",
+            "One sys/fs/cgroup/cpu,cpuacct",
+            "One sys/fs/cgroup/memory",
+            "One sys/fs/cgroup/pids",
+            "-",
+        ];
+        assert_eq!(located(cgroup, &mounts.concat()), expected);
+    }
+
+    #[test]
+    fn version_2_in_a_cgroup_namespace_is_seen_from_the_one_beside_it() {
+        let mounts = "31 23 0:28 /../2a.scope /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        let expected = ["Two sys/fs/cgroup"; 5];
+        assert_eq!(located("0::/../2a.scope\n", mounts), expected);
+        // The application made a cgroup of its own.
+        assert_eq!(located("0::/../2a.scope/init\n", mounts), expected);
+    }
+
+    #[test]
+    fn a_whole_hierarchy_has_the_cgroup_of_the_process() {
+        let mounts = "31 23 0:28 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(
+            located("0::/kubepods/pod1/2a\n", mounts),
+            ["Two sys/fs/cgroup/kubepods/pod1/2a"; 5]
+        );
+        let from_within = "31 23 0:28 /../../.. /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(
+            located("0::/../../../system.slice/app\n", from_within),
+            ["Two sys/fs/cgroup/system.slice/app"; 5]
+        );
+        // The name of the cgroup between the two is not known.
+        assert_eq!(located("0::/../2a\n", from_within), ["-"; 5]);
+    }
+
+    #[test]
+    fn a_hierarchy_that_is_not_mounted_has_no_directory() {
+        assert_eq!(located("4:memory:/a\n0::/\n", ROOT), ["-"; 5]);
+        let other = "31 23 0:28 /../3b.scope /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(located("0::/../2a.scope\n", other), ["-"; 5]);
+    }
+
+    #[test]
+    fn the_last_mount_at_a_place_is_in_use() {
+        let mounts =
+            "31 23 0:28 / /old ro - cgroup2 cgroup rw\n32 23 0:28 / /new ro - cgroup2 cgroup rw\n";
+        assert_eq!(located("0::/\n", mounts), ["Two new?"; 5]);
+    }
+
+    #[test]
+    fn without_a_name_the_cgroup_may_be_the_root() {
+        let mounts = "31 23 0:28 /.. /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(located("0::/..\n", mounts), ["Two sys/fs/cgroup?"; 5]);
+    }
+}

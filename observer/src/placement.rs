@@ -1,0 +1,224 @@
+//! Where a process may run, and where its memory is. Reading this takes the kernel long (see
+//! [`SHARE`]), so it is done rarely.
+
+use std::collections::BTreeMap;
+
+use nix::errno::Errno;
+
+use crate::json::clean;
+use crate::measure::Meter;
+use crate::proc::cpu_list::CpuList;
+use crate::proc::files::{MAX_BYTES, Task};
+use crate::proc::smaps_rollup::{self, MemoryShare};
+use crate::proc::{numa_maps, sched, status};
+use crate::process::Measured;
+use crate::tasks::add_counts;
+use crate::topology::Topology;
+
+/// Seconds between the first two readings of a process. Then the time doubles.
+const FIRST_GAP: f64 = 5.0;
+/// Seconds between two readings of a process, at most.
+const MAX_GAP: f64 = 60.0;
+/// The part of a core that reading may use, averaged over the run. The kernel walks the page tables
+/// of a process: `smaps_rollup` and `numa_maps` took 4 ms each for 300 MB.
+const SHARE: f64 = 0.001;
+/// Seconds of processor time that reading may use at once.
+const BURST: f64 = 0.05;
+/// The KiB of resident memory above which the page tables are not walked, since a reading would
+/// delay samples, and the answer to a signal, by more than half a second.
+const MAX_RESIDENT: u64 = 16 << 20;
+/// The most threads whose migrations are summed.
+const MAX_THREADS: usize = 1024;
+
+/// The placement of a process; `None` for what cannot be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// The list of the processors on which its first thread may run.
+    pub allowed: Option<String>,
+    /// The number of these processors.
+    pub allowed_count: Option<u64>,
+    /// How often its threads were moved to another processor.
+    pub migrations: Option<u64>,
+    /// Its share of memory.
+    pub share: Option<MemoryShare>,
+    /// The KiB of its memory on each NUMA node.
+    pub nodes: Option<BTreeMap<u32, u64>>,
+    /// The KiB on nodes to which none of its processors belongs.
+    pub remote: Option<u64>,
+}
+
+/// When a process is read, and its state that is kept between two readings.
+#[derive(Debug, Default)]
+pub struct PlacementState {
+    due: f64,
+    gap: f64,
+    migrations: u64,
+    migrations_by_thread: Vec<(i32, u64)>,
+}
+
+impl PlacementState {
+    /// When the process is to be read next, in seconds; 0 if it was never read.
+    #[must_use]
+    pub fn due(&self) -> f64 {
+        self.due
+    }
+
+    /// Plans the next reading.
+    pub fn plan_next(&mut self, now: f64) {
+        self.gap = (2.0 * self.gap).clamp(FIRST_GAP, MAX_GAP);
+        self.due = now + self.gap;
+    }
+}
+
+/// The processor time that reading may use.
+#[derive(Debug)]
+pub struct CostLimit {
+    began: f64,
+    spent: f64,
+}
+
+impl CostLimit {
+    /// A limit for a run that begins at a time in seconds.
+    #[must_use]
+    pub fn new(began: f64) -> Self {
+        Self { began, spent: 0.0 }
+    }
+
+    /// Whether another process may be read now.
+    #[must_use]
+    pub fn allows_more(&self, now: f64) -> bool {
+        self.spent <= BURST + (now - self.began) * SHARE
+    }
+
+    /// Counts seconds of processor time.
+    pub fn count(&mut self, seconds: f64) {
+        self.spent += seconds;
+    }
+}
+
+/// Reads the placement of a process. `report` gets a sentence for each value that cannot be read.
+/// `None` if the process is gone, or has no memory any more.
+pub fn read(
+    meter: &mut Meter,
+    topology: Option<&Topology>,
+    pid: i32,
+    measured: &mut Measured,
+    state: &mut PlacementState,
+    report: &mut dyn FnMut(String),
+) -> Option<Placement> {
+    let status = meter.read_status(pid, measured)?;
+    let resident = status.memory?.resident;
+    let list = read_allowed(meter, pid);
+    let processors = list
+        .as_ref()
+        .and_then(|list| CpuList::parse(list.as_bytes()));
+    let migrations = read_migrations(meter, pid, state);
+    if migrations.is_none() {
+        report("migrations cannot be read: this kernel has no /proc/PID/sched".to_owned());
+    }
+    let mut placement = Placement {
+        allowed: list,
+        allowed_count: processors.as_ref().map(CpuList::count),
+        migrations,
+        ..Placement::default()
+    };
+    if resident > MAX_RESIDENT {
+        let limit = MAX_RESIDENT >> 20;
+        report(format!(
+            "the memory of a process with more than {limit} GiB is not read: it would take too long"
+        ));
+        return Some(placement);
+    }
+    let identity = measured.identity;
+    let (share, _guard) = meter.with_access(&mut measured.io_access, identity, |meter| {
+        let text = meter.files.read(Task::Process(pid), "smaps_rollup")?;
+        smaps_rollup::parse(text).ok_or(Errno::ENODATA)
+    });
+    let nodes = read_nodes(meter, pid);
+    for (name, error) in [
+        ("smaps_rollup", share.err()),
+        ("numa_maps", nodes.as_ref().err().copied()),
+    ] {
+        let Some(error) = error else { continue };
+        if !has_memory(meter, pid) {
+            return None;
+        }
+        let reason = match error {
+            Errno::EFBIG => "it is longer than 1 MiB",
+            error => error.desc(),
+        };
+        report(format!("{name} of a process cannot be read: {reason}"));
+    }
+    placement.share = share.ok();
+    placement.nodes = nodes.ok();
+    placement.remote = topology
+        .zip(placement.nodes.as_ref())
+        .zip(processors.as_ref())
+        .map(|((topology, nodes), processors)| topology.remote(nodes, processors));
+    Some(placement)
+}
+
+fn read_allowed(meter: &mut Meter, pid: i32) -> Option<String> {
+    let text = meter.files.read(Task::Process(pid), "status").ok()?;
+    status::allowed_processors(text).map(clean)
+}
+
+fn read_migrations(meter: &mut Meter, pid: i32, state: &mut PlacementState) -> Option<u64> {
+    let mut tids = Vec::new();
+    meter.files.list_threads(pid, MAX_THREADS, &mut tids).ok()?;
+    let mut now = Vec::with_capacity(tids.len());
+    for tid in tids {
+        let text = meter.files.read(Task::Thread(pid, tid), "sched");
+        now.extend(
+            text.ok()
+                .and_then(sched::parse_migrations)
+                .map(|count| (tid, count)),
+        );
+    }
+    if now.is_empty() {
+        return None;
+    }
+    add_counts(&mut state.migrations, &mut state.migrations_by_thread, now);
+    Some(state.migrations)
+}
+
+fn read_nodes(meter: &mut Meter, pid: i32) -> Result<BTreeMap<u32, u64>, Errno> {
+    let text = meter.files.read_whole(&format!("{pid}/numa_maps"))?;
+    if text.len() >= MAX_BYTES {
+        return Err(Errno::EFBIG);
+    }
+    numa_maps::parse(text).ok_or(Errno::ENODATA)
+}
+
+fn has_memory(meter: &mut Meter, pid: i32) -> bool {
+    let text = meter.files.read(Task::Process(pid), "status");
+    text.is_ok_and(status::has_memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_at_once_and_then_less_and_less_often() {
+        let mut state = PlacementState::default();
+        let mut times = Vec::new();
+        for now in 0..240 {
+            let now = f64::from(now);
+            if now >= state.due() {
+                times.push(now);
+                state.plan_next(now);
+            }
+        }
+        assert_eq!(times, [0.0, 5.0, 15.0, 35.0, 75.0, 135.0, 195.0]);
+    }
+
+    #[test]
+    fn readings_use_a_share_of_a_core() {
+        let mut limit = CostLimit::new(100.0);
+        assert!(limit.allows_more(100.0));
+        limit.count(0.25);
+        assert!(!limit.allows_more(299.0));
+        assert!(limit.allows_more(301.0));
+    }
+}

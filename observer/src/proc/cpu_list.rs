@@ -1,0 +1,86 @@
+//! Lists of processors, as `Cpus_allowed_list` and `/sys/devices/system/node/node0/cpulist` have.
+
+use super::words::{number, words};
+
+/// Processors, as ranges with their first and their last one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuList(Vec<(u32, u32)>);
+
+impl CpuList {
+    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if it is no list.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let Some(word) = words(text).next() else {
+            return Some(Self::default());
+        };
+        let ranges = word.split(|byte| *byte == b',').map(range);
+        ranges.collect::<Option<_>>().map(Self)
+    }
+
+    /// The number of processors.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        let size = |(first, last): &(u32, u32)| u64::from(last - first) + 1;
+        self.0.iter().map(size).sum()
+    }
+
+    /// Whether the lists have a processor in common.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meets =
+            |(first, last): &(u32, u32), (start, end): &(u32, u32)| first <= end && start <= last;
+        self.0
+            .iter()
+            .any(|range| other.0.iter().any(|one| meets(range, one)))
+    }
+
+    /// The numbers in the list, at most so many.
+    #[must_use]
+    pub fn numbers(&self, most: usize) -> Vec<u32> {
+        let all = self.0.iter().flat_map(|(first, last)| *first..=*last);
+        all.take(most).collect()
+    }
+}
+
+fn range(text: &[u8]) -> Option<(u32, u32)> {
+    let parse = |digits| u32::try_from(number(digits)?).ok();
+    match text.iter().position(|byte| *byte == b'-') {
+        None => parse(text).map(|only| (only, only)),
+        Some(at) => {
+            let (first, last) = (parse(&text[..at])?, parse(&text[at + 1..])?);
+            (first <= last).then_some((first, last))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> CpuList {
+        CpuList::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn ranges_and_single_processors_are_counted() {
+        assert_eq!(list("0-1\n").count(), 2);
+        assert_eq!(list("0-3,8,10-11").count(), 7);
+        assert_eq!(list("").count(), 0);
+        assert_eq!(list("0-3,8").numbers(9), [0, 1, 2, 3, 8]);
+        assert_eq!(list("0-4294967295").numbers(2), [0, 1]);
+    }
+
+    #[test]
+    fn lists_overlap_in_a_processor() {
+        assert!(list("0-3,8").overlaps(&list("8-9")));
+        assert!(!list("0-3,8").overlaps(&list("4-7,9")));
+        assert!(!list("").overlaps(&list("0")));
+    }
+
+    #[test]
+    fn other_texts_are_none() {
+        for text in ["x", "3-1", "1-", "-1", "1,,2", "4294967296"] {
+            assert_eq!(CpuList::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The sampling of processes, which all metrics of processes share: scans until the end, with a
+//! timepoint whenever one is due and the log has room for it.
+
+use crate::clock;
+use crate::ending::Progress;
+use crate::number::float;
+use crate::observer::{UNREADABLE, finish, prepare};
+use crate::omissions::Omissions;
+use crate::proc::mountinfo;
+use crate::process::{Key, Process};
+use crate::process_table::ProcessTable;
+use crate::session::Session;
+use crate::settings::Settings;
+
+/// The maximum seconds between scans. The resource use of a process after its last scan is not
+/// observed, so this time must be short.
+const MAX_SCAN_INTERVAL: f64 = 5.0;
+/// After a scan, the observer is idle for at least this multiple of the scan's processor time. The
+/// observer therefore uses at most a quarter of a core, with any number of processes.
+const IDLE_FACTOR: f64 = 3.0;
+
+/// The part of a metric that differs between the metrics: its header, rows and summary.
+pub trait Sampler {
+    /// The estimated bytes of a process's rows, until the first timepoint is written.
+    const INITIAL_ROW_BYTES: f64;
+    /// Whether rows are rates over an interval. Otherwise they are counters and states, which a
+    /// process has as soon as it is found.
+    const HAS_RATES: bool;
+
+    /// Writes the header, when the first process is observed. Without any process, at the end.
+    fn write_header(
+        &mut self,
+        settings: &Settings,
+        session: &mut Session,
+        processes: Option<&ProcessTable>,
+    );
+
+    /// Estimates the bytes of the rows of a process and its threads in a timepoint.
+    fn estimate_bytes(&self, process: &Process) -> usize;
+
+    /// Prints the rows of a timepoint.
+    fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
+
+    /// The lines of the summary.
+    fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
+
+    /// The lines of the summary if the run could not begin.
+    fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>>;
+}
+
+/// Observes until there is a reason to end, and ends the log.
+pub fn run<S: Sampler>(mut sampler: S, mut settings: Settings, session: &mut Session) {
+    match prepare(&mut settings) {
+        Ok(processes) => Run::new(&settings, processes, session, S::INITIAL_ROW_BYTES).run(sampler),
+        Err(problem) => {
+            sampler.write_header(&settings, session, None);
+            let lines = sampler.empty_summary(settings.pod());
+            finish(&settings, session, &problem, &lines);
+        }
+    }
+}
+
+/// The run of a metric.
+pub struct Run<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The processes of the pod.
+    pub processes: ProcessTable,
+    /// The log, and the signals that end the run.
+    pub session: &'a mut Session,
+    /// Whether the header is written, and the number of timepoints.
+    pub progress: Progress,
+    /// The timepoints, processes and rows that the log does not have.
+    pub omissions: Omissions,
+    /// The shortest interval of a row in seconds. A single clock tick would be a large part of a
+    /// shorter interval.
+    min_interval: f64,
+    /// When the next timepoint is due, in seconds since boot.
+    due: f64,
+    /// Average bytes of a process's rows in the last timepoint.
+    row_bytes: f64,
+    is_log_full: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        settings: &'a Settings,
+        processes: ProcessTable,
+        session: &'a mut Session,
+        row_bytes: f64,
+    ) -> Self {
+        let rate = settings.rate;
+        Self {
+            progress: Progress::new(processes.now),
+            omissions: Omissions::default(),
+            min_interval: if rate < 0.2 { rate / 2.0 } else { 0.1 },
+            due: 0.0,
+            row_bytes,
+            is_log_full: false,
+            settings,
+            processes,
+            session,
+        }
+    }
+
+    fn run<S: Sampler>(mut self, mut sampler: S) {
+        self.log_notices();
+        let reason = self.observe(&mut sampler);
+        if !self.progress.has_header {
+            sampler.write_header(self.settings, self.session, None);
+        }
+        let lines = sampler.summary(&mut self);
+        finish(self.settings, self.session, &reason, &lines);
+    }
+
+    fn log_notices(&mut self) {
+        let log = &mut self.session.log;
+        if !self.processes.containers.has_names {
+            let observed = "the processes of all other containers are observed";
+            log.note(&format!(
+                "no mount of the kubelet contains the names of containers: {observed}"
+            ));
+        }
+        let mounts = self
+            .processes
+            .meter
+            .files
+            .read_whole("self/mountinfo")
+            .unwrap_or_default();
+        if let Some(value) = mountinfo::hidepid(mounts) {
+            let value = crate::json::clean(value);
+            log.note(&format!(
+                "/proc is mounted with hidepid={value}: processes of other users may be hidden"
+            ));
+        }
+        log.note(&format!(
+            "waiting for {}",
+            self.settings.target_description()
+        ));
+        log.flush();
+    }
+
+    /// Scans the processes until there is a reason to end, and returns the reason.
+    fn observe<S: Sampler>(&mut self, sampler: &mut S) -> String {
+        let rate = self.settings.rate;
+        loop {
+            let cpu = clock::own_cpu();
+            if !self.processes.scan(self.session) {
+                break;
+            }
+            let has_rows = !self.processes.observed.is_empty();
+            if has_rows && !self.progress.has_header {
+                self.start_log(sampler);
+            }
+            if has_rows
+                && self.progress.has_header
+                && self.processes.now >= self.due - self.min_interval / 2.0
+            {
+                self.take_timepoint(sampler);
+                self.due = self.processes.now + rate * self.session.log.budget().interval_factor();
+            }
+            self.omissions
+                .report_scan(&self.processes, &mut self.session.log);
+            let now = self.processes.now;
+            if let Some(reason) =
+                self.progress
+                    .reason_to_end(self.settings, &mut self.processes, self.session, now)
+            {
+                return reason;
+            }
+            let ended = clock::since_boot();
+            let next = self
+                .next_scan()
+                .max(ended + IDLE_FACTOR * (clock::own_cpu() - cpu));
+            // The duration of the scan is part of the interval.
+            if !self.session.pause(next - ended) {
+                break;
+            }
+        }
+        if self.session.is_stopping() {
+            "stopped by a signal".to_owned()
+        } else {
+            UNREADABLE.to_owned()
+        }
+    }
+
+    fn next_scan(&self) -> f64 {
+        let (now, rate) = (self.processes.now, self.settings.rate);
+        if !self.progress.has_header {
+            return now + rate.min(1.0);
+        }
+        let next = now + rate / (rate / MAX_SCAN_INTERVAL).ceil();
+        if self.due > now {
+            next.min(self.due)
+        } else {
+            next
+        }
+    }
+
+    /// Writes the header when the first process is observed.
+    fn start_log<S: Sampler>(&mut self, sampler: &mut S) {
+        sampler.write_header(self.settings, self.session, Some(&self.processes));
+        self.progress.has_header = true;
+        self.due = self.processes.now;
+        if S::HAS_RATES {
+            self.due += self.settings.rate;
+        }
+    }
+
+    fn take_timepoint<S: Sampler>(&mut self, sampler: &mut S) {
+        self.session.log.flush();
+        if self.session.log.is_waiting() {
+            // The next timepoint also covers this interval.
+            self.omissions.count_missed_timepoint();
+            return;
+        }
+        self.omissions
+            .report_missed_timepoints(&mut self.session.log);
+        if self
+            .session
+            .log
+            .has_room(self.row_bytes * float(self.processes.observed.len() as u64))
+        {
+            self.progress.timepoints += u64::from(self.print_timepoint(sampler));
+        } else if !self.is_log_full {
+            self.is_log_full = true;
+            self.session
+                .log
+                .note("the log has no room for more timepoints; only the final summary follows");
+            self.session.log.flush();
+        }
+    }
+
+    /// Prints the rows of the processes of this scan, and begins their next interval. Returns false
+    /// if no interval is long enough for a row.
+    fn print_timepoint<S: Sampler>(&mut self, sampler: &mut S) -> bool {
+        let now = self.processes.now;
+        let all = &self.processes.all;
+        let is_due = |key: &Key| {
+            let measured = all.get(key).and_then(|process| process.measured.as_ref());
+            let base = measured.and_then(|measured| measured.base.as_ref());
+            base.is_some_and(|base| !S::HAS_RATES || now - base.at >= self.min_interval)
+        };
+        let mut keys: Vec<Key> = self
+            .processes
+            .observed
+            .iter()
+            .copied()
+            .filter(is_due)
+            .collect();
+        if keys.is_empty() {
+            return false;
+        }
+        self.keep_within_memory(sampler, &mut keys);
+        if self.settings.has_threads {
+            self.processes.read_thread_rows(&keys, self.min_interval);
+            self.keep_within_memory(sampler, &mut keys);
+        }
+        let before = self.session.log.budget().used();
+        sampler.print(self, &keys);
+        self.session.log.flush();
+        for key in &keys {
+            if let Some(process) = self.processes.all.get_mut(key) {
+                process.begin_interval(now);
+            }
+        }
+        self.row_bytes = (self.session.log.budget().used() - before) / float(keys.len() as u64);
+        true
+    }
+
+    /// Omits the last processes if there is not enough memory for the text of their rows.
+    fn keep_within_memory<S: Sampler>(&mut self, sampler: &S, keys: &mut Vec<Key>) {
+        let limit = self.processes.capacity().rows;
+        let mut bytes = 0;
+        let fits = |key: &&Key| {
+            bytes += self
+                .processes
+                .all
+                .get(key)
+                .map_or(0, |process| sampler.estimate_bytes(process));
+            bytes <= limit
+        };
+        let most = keys.iter().take_while(fits).count();
+        self.omissions
+            .report_missing_rows(keys.len() - most, &mut self.session.log);
+        keys.truncate(most);
+    }
+}

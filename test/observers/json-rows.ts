@@ -1,0 +1,24 @@
+import type { Running } from './pod.ts'
+import type { Row } from './prerequisites.ts'
+
+/** The rows of a log in JSON Lines, without notices. */
+export function rowsOf({ log }: Running, section: string): readonly Row[] {
+  return jsonOf(log()).filter((row) => row.section === section)
+}
+
+/** The notices of such a log. */
+export function noticesOf({ log }: Running): readonly string[] {
+  return jsonOf(log()).flatMap(({ notice }) => (typeof notice === 'string' ? [notice] : []))
+}
+
+/**
+ * Parses the lines between the markers. The last line is left out if it is not complete.
+ *
+ * @throws where a line is not JSON
+ */
+function jsonOf(log: string): readonly Row[] {
+  const [, begun = ''] = log.split('METRICS OPERATOR COLLECTION START\n')
+  const [rows = ''] = begun.split('METRICS OPERATOR COLLECTION END')
+  const lines = rows.slice(0, rows.lastIndexOf('\n') + 1).split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+}

@@ -1,0 +1,220 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { until as untilTrue } from '../until.ts'
+import { makeCgroup, withCgroups } from './cgroup.ts'
+import { noticesOf, rowsOf } from './json-rows.ts'
+import { observer, podOf, type Running, until } from './pod.ts'
+import { observerTests, onPath, type Row } from './prerequisites.ts'
+
+// Compares the rows with the accounts of the kernel. The loads are stopped before an account is
+// read, so that both show the same moment however busy the machine is.
+
+const RATE = 0.5
+const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
+const options = { ...observerTests(), timeout: 800_000 }
+const SPIN = 'while :; do :; done'
+
+/** A shell that spins for some seconds, says so, and waits. */
+function spinFor(seconds: number): string {
+  return `timeout ${seconds} sh -c '${SPIN}'; echo spun; sleep 600`
+}
+
+/** Waits until two more rows of a section were taken, and returns the last one. */
+async function nextRow(watching: Running, section: string): Promise<Row> {
+  const before = rowsOf(watching, section).length
+  await until(watching, () => rowsOf(watching, section).length >= before + 2)
+  return rowsOf(watching, section).at(-1) ?? {}
+}
+
+function isNear(t: Test, found: unknown, expected: number, part: number, what: string): void {
+  const difference = Math.abs(Number(found) - expected)
+  t.ok(difference <= part * expected, `${what}: ${found} where the kernel has ${expected}`)
+}
+
+for (const [title, isolate] of [
+  ['in the whole hierarchy', ''],
+  ['with its own cgroup mounted', 'mount --bind $PLACE /sys/fs/cgroup/cpu;'],
+] as const) {
+  t.test(`throttled time of a container ${title}`, withCgroups(options, 'cpu'), async (t) => {
+    const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '20000' })
+    const { run } = await podOf(t)
+    const watching = await run('pressure', [observer('pressure')], ENV)
+    const shell = `${cgroup.enter}; ${isolate} ${spinFor(8)}`
+    const app = await run('app', ['sh', '-c', shell], { PLACE: cgroup.path })
+    await until(app, /spun/)
+    const row = await nextRow(watching, 'container')
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    isNear(t, row.throttled, cgroup.readKey('cpu.stat', 'throttled_time') / 1e9, 0.05, 'throttled')
+    isNear(t, row.nr_throttled, cgroup.readKey('cpu.stat', 'nr_throttled'), 0.05, 'nr_throttled')
+    isNear(t, row.nr_periods, cgroup.readKey('cpu.stat', 'nr_periods'), 0.05, 'nr_periods')
+    t.ok(Number(row.nr_throttled) >= 20, `throttled in ${row.nr_throttled} periods`)
+    t.equal(row.cpu_limit, 0.2)
+    const times = rowsOf(watching, 'container').map(({ throttled }) => Number(throttled))
+    t.strictSame(
+      times,
+      [...times].sort((one, other) => one - other),
+      'it only grows',
+    )
+  })
+}
+
+t.test(
+  'pressure stall of a container with a cgroup namespace',
+  withCgroups(options, 'unified'),
+  async (t) => {
+    const cgroup = makeCgroup(t, 'unified')
+    const { run } = await podOf(t)
+    const watching = await run('pressure', [observer('pressure')], ENV)
+    // Four loops on one processor wait for each other.
+    const loop = `taskset -c ${oneProcessor()} timeout 5 sh -c '${SPIN}' &`
+    const spin = `${loop.repeat(4)} wait; echo spun; sleep 600`
+    const mount = 'mount -t cgroup2 none /sys/fs/cgroup/unified'
+    const shell = `${cgroup.enter}; exec unshare --cgroup sh -c "$0"`
+    const app = await run('app', ['sh', '-c', shell, `${mount}; ${spin}`])
+    await until(app, /spun/)
+    const row = await nextRow(watching, 'container')
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const total = Number(cgroup.read('cpu.pressure').match(/^some .* total=(\d+)$/m)?.[1]) / 1e6
+    t.ok(total > 2, `${total} s of pressure`)
+    isNear(t, row.cpu_some, total, 0.05, 'cpu_some')
+    t.type(row.memory_full, 'number')
+    t.type(row.io_some, 'number')
+    t.notMatch(noticesOf(watching).join('\n'), /pressure/)
+  },
+)
+
+/** The first processor on which this process may run. */
+function oneProcessor(): number {
+  const list = execFileSync(onPath('taskset'), ['-cp', String(process.pid)], { encoding: 'utf8' })
+  return Number(list.match(/: (\d+)/)?.[1])
+}
+
+t.test('two loops that share a core wait half of their time each', options, async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('pressure', [observer('pressure')], ENV)
+  const loop = `taskset -c ${oneProcessor()} sh -c 'echo begun; exec bash -c "${SPIN}"' &`
+  const app = await run('app', ['sh', '-c', `${loop.repeat(2)} wait`])
+  await until(app, /begun[\s\S]*begun/)
+  const loops = childrenOf(app.pid)
+  t.equal(loops.length, 2)
+  const first = await nextLoops(watching)
+  const began = first.map(usage)
+  await untilTrue(
+    'the loops have run for twelve seconds',
+    () => {
+      const now = loopRows(watching).slice(-2).map(usage)
+      return sum(now, 'ran') - sum(began, 'ran') >= 12
+    },
+    { patienceMs: 600_000, pauseMs: 200 },
+  )
+  const last = await nextLoops(watching)
+  const ended = last.map(usage)
+  const ran = sum(ended, 'ran') - sum(began, 'ran')
+  // The time in which the core ran neither of them, on a machine that others use too.
+  const elapsed = Number(ended[0]?.at) - Number(began[0]?.at)
+  const foreign = Math.max(0, elapsed - ran)
+  for (const [index, end] of ended.entries()) {
+    const waited = end.waited - Number(began[index]?.waited) - foreign
+    isNear(t, waited / ran, 0.5, 0.03, 'part of the time of both')
+  }
+  for (const pid of loops) process.kill(pid, 'SIGSTOP')
+  const stopped = await nextLoops(watching)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  for (const [index, pid] of loops.entries()) {
+    const [runTime, waitTime] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+    isNear(t, stopped[index]?.run_delay, Number(waitTime) / 1e9, 0.001, 'run_delay')
+    isNear(t, stopped[index]?.cpu_time, Number(runTime) / 1e9, 0.01, 'cpu_time')
+  }
+})
+
+interface Usage {
+  readonly at: number
+  readonly ran: number
+  readonly waited: number
+}
+
+function usage({ time, cpu_time, run_delay }: Row): Usage {
+  return { at: Date.parse(String(time)) / 1000, ran: Number(cpu_time), waited: Number(run_delay) }
+}
+
+function sum(rows: readonly Usage[], key: 'ran' | 'waited'): number {
+  return rows.reduce((all, row) => all + row[key], 0)
+}
+
+/** The rows of the two loops, those of a timepoint in the order of their process ids. */
+function loopRows(watching: Running): readonly Row[] {
+  return rowsOf(watching, 'process').filter(({ program }) => program === 'bash')
+}
+
+/** Waits until two more timepoints have rows of both loops, and returns those of the last one. */
+async function nextLoops(watching: Running): Promise<readonly Row[]> {
+  const before = loopRows(watching).length
+  await until(watching, () => loopRows(watching).length >= before + 4)
+  const { time } = loopRows(watching).at(-1) ?? {}
+  const last = loopRows(watching).filter((row) => row.time === time)
+  return last.length === 2 ? last : nextLoops(watching)
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return text
+    .split(' ')
+    .map(Number)
+    .sort((one, other) => one - other)
+}
+
+/** Two processes that share 96 MiB; the second one has 32 MiB of its own. */
+const SHARING = `
+import mmap, os, time
+shared = mmap.mmap(-1, 96 << 20)
+shared.write(b'x' * (96 << 20))
+child = os.fork()
+own = b'y' * (32 << 20) if child == 0 else b''
+sum(shared[::4096])
+print('ready', flush=True)
+time.sleep(600)`
+
+t.test('the memory of a process is that of its smaps', options, async (t) => {
+  const { run } = await podOf(t)
+  const app = await run('app', ['python3', '-c', SHARING])
+  await until(app, /ready[\s\S]*ready/)
+  const watching = await run('pressure', [observer('pressure')], ENV)
+  await until(watching, () => rowsOf(watching, 'placement').length >= 2)
+  const pids = [app.pid, ...childrenOf(app.pid)]
+  const placements = rowsOf(watching, 'placement').slice(0, 2)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  for (const [index, pid] of pids.entries()) {
+    const smaps = readFileSync(`/proc/${pid}/smaps`, 'utf8')
+    const sizes = [...smaps.matchAll(/^Pss: +(\d+) kB$/gm)].map(([, size]) => Number(size))
+    const pss = sizes.reduce((all, size) => all + size, 0)
+    isNear(t, placements[index]?.pss, pss, 0.03, 'pss')
+    const [, resident] = readFileSync(`/proc/${pid}/status`, 'utf8').match(/^VmRSS:\s+(\d+)/m) ?? []
+    const words = String(placements[index]?.numa).split(' ')
+    const onNodes = words.reduce((all, word) => all + Number(word.split(':')[1]), 0)
+    isNear(t, onNodes, Number(resident), 0.03, 'memory on all nodes')
+    t.ok(Number(placements[index]?.numa_remote) <= onNodes)
+  }
+})
+
+t.test('the processors of a process are those that it may run on', options, async (t) => {
+  const { run } = await podOf(t)
+  const processor = oneProcessor()
+  const app = await run('app', ['taskset', '-c', String(processor), 'sleep', '600'])
+  const isPinned = () => {
+    const status = readFileSync(`/proc/${app.pid}/status`, 'utf8')
+    return status.includes(`Cpus_allowed_list:\t${processor}\n`)
+  }
+  while (!isPinned()) await sleep(20)
+  const watching = await run('pressure', [observer('pressure')], ENV)
+  await until(watching, () => rowsOf(watching, 'placement').length >= 1)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const expected = { cpus_allowed: String(processor), cpus_allowed_count: 1, numa_remote: 0 }
+  t.match(rowsOf(watching, 'placement')[0], expected)
+})

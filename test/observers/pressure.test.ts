@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { makeCgroup, withCgroups } from './cgroup.ts'
+import { noticesOf, rowsOf } from './json-rows.ts'
+import { observer, podOf, until } from './pod.ts'
+import { observerTests, summaryOf } from './prerequisites.ts'
+
+const options = observerTests()
+const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
+
+/** The same, without the shell that starts the imitation of a container. */
+const SLEEP = { ...NATIVE, RIDEALONG_TARGET_COMMAND: '^sleep$' }
+
+const SECTIONS = {
+  container: [
+    ...'container nr_periods nr_throttled throttled cpu_usage cpu_limit'.split(' '),
+    ...'cpu_some cpu_full memory_some memory_full io_some io_full'.split(' '),
+    ...'memory_current memory_peak memory_limit memory_high memory_max oom oom_kill'.split(' '),
+    ...'pids_current pids_limit unlimited'.split(' '),
+  ],
+  process: 'pid run_delay cpu_time majflt cpu container program'.split(' '),
+  placement: [
+    ...'pid cpus_allowed cpus_allowed_count migrations pss swap_pss numa numa_remote'.split(' '),
+    ...'container program'.split(' '),
+  ],
+}
+
+t.test(
+  'the log has rows of the container, its processes and their placement',
+  options,
+  async (t) => {
+    const { run } = await podOf(t)
+    await run('other', ['sleep', '60'])
+    await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    const watching = await run('pressure', [observer('pressure')], {
+      ...CONTAINER,
+      RIDEALONG_OPTION_COMPLETIONS: '3',
+      POD_NAME: 'lammps-0',
+    })
+    await run('app', ['sh', '-c', 'sleep 60 & while :; do :; done'])
+    t.equal(await watching.ended, 0)
+    for (const [section, columns] of Object.entries(SECTIONS)) {
+      for (const row of rowsOf(watching, section)) {
+        t.strictSame(Object.keys(row), ['time', 'section', ...columns], section)
+        t.equal(row.container, 'app')
+        t.match(row.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      }
+    }
+    t.equal(rowsOf(watching, 'container').length, 3, 'a row of the container at each timepoint')
+    const processes = rowsOf(watching, 'process')
+    t.equal(new Set(processes.map(({ time }) => time)).size, 3, 'completions are timepoints')
+    t.strictSame([...new Set(processes.map(({ program }) => program))].sort(), ['sh', 'sleep'])
+    t.ok(processes.every((row) => Number(row.run_delay) >= 0 && Number(row.cpu_time) >= 0))
+    const placements = rowsOf(watching, 'placement')
+    t.equal(new Set(placements.map(({ pid }) => pid)).size, 2, 'each process has a placement')
+    const allowed = readFileSync('/proc/self/status', 'utf8').match(/^Cpus_allowed_list:\s*(\S+)$/m)
+    t.ok(placements.every((row) => row.cpus_allowed === allowed?.[1]))
+    const [whole, container, ...programs] = summaryOf(watching.log())
+    t.match(whole, { metric: 'pressure', pod: 'lammps-0', timepoints: 3, processes: 2 })
+    t.strictSame(Object.keys(container ?? {}), SECTIONS.container)
+    t.strictSame(programs.map(({ program }) => program).sort(), ['sh', 'sleep'])
+  },
+)
+
+t.test('with a target-command the containers of all matches have rows', options, async (t) => {
+  const { run } = await podOf(t)
+  const watching = await run('pressure', [observer('pressure')], SLEEP)
+  await run('app', ['sh', '-c', 'sleep 60 & wait'])
+  await run('worker', ['sleep', '60'])
+  await until(watching, /"program":"sleep"[\s\S]*"container":"worker"/)
+  await until(watching, () => {
+    const found = new Set(rowsOf(watching, 'container').map(({ container }) => container))
+    return found.has('app') && found.has('worker')
+  })
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.ok(rowsOf(watching, 'process').every(({ program }) => program === 'sleep'))
+})
+
+t.test('a value that cannot be read is null, and a notice says why, once', options, async (t) => {
+  const { run } = await podOf(t)
+  const user = { user: 65_532, group: 65_532 }
+  const watching = await run('pressure', [observer('pressure')], SLEEP, user)
+  await run('app', ['sleep', '60'])
+  await until(watching, () => rowsOf(watching, 'container').length >= 3)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const last = rowsOf(watching, 'container').at(-1) ?? {}
+  for (const column of SECTIONS.container.slice(1)) t.equal(last[column], null, column)
+  t.match(rowsOf(watching, 'placement'), [{ pss: null, numa: null, numa_remote: null }])
+  t.type(rowsOf(watching, 'placement')[0]?.cpus_allowed, 'string')
+  t.type(rowsOf(watching, 'process').at(-1)?.run_delay, 'number')
+  const notices = noticesOf(watching)
+  t.ok(notices.includes('the cgroups of container app cannot be read: Permission denied'))
+  t.ok(notices.includes('smaps_rollup of a process cannot be read: Permission denied'))
+  t.equal(new Set(notices).size, notices.length)
+})
+
+t.test(
+  'root reads the containers of other users after taking their user and group',
+  options,
+  async (t) => {
+    const { run } = await podOf(t)
+    const root = { keeps: ['setuid', 'setgid'] }
+    const watching = await run('pressure', [observer('pressure')], SLEEP, root)
+    await run('app', ['sleep', '60'], {}, { user: 1234, group: 5678 })
+    await until(watching, () => {
+      const placement = rowsOf(watching, 'placement').find(({ pss }) => pss !== null)
+      return placement !== undefined && rowsOf(watching, 'container').length >= 2
+    })
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.notMatch(noticesOf(watching).join('\n'), /Permission denied/)
+  },
+)
+
+t.test(
+  'an observer without anything to observe, or with wrong settings, ends its log',
+  options,
+  async (t) => {
+    const { run } = await podOf(t)
+    const idle = await run('pressure', [observer('pressure')], NATIVE)
+    await until(idle, /waiting for a process of container app/)
+    idle.signal('SIGTERM')
+    t.equal(await idle.ended, 0)
+    const wrong = await run('pressure', [observer('pressure')], {
+      ...CONTAINER,
+      RIDEALONG_OPTION_RATE: 'often',
+    })
+    t.equal(await wrong.ended, 0)
+    t.match(wrong.log(), /ended: rate is "often"; it must be a number, at least 0\.1/)
+    for (const { log } of [idle, wrong]) {
+      t.match(log(), /METRICS OPERATOR COLLECTION START\nMETRICS OPERATOR COLLECTION END\n/)
+      t.match(summaryOf(log()), [{ metric: 'pressure', timepoints: 0, processes: 0 }])
+    }
+  },
+)
+
+t.test(
+  'memory of cgroup version 1: its limit, its peak, and a kill',
+  withCgroups(options, 'memory'),
+  async (t) => {
+    const limit = 64 << 20
+    const cgroup = makeCgroup(t, 'memory', { 'memory.limit_in_bytes': String(limit) })
+    const { run } = await podOf(t)
+    const watching = await run('pressure', [observer('pressure')], NATIVE)
+    const grow = `python3 -c 'bytearray(200 << 20)'`
+    const app = await run('app', ['sh', '-c', `${cgroup.enter}; ${grow}; echo killed; sleep 60`])
+    await until(app, /killed/)
+    const before = rowsOf(watching, 'container').length
+    await until(watching, () => rowsOf(watching, 'container').length >= before + 2)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const last = rowsOf(watching, 'container').at(-1)
+    t.match(last, { memory_limit: limit, oom_kill: 1, unlimited: 'none' })
+    t.equal(last?.memory_peak, Number(cgroup.read('memory.max_usage_in_bytes')))
+    t.equal(last?.memory_max, Number(cgroup.read('memory.failcnt')))
+    t.ok(Number(last?.memory_current) < limit)
+    t.match(last, { oom: null, memory_high: null })
+    // The other cgroups of the container are the roots of their hierarchies.
+    t.match(last, { cpu_usage: null, cpu_some: null, pids_current: null })
+    t.match(noticesOf(watching).join('\n'), /cpu controller: it is in the root cgroup/)
+    const reason = 'the memory events high and oom: only version 2 of cgroups has it'
+    t.ok(noticesOf(watching).includes(`container app has no ${reason}`))
+  },
+)
