@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander'
 import t from 'tap'
 import { complete, formatCompletion } from '../../../../src/cli/completion/complete.ts'
 
-const METRICS = ['io-sysstat', 'perf-sysstat']
+const METRICS = ['io-sysstat', 'perf-sysstat', 'pressure']
 
 /** A program with every kind of option and argument that the verbs declare. */
 function buildProgram(): Command {
@@ -48,7 +48,7 @@ const LINES: readonly (readonly [string, string, string])[] = [
   ['a value of an unknown option', 'collect --x=', 'nothing'],
   ['an option with any value', 'collect --namespace ', 'nothing'],
   ['an argument with any value', 'collect ', 'nothing'],
-  ['an argument after an option', 'metrics --follow p', 'perf-sysstat'],
+  ['an argument after an option', 'metrics --follow pe', 'perf-sysstat'],
   ['an argument too many', 'metrics perf-sysstat ', 'nothing'],
   ['a file', 'collect -f ', 'files'],
   ['one more file', 'collect -f a.yaml ', 'files'],
@@ -57,9 +57,9 @@ const LINES: readonly (readonly [string, string, string])[] = [
   ['one more file of an argument', 'report a b ', 'files'],
   ['a folder', 'collect --catalog ', 'folders'],
   ['an argument that is a folder', 'test ', 'folders'],
-  ['a metric', 'collect --metric p', 'perf-sysstat'],
-  ['one of several metrics', 'collect --metrics ', 'io-sysstat perf-sysstat'],
-  ['one more metric', 'collect --metrics io-sysstat,', 'io-sysstat,perf-sysstat'],
+  ['a metric', 'collect --metric pe', 'perf-sysstat'],
+  ['one of several metrics', 'collect --metrics ', 'io-sysstat perf-sysstat pressure'],
+  ['one more metric', 'collect --metrics io-sysstat,', 'io-sysstat,perf-sysstat io-sysstat,pressure'],
   ['an argument with choices', 'completion ', 'bash zsh'],
   ['an argument that looks like an option', 'completion -- --', 'nothing'],
   ['an argument after the last option', 'completion -- b', 'bash'],

@@ -21,8 +21,12 @@ t.test('the list has one line for each metric', async (t) => {
   t.equal(code, 0)
   const [heading, ...rows] = out.trimEnd().split('\n')
   t.equal(heading, 'NAME          PRIVILEGE   DESCRIPTION')
-  t.match(rows, [/^io-sysstat {4}restricted {2}\S/, /^perf-sysstat {2}restricted {2}\S/])
-  t.equal(rows.length, 2)
+  t.match(rows, [
+    /^io-sysstat {4}restricted {2}\S/,
+    /^perf-sysstat {2}restricted {2}\S/,
+    /^pressure {6}restricted {2}\S/,
+  ])
+  t.equal(rows.length, 3)
 })
 
 t.test('a metric is shown with the annotations of its options', async (t) => {
@@ -50,7 +54,7 @@ t.test('metrics of --catalog are shown too', async (t) => {
 
 t.test('YAML and JSON have the same values, for one metric or all', async (t) => {
   for (const [name, names] of [
-    [[], ['io-sysstat', 'perf-sysstat']],
+    [[], ['io-sysstat', 'perf-sysstat', 'pressure']],
     [['perf-sysstat'], ['perf-sysstat']],
   ] as const) {
     const [yaml, json] = await Promise.all(
