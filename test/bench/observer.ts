@@ -1,5 +1,5 @@
 /**
- * Measures the cost of an observer, of pidstat, and of a program that only reads the same files:
+ * Measures the cost of the observers, of pidstat, and of a program that only reads the same files:
  * `npm run bench:observer`. Also measures how much an observer lengthens LAMMPS's own loop. The
  * measurement needs Linux, root and 16 GiB. The variables MEBIBYTES, ROUNDS, SECONDS and PAIRS can
  * reduce its size.
@@ -67,6 +67,9 @@ for i in range(${processes}):
         for _ in range(${threads - 1}): threading.Thread(target=wake, daemon=True).start()
         wake()`
 
+/** The other metrics of processes. Users combine them with perf-sysstat. */
+const OTHER_METRICS = ['pressure'] as const
+
 /** A program that takes a sample every second. */
 interface Subject {
   readonly name: string
@@ -87,6 +90,7 @@ function subjectsOf({ threads }: Load, floor: string): readonly Subject[] {
     { name: 'perf-sysstat', argv: [observer('perf-sysstat')], env: ours },
     { name: 'pidstat', argv: pidstat },
     { name: 'the floor', argv: isThreaded ? [floor, 'threads'] : [floor] },
+    ...OTHER_METRICS.map((name) => ({ name, argv: [observer(name)], env: ours })),
   ]
 }
 
@@ -117,6 +121,11 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
       const words = [`${share.toFixed(3)} % of a core`, `${memory} MiB`, calls.get(subject.name)]
       print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; perf-sysstat: ${ratio} of that`)
     }
+    const shares = new Map(subjects.map((subject) => [subject.name, shareOf(costs.get(subject))]))
+    const share = (name: string) => shares.get(name) ?? Number.NaN
+    const all = ['perf-sysstat', ...OTHER_METRICS]
+    const ratio = all.map(share).reduce((sum, each) => sum + each) / share('pidstat')
+    print(`  ${all.join(' and ')} together: ${ratio.toFixed(2)} of pidstat`)
   } finally {
     pod.end()
   }
