@@ -94,22 +94,35 @@ function mpi(template: Template): Owner {
  * Returns the restart policy of the pods. Kubeflow kinds set the policy next to the template, and
  * ExitCode becomes Never. The default for a JobSet is OnFailure.
  */
-function findRestartPolicy({ fields, path }: Template, parent: Fields): unknown {
-  const beside = isReplicas(path)
-    ? (parent.restartPolicy ?? REPLICAS_DEFAULT[String(path.at(-2))])
-    : undefined
+function findRestartPolicy(template: Template, parent: Fields): unknown {
+  const { fields, path } = template
   const own = fieldsOrNone(fields.spec).restartPolicy
+  const beside = isReplicas(path) ? (parent.restartPolicy ?? kubeflowDefault(template)) : undefined
   if (beside === 'ExitCode') return 'Never'
   return beside ?? own ?? (isJobSet(path) ? 'OnFailure' : undefined)
 }
 
 /**
- * The default restart policies by the name of the replica, from mpi-operator
- * pkg/apis/kubeflow/v2beta1/default.go. Other Kubeflow kinds use the same table.
+ * The restart policies that the training operator sets by default, by kind (training-operator
+ * pkg/apis/kubeflow.org/v1, the constants *JobDefaultRestartPolicy).
  */
-const REPLICAS_DEFAULT: Readonly<Record<string, string>> = {
-  Launcher: 'OnFailure',
-  Worker: 'Never',
+const KUBEFLOW_DEFAULT: Readonly<Record<string, string>> = {
+  JAXJob: 'Never',
+  MPIJob: 'Never',
+  PaddleJob: 'OnFailure',
+  PyTorchJob: 'OnFailure',
+  TFJob: 'Never',
+  XGBoostJob: 'Never',
+}
+
+/**
+ * Returns the restart policy that an operator sets in a Kubeflow job without one. In v2beta1, whose
+ * only kind is MPIJob, the default depends on the replica (mpi-operator
+ * pkg/apis/kubeflow/v2beta1/default.go).
+ */
+function kubeflowDefault({ resource: { kind, fields }, path }: Template): string | undefined {
+  if (fields.apiVersion !== 'kubeflow.org/v2beta1') return KUBEFLOW_DEFAULT[kind]
+  return path.at(-2) === 'Launcher' ? 'OnFailure' : 'Never'
 }
 
 function isReplicas(path: readonly Step[]): boolean {

@@ -28,8 +28,7 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
   return {
     onTrouble(resource, trouble, isLasting) {
       // A single failure is normal, because connections close and idle watches stall. If the next
-      // attempt fails with another message, that failure is logged as a warning. A failure with the
-      // same message is not reported again.
+      // attempt also fails, that failure is logged as a warning.
       log[isLasting ? 'warn' : 'info'](
         { resource, trouble },
         'cannot update the cache; it stays in use',

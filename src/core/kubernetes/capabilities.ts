@@ -118,8 +118,19 @@ function coversOne(holder: Capabilities, other: Capabilities, name: string): Cer
   if (name === 'ALL') return 'yes'
   const isHeld = hasCapability(holder, name)
   const isNeeded = hasCapability(other, name)
-  // If both results are unknown, the containers are assumed to be alike, because they have the same
-  // runtime.
-  if (isHeld === 'yes' || isNeeded === 'no' || isHeld === isNeeded) return 'yes'
-  return isHeld === 'no' && isNeeded === 'yes' ? 'no' : 'unknown'
+  if (isHeld === 'yes' || isNeeded === 'no') return 'yes'
+  if (isHeld === 'no' && isNeeded === 'yes') return 'no'
+  return isHeld === isNeeded && isListedAlike(holder, other, name) ? 'yes' : 'unknown'
+}
+
+/**
+ * Reports whether the lists of both containers name a capability in the same way. They then have
+ * the same result, because they have the same runtime.
+ */
+function isListedAlike(holder: Capabilities, other: Capabilities, name: string): boolean {
+  return ['ALL', name, PREFIX + name].every(
+    (each) =>
+      holder.added.has(each) === other.added.has(each) &&
+      holder.dropped.has(each) === other.dropped.has(each),
+  )
 }

@@ -225,7 +225,7 @@ t.test('an invalid namespace name is never part of a request path', async (t) =>
 })
 
 t.test('before the first lists, the cache is not ready and namespaces are looked up', async (t) => {
-  const { standIn, cluster, injected } = await watch(
+  const { standIn, cluster, injected, lines } = await watch(
     t,
     {
       prepare(standIn) {
@@ -240,6 +240,8 @@ t.test('before the first lists, the cache is not ready and namespaces are looked
   await until('the problem is reported', () => /403/.test(limitRanges?.()?.problem ?? ''))
   t.equal(limitRanges?.()?.fatal, true)
   t.equal(injected('hpc'), 'asked', 'its LimitRange may be unknown')
+  const isWarning = (line: string) => /"level":40.*"resource":"limitranges".*403/.test(line)
+  await until('the second refusal is logged as a warning', () => lines.some(isWarning))
   standIn.faults.refuse = undefined
   await until('the cache is ready', () =>
     cluster.checks().every(({ problem }) => problem === undefined),

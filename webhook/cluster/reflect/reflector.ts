@@ -30,8 +30,8 @@ export interface ReflectorOptions {
   readonly pace: Intervals
   itemOf(object: unknown): StoredObject
   /**
-   * Called when an error first occurs or its message changes, not at every attempt. `isLasting` is
-   * true if the previous attempt also failed.
+   * Called at the first and second failure in a row, and then whenever the message changes.
+   * `isLasting` is true from the second failure in a row.
    */
   onTrouble(trouble: string, isLasting: boolean): void
 }
@@ -46,6 +46,8 @@ interface ReflectorState {
   isListed: boolean
   inStepAt: number
   trouble: string | undefined
+  /** The number of failures since the store last matched the apiserver. */
+  failures: number
   position: Position | undefined
   /** The pause after the next failure. */
   pauseMs: number
@@ -64,6 +66,7 @@ export function startReflector(options: ReflectorOptions): Reflector {
     isListed: false,
     inStepAt: performance.now(),
     trouble: undefined,
+    failures: 0,
     position: undefined,
     pauseMs: pace.pauseMs,
   }
@@ -75,7 +78,8 @@ export function startReflector(options: ReflectorOptions): Reflector {
     signal.throwIfAborted()
     if (!(error instanceof Broken)) state.position = undefined
     const trouble = errorMessage(error)
-    if (trouble !== state.trouble) onTrouble(trouble, state.trouble !== undefined)
+    state.failures += 1
+    if (state.failures === 2 || trouble !== state.trouble) onTrouble(trouble, state.failures > 1)
     state.trouble = trouble
     const pause = jittered(state.pauseMs)
     state.pauseMs = Math.min(state.pauseMs * 2, pace.longestPauseMs)
@@ -142,5 +146,6 @@ async function takeWatch(
 function beInStep(state: ReflectorState, at: number, { pauseMs }: Intervals): void {
   state.inStepAt = at
   state.trouble = undefined
+  state.failures = 0
   state.pauseMs = pauseMs
 }

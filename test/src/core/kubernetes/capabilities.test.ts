@@ -59,6 +59,12 @@ t.test('the first container covers the other if it has all its capabilities', as
     ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
     ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
     [
+      'unknown',
+      'the first drops a name with CAP_, which the other adds',
+      { drop: ['CAP_MKNOD'] },
+      { add: ['CAP_MKNOD'] },
+    ],
+    [
       'yes',
       'both drop all, and the first adds one',
       { drop: ['ALL'], add: ['BPF'] },
