@@ -12,13 +12,14 @@ import { type Review, readReview } from '../../src/core/review.ts'
 import type { PodReview } from '../../src/core/review-pod.ts'
 import { calls } from '../properties/arbitrary.ts'
 
-// The apiserver applies patches with a Go module, and Ridealong checks them with an npm package. If
-// the results differed, the apiserver would refuse the pod or create an unintended pod.
+// The apiserver applies patches with a Go module. Ridealong checks its patches with the npm package
+// fast-json-patch. If the results differed, the apiserver could refuse the pod or create another
+// pod than Ridealong intends.
 
 const CASES = fileURLToPath(new URL('../cases', import.meta.url))
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
-// In CI, the test fails if Go is not installed.
+// In CI, the tests are never skipped: they fail if Go is not installed.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
 /** A pod and the patch in its answer. */
@@ -51,7 +52,7 @@ function patchedOf(review: Review, answer: (review: Review) => PodReview): Patch
   return { object: review.object, patch: JSON.parse(`${Buffer.from(patch, 'base64')}`) }
 }
 
-t.test("the apiserver's module patches each recording in the same way", { skip }, async (t) => {
+t.test('both modules return the same pod for each recorded review', { skip }, async (t) => {
   const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
   const entries = readdirSync(CASES, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
@@ -64,7 +65,7 @@ t.test("the apiserver's module patches each recording in the same way", { skip }
   }
 })
 
-t.test("the apiserver's module patches 2,000 random pods in the same way", { skip }, async (t) => {
+t.test('both modules return the same pod for 2,000 random reviews', { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31
   const answer = await buildReviewer({})
   const pods = fc.sample(calls(), { numRuns: 2_000, seed }).map(({ body }) => {
@@ -74,12 +75,15 @@ t.test("the apiserver's module patches 2,000 random pods in the same way", { ski
   })
   const patched = applyWithGo(t.testdir(), pods)
   t.equal(patched.length, pods.length)
-  t.ok(pods.filter(({ patch }) => patch.length > 1).length > 200, 'many pods have a patch')
+  t.ok(
+    pods.filter(({ patch }) => patch.length > 1).length > 200,
+    'many patches have several operations',
+  )
   const others = pods.filter((pod, index) => !isDeepStrictEqual(applyHere(pod), patched[index]))
   t.strictSame(others, [], `both modules return the same pods (seed ${seed})`)
 })
 
-t.test("the apiserver's module reports a patch that cannot be applied", { skip }, async (t) => {
+t.test('the Go program reports a patch that cannot be applied', { skip }, async (t) => {
   const patch: Operation[] = [{ op: 'add', path: '/spec/volumes/-', value: {} }]
   const [refused, applied] = applyWithGo(t.testdir(), [
     { object: { spec: {} }, patch },

@@ -20,7 +20,7 @@ async function readText(path: string): Promise<Text> {
   return { text, revision: text }
 }
 
-/** Follows a file, and counts readings, changes and errors. */
+/** Follows a file. Counts the readings, and collects the changes and the errors. */
 async function followText(t: Test, path: string) {
   const seen = { reads: 0, changes: [] as string[], troubles: [] as string[] }
   const read = () => {
@@ -77,25 +77,22 @@ t.test('follow reports an invalid file once, and keeps the last valid reading', 
   t.strictSame(seen.troubles.at(-1), `${path} contains bad again`)
 })
 
-t.test(
-  'a restored file ends the trouble, and the same trouble can be reported again',
-  async (t) => {
-    const path = join(t.testdir({ file: 'one' }), 'file')
-    const { followed, seen } = await followText(t, path)
-    for (const times of [1, 2]) {
-      writeFileSync(`${path}.new`, 'bad')
-      renameSync(`${path}.new`, path)
-      await until('the trouble is reported', () => followed.trouble !== undefined)
-      t.equal(seen.troubles.length, times)
-      writeFileSync(`${path}.new`, 'one')
-      renameSync(`${path}.new`, path)
-      await until('the trouble is over', () => followed.trouble === undefined)
-    }
-    t.strictSame(seen.changes, [], 'nothing changed')
-  },
-)
+t.test('after a valid reading, follow can report the same error again', async (t) => {
+  const path = join(t.testdir({ file: 'one' }), 'file')
+  const { followed, seen } = await followText(t, path)
+  for (const times of [1, 2]) {
+    writeFileSync(`${path}.new`, 'bad')
+    renameSync(`${path}.new`, path)
+    await until('the trouble is reported', () => followed.trouble !== undefined)
+    t.equal(seen.troubles.length, times)
+    writeFileSync(`${path}.new`, 'one')
+    renameSync(`${path}.new`, path)
+    await until('the trouble is over', () => followed.trouble === undefined)
+  }
+  t.strictSame(seen.changes, [], 'no change is reported')
+})
 
-t.test('follow reports a change that onChange refuses once, and tries it again', async (t) => {
+t.test('follow reports a refusal by onChange once, and repeats the change', async (t) => {
   let isRefused = true
   let refusals = 0
   const troubles: string[] = []
@@ -153,7 +150,7 @@ t.test('a slow reading never replaces a newer one', async (t) => {
   t.notOk(changes.lastIndexOf('old') > changes.indexOf('new'), changes.join(', '))
 })
 
-t.test('follow reads no file after it was stopped', async (t) => {
+t.test('follow does not read the file after it was stopped', async (t) => {
   const path = join(t.testdir({ file: 'one' }), 'file')
   const { followed, seen } = await followText(t, path)
   await severalLooks(seen)

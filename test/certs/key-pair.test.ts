@@ -17,7 +17,7 @@ t.test('a key pair is read with its expiry time', async (t) => {
   t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
 })
 
-t.test('a certificate chain is kept, and its first certificate is used', async (t) => {
+t.test('a chain is kept whole, and the expiry time is that of its first certificate', async (t) => {
   const chain = `${one.cert}\n${authority.ca}`
   const folder = t.testdir({ 'tls.crt': chain, 'tls.key': one.key })
   const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
@@ -25,7 +25,7 @@ t.test('a certificate chain is kept, and its first certificate is used', async (
   t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
 })
 
-t.test('the revision changes with either file', async (t) => {
+t.test('the revision changes with the key and with the certificate', async (t) => {
   const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
   const read = () => readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
   const { revision } = await read()
@@ -48,7 +48,7 @@ const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
     /^the private key .*tls\.key does not belong to the certificate .*tls\.crt$/,
   ],
   [
-    'of another kind',
+    'of another algorithm',
     { 'tls.crt': one.cert, 'tls.key': rsaKey },
     /^the private key .*tls\.key does not belong to the certificate .*tls\.crt$/,
   ],
@@ -92,7 +92,7 @@ const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
 ]
 
 for (const [what, files, message] of WRONG) {
-  t.test(`an error names the invalid file: the key is ${what}`, async (t) => {
+  t.test(`if the key is ${what}, the error names the invalid file`, async (t) => {
     const folder = t.testdir(files)
     const reading = readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
     const error = await reading.then(

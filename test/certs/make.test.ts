@@ -36,7 +36,7 @@ t.test('a certificate is for servers, and cannot sign certificates', async (t) =
   t.strictSame(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'], 'serverAuth')
 })
 
-t.test('the chain verifies only against its own authority', async (t) => {
+t.test('a certificate is verified only by the CA that issued it', async (t) => {
   const [authority, other] = await Promise.all([makeAuthority(), makeAuthority()])
   const { cert } = await authority.issue({ names: NAMES })
   const certificate = new X509Certificate(cert)
@@ -48,7 +48,7 @@ t.test('the chain verifies only against its own authority', async (t) => {
   t.equal(certificate.verify(new X509Certificate(other.ca).publicKey), false)
 })
 
-t.test('a certificate is valid for the given days, and starts shortly before now', async (t) => {
+t.test('a certificate is valid for the given days, from at least five minutes ago', async (t) => {
   const authority = await makeAuthority()
   for (const days of [1, 7]) {
     const before = Date.now()
@@ -71,7 +71,7 @@ t.test('an expired certificate can be created, and its start is before its end',
   t.ok(Date.parse(validFrom) < Date.parse(validTo))
 })
 
-t.test('two certificates always differ', async (t) => {
+t.test('two certificates for the same names have different serial numbers and keys', async (t) => {
   const authority = await makeAuthority()
   const made = [await authority.issue({ names: NAMES }), await authority.issue({ names: NAMES })]
   const [one, other] = made.map(({ cert }) => new X509Certificate(cert))
@@ -79,7 +79,7 @@ t.test('two certificates always differ', async (t) => {
   t.not(made[0]?.key, made[1]?.key)
 })
 
-t.test('files have the names of a Secret, and only the owner can read the key', async (t) => {
+t.test('files have the names of a TLS Secret, and only the owner can read the key', async (t) => {
   const folder = join(t.testdir({}), 'new', 'certs')
   const authority = await makeAuthority()
   await writeKeyPair(folder, authority, { names: NAMES })

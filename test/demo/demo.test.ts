@@ -30,7 +30,7 @@ function rowsOf(out: string): string[] {
 }
 
 /**
- * Returns the cells of the table for a golden answer: the outcome, the observers and the reason.
+ * Returns the cells of the table for a golden answer: the outcome, and the observers or the reason.
  */
 function goldenWords(name: string): string {
   const answer = JSON.parse(readFileSync(join(CASES, name, 'answer.json'), 'utf8'))
@@ -43,10 +43,10 @@ function goldenWords(name: string): string {
 
 const wordsOf = (row: string) => row.split(/\s+/).slice(2).join(' ')
 
-t.test('shows one change, and a row for each recorded pod', async (t) => {
+t.test('the demonstration shows one change, and a row for each recorded pod', async (t) => {
   const { code, out, err } = await demo([])
   t.equal(code, 0, err)
-  t.equal(out.match(/^\+\+\+ pod with observers$/gm)?.length, 1, 'one change is shown')
+  t.equal(out.match(/^\+\+\+ pod with observers$/gm)?.length, 1, 'only one change is shown')
   t.match(out, /^flux-minicluster-rank0: injected perf-sysstat, io-sysstat$/m)
   t.match(out, /^\+ {2}shareProcessNamespace: true$/m, 'all lines of the change are shown')
   const rows = rowsOf(out)
@@ -55,13 +55,13 @@ t.test('shows one change, and a row for each recorded pod', async (t) => {
   t.match(rows.at(-1), /^- +Pod +left +\S+$/)
 })
 
-t.test('prints a summary of at most 80 columns, without colours in a pipe', async (t) => {
+t.test('the summary has at most 80 columns, and a pipe receives no colours', async (t) => {
   const { out } = await demo([])
   t.ok(rowsOf(out).every((row) => row.length <= 80))
   t.equal(out, stripVTControlCharacters(out))
 })
 
-t.test('shows the change to every pod with observers with --all', async (t) => {
+t.test('with --all, the demonstration shows the change to every injected pod', async (t) => {
   const { code, out } = await demo(['--all'])
   t.equal(code, 0)
   for (const { name } of cases) t.match(out, new RegExp(`^${name}: (injected|left) `, 'm'))
@@ -72,21 +72,21 @@ t.test('shows the change to every pod with observers with --all', async (t) => {
   t.equal(rowsOf(out).length, cases.length)
 })
 
-t.test('prints no colours with NO_COLOR', async (t) => {
+t.test('the demonstration prints no colours if NO_COLOR is set', async (t) => {
   const coloured = await demo([], { FORCE_COLOR: '1' })
-  t.not(coloured.out, stripVTControlCharacters(coloured.out), 'FORCE_COLOR imitates a terminal')
+  t.not(coloured.out, stripVTControlCharacters(coloured.out), 'FORCE_COLOR adds colours in a pipe')
   const plain = await demo([], { NO_COLOR: '1' })
   t.equal(plain.out, stripVTControlCharacters(plain.out))
 })
 
-t.test('refuses an unknown argument, and prints the usage', async (t) => {
+t.test('the demonstration refuses an unknown argument, and prints its usage', async (t) => {
   const { code, out, err } = await demo(['--al'])
   t.equal(code, 2)
   t.equal(out, '')
   t.match(err, /--al.*\nUsage: npm run demo \[-- --all\]\n$/)
 })
 
-t.test('assigns pods with labels of JobSet to the Metrics Operator', async (t) => {
+t.test('a pod of the Metrics Operator that also has a label of JobSet is recognized', async (t) => {
   const labels = { 'metricset-name': 'm', 'jobset.sigs.k8s.io/jobset-name': 'm' }
   t.match(creatorOf({ labels }), { operator: 'Metrics', kind: 'MetricSet' })
 })

@@ -1,7 +1,8 @@
 /**
  * The demonstration. It starts the real webhook with temporary certificates, sends every recorded
  * AdmissionReview over HTTPS like the apiserver, and prints the decisions. It shows the change to
- * one pod, or to every pod with `--all`. The exit code is 0 if every review was answered.
+ * one pod, or to every pod with `--all`. The exit code is 0 if every review was answered and no pod
+ * was refused.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -30,7 +31,7 @@ const all = readFlags()
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-/** The server's log: one line for each decision. */
+/** The lines of the server's log. Each decision is one line. */
 const logged: Line[] = []
 
 const folder = await mkdtemp(join(tmpdir(), 'ridealong-'))
@@ -56,8 +57,8 @@ try {
   for (const name of names.sort()) answered.push(await replay(name))
   print(`${renderSummary(answered)}\n`)
   print(styleText('bold', `The webhook answered ${answered.length} recorded reviews.`))
-  if (!all) print('Every change: npm run demo -- --all')
-  print('The command:  npm run ridealong -- --help')
+  if (!all) print('To show every change: npm run demo -- --all')
+  print('To list the verbs of the command: npm run ridealong -- --help')
 } finally {
   await server.close()
   await rm(folder, { recursive: true })
@@ -115,7 +116,7 @@ function post(body: string): Promise<ReviewResponse> {
 }
 
 function operationsOf({ response }: ReviewResponse): Operation[] {
-  if (!response.allowed) throw new Error(`refused: ${response.status?.message}`)
+  if (!response.allowed) throw new Error(`the webhook refused a pod: ${response.status?.message}`)
   return JSON.parse(Buffer.from(response.patch ?? 'W10=', 'base64').toString())
 }
 

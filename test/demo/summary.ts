@@ -2,14 +2,12 @@ import { styleText } from 'node:util'
 
 /** A recorded pod and the decision on it: a row of the summary. */
 export interface Answered {
-  /**
-   * The operator that created the pod's workload, `built-in` for Kubernetes, `-` for a bare pod.
-   */
+  /** The operator of the workload, `built-in` for Kubernetes itself, `-` for a bare pod. */
   readonly operator: string
-  /** The kind of the workload that the user creates; `Pod` if nothing owns the pod. */
+  /** The kind of the workload, or of the pod's owner; `Pod` if nothing owns the pod. */
   readonly kind: string
   readonly outcome: string
-  /** The injected metrics. */
+  /** The metrics of the injected observers. */
   readonly observers: readonly string[]
   /** Why the pod has no observers; empty if it has observers. */
   readonly reason: string
@@ -32,8 +30,8 @@ const BUILT_IN = 'built-in'
 const BARE = '-'
 
 /**
- * The labels of the pods of each recorded operator. The first match decides, because pods of the
- * Metrics Operator also have the labels of JobSet.
+ * The labels that show which operator or controller a recorded pod belongs to. The first match
+ * decides, because pods of the Metrics Operator also have the labels of JobSet.
  */
 const CREATORS: readonly Creator[] = [
   { label: 'app', value: 'flux-operator', operator: 'Flux', kind: 'MiniCluster' },
@@ -71,8 +69,8 @@ function compareRows(one: Answered, other: Answered): number {
 
 /**
  * Renders the summary: a header, then a line for each pod. One blank separates the columns; with
- * two blanks, the longest rows would not fit in a terminal of 80 columns. The text has colours only
- * if standard output is a terminal and NO_COLOR is not set.
+ * two blanks, the longest rows would not fit in a terminal of 80 columns. `styleText`
+ * adds colours only if standard output is a terminal and NO_COLOR is not set.
  */
 export function renderSummary(answered: readonly Answered[]): string {
   const rows = answered

@@ -31,17 +31,17 @@ const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) 
 const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c perf-sysstat\n'))
 const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
-t.test('the pod in the README is a pod of the run', async (t) => {
+t.test('the part of a pod in the README is equal to that of a pod of the run', async (t) => {
   t.has(parse(textOf('docs/examples/lammps-pod.yaml')), SHOWN_POD)
 })
 
-t.test('the observer in the README is the one that inject adds', async (t) => {
+t.test('the observer in the README is equal to the one that inject adds', async (t) => {
   const { out } = await run(['inject', '-f', join(REPOSITORY, 'docs/examples/lammps.yaml')])
   t.has(parse(out).spec.template, SHOWN_POD)
 })
 
-t.test('the output in the README is part of the log of the run', async (t) => {
-  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'six lines')
+t.test('the output in the README is a part of the log of the run', async (t) => {
+  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'the README shows six lines')
   for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), part)
   const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
   t.match(README, `kubectl logs ${name} -n hpc`)
@@ -52,7 +52,11 @@ t.test('the log of the run is complete', async (t) => {
   const samples = entries.filter(({ kind }) => kind === 'process')
   const [log] = entries.filter((entry) => entry.kind === 'log')
   t.match(log, { cuts: [], isAverage: false })
-  t.equal(samples.length, 2 * (log?.timepoints ?? 0), 'two ranks at each timepoint')
+  t.equal(
+    samples.length,
+    2 * (log?.timepoints ?? 0),
+    'each timepoint has a row for each of the two ranks',
+  )
 })
 
 t.test('the picture of the report has the current headings', { skip: NO_BROWSER }, async (t) => {
@@ -81,8 +85,8 @@ t.test('the log of the run has the current format', observerTests(), async (t) =
 })
 
 /**
- * Returns the first timepoint, the closing marker and the summary of a log. Each row is replaced by
- * its columns in their order.
+ * Returns the lines of the first timepoint and of the summary of a log, without markers and
+ * sentences. Each line of rows is replaced by its columns in their order.
  */
 function shapeOf(log: string): unknown[] {
   const [, timepoint = ''] = log.split('METRICS OPERATOR TIMEPOINT\n')
@@ -93,12 +97,12 @@ function shapeOf(log: string): unknown[] {
     .map((line) => (/^[[{]/.test(line) ? columnsOf(JSON.parse(line)) : line))
 }
 
-/** Returns the columns of a section, from its first row, or of a line of the summary. */
+/** Returns the columns of the first row of a section, or of a line of the summary. */
 function columnsOf(rows: readonly object[] | object): string[] {
   return Object.keys(Array.isArray(rows) ? (rows[0] ?? {}) : rows)
 }
 
-t.test('each status annotation in the documents has the message of its reason', async (t) => {
+t.test('each sample status of a left pod has the message of its reason', async (t) => {
   for (const page of ['docs/reasons.md', 'docs/troubleshooting.md']) {
     const lines = textOf(page).match(/^\{"outcome":"left".*\}$/gm) ?? []
     t.ok(lines.length > 0, page)

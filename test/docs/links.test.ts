@@ -37,7 +37,7 @@ t.test('the target of every link is an existing file and heading', async (t) => 
   }
 })
 
-t.test('the map of the documentation lists every page', async (t) => {
+t.test('docs/README.md links to every page of the folder docs', async (t) => {
   const listed = targetsIn('docs/README.md')
   const own = readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md'))
   for (const page of own.filter((name) => name !== 'README.md')) t.ok(listed.includes(page), page)

@@ -10,7 +10,7 @@ const README = textOf('README.md')
 const REASONS_PAGE = textOf('docs/reasons.md')
 const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
 
-/** Returns the cells of the table that begins with this header. */
+/** Returns the cells of each row of the table with this header. */
 function rowsUnder(header: string, page = README): string[][] {
   const [, table = ''] = page.split(`${header}\n`)
   const [rows = ''] = table.split('\n\n')
@@ -43,7 +43,7 @@ t.test('the README lists every annotation that users can write', async (t) => {
   )
 })
 
-t.test('the README builds and pushes the images of this version before it installs them', (t) => {
+t.test('in the README, docker build and push of this version precede helm install', (t) => {
   const { version } = JSON.parse(textOf('package.json'))
   const places = [
     'docker build',
@@ -61,7 +61,7 @@ t.test('the README builds and pushes the images of this version before it instal
   t.end()
 })
 
-t.test('troubleshooting lists every reason under the right heading', async (t) => {
+t.test('docs/troubleshooting.md lists every reason under the right heading', async (t) => {
   const [, written = '', silent = ''] = TROUBLESHOOTING.split(/^## The(?:re is| annotation) .*$/m)
   const reasonsOf = (text: string) =>
     [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, word]) => word)
@@ -72,7 +72,7 @@ t.test('troubleshooting lists every reason under the right heading', async (t) =
   t.same(reasonsOf(silent).sort(), words(false).sort())
 })
 
-t.test('explain and troubleshooting give the same advice', async (t) => {
+t.test('docs/troubleshooting.md gives the same advice as explain', async (t) => {
   const rows = [...TROUBLESHOOTING.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
   const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
   const written = rows.map(([, reason, remedy = '']) => [reason, plain(remedy)])

@@ -36,7 +36,7 @@ function list(sparse: number): fc.Arbitrary<Json> {
   })
 }
 
-/** Requests and limits. Most requests do not exceed their limits. */
+/** Requests and limits. No request exceeds its limit. */
 const resources: fc.Arbitrary<Json> = fc.oneof(
   fc.constant({}),
   fc.record({ requests: list(2), limits: fc.constant({ cpu: '1', memory: '1Gi' }) }),
@@ -50,7 +50,7 @@ const guaranteed: fc.Arbitrary<Json> = fc
 
 const gpu: Json = { limits: { 'example.com/gpu': '1' } }
 
-/** The resources of the containers of a pod, mostly of one kind. */
+/** The resources of up to four containers of a pod, mostly of one kind. */
 const allResources = fc.oneof(
   { weight: 3, arbitrary: fc.array(resources, { minLength: 4, maxLength: 4 }) },
   { weight: 2, arbitrary: fc.array(guaranteed, { minLength: 4, maxLength: 4 }) },
@@ -199,7 +199,7 @@ const bounded = fc.record({
   'count/pods': rarely(8, fc.constantFrom('1', '10')),
 })
 
-/** A quota. If one of its bounds is 10, 9 of them may already be used. */
+/** A quota. If a bound is 10, 9 of the 10 may already be used. */
 const quotas: fc.Arbitrary<Json> = fc
   .record({
     hard: bounded,

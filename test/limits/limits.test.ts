@@ -11,7 +11,7 @@ import { type Encounter, encounters } from './arbitrary.ts'
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
-// In CI, the test fails if Go is not installed.
+// In CI, the tests are never skipped: they fail if Go is not installed.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
 /** The result of Kubernetes for a pod. */
@@ -76,7 +76,7 @@ function outcomesOf(calls: readonly Encounter[]): readonly Outcome[] {
   }))
 }
 
-t.test('adds observers exactly if Kubernetes still admits the pod', { skip }, async (t) => {
+t.test('a pod gets observers exactly if Kubernetes admits it with them', { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31
   const outcomes = outcomesOf(fc.sample(encounters, { numRuns: 8_000, seed }))
   const words = new Map<string, number>()
@@ -85,7 +85,8 @@ t.test('adds observers exactly if Kubernetes still admits the pod', { skip }, as
   }
   t.comment(Object.fromEntries(words))
   t.strictSame([...words.keys()].sort(), ['injected', 'limit-range', 'quota'])
-  for (const [word, count] of words) t.ok(count > 100, `${word}: ${count} admitted pods`)
+  for (const [word, count] of words)
+    t.ok(count > 100, `${word}: ${count} pods; the test needs more than 100`)
 
   const stopped = outcomes.filter((outcome) => {
     return outcome.word === 'injected' && outcome.without === '' && outcome.with !== ''
@@ -96,7 +97,7 @@ t.test('adds observers exactly if Kubernetes still admits the pod', { skip }, as
     `no injected pod is refused (seed ${seed})`,
   )
 
-  // If a LimitRange gives devices to every container, Ridealong's own rule leaves the pod.
+  // If a LimitRange gives devices to every container, Ridealong adds no observers, although
   // Kubernetes would accept the pod.
   const spared = outcomes.filter((outcome) => {
     const isOwnRule = /: its default of 1 \S+ would also apply to /.test(outcome.message)

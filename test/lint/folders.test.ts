@@ -15,13 +15,13 @@ for (const [folder, most] of [
     t.strictSame(findCrowdedFolders(files(folder, most + 1)), [
       {
         path: folder,
-        message: `the folder has ${most + 1} entries; group them, at most ${most}`,
+        message: `the folder has ${most + 1} entries; group them so that it has at most ${most}`,
       },
     ])
   })
 }
 
-t.test('a folder counts as one entry, with any number of files', async (t) => {
+t.test('a subfolder counts as one entry, with any number of files', async (t) => {
   const paths = [...files('src/lib', 24), ...files('src/lib/text', 20)]
   t.strictSame(findCrowdedFolders(paths), [])
   const [problem, ...others] = findCrowdedFolders([...paths, ...files('src/lib/yaml', 2)])

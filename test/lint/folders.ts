@@ -20,7 +20,8 @@ export function findCrowdedFolders(paths: readonly string[]): readonly Problem[]
   return [...entries].flatMap(([path, { size }]) => {
     const most = SMALLER[path] ?? MOST_ENTRIES
     if (size <= most || UNLIMITED.includes(path)) return []
-    return [{ path, message: `the folder has ${size} entries; group them, at most ${most}` }]
+    const remedy = `group them so that it has at most ${most}`
+    return [{ path, message: `the folder has ${size} entries; ${remedy}` }]
   })
 }
 

@@ -3,7 +3,7 @@ import { findLongLines, WIDTH } from './long-lines.ts'
 
 const words = (width: number) => 'word '.repeat(width / 5).padEnd(width, 'x')
 
-/** Lines that may not have 101 columns: a description, the path, and the beginning of the line. */
+/** Lines that must not have 101 columns: a description, the path, and the beginning of the line. */
 const REJECTED: readonly (readonly [string, string, string])[] = [
   ['a line of code', 'src/a.ts', ''],
   ['a text in a line of code', 'test/a.test.ts', "const text = '"],
@@ -35,10 +35,10 @@ const ACCEPTED: readonly (readonly [string, string, string])[] = [
   ['a line that only a URL makes long', 'src/a.ts', `// https://example.com/${'x'.repeat(100)}`],
   ['a text in Rust', 'observer/src/a.rs', `const LINE: &[u8] = b"${long}";`],
   ['a value in YAML', 'charts/ridealong/values.yaml', `key: ${long}`],
-  ['a digest with its version', 'a.yaml', `- uses: ${'x'.repeat(100)} # v1.0.0`],
+  ['a value with a comment of one word', 'a.yaml', `- uses: ${'x'.repeat(100)} # v1.0.0`],
   ['a recorded review', 'test/cases/pod/review.json', long],
   ['a recorded log', 'test/logs/perf-sysstat.log', long],
-  ["an operator's definition", 'test/cluster/crds/a.yaml', `# ${long}`],
+  ['a definition of an operator', 'test/cluster/crds/a.yaml', `# ${long}`],
 ]
 
 for (const [what, path, text] of ACCEPTED) {
@@ -47,7 +47,7 @@ for (const [what, path, text] of ACCEPTED) {
   })
 }
 
-t.test('checks lines after a block of code and after a comment', async (t) => {
+t.test('prose after a block of code is checked, and a value after a comment is not', async (t) => {
   const markdown = findLongLines({ path: 'a.md', text: `\`\`\`\n${long}\n\`\`\`\n${long}` })
   t.strictSame(
     markdown.map(({ line }) => line),
@@ -60,6 +60,6 @@ t.test('checks lines after a block of code and after a comment', async (t) => {
   )
 })
 
-t.test('counts a character outside ASCII as one column', async (t) => {
+t.test('a character outside ASCII counts as one column', async (t) => {
   t.strictSame(findLongLines({ path: 'a.ts', text: '→😀'.repeat(50) }), [])
 })

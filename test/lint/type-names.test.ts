@@ -23,22 +23,22 @@ for (const [what, text] of DECLARATIONS) {
 }
 
 const ALLOWED: readonly (readonly [string, string])[] = [
-  ['a type that is not exported', 'interface Place {}'],
-  ['the same type, re-exported', "export type { Place } from './a.ts'"],
-  ['all types of a module, re-exported', "export type * from './a.ts'"],
-  ['a function', 'export function Place() {}'],
-  ['a constant', 'export const Place = 1'],
-  ['a type with a similar name', 'export interface PlaceOf {}'],
-  ['a text', "export const text = 'export interface Place {}'"],
+  ['a type Place that is not exported', 'interface Place {}'],
+  ['a re-export of the type Place', "export type { Place } from './a.ts'"],
+  ['a re-export of all types of a module', "export type * from './a.ts'"],
+  ['a function Place', 'export function Place() {}'],
+  ['a constant Place', 'export const Place = 1'],
+  ['a type PlaceOf', 'export interface PlaceOf {}'],
+  ['a text with a declaration', "export const text = 'export interface Place {}'"],
 ]
 
 for (const [what, text] of ALLOWED) {
-  t.test(`${what} may have the name of an exported type`, async (t) => {
+  t.test(`${what} is accepted beside the exported type Place`, async (t) => {
     t.strictSame(findSharedTypeNames([other, { path: 'src/b.ts', text }]), [])
   })
 }
 
-t.test('accepts declarations in one file, which TypeScript merges', async (t) => {
+t.test('two declarations in one file, which TypeScript merges, are accepted', async (t) => {
   const text = 'export interface Place {}\nexport interface Place {}'
   t.strictSame(findSharedTypeNames([{ path: 'src/a.ts', text }]), [])
 })

@@ -24,19 +24,19 @@ export interface Call {
   readonly namespace: unknown
 }
 
-/** The kind of pods that an arbitrary generates most often, to test the rules for such pods. */
+/** The kind of pods that `calls` generates most often, to test the rules for such pods. */
 export type Leaning = 'anything' | 'restricted' | 'guaranteed'
 
 // A pod is built from small numbers, which are cheap to generate. fast-check can shrink them to a
 // pod with one container that only requests perf-sysstat.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
 
-/** Reviews of pods that Kubernetes would mostly accept. */
+/** Generates reviews of pods. Kubernetes would accept most of these pods. */
 export function calls(leaning: Leaning = 'anything'): fc.Arbitrary<Call> {
   return THROWS.map((throws) => callOf(new Dice(throws), leaning))
 }
 
-/** Reviews of objects that are not valid pods: wrong types in some places, or JSON of any shape. */
+/** Generates reviews of invalid pods, with wrong types in some places, or of JSON of any shape. */
 export const nonsense: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const dice = new Dice(throws)
   const replaced = Array.from({ length: dice.pick(1, 1, 2, 3) }, () => dice.number(0x10000))
@@ -52,7 +52,7 @@ export const nonsense: fc.Arbitrary<Call> = THROWS.map((throws) => {
   return { body: { ...body, request: { ...request, object } }, namespace: known ?? namespace }
 })
 
-/** Bodies of any shape, some with fields of an AdmissionReview. */
+/** Generates bodies of any shape, some with the fields of an AdmissionReview. */
 export const bodies: fc.Arbitrary<unknown> = THROWS.map((throws) => {
   const dice = new Dice(throws)
   const replaced = dice.number(0x10000)
@@ -351,8 +351,8 @@ function initContainersOf(dice: Dice, leaning: Leaning): unknown {
 const OBSERVER_IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
 
 /**
- * The fields of a container with the name of a built-in metric. Most are those of the observer,
- * some with the image of another registry.
+ * Fields of a container with the name of a built-in metric: mostly those of the observer, sometimes
+ * with the image of another registry, sometimes none.
  */
 const OBSERVERS: ReadonlyMap<string, readonly Json[]> = new Map(
   ['perf-sysstat', 'io-sysstat'].map((name) => {
@@ -642,8 +642,8 @@ function withoutNew(object: Json, other: unknown): Json {
 }
 
 /**
- * Lists and maps in a pod, each with a function that returns an entry. A pod can have thousands of
- * entries.
+ * The paths of lists and maps in a pod that can have thousands of entries. A function returns the
+ * entry with a number.
  */
 const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])[] = [
   ['spec.containers', (i) => ({ name: `c${i}`, resources: { limits: { [`a/${i}`]: '1' } } })],
@@ -682,7 +682,8 @@ const LONG_TEXTS = [
 ] as const
 
 /**
- * Reviews of pods that have thousands of entries in a list or map, and some also a very long text.
+ * Generates reviews of pods with 100 to 10,000 entries in a list or map. Some also have a very long
+ * text.
  */
 export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const dice = new Dice(throws)
@@ -698,7 +699,7 @@ export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
   return { body: { ...body, request: { ...request, object } }, namespace }
 })
 
-/** A mixture of ordinary, invalid and very large reviews. */
+/** Generates a mixture of ordinary, invalid and very large reviews. */
 export const attacks: fc.Arbitrary<Call> = fc.oneof(
   { weight: 120, arbitrary: calls() },
   { weight: 79, arbitrary: nonsense },

@@ -1,5 +1,5 @@
 /**
- * Rules that the answer to every review must obey, also to a hostile review. The tests and
+ * Rules that the answer to every review must obey, even to a hostile review. The tests and
  * `npm run fuzz` use these rules.
  */
 import assert from 'node:assert/strict'
@@ -22,14 +22,14 @@ const excludedNamespaces = new Set(['kube-system'])
 export const MOST_BYTES = 64 * 1024
 
 /**
- * The maximum time of an answer in milliseconds, in addition to three times the parsing of its
- * body.
+ * The number of milliseconds that an answer may take in addition to three times the time of
+ * JSON.parse for the body of its review.
  */
 export const SLACK_MS = 200
 
 /** Measurements of an answer that obeyed the rules. */
 export interface Survived {
-  /** The outcome, or the reason why the pod was left or denied. */
+  /** The outcome; the reason if the pod was left or denied; `not-a-review` for an invalid body. */
   readonly word: string
   readonly bytes: number
   /** Processor time in milliseconds: of JSON.parse, and of the whole answer. */
@@ -38,7 +38,7 @@ export interface Survived {
 }
 
 /**
- * Answers a call as the webhook does.
+ * Answers a call as the webhook does, and checks the answer.
  *
  * @throws AssertionError if the answer breaks a rule
  */
@@ -77,7 +77,7 @@ function answerTo(text: string, namespace: ReturnType<typeof readNamespace>) {
   }
 }
 
-/** Checks that the patch adds only fields that Ridealong may add. */
+/** Checks that a patch adds only fields that Ridealong may add, and changes no others. */
 function assertOnlyAdded(pod: Json, patch: string): void {
   const operations = JSON.parse(`${Buffer.from(patch, 'base64')}`)
   const patched = jsonpatch.applyPatch(structuredClone(pod), operations, true).newDocument

@@ -1,6 +1,6 @@
 /**
- * Makes random choices from a list of numbers. After the last number, it always makes the first
- * choice.
+ * Makes choices that a list of random numbers determines. After the last number of the list, it
+ * always makes the first choice.
  */
 export class Dice {
   readonly #throws: readonly number[]

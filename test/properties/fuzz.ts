@@ -1,8 +1,9 @@
 /**
- * Generates hostile reviews and answers them: `npm run fuzz -- --runs 1000000 --seed 1`. Prints the
- * seed and the progress. The exit code is 0 if every answer obeys the rules of attack.ts, and 2 for
- * a wrong option. If an answer breaks a rule, the exit code is 1, and the smallest such review is
- * printed.
+ * Generates ordinary and hostile reviews, and answers them:
+ * `npm run fuzz -- --runs 1000000 --seed 1`. Prints the seed, the progress, and the number of
+ * answers with each outcome or reason. The exit code is 0 if every answer obeys the rules of
+ * attack.ts, and 2 for an invalid option. If an answer breaks a rule, the exit code is 1, and the
+ * program prints the review, which fast-check has made as small as it can.
  */
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
@@ -44,7 +45,8 @@ function fuzz(runs: number, seed: number): void {
     })
     fc.assert(property, { numRuns, seed: seed + done / CHUNK })
     const slowest = `${worst.ms.toFixed(0)} ms plus three times the time of JSON.parse`
-    print(`${done + numRuns} of ${runs}; largest ${worst.bytes} bytes, slowest ${slowest}`)
+    const largest = `largest answer ${worst.bytes} bytes`
+    print(`${done + numRuns} of ${runs} reviews; ${largest}, slowest answer ${slowest}`)
   }
   print(JSON.stringify(Object.fromEntries([...words].sort(([, a], [, b]) => b - a))))
 }

@@ -13,8 +13,8 @@ import { standIn } from '../stand-ins/pod-logs.ts'
 import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from './hostile-text.ts'
 
 // Anyone who may create a pod, write a log or name a process can write hostile texts. No verb may
-// let these texts control the user's terminal. Each verb runs in a real terminal (a pty) and with
-// piped streams.
+// let these texts control the user's terminal. Each call in ROWS runs once in a real terminal (a
+// pty) and once with piped streams.
 
 const ESCAPED = /\\u001b\]0;PWNED\\+u0007/
 const IN_YAML = /\\e\]0;PWNED\\a/
@@ -29,8 +29,8 @@ interface Row {
    */
   readonly shows: RegExp
   /**
-   * Whether standard output is another person's document. It is printed byte for byte, except on a
-   * terminal.
+   * Whether standard output is a manifest or a log that another person wrote. A pipe receives such
+   * a text byte for byte; a terminal receives it with escapes.
    */
   readonly isVerbatim?: boolean
 }
@@ -73,7 +73,7 @@ const METRIC = {
   },
 }
 
-/** Hostile YAML with unescaped bytes. */
+/** A manifest that contains the hostile text without escapes, in a comment and in two values. */
 const MANIFEST = `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -89,7 +89,7 @@ spec:
         image: "${HOSTILE_LINE}"
 `
 
-/** A manifest of an unknown kind. A message contains its name. */
+/** A manifest of an unknown kind. A message on standard error contains the name of the object. */
 const OTHER_KIND = `apiVersion: example.com/v1
 kind: Thing
 spec: {}
@@ -98,8 +98,8 @@ metadata:
 `
 
 /**
- * A manifest with a key that is a collection. The YAML library would print a warning that quotes
- * the key.
+ * A manifest with a key that is a list. By default, the YAML library prints a warning that quotes
+ * such a key.
  */
 const COLLECTION_KEY = `${MANIFEST}---\n? ["${HOSTILE_LINE}"]\n: 1\n`
 
@@ -121,7 +121,7 @@ const LOG = [
   '',
 ].join('\n')
 
-/** Starts a server that listens until the test ends. */
+/** Starts a server that listens until the tests of this file end, and returns its URL. */
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -177,7 +177,7 @@ mkdirSync(at('cases'))
 cpSync(join(CASES, 'pod-windows'), at(`cases/${HOSTILE}`), { recursive: true })
 writeFileSync(at(`cases/${HOSTILE}/answer.json`), `{"a": "${HOSTILE}"}`)
 
-// Plain http is meant for a local proxy, and must be allowed explicitly.
+// The Kubernetes client accepts an http server only with insecure-skip-tls-verify.
 const PLAIN = 'insecure-skip-tls-verify: true, server:'
 writeFileSync(at('kubeconfig'), kubeconfigOf(refusing).replace('server:', PLAIN))
 const REFUSING = ['--kubeconfig', at('kubeconfig')]
@@ -193,152 +193,182 @@ const foreign = await clusterOf({ [OBSERVER]: HOSTILE_LINE })
 const left = await clusterOf({}, LEFT)
 
 const ROWS: Readonly<Record<string, Row>> = {
-  'metrics, its table': { args: ['metrics', '--catalog', at('catalog')], shows: ESCAPED },
-  'metrics, one': { args: ['metrics', 'ours', '--catalog', at('catalog')], shows: ESCAPED },
-  'metrics as YAML': {
+  'the table of all metrics': { args: ['metrics', '--catalog', at('catalog')], shows: ESCAPED },
+  'the description of one metric': {
+    args: ['metrics', 'ours', '--catalog', at('catalog')],
+    shows: ESCAPED,
+  },
+  'the YAML output of metrics': {
     args: ['metrics', '--catalog', at('catalog'), '-o', 'yaml'],
     shows: IN_YAML,
   },
-  'metrics of a broken catalog': { args: ['metrics', '--catalog', at('broken')], shows: ESCAPED },
-  'review, a decision': { args: ['review', at('unknown.json')], shows: IN_YAML },
-  'review, a response': { args: ['review', '-o', 'response', at('unknown.json')], shows: IN_ASCII },
-  'review, a patch': { args: ['review', '-o', 'patch', at('asking.json')], shows: /perf-sysstat/ },
-  'review, a pod': { args: ['review', '-o', 'pod', at('asking.json')], shows: IN_YAML },
-  'review, a difference': { args: ['review', '-o', 'diff', at('asking.json')], shows: IN_YAML },
-  'review of a file of that name': {
+  'the error about an invalid catalog': {
+    args: ['metrics', '--catalog', at('broken')],
+    shows: ESCAPED,
+  },
+  'a decision that review prints': { args: ['review', at('unknown.json')], shows: IN_YAML },
+  'a response that review prints': {
+    args: ['review', '-o', 'response', at('unknown.json')],
+    shows: IN_ASCII,
+  },
+  'a patch that review prints': {
+    args: ['review', '-o', 'patch', at('asking.json')],
+    shows: /perf-sysstat/,
+  },
+  'a pod that review prints': { args: ['review', '-o', 'pod', at('asking.json')], shows: IN_YAML },
+  'a difference that review prints': {
+    args: ['review', '-o', 'diff', at('asking.json')],
+    shows: IN_YAML,
+  },
+  'the name of a file that review reads': {
     args: ['review', '-o', 'diff', named('json', JSON.stringify(reviewOf(hostilePod(ASKING))))],
     shows: ESCAPED,
   },
-  'review of invalid JSON': { args: ['review', at('not.json')], shows: /not JSON/ },
-  'test, a case that fails': { args: ['test', at('cases')], shows: ESCAPED },
-  'inject, a manifest': {
+  'the error of review about invalid JSON': { args: ['review', at('not.json')], shows: /not JSON/ },
+  'the output of test for a failed case': { args: ['test', at('cases')], shows: ESCAPED },
+  'a manifest that inject prints': {
     args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat'],
     shows: ESCAPED,
     isVerbatim: true,
   },
-  'inject, as JSON': {
+  'the JSON output of inject': {
     args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat', '-o', 'json'],
     shows: ESCAPED,
   },
-  'inject, a note': {
+  'a note of inject about an unknown kind': {
     args: ['inject', '-f', at('other.yaml'), '--metrics', 'perf-sysstat'],
     shows: /ridealong: .*\\u001b\]0;PWNED/,
     isVerbatim: true,
   },
-  'inject of invalid YAML': { args: ['inject', '-f', at('not.yaml')], shows: /ridealong: / },
-  'inject of a file of that name': {
+  'the error of inject about invalid YAML': {
+    args: ['inject', '-f', at('not.yaml')],
+    shows: /ridealong: /,
+  },
+  'the name of a file that inject reads': {
     args: ['inject', '-f', named('yaml', 'a: [')],
     shows: ESCAPED,
   },
-  'inject of a metric that the catalog does not contain': {
+  'the error of inject about an unknown metric': {
     args: ['inject', '-f', at('job.yaml'), '--metrics', HOSTILE],
     shows: IN_ASCII,
   },
-  'inject with an invalid annotation': {
+  'the error of inject about an invalid annotation': {
     args: ['inject', '-f', at('job.yaml'), '--annotation', HOSTILE],
     shows: ESCAPED,
   },
-  'inject of a key that is a collection': {
+  'a manifest whose key is a list': {
     args: ['inject', '-f', at('key.yaml'), '--metrics', 'perf-sysstat'],
     shows: ESCAPED,
     isVerbatim: true,
   },
-  'annotate, a manifest': {
+  'a manifest that annotate prints': {
     args: ['annotate', '-f', at('job.yaml'), '--metric', 'perf-sysstat'],
     shows: ESCAPED,
     isVerbatim: true,
   },
-  'annotate, a note': {
+  'a note of annotate about an unknown kind': {
     args: ['annotate', '-f', at('other.yaml'), '--metric', 'perf-sysstat'],
     shows: /ridealong: .*\\u001b\]0;PWNED/,
     isVerbatim: true,
   },
-  'explain, a pod whose status is left': {
+  'the explanation of a pod that was left': {
     args: ['explain', '--offline', '-f', at('left.json')],
     shows: ESCAPED,
   },
-  'explain, a pod whose status is injected': {
+  'the explanation of a pod that was injected': {
     args: ['explain', '--offline', '-f', at('injected.json')],
     shows: ESCAPED,
   },
-  'explain, a review': {
+  'the explanation of a review': {
     args: ['explain', '--offline', '-f', at('unknown.json')],
     shows: ESCAPED,
   },
-  'explain as YAML': {
+  'the YAML output of explain': {
     args: ['explain', '--offline', '-f', at('left.json'), '-o', 'yaml'],
     shows: IN_YAML,
   },
-  'explain as JSON': {
+  'the JSON output of explain': {
     args: ['explain', '--offline', '-f', at('left.json'), '-o', 'json'],
     shows: ESCAPED,
   },
-  'explain without permission to read': {
+  'the error of explain about a missing right': {
     args: ['explain', 'pod/a', ...REFUSING],
     shows: ESCAPED,
   },
-  'explain of an invalid kind': { args: ['explain', HOSTILE, ...REFUSING], shows: ESCAPED },
-  'collect, JSON Lines': { args: ['collect', 'job/lammps', ...whole], shows: ESCAPED },
-  'collect, CSV': { args: ['collect', 'job/lammps', '-o', 'csv', ...whole], shows: ESCAPED },
-  'collect, logs': {
+  'the error of explain about an invalid kind': {
+    args: ['explain', HOSTILE, ...REFUSING],
+    shows: ESCAPED,
+  },
+  'the JSON Lines of collect': { args: ['collect', 'job/lammps', ...whole], shows: ESCAPED },
+  'the CSV of collect': { args: ['collect', 'job/lammps', '-o', 'csv', ...whole], shows: ESCAPED },
+  'the unchanged logs of collect': {
     args: ['collect', 'job/lammps', '-o', 'logs', ...whole],
     shows: ESCAPED,
     isVerbatim: true,
   },
-  'collect, followed': { args: ['collect', 'job/lammps', '--follow', ...whole], shows: ESCAPED },
-  'collect, a log that is not from an observer': {
+  'the rows of collect --follow': {
+    args: ['collect', 'job/lammps', '--follow', ...whole],
+    shows: ESCAPED,
+  },
+  'a collected log that is not from an observer': {
     args: ['collect', 'job/lammps', ...foreign],
     shows: ESCAPED,
   },
-  'collect, a pod whose status is left': {
+  'a notice of collect about a pod that was left': {
     args: ['collect', 'job/lammps', ...left],
     shows: ESCAPED,
   },
-  'collect without permission to read': {
+  'the error of collect about a missing right': {
     args: ['collect', 'job/lammps', ...REFUSING],
     shows: ESCAPED,
   },
-  'report, a page': { args: ['report', at('run.log'), '--title', HOSTILE], shows: ESCAPED },
-  'report of a file of that name': { args: ['report', named('log', LOG)], shows: ESCAPED },
-  'report of a file that is not a log': { args: ['report', named('txt', HOSTILE)], shows: ESCAPED },
-  'attach without permission to read': {
+  'a page that report prints': {
+    args: ['report', at('run.log'), '--title', HOSTILE],
+    shows: ESCAPED,
+  },
+  'the name of a log that report reads': { args: ['report', named('log', LOG)], shows: ESCAPED },
+  'the error of report about a file that is not a log': {
+    args: ['report', named('txt', HOSTILE)],
+    shows: ESCAPED,
+  },
+  'the error of attach about a missing right': {
     args: ['attach', 'db-0', '--metric', 'perf-sysstat', ...REFUSING],
     shows: ESCAPED,
   },
-  'doctor without permission to read': { args: ['doctor', ...REFUSING], shows: ESCAPED },
-  'doctor as YAML': { args: ['doctor', '-o', 'yaml', ...REFUSING], shows: ESCAPED },
-  'doctor as JSON': { args: ['doctor', '-o', 'json', ...REFUSING], shows: ESCAPED },
-  'doctor of a status': {
+  'the checks of doctor without its rights': { args: ['doctor', ...REFUSING], shows: ESCAPED },
+  'the YAML output of doctor': { args: ['doctor', '-o', 'yaml', ...REFUSING], shows: ESCAPED },
+  'the JSON output of doctor': { args: ['doctor', '-o', 'json', ...REFUSING], shows: ESCAPED },
+  'the answer of a status server to doctor': {
     args: ['doctor', '--status-url', status, ...REFUSING],
     shows: ESCAPED,
   },
-  'disarm without permission to write': {
+  'the error of disarm about a missing right': {
     args: ['disarm', '--webhook-configuration', HOSTILE, ...REFUSING],
     shows: ESCAPED,
   },
-  'record without permission to write': {
+  'the error of record about a missing right': {
     args: ['record', at('new'), '--url', 'https://127.0.0.1:1', ...REFUSING],
     shows: ESCAPED,
   },
-  'serve with a missing certificate': {
+  'the error of serve about a missing certificate': {
     args: ['serve', '--cert', HOSTILE, '--key', HOSTILE, '--namespaces', at('none.yaml')],
     shows: ESCAPED,
   },
-  'an unknown verb': { args: [HOSTILE], shows: ESCAPED },
-  'an unknown option': { args: ['metrics', `--${HOSTILE}`], shows: ESCAPED },
+  'the error about an unknown verb': { args: [HOSTILE], shows: ESCAPED },
+  'the error about an unknown option': { args: ['metrics', `--${HOSTILE}`], shows: ESCAPED },
 }
 
-for (const [title, { args, shows, isVerbatim = false }] of Object.entries(ROWS)) {
-  t.test(`${title}: hostile text has no effect`, async (t) => {
+for (const [where, { args, shows, isVerbatim = false }] of Object.entries(ROWS)) {
+  t.test(`hostile text has no effect in ${where}`, async (t) => {
     const [shown, { out, err }] = await Promise.all([runInTerminal(args), run(args)])
     const terminal = shown.out.replace(OURS, '')
-    t.equal(HARMFUL.exec(terminal)?.[0], undefined, 'on a terminal')
+    t.equal(HARMFUL.exec(terminal)?.[0], undefined, 'the terminal')
     t.notMatch(terminal, FORGED)
     t.match(terminal, shows)
-    t.equal(HARMFUL.exec(err)?.[0], undefined, 'on a piped standard error')
+    t.equal(HARMFUL.exec(err)?.[0], undefined, 'the piped standard error')
     t.notMatch(err, FORGED)
     if (isVerbatim) t.match(out, HOSTILE_LINE, 'a pipe receives the unchanged text')
-    else t.equal(HARMFUL.exec(out)?.[0], undefined, 'on a piped standard output')
+    else t.equal(HARMFUL.exec(out)?.[0], undefined, 'the piped standard output')
     t.notMatch(out, isVerbatim ? /(?!)/ : FORGED)
   })
 }

@@ -1,6 +1,5 @@
 /**
- * Texts that would control a terminal, change the order of characters, or insert lines into an
- * output.
+ * Texts that would control a terminal, hide or reorder characters, or insert lines into an output.
  */
 export const HOSTILE_TEXTS = [
   '\u001b]0;PWNED\u0007',
@@ -24,14 +23,14 @@ export const HOSTILE_NAME = HOSTILE.replaceAll('/', '')
 export const HOSTILE_LINE = HOSTILE.replaceAll('\n', '')
 
 /**
- * A control character other than a line feed or a tab, a lone surrogate, or a character that
- * breaks, hides or reorders lines.
+ * Matches a control character other than a line feed or a tab, a lone surrogate, a line separator,
+ * or a character that is invisible or reorders text.
  */
 export const HARMFUL =
   /(?![\n\t])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
 
-/** Control sequences of Ridealong itself: colours, bold text, and the redrawn progress bar. */
+/** Matches Ridealong's own control sequences: colours, bold text, and redrawn progress bars. */
 export const OURS = new RegExp(`${'\u001b'}\\[(?:(?:1|22|3[1239]|90)m|2K|1G)`, 'g')
 
-/** A forged line. */
+/** Matches a line that a hostile text has inserted. */
 export const FORGED = /^FORGED/m

@@ -6,7 +6,7 @@ import { readManifests } from '../../src/manifest/read.ts'
 import { injected, PERF, textOf, undone } from '../src/manifest/build.ts'
 import { manifests } from './arbitrary-yaml.ts'
 
-t.test('generated text is parsed as its object', async () => {
+t.test('a generated manifest is parsed into its object', async () => {
   fc.assert(
     fc.property(manifests, ({ text, object }) => {
       assert.deepEqual(readManifests('a.yaml', text)[0]?.value, object)
@@ -40,7 +40,7 @@ t.test('a second inject changes nothing', async () => {
   )
 })
 
-t.test('one undo removes the metrics of two injects', async () => {
+t.test('one undo removes the observers of two injects', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const first = textOf(injected(text, { 'ridealong.dev/inject': 'io-sysstat' }))
@@ -50,7 +50,7 @@ t.test('one undo removes the metrics of two injects', async () => {
   )
 })
 
-t.test('a manifest without a request is not changed', async () => {
+t.test('inject and undo do not change a manifest that requests nothing', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const silent = text.replaceAll('ridealong.dev', 'example.com')
@@ -77,7 +77,7 @@ t.test('inject keeps comment lines, their order, and the kind of line breaks', a
   )
 })
 
-t.test('inject reads the annotations that annotate has written', async () => {
+t.test('annotate changes a manifest once, and inject reads its annotations', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const [manifest] = readManifests('a.yaml', text)

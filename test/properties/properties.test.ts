@@ -85,7 +85,7 @@ function withObject({ body, namespace }: Call, object: unknown): Call {
   return { body: { ...body, request: { ...mapOf(body.request), object } }, namespace }
 }
 
-/** Returns the value of an annotation of the pod; without one, that of its namespace. */
+/** Returns the value of an annotation of the pod, or else of its namespace. */
 function asked({ body, namespace }: Call, key: string): string | undefined {
   const written = [mapOf(body.request).object, namespace].map((object) => {
     return mapOf(mapOf(mapOf(object).metadata).annotations)[key]
@@ -139,7 +139,7 @@ function always<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, rule: (value: T)
   fc.assert(fc.property(arbitrary, rule), { numRuns })
 }
 
-t.test('every pod gets an answer with its own uid and without an internal error', async () => {
+t.test('each answer has the uid of its review, and is no internal error', async () => {
   always(calls(), 9_000, (call) => {
     const before = JSON.stringify(call.body)
     const { answer: answered, operations } = answer(call)
@@ -176,7 +176,7 @@ t.test('a pod is denied only if the pod or its namespace has on-error: deny', as
   assert.deepEqual([...outcomes].sort(), ['denied', 'injected', 'left', 'restored'])
 })
 
-t.test('a patch only adds, and only at allowed paths', async () => {
+t.test('a patch contains only additions, at allowed paths', async () => {
   always(calls(), 9_000, (call) => {
     const { operations } = answer(call)
     for (const { op, path } of operations) {
@@ -189,7 +189,7 @@ t.test('a patch only adds, and only at allowed paths', async () => {
   })
 })
 
-t.test('a patch keeps every field of a pod, also labels and unknown fields', async () => {
+t.test('a patch keeps every field of a pod, even labels and unknown fields', async () => {
   always(calls(), 9_000, (call) => {
     const { pod, patched } = answer(call)
     const restored = metrics.filter((name) => claimed(pod).includes(name))
@@ -279,7 +279,7 @@ t.test('an observer meets Pod Security restricted if all containers of its pod d
     if (!isRestricted || decision.outcome !== 'injected') return
     const observers = Object.values(added(answered)).flat()
     for (const [index, observer] of observers.entries()) {
-      // A metric with a higher privilege has the rights that it needs.
+      // A metric with a security context of its own may need more rights.
       if (decision.observers[index]?.metric.container.securityContext !== undefined) continue
       assert.deepEqual(containerProblems(observer, mapOf(answered.patched.spec)), [])
       tried += 1
@@ -299,7 +299,7 @@ t.test('a Guaranteed pod stays Guaranteed', async () => {
   assert.ok(tried > 900, `${tried} Guaranteed pods with observers; the test needs more than 900`)
 })
 
-t.test('an invalid pod causes no internal error, and a patch adds only observers', async () => {
+t.test('an invalid pod causes no internal error, and a patch only adds observers', async () => {
   always(nonsense, 10_000, (call) => {
     const { answer: answered, operations, pod, patched } = answer(call)
     const { allowed } = answered.response.response
@@ -311,7 +311,7 @@ t.test('an invalid pod causes no internal error, and a patch adds only observers
   })
 })
 
-t.test('an invalid AdmissionReview or Namespace gets an answer or a problem', async () => {
+t.test('a body and a Namespace of any shape get an answer or a message', async () => {
   always(fc.tuple(bodies, bodies), 3_000, ([body, namespace]) => {
     const review = readReview(body)
     const settings = { catalog, excludedNamespaces, namespace: readNamespace('hpc', namespace) }
@@ -320,7 +320,7 @@ t.test('an invalid AdmissionReview or Namespace gets an answer or a problem', as
   })
 })
 
-t.test('answers to hostile reviews are fast and small, and keep all fields', async () => {
+t.test('answers to hostile reviews are fast and small, and keep every field', async () => {
   let inRules = false
   always(attacks, 3_000, (call) => {
     inRules = !inRules
