@@ -14,8 +14,8 @@ import { type Installation, readCatalog, type TriedPod } from './installation.ts
  * The names of the two checks that make a dry run. If neither dry run could be made and no check
  * failed, it is unknown whether the installation works.
  */
-export const ARMS = 'a namespace that asks'
-export const INJECTS = 'a pod that asks'
+export const ARMS = 'dry run: namespace'
+export const INJECTS = 'dry run: pod'
 
 const UNANSWERED = 'in a dry run, the webhook did not answer'
 const REACH =

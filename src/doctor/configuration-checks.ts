@@ -57,7 +57,7 @@ function presence(name: string, configuration: Fields, called: Called): Installa
   const missing = WEBHOOKS.filter((word) => webhookIn(configuration, word) === undefined)
   const metadata = fieldsOrNone(configuration.metadata)
   const own = asText(metadata.name) ?? ''
-  if (missing.length > 0) return fault(name, `${own} has no ${missing.join(', ')}`, RESTORE)
+  if (missing.length > 0) return fault(name, `${own} has no webhook ${missing.join(', ')}`, RESTORE)
   return check(
     name,
     'ok',

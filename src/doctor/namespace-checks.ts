@@ -30,7 +30,7 @@ export function namespaceCheck({ namespaces, webhook }: Installation): Installat
   const stale = joinNames(states.filter(({ isRight, isAsking }) => !isRight && !isAsking))
   const problems = [
     ...(unarmed === '' ? [] : [`not armed although they request observers: ${unarmed}`]),
-    ...(stale === '' ? [] : [`armed although they request no observers: ${stale}`]),
+    ...(stale === '' ? [] : [`armed although they are excluded or request no observers: ${stale}`]),
   ]
   if (problems.length > 0) return fault(NAME, problems.join('; '), REMEDY)
   const sentence = `${asking.length} of ${states.length} request observers, and these are armed`

@@ -175,7 +175,7 @@ function logEntry(state: ReadingState): LogEntry {
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
     ...state.cuts,
-    ...(hasEnd ? [] : ['its end is missing: the observer still ran, or was cut off']),
+    ...(hasEnd ? [] : ['its end is missing: the observer still ran, or the log was cut off']),
     ...(isEmpty(state) && !isUndescribed(state) ? ['no timepoint has a row'] : []),
   ]
   return {

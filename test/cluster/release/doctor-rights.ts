@@ -14,13 +14,13 @@ const UNKNOWN_WITHOUT: Readonly<Record<string, readonly string[]>> = {
   'get mutatingwebhookconfigurations': ['webhook configuration'],
   'get validatingadmissionpolicybindings': ['guard'],
   'list namespaces': ['namespaces'],
-  'create namespaces': ['a namespace that asks'],
+  'create namespaces': ['dry run: namespace'],
   'get services': ['Service'],
   'list endpointslices': ['Service'],
   'get deployments': ['Deployment', 'catalog'],
   'get configmaps': ['catalog'],
   'list daemonsets': ['images'],
-  'create pods': ['a pod that asks'],
+  'create pods': ['dry run: pod'],
 }
 
 interface Rule {

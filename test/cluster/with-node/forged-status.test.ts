@@ -307,7 +307,7 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
     t.equal(page.code, 0)
     t.match(page.out, /its log may not come from an observer/)
     const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
-    t.match(out, /^ok +a pod that asks +in a dry run in namespace forged, the pod got /m)
+    t.match(out, /^ok +dry run: pod +in a dry run in namespace forged, the pod got /m)
   })
 
   await t.test(

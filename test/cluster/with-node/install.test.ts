@@ -74,7 +74,7 @@ t.test('one command installs, upgrades or removes the chart', async (t) => {
     await until('helm test passes', () => passes(release))
     const said = await helm(release, 'test', ['--logs'])
     t.match(said, /Phase: +Succeeded/)
-    t.match(said, /^ok +a pod that asks/m)
+    t.match(said, /^ok +dry run: pod/m)
     t.notMatch(said, /^unknown /m)
   })
 
@@ -269,8 +269,8 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
     image: 'ok',
     guard: 'ok',
     namespaces: 'ok',
-    'a namespace that asks': 'ok',
-    'a pod that asks': 'ok',
+    'dry run: namespace': 'ok',
+    'dry run: pod': 'ok',
   })
   t.match(well.checks[0], {
     sentence: `${name} calls Service ${name}/${name} (release ${name}, version 0.1.0)`,
@@ -282,7 +282,7 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   await api.merge(path, withoutInjector(before, Buffer.from(ca).toString('base64')))
   const asked = async () => verdicts((await examine(cluster.kubeconfig)).checks)
   await until('the apiserver uses the other CA', async () => {
-    return (await asked())['a pod that asks'] === 'no'
+    return (await asked())['dry run: pod'] === 'no'
   })
   const { code, outcome, checks } = await examine(cluster.kubeconfig)
   t.match({ code, outcome }, { code: 1, outcome: 'faulty' })
@@ -290,8 +290,8 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
     checks.filter(({ verdict }) => verdict === 'no'),
     [
       { name: 'certificate', sentence: /^caBundle does not verify .*, issued by CN=/ },
-      { name: 'a namespace that asks', sentence: /^in a dry run, the webhook did not/ },
-      { name: 'a pod that asks', sentence: /^in a dry run, the webhook did not/ },
+      { name: 'dry run: namespace', sentence: /^in a dry run, the webhook did not/ },
+      { name: 'dry run: pod', sentence: /^in a dry run, the webhook did not/ },
     ],
   )
   const { webhooks, metadata } = before

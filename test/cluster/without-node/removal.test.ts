@@ -157,8 +157,8 @@ t.test('doctor reports a missing webhook, and the checks of the status port', as
     out,
     /\nno {7}webhook configuration +no MutatingWebhookConfiguration has .*\n +What to do: install/,
   )
-  t.match(out, /\nno {7}a namespace that asks +in a dry run, the webhook did not answer\n/)
-  t.match(out, /\nno {7}a pod that asks +in a dry run, the webhook did not answer\n/)
+  t.match(out, /\nno {7}dry run: namespace +in a dry run, the webhook did not answer\n/)
+  t.match(out, /\nno {7}dry run: pod +in a dry run, the webhook did not answer\n/)
   // No program listens on this system port, and fetch does not block it.
   const unreachable = await doctor('--status-url', 'http://127.0.0.1:2')
   t.equal(unreachable.code, 1)

@@ -13,7 +13,7 @@ t.test('the output names the observed container and the command that reads its l
   ])
 })
 
-t.test('the JSON and YAML output has the values of the text', async (t) => {
+t.test('the JSON and YAML output has the names and the command', async (t) => {
   t.strictSame(JSON.parse(documentOf(shown(ATTACHMENT, 'json'))), { ...ATTACHMENT, logs: LOGS })
   t.strictSame(parse(documentOf(shown(ATTACHMENT, 'yaml'))), { ...ATTACHMENT, logs: LOGS })
 })

@@ -37,7 +37,7 @@ function documentOf(changes: Document = {}, spec: object = {}, container: object
 const optionOf = (option: object) => documentOf({}, { options: { rate: option } })
 const RATE = { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'seconds' }
 
-/** Returns a document with a description of rows, of one section with these columns. */
+/** Returns a document whose rows have one section with these columns. */
 const columnsOf = (...columns: object[]) => rowsOf({ sections: [{ ...SECTION, columns }] })
 const rowsOf = (rows: object) => documentOf({}, { rows: { format: 'jsonl', ...rows } })
 const WATTS = {
@@ -109,7 +109,10 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
   })
   mkdirSync(join(folder, '..2026_11_21'))
   const { metrics } = await loadCatalog({ folder })
-  t.strictSame([...metrics.keys()], ['io-sysstat', 'one', 'perf-sysstat', 'pressure', 'three', 'two'])
+  t.strictSame(
+    [...metrics.keys()],
+    ['io-sysstat', 'one', 'perf-sysstat', 'pressure', 'three', 'two'],
+  )
 })
 
 t.test('a document of the folder replaces a built-in metric of the same name', async (t) => {
@@ -121,7 +124,7 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
 })
 
 t.test(
-  'rows are described as their document says, or as the document that it replaces',
+  'a document without rows keeps the rows of the built-in document that it replaces',
   async (t) => {
     const named = (name: string, spec: object = {}) => documentOf({ metadata: { name } }, spec)
     const rows = { format: 'jsonl', sections: [SECTION] }
@@ -134,7 +137,7 @@ t.test(
     const { metrics } = await loadCatalog({ folder })
     t.strictSame(metrics.get('ours')?.rows, rows)
     t.equal(metrics.get('plain')?.rows, undefined)
-    t.equal(metrics.get('perf-sysstat')?.rows?.format, 'pidstat', 'as the built-in metric')
+    t.equal(metrics.get('perf-sysstat')?.rows?.format, 'pidstat', 'of the built-in metric')
     t.strictSame(metrics.get('io-sysstat')?.rows, rows)
   },
 )
@@ -153,7 +156,7 @@ t.test('the observer image replaces only the image of the built-in metrics', asy
   )
 })
 
-t.test('the revision is eight digits that change only with the content', async (t) => {
+t.test('the revision is eight digits, and changes only with the content', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf() })
   const revisionOf = async (sources = {}) => (await loadCatalog({ folder, ...sources })).revision
   const revisions = [(await loadCatalog({})).revision, await revisionOf()]
@@ -178,7 +181,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ],
   ['a port', documentOf({}, {}, { ports: [] }), /ours: spec\.container must not have ports$/],
   [
-    'another version',
+    'another apiVersion',
     documentOf({ apiVersion: 'v1' }),
     /apiVersion must be ridealong\.dev\/v1alpha1$/,
   ],
@@ -219,7 +222,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.container\.resources must have required property 'limits'$/,
   ],
   [
-    'requests',
+    'resource requests',
     documentOf({}, {}, { resources: { ...CONTAINER.resources, requests: {} } }),
     /ours: spec\.container\.resources must not have requests$/,
   ],
@@ -235,7 +238,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ],
   ['no name', documentOf({ metadata: {} }), /metadata must have required property 'name'$/],
   [
-    'a name in capitals',
+    'a name with a capital letter',
     documentOf({ metadata: { name: 'Ours' } }),
     /metric Ours: metadata\.name must match pattern/,
   ],
@@ -290,7 +293,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.options\.rate must not have step$/,
   ],
   [
-    'rows in a format that is not known',
+    'rows in an unknown format',
     rowsOf({ format: 'csv', sections: [SECTION] }),
     /ours: spec\.rows\.format must be one of jsonl, pidstat, iostat$/,
   ],
@@ -300,37 +303,37 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.rows\.sections must NOT have fewer than 1 items$/,
   ],
   [
-    'more sections than 16',
+    'more than 16 sections',
     rowsOf({ sections: Array(17).fill(SECTION) }),
     /ours: spec\.rows\.sections must NOT have more than 16 items$/,
   ],
   [
-    'more columns than 64',
+    'more than 64 columns',
     columnsOf(...Array(65).fill(WATTS)),
     /ours: spec\.rows\.sections\.0\.columns must NOT have more than 64 items$/,
   ],
   [
-    'a section of the same name',
+    'two sections of the same name',
     rowsOf({ sections: [SECTION, SECTION] }),
     /ours: spec\.rows\.sections must not have power twice$/,
   ],
   [
-    'a column of the same name',
+    'two columns of the same name',
     columnsOf(WATTS, WATTS),
     /ours: spec\.rows\.sections: section power must not have column watts twice$/,
   ],
   [
-    'a column with the name of a place',
+    'a column with the reserved name rank',
     columnsOf({ ...WATTS, name: 'rank' }),
     /ours: spec\.rows\.sections\.0\.columns\.0\.name must NOT be valid$/,
   ],
   [
-    'a column in capitals',
+    'a column with a capital letter',
     columnsOf({ ...WATTS, name: 'Watts' }),
     /ours: spec\.rows\.sections\.0\.columns\.0\.name must match pattern/,
   ],
   [
-    'a unit that is not known',
+    'an unknown unit',
     columnsOf({ ...WATTS, unit: 'horsepower' }),
     /ours: spec\.rows\.sections\.0\.columns\.0\.unit must be one of percent, /,
   ],
@@ -340,21 +343,25 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /columns\.0 must have property behavior when property unit is present$/,
   ],
   [
-    'a unit of a text',
+    'a text column with a unit',
     columnsOf({ ...WATTS, type: 'text' }),
     /ours: spec\.rows\.sections\.0\.columns\.0 must not have (unit|behavior)$/,
   ],
   [
-    'a thing that no row is of',
+    'a section about an unknown thing',
     rowsOf({ sections: [{ ...SECTION, of: 'node' }] }),
     /ours: spec\.rows\.sections\.0\.of must be one of process, thread, container, /,
   ],
   [
-    'rows of pidstat that are of a pod',
+    'a section about a pod in the format pidstat',
     rowsOf({ format: 'pidstat', sections: [SECTION] }),
     /ours: spec\.rows\.sections must be one section of process, because the format is pidstat$/,
   ],
-  ['an option in capitals', documentOf({}, { options: { Rate: RATE } }), /ours: spec\.options /],
+  [
+    'an option with a capital letter',
+    documentOf({}, { options: { Rate: RATE } }),
+    /ours: spec\.options /,
+  ],
   [
     'a default above its bounds',
     optionOf({ ...RATE, default: 10 }),
@@ -414,7 +421,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /securityContext\.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN$/,
   ],
   [
-    'root with runAsNonRoot',
+    'user 0 and runAsNonRoot',
     contextOf('baseline', { runAsNonRoot: true, runAsUser: 0 }),
     /ours: spec\.container\.securityContext\.runAsNonRoot cannot be true for user 0$/,
   ],
@@ -505,8 +512,11 @@ t.test('a folder named like a YAML file is skipped, or the error names the folde
 })
 
 const HOLDS: readonly (readonly [string, string])[] = [
-  ['a choice', optionOf({ type: 'string', enum: ['a', 'b c'], default: 'b c', description: 'x' })],
-  ['a switch', optionOf({ type: 'boolean', default: true, description: 'x' })],
+  [
+    'an option with a list of choices',
+    optionOf({ type: 'string', enum: ['a', 'b c'], default: 'b c', description: 'x' }),
+  ],
+  ['a boolean option', optionOf({ type: 'boolean', default: true, description: 'x' })],
   ['a default equal to the minimum', optionOf({ ...RATE, default: 1 })],
   ['a default equal to the maximum', optionOf({ ...RATE, default: 9 })],
   ['a name of one digit', documentOf({ metadata: { name: '7' } })],

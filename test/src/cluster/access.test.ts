@@ -103,7 +103,7 @@ async function found(...args: Parameters<typeof findCluster>): Promise<Cluster> 
 
 const askVersion = { path: '/api/v1/namespaces', signal: new AbortController().signal }
 
-t.test('a kubeconfig opens the cluster that it names', async (t) => {
+t.test('a kubeconfig gives the server, the CA and the token of a cluster', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
   const authority = Buffer.from(ca).toString('base64')
   const server = `https://127.0.0.1:${port}/`
@@ -136,7 +136,7 @@ t.test('a program in a pod uses the cluster of the pod, with the current token',
   writeFileSync(join(folder, 'token'), 'two')
   await api.ask(askVersion)
   t.strictSame(standIn.authorizations, ['Bearer one', 'Bearer two'])
-  t.equal(await findCluster({ context: 'x' }, folder), undefined, 'a pod has no contexts')
+  t.equal(await findCluster({ context: 'x' }, folder), undefined, 'no context exists in a pod')
 })
 
 t.test('the address of a cluster may be an IPv6 address', async (t) => {
@@ -149,7 +149,7 @@ t.test('the address of a cluster may be an IPv6 address', async (t) => {
   t.match(cluster, { server: 'https://[fd00::1]:443', namespace: undefined })
 })
 
-t.test('the message names an invalid kubeconfig', async (t) => {
+t.test('the message begins with the path of an invalid kubeconfig', async (t) => {
   const folder = t.testdir({
     empty: '',
     list: '[]',

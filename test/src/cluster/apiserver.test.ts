@@ -9,7 +9,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 const signal = new AbortController().signal
 
-/** A server with given answers, without TLS, like `kubectl proxy`. */
+/** Starts a server with these answers, without TLS, like `kubectl proxy`. Returns its client. */
 async function serverOf(t: Test, answer: Answer): Promise<Apiserver> {
   const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -58,8 +58,8 @@ t.test('each change is sent as the request that Kubernetes defines for it', asyn
 
 const REFUSALS: readonly (readonly [string, string, string])[] = [
   ["the apiserver's message", '{"kind":"Status","message":"no"}', 'no'],
-  ['the HTML page of a proxy', '<html>', 'Bad Gateway'],
-  ['an empty body', '', 'Bad Gateway'],
+  ['the status text instead of an HTML page', '<html>', 'Bad Gateway'],
+  ['the status text if the body is empty', '', 'Bad Gateway'],
 ]
 
 for (const [what, body, said] of REFUSALS) {
@@ -96,7 +96,7 @@ t.test('a caller can abort a response', async (t) => {
   await t.rejects(text(response), { message: 'aborted' })
 })
 
-t.test('a caller that aborts a request gets its own reason', async (t) => {
+t.test('a caller that aborts a request gets the reason that it gave', async (t) => {
   const enough = new AbortController()
   const api = await serverOf(t, () => enough.abort(new Error('enough')))
   await t.rejects(api.ask({ path: '/api', signal: enough.signal }), { message: 'enough' })

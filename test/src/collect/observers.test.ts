@@ -23,7 +23,7 @@ t.test('the observers of a pod are the existing containers that its status names
   t.strictSame(of(pod({ rank: 0, metrics: ['perf-sysstat'], status: '{}' })).observers, [])
 })
 
-t.test('only an ephemeral container with the name of a metric is an observer', async (t) => {
+t.test('an ephemeral container is an observer if it has the name of a metric', async (t) => {
   const plain = pod({ rank: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
   const attached = {
     ...plain,
@@ -39,7 +39,7 @@ t.test('only an ephemeral container with the name of a metric is an observer', a
   )
 })
 
-t.test('the termination message of the current or the previous run is found', async (t) => {
+t.test('the termination message of a container is read if there is one', async (t) => {
   const state = { terminated: { message: 'now' } }
   t.match(of(pod({ rank: 0, state })).observers, [{ message: 'now', state: 'ended' }])
   t.match(of(pod({ rank: 0, state: { waiting: {} } })).observers, [
@@ -64,7 +64,7 @@ t.test('the rank is read from the label or annotation of each operator', async (
   t.equal(rankOf('mpijob-launcher'), 'launcher')
 })
 
-t.test('invalid values in a pod are not observers', async (t) => {
+t.test('a pod with invalid values has no observers', async (t) => {
   for (const wrong of [
     {},
     { metadata: 5, spec: [] },
@@ -73,7 +73,7 @@ t.test('invalid values in a pod are not observers', async (t) => {
     t.strictSame(of(wrong).observers, [])
 })
 
-t.test('workloads are named as in kubectl', async (t) => {
+t.test('workloads are named as in kubectl, and other names are refused', async (t) => {
   const selectorOf = (written: string) => {
     const chosen = readWorkload(written)
     return 'by' in chosen && chosen.by === 'labels' ? chosen.selector : chosen
@@ -88,7 +88,7 @@ t.test('workloads are named as in kubectl', async (t) => {
     t.match(readWorkload(wrong), { problem: String }, wrong)
 })
 
-/** Returns the pod with changes to its observer's container. */
+/** Returns a pod with changes to the container of its observer. */
 function changed(change: object): Fields {
   const made = pod({ rank: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) =>
@@ -100,22 +100,25 @@ function changed(change: object): Fields {
 const noticesOf = (made: object, catalog: typeof CATALOG | undefined) =>
   findObservers(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
 
-t.test('a container that differs from the catalog has a notice', async (t) => {
-  t.strictSame(noticesOf(changed({}), CATALOG), [[]])
-  t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
-    [
-      'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
-        '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
-    ],
-  ])
-  t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [
-    [/has command "sh" instead of the cat/],
-  ])
-  const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
-  t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
-    [/^container lammps does not have the name of a metric of the catalog/],
-  ])
-  t.strictSame(noticesOf(changed({}), undefined), [
-    ['its container was not compared with a catalog'],
-  ])
-})
+t.test(
+  'a container that differs from the catalog, or was not compared, has a notice',
+  async (t) => {
+    t.strictSame(noticesOf(changed({}), CATALOG), [[]])
+    t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
+      [
+        'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
+          '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
+      ],
+    ])
+    t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [
+      [/has command "sh" instead of the cat/],
+    ])
+    const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
+    t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
+      [/^container lammps does not have the name of a metric of the catalog/],
+    ])
+    t.strictSame(noticesOf(changed({}), undefined), [
+      ['its container was not compared with a catalog'],
+    ])
+  },
+)

@@ -7,7 +7,7 @@ export const CATALOG = await loadCatalog({})
 export interface PodShape {
   readonly rank: number
   readonly metrics?: readonly string[]
-  /** The catalog of the metrics; the built-in one if it is missing. */
+  /** The catalog of the metrics. The default is the built-in catalog. */
   readonly catalog?: Catalog
   readonly state?: object
   readonly phase?: string

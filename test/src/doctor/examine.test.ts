@@ -26,7 +26,7 @@ const { cert } = await authority.issue({ names: [HOST], days: 90 })
 const other = await makeAuthority()
 const elsewhere = await authority.issue({ names: ['elsewhere.example'], days: 90 })
 
-/** The chart's configuration, in which each webhook has the timeout of the chart. */
+/** Returns the chart's configuration. `change` can change each webhook. */
 function configured(ca: string, change: (webhook: Json) => Json = (webhook) => webhook): Json {
   const labels = { 'app.kubernetes.io/instance': 'ridealong', 'app.kubernetes.io/version': '0.1.0' }
   const { webhooks, ...rest } = configuration(ca, SERVICE) as { webhooks: Json[] }
@@ -57,7 +57,7 @@ function namespace(name: string, annotations: Json = {}, labels: Json = {}): Jso
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const ARMED = { 'ridealong.dev/armed': 'true' }
 
-/** A pod that requests a metric, as the webhook has patched it. */
+/** A pod that requests perf-sysstat, with the observer that the webhook adds. */
 const INJECTED = ride(askingPod('perf-sysstat')).pod as unknown as Json
 
 const WELL: Installation = {
@@ -107,8 +107,8 @@ t.test('without a fault, every check has the verdict ok and a sentence', async (
       'ok image',
       'ok guard',
       'ok namespaces',
-      'ok a namespace that asks',
-      'ok a pod that asks',
+      'ok dry run: namespace',
+      'ok dry run: pod',
     ],
   )
   const said = Object.fromEntries(checks.map(({ name, sentence }) => [name, sentence]))
@@ -122,7 +122,7 @@ t.test('without a fault, every check has the verdict ok and a sentence', async (
     image: /^3 of 3 nodes have registry\.example\/observer:1 \(.*perf-sysstat/,
     guard: 'installed, with the actions Warn, Audit',
     namespaces: '1 of 2 request observers, and these are armed',
-    'a pod that asks': 'in a dry run in namespace default, the pod got perf-sysstat',
+    'dry run: pod': 'in a dry run in namespace default, the pod got perf-sysstat',
   })
   t.equal(overallOutcome(checks), 'sound')
 })
@@ -141,15 +141,15 @@ const LEFT = {
   },
 }
 
-/** The fault, the installation, the check that reports it, its message, and the remedy. */
+/** For each fault: the installation, the name of the check that fails, its message, its remedy. */
 const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, RegExp]>> = {
-  'no configuration': [
+  'there is no webhook configuration': [
     withWebhook({ configuration: { value: undefined } }),
     'webhook configuration',
     /^no MutatingWebhookConfiguration has pods\.ridealong\.dev/,
     /^install the chart/,
   ],
-  'a configuration without one of its webhooks': [
+  'the configuration lacks one of its webhooks': [
     withWebhook({
       configuration: {
         value: {
@@ -159,28 +159,28 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       },
     }),
     'webhook configuration',
-    /^ridealong has no namespaces\.ridealong\.dev$/,
+    /^ridealong has no webhook namespaces\.ridealong\.dev$/,
     /^restore it with helm upgrade/,
   ],
-  'no CA': [
+  'the configuration has no CA': [
     withWebhook({ configuration: { value: configured('') }, serving: { problem: 'not asked' } }),
     'CA',
     /^caBundle has no certificate$/,
     /cainjector/,
   ],
-  'a CA that has issued another certificate': [
+  'the CA has not issued the certificate': [
     withWebhook({ configuration: { value: configured(other.ca) } }),
     'certificate',
     /^caBundle does not verify the server's certificate/,
     /cainjector/,
   ],
-  'a certificate for another name': [
+  'the certificate is for another name': [
     withWebhook({ serving: { value: elsewhere.cert } }),
     'certificate',
     /is not valid for ridealong\.ridealong-system\.svc/,
     /issuer/,
   ],
-  'a certificate that ends soon': [
+  'the certificate expires soon': [
     withWebhook({
       serving: { value: (await authority.issue({ names: [HOST], days: 6 })).cert },
     }),
@@ -188,7 +188,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /is valid until 20.*, less than 7 days from now$/,
     /^find out why the certificate was not renewed/,
   ],
-  'webhooks with failurePolicy Fail': [
+  'the webhooks have failurePolicy Fail': [
     withWebhook({
       configuration: {
         value: configured(authority.ca, (webhook) => ({ ...webhook, failurePolicy: 'Fail' })),
@@ -198,37 +198,37 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^Fail: if pods\.ridealong\.dev, armed\.ridealong\.dev.* objects are refused$/,
     /^restore it with helm upgrade/,
   ],
-  'no Service': [
+  'there is no Service': [
     withRelease({ service: { value: undefined } }),
     'Service',
     /names does not exist$/,
     /^restore it with helm upgrade/,
   ],
-  'a Service without endpoints': [
+  'the Service has no ready endpoint': [
     withWebhook({ ready: { value: 0 } }),
     'Service',
     /^the Service has no ready endpoint$/,
     /selector/,
   ],
-  'no Deployment': [
+  'there is no Deployment': [
     withRelease({ deployment: { value: undefined } }),
     'Deployment',
     /^no Deployment has the Service's name$/,
     /^restore it with helm upgrade/,
   ],
-  'a replica that is not ready': [
+  'a replica is not ready': [
     withRelease({ deployment: { value: deployment({ ...ready, readyReplicas: 1 }) } }),
     'Deployment',
     /^1 of 2 replicas are ready/,
     /kubectl -n ridealong-system get pods/,
   ],
-  'replicas of an older template': [
+  'the replicas run an older template': [
     withRelease({ deployment: { value: deployment({ ...ready, observedGeneration: 1 }) } }),
     'Deployment',
     /^2 of 2 replicas are ready, 0 run the current template$/,
     /get pods/,
   ],
-  'an invalid catalog': [
+  'the catalog is invalid': [
     withRelease({
       offer: { value: { kind: 'broken', problem: 'a.yaml: metric a: spec is wrong' } },
     }),
@@ -236,13 +236,13 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^a\.yaml: metric a: spec is wrong$/,
     /servers keep the last valid catalog/,
   ],
-  'an image that no node holds': [
+  'no node holds the image': [
     withRelease({ holders: { value: [{ images: [IMAGE], isHeld: false, ready: 0, nodes: 3 }] } }),
     'image',
     /^no node is known to have registry\.example\/observer:1 \(/,
     /ridealong\.dev\/image/,
   ],
-  'a DaemonSet that holds only another image': [
+  'the only DaemonSet holds another image': [
     withRelease({
       holders: { value: [{ images: ['other:1'], isHeld: true, ready: 3, nodes: 3 }] },
     }),
@@ -250,60 +250,60 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^no node is known to have/,
     /ridealong\.dev\/image/,
   ],
-  'an annotated namespace that is not armed': [
+  'an annotated namespace is not armed': [
     { ...WELL, namespaces: { value: [namespace('hpc', ASKS)] } },
     'namespaces',
     /^not armed although they request observers: hpc$/,
     /annotate the namespace again$/,
   ],
-  'many armed namespaces without the annotation': [
+  'many armed namespaces do not have the annotation': [
     { ...WELL, namespaces: { value: [...'abcdefg'].map((name) => namespace(name, {}, ARMED)) } },
     'namespaces',
-    /^armed although they request no observers: a, b, c, d, e, 2 more$/,
+    /^armed although they are excluded or request no observers: a, b, c, d, e, 2 more$/,
     /a few minutes/,
   ],
-  'an excluded namespace that is armed': [
+  'an excluded namespace is armed': [
     { ...WELL, namespaces: { value: [namespace('apart', ASKS, ARMED)] } },
     'namespaces',
-    /^armed although they request no observers: apart$/,
+    /^armed although they are excluded or request no observers: apart$/,
     /a few minutes/,
   ],
-  'a webhook that does not answer for namespaces': [
+  'the webhook does not answer for namespaces': [
     { ...WELL, triedNamespace: { value: namespace('x', ASKS) } },
-    'a namespace that asks',
+    'dry run: namespace',
     /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
-  'a webhook that does not answer for pods': [
+  'the webhook does not answer for pods': [
     withPod({ value: askingPod('perf-sysstat') }),
-    'a pod that asks',
+    'dry run: pod',
     /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
-  'a failed call that denies pods': [
+  'a failed call of the webhook denies pods': [
     withPod({ problem: 'Internal error occurred: failed calling webhook "pods.ridealong.dev"' }),
-    'a pod that asks',
+    'dry run: pod',
     /failed calling webhook/,
     /port 8443/,
   ],
-  'a pod that is created without observers': [
+  'the pod is created without observers': [
     withPod({ value: LEFT }),
-    'a pod that asks',
+    'dry run: pod',
     /the pod got no observers \(observer-unavailable\): no node is known/,
     /why no node has the image/,
   ],
-  'a pod that another webhook changes': [
+  'another webhook changes the pod': [
     withPod({
       value: { ...INJECTED, spec: { ...(INJECTED.spec as Json), shareProcessNamespace: false } },
     }),
-    'a pod that asks',
+    'dry run: pod',
     /the pod was injected, then changed: shareProcessNamespace is not true$/,
     /^find the webhook/,
   ],
 }
 
 for (const [what, [installation, name, sentence, remedy]] of Object.entries(FAULTS)) {
-  t.test(`${what}: one check fails, with a remedy`, async (t) => {
+  t.test(`if ${what}, exactly one check fails, with a remedy`, async (t) => {
     const checks = examine(installation)
     const faults = checks.filter(({ verdict }) => verdict === 'no')
     t.match(faults, [{ name, sentence, remedy }])
@@ -312,7 +312,7 @@ for (const [what, [installation, name, sentence, remedy]] of Object.entries(FAUL
   })
 }
 
-t.test('the certificate check fails as early as the alert of the chart', async (t) => {
+t.test('the certificate check fails from seven days before the certificate expires', async (t) => {
   const names = [HOST]
   const verdictAfter = async (days: number) => {
     const { cert } = await authority.issue({ names, days })
@@ -336,11 +336,11 @@ t.test('checks of objects that cannot be read are unknown, and not faults', asyn
     [
       'unknown webhook configuration',
       'unknown namespaces',
-      'ok a namespace that asks',
-      'unknown a pod that asks',
+      'ok dry run: namespace',
+      'unknown dry run: pod',
     ],
   )
-  t.equal(overallOutcome(checks), 'sound', 'a dry run has succeeded')
+  t.equal(overallOutcome(checks), 'sound', 'because a dry run has succeeded')
   const nothing = examine({
     ...withRelease({
       service: forbidden,
@@ -358,26 +358,26 @@ t.test('checks of objects that cannot be read are unknown, and not faults', asyn
     'Deployment',
     'catalog',
     'guard',
-    'a namespace that asks',
-    'a pod that asks',
+    'dry run: namespace',
+    'dry run: pod',
   ])
 })
 
 const unknownOf = (checks: readonly InstallationCheck[]) =>
   checks.flatMap(({ name, verdict }) => (verdict === 'unknown' ? [name] : []))
 
-t.test('a pod in an excluded namespace is not tried', async (t) => {
+t.test('a dry run without an answer in an excluded namespace is no fault', async (t) => {
   const silent = { value: askingPod('perf-sysstat') }
   const tried = (namespace: string) => {
     const installation = { ...WELL, triedPod: { ...WELL.triedPod, namespace, answer: silent } }
     return examine(installation).at(-1)
   }
   t.match(tried('apart'), {
-    name: 'a pod that asks',
+    name: 'dry run: pod',
     verdict: 'look',
     sentence: /^not tried: the configuration excludes namespace apart \(.* NotIn \(.*apart/,
   })
-  t.match(tried('default'), { name: 'a pod that asks', verdict: 'no' })
+  t.match(tried('default'), { name: 'dry run: pod', verdict: 'no' })
 })
 
 t.test('a state that may be intended or temporary has the verdict look', async (t) => {
@@ -389,7 +389,7 @@ t.test('a state that may be intended or temporary has the verdict look', async (
   const some = { images: [IMAGE], isHeld: true, ready: 1, nodes: 3 }
   t.strictSame(looks(withRelease({ holders: { value: [some] } })), ['image'])
   const newer = { kind: 'whole', catalog: { ...OFFERED, revision: '11111111' } } as const
-  t.strictSame(looks(withRelease({ offer: { value: newer } })), ['a pod that asks'])
+  t.strictSame(looks(withRelease({ offer: { value: newer } })), ['dry run: pod'])
 })
 
 t.test('a container that differs from the catalog is named, and is not a fault', async (t) => {
@@ -400,7 +400,7 @@ t.test('a container that differs from the catalog is named, and is not a fault',
   }))
   const checks = examine(withPod({ value: { ...INJECTED, spec: { ...spec, initContainers } } }))
   t.strictSame(checks.at(-1), {
-    name: 'a pod that asks',
+    name: 'dry run: pod',
     verdict: 'look',
     sentence:
       'in a dry run in namespace default, the pod got another container: ' +
@@ -471,11 +471,11 @@ t.test('in a terminal of 80 columns, sentences are wrapped in their column', asy
   ])
 })
 
-t.test('the sample in docs/doctor.md is equal to the output of the doctor', async (t) => {
+t.test('the sample in docs/doctor.md is the beginning of the output of doctor', async (t) => {
   const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8')
   const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)\.\.\.\n```$/ms) ?? []
   for (const line of sample.split('\n')) t.ok(line.length <= 80, line)
-  // Times and the name of the authority differ in length, so the line breaks differ too.
+  // The sample has other times and another name of the CA, so its line breaks can differ.
   const general = (text: string) =>
     text
       .replaceAll(/\s+/g, ' ')

@@ -4,7 +4,7 @@ import type { Facts, WebhookFacts } from '../../../src/explain/facts.ts'
 import { POD_ASKS } from '../../../src/explain/match-conditions.ts'
 import { CATALOG, type Json, type Place, reviewOf } from '../core/build.ts'
 
-/** The time of the tests, at which the certificates become valid. */
+/** The time at which the explanations are made. */
 export const NOW = Date.now()
 
 const EXCLUDED = {
@@ -14,7 +14,7 @@ const EXCLUDED = {
 }
 const ARMED = { matchLabels: { 'ridealong.dev/armed': 'true' }, ...EXCLUDED }
 
-/** The configuration of the chart. */
+/** Returns the webhook configuration that the chart installs. */
 export function configuration(
   caBundle = '',
   clientConfig: Json = { url: 'https://10.0.0.1/' },
@@ -41,7 +41,7 @@ export function configuration(
   }
 }
 
-/** The facts of an explanation. Without arguments, nothing is known about a cluster. */
+/** The facts of an explanation. Without `webhook`, nothing is known about a webhook. */
 export interface Situation extends Place {
   readonly webhook?: Partial<WebhookFacts> | undefined
   readonly name?: string

@@ -3,8 +3,8 @@ import { makeAuthority } from '../../../certs/make.ts'
 import { askingPod, CATALOG, type Json, podOf, ride } from '../core/build.ts'
 import { configuration, explained, type Situation } from './build.ts'
 
-// Facts that prevent an answer of the webhook. Each is tested with a pod that does not exist yet
-// and with an existing pod.
+// Tests of the conclusion of an explanation. Each fact that prevents an answer of the webhook is
+// tested with a pod that does not exist yet, and with an existing pod.
 
 const authority = await makeAuthority()
 const { cert } = await authority.issue({ names: ['10.0.0.1'] })
@@ -25,7 +25,7 @@ function stored(pod: Json, more: Json = {}): Json {
   return { ...pod, metadata }
 }
 
-t.test('a trusted and ready webhook that selects the pod is called', async (t) => {
+t.test('a pod is injected if a trusted and ready webhook selects it', async (t) => {
   const { outcome, conclusion, findings } = explained(askingPod(), WELL)
   t.match(
     { outcome, conclusion },
@@ -49,7 +49,7 @@ const expired = await authority.issue({ names: ['10.0.0.1'], days: -1 })
 const elsewhere = await authority.issue({ names: ['elsewhere.example'] })
 const SERVICE = { service: { name: 'ridealong', namespace: 'ridealong-system' } }
 
-/** The obstacle, its reason, and the text of the message. */
+/** For each obstacle: the reason, the facts, and the text of the conclusion. */
 const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> = {
   'no configuration': [
     'webhook-absent',
@@ -82,7 +82,7 @@ const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> 
     },
     /certificate is not valid for ridealong\.ridealong-system\.svc/,
   ],
-  'no replica': [
+  'no ready replica': [
     'webhook-away',
     { webhook: { ...trusting(authority.ca), ready: { value: 0 } } },
     /no replica is ready/,
@@ -95,7 +95,7 @@ const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> 
 }
 
 for (const [what, [reason, situation, sentence]] of Object.entries(OBSTACLES)) {
-  t.test(`${what}: ${reason}`, async (t) => {
+  t.test(`${what} gives the reason ${reason}`, async (t) => {
     const future = explained(askingPod(), situation)
     t.match(future, { outcome: 'left', reason, conclusion: sentence })
     t.type(future.remedy, 'string')
@@ -107,18 +107,18 @@ for (const [what, [reason, situation, sentence]] of Object.entries(OBSTACLES)) {
     t.match(
       explained(podOf(), situation),
       { reason: 'not-asked' },
-      'no effect on a pod without a request',
+      'the obstacle does not affect a pod without a request',
     )
     const injected = stored(ride(askingPod()).pod as unknown as Json)
     t.match(
       explained(injected, situation, injected),
       { outcome: 'injected' },
-      'no effect on an injected pod',
+      'the obstacle does not affect an injected pod',
     )
   })
 }
 
-t.test('an annotated namespace without the label causes not-armed', async (t) => {
+t.test('an annotated namespace without the label gives the reason not-armed', async (t) => {
   const situation = { ...WELL, annotations: ASKS }
   const { conclusion, reason, remedy } = explained(podOf(), situation)
   t.equal(reason, 'not-armed')
@@ -133,7 +133,7 @@ t.test('an annotated namespace without the label causes not-armed', async (t) =>
   )
 })
 
-t.test('a created pod without a status annotation causes webhook-away', async (t) => {
+t.test('a created pod without a status annotation gives the reason webhook-away', async (t) => {
   const { outcome, reason, conclusion } = explained(CREATED, WELL, CREATED)
   t.match({ outcome, reason }, { outcome: 'left', reason: 'webhook-away' })
   t.match(conclusion, /^The pod requests .*, but the webhook did not answer when .* created\.$/)
@@ -148,7 +148,7 @@ t.test('images that are unavailable now are not a reason for an existing pod', a
   )
 })
 
-t.test('an annotation that was added after the pod causes annotated-later', async (t) => {
+t.test('an annotation that was added after the pod gives the reason annotated-later', async (t) => {
   const manager = (time: string) => ({
     time,
     fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:ridealong.dev/inject': {} } } },
@@ -164,7 +164,7 @@ t.test('an annotation that was added after the pod causes annotated-later', asyn
   t.equal(
     explained(early, WELL, early).reason,
     'webhook-away',
-    'the creator, such as the Job controller, wrote again later',
+    'the creator of the pod, such as the Job controller, wrote again later',
   )
   const quiet = stored(podOf())
   const asking = { ...WELL, annotations: ASKS, managedFields: [manager('2026-01-02T00:00:00Z')] }
@@ -190,7 +190,7 @@ t.test('the status annotation gives the reason, and a new creation is predicted'
   )
 })
 
-t.test('the explanation names an observer that was changed after the injection', async (t) => {
+t.test('the explanation names the change of a pod after its injection', async (t) => {
   const injected = stored(ride(askingPod()).pod as unknown as Json)
   const spec = injected.spec as { initContainers: Json[] }
   const [observer] = spec.initContainers
@@ -243,7 +243,7 @@ t.test('facts that cannot be read are unknown, and not a reason', async (t) => {
   t.equal(half.outcome, 'injected')
 })
 
-t.test('match conditions that differ from the chart are unknown', async (t) => {
+t.test('the result of match conditions that the chart does not have is unknown', async (t) => {
   const chart = configuration(authority.ca) as { webhooks: Json[] }
   const webhooks = chart.webhooks.map((one) => ({
     ...one,
@@ -288,7 +288,7 @@ t.test('a status annotation is compared with the containers that it names', asyn
   )
 })
 
-t.test('an application container that the status annotation names is explained', async (t) => {
+t.test('a status annotation that names an application container is not verified', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['app'] })
   const pod = stored(askingPod({ shareProcessNamespace: true }, { 'ridealong.dev/status': status }))
   const { outcome, conclusion, findings } = explained(pod, WELL, pod)
@@ -297,7 +297,7 @@ t.test('an application container that the status annotation names is explained',
   t.notMatch(
     JSON.stringify(findings),
     /must be a non-empty list/,
-    'the container is part of the pod',
+    'the container still counts as a container of the pod',
   )
 })
 

@@ -11,8 +11,13 @@ const counters = (...args: Parameters<typeof explained>) =>
 t.test('the explanation names the readable counters, and gives advice', async (t) => {
   const rows: [string, Json | undefined, 'ok' | 'look' | 'unknown', RegExp][] = [
     ['no user', undefined, 'ok', /^all can be read$/],
-    ['no group', { runAsUser: 1000 }, 'unknown', /set runAsUser and runAsGroup/],
-    ['runAsNonRoot', { runAsNonRoot: true }, 'unknown', /set runAsUser and runAsGroup/],
+    ['a user without a group', { runAsUser: 1000 }, 'unknown', /set runAsUser and runAsGroup/],
+    [
+      'runAsNonRoot without a user',
+      { runAsNonRoot: true },
+      'unknown',
+      /set runAsUser and runAsGroup/,
+    ],
     ['no capabilities', { capabilities: { drop: ['ALL'] } }, 'unknown', /only the target's image/],
     ['privileged', { privileged: true }, 'unknown', /privileged or adds capabilities/],
     [
@@ -21,7 +26,12 @@ t.test('the explanation names the readable counters, and gives advice', async (t
       'look',
       /I\/O cannot be read: .*remove/,
     ],
-    ['a profile', { appArmorProfile: { type: 'Unconfined' } }, 'unknown', /AppArmor profile/],
+    [
+      'an AppArmor profile',
+      { appArmorProfile: { type: 'Unconfined' } },
+      'unknown',
+      /AppArmor profile/,
+    ],
   ]
   for (const [name, context, verdict, sentence] of rows) {
     t.match(counters(podWith(context)), { verdict, sentence }, name)
@@ -54,7 +64,7 @@ t.test(
         annotations: { ...annotations, 'ridealong.dev/status': status },
       },
     }
-    t.equal(counters(older, {}, older), undefined, 'the status annotation is from another version')
+    t.equal(counters(older, {}, older), undefined, 'the status annotation has other counters')
     t.equal(counters(askingPod({ hostPID: true })), undefined, 'the pod has no observers')
   },
 )

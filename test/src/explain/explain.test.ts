@@ -18,7 +18,7 @@ import { explained, type Situation } from './build.ts'
 interface Case {
   readonly pod: unknown
   readonly where?: Situation
-  /** The text of the conclusion. */
+  /** Matches the conclusion. */
   readonly sentence: RegExp
 }
 
@@ -138,19 +138,22 @@ const CASES: Readonly<Record<Reason, Case>> = {
 }
 
 for (const [reason, { pod, where, sentence }] of Object.entries(CASES)) {
-  t.test(`${reason}: the failed rule and the remedy are named`, async (t) => {
-    const explanation = explained(pod, where)
-    const { outcome, findings } = explanation
-    t.match(explanation.conclusion, sentence)
-    if (reason === 'already-injected') {
-      t.equal(outcome, 'injected')
-      return
-    }
-    const word = reason === 'observer-differs' ? 'unverified' : 'left'
-    t.match(explanation, { outcome: word, reason, remedy: REMEDIES[reason as Reason] })
-    const stops = findings.flatMap((one) => (one.verdict === 'no' ? [one.reason] : []))
-    t.strictSame(stops, [reason])
-  })
+  t.test(
+    `the explanation of ${reason} names the failed rule, if any, and the remedy`,
+    async (t) => {
+      const explanation = explained(pod, where)
+      const { outcome, findings } = explanation
+      t.match(explanation.conclusion, sentence)
+      if (reason === 'already-injected') {
+        t.equal(outcome, 'injected')
+        return
+      }
+      const word = reason === 'observer-differs' ? 'unverified' : 'left'
+      t.match(explanation, { outcome: word, reason, remedy: REMEDIES[reason as Reason] })
+      const stops = findings.flatMap((one) => (one.verdict === 'no' ? [one.reason] : []))
+      t.strictSame(stops, [reason])
+    },
+  )
 }
 
 t.test('every reason except internal-error belongs to one rule', async (t) => {
@@ -184,7 +187,7 @@ for (const [index, first] of FAULTS.entries()) {
       const annotations = { 'ridealong.dev/inject': 'perf-sysstat', ...merged('annotations') }
       const pod = podOf(annotations, merged('spec'), metadata)
       const { reason, findings } = explained(pod, { ...merged('where'), rules: merged('rules') })
-      t.equal(reason, first.reason, `and ${second.reason}`)
+      t.equal(reason, first.reason, `together with ${second.reason}`)
       const place = (word: string) =>
         findings.findIndex(({ name }) =>
           RULES.some((r) => r.name === name && r.reasons.some((one) => one === word)),
@@ -229,7 +232,7 @@ t.test('the cost of a Guaranteed pod includes requests', async (t) => {
   })
 })
 
-t.test('explain predicts a refusal for a pod with on-error: deny', async (t) => {
+t.test('explain predicts that a faulty pod with on-error: deny is refused', async (t) => {
   const pod = askingPod({ hostPID: true }, { 'ridealong.dev/on-error': 'deny' })
   t.match(explained(pod), {
     outcome: 'refused',
@@ -240,7 +243,7 @@ t.test('explain predicts a refusal for a pod with on-error: deny', async (t) => 
 
 /**
  * Returns a pod as `inject --metrics` writes it: with its observers, and without the annotation
- * `inject`.
+ * `ridealong.dev/inject`.
  */
 function carrying(pod: PodObject): Json & { readonly metadata: Json } {
   const { 'ridealong.dev/inject': _, ...annotations } = pod.metadata.annotations ?? {}
@@ -266,10 +269,14 @@ t.test('a manifest that contains its observers counts as injected', async (t) =>
     { verdict: 'look', sentence: /neither the pod nor its namespace requests/ },
   )
   const absent = { webhook: { configuration: { value: undefined } } }
-  t.equal(explained(pod, absent).outcome, 'injected', 'also without a webhook')
+  t.equal(explained(pod, absent).outcome, 'injected', 'even without a webhook')
   t.equal(explained(pod, { excluded: ['hpc'] }).outcome, 'injected')
   const more = explained(pod, { annotations: { 'ridealong.dev/inject': 'io-sysstat' } })
-  t.match(more.conclusion, /would be injected with io-sysstat/, 'the webhook can add others')
+  t.match(
+    more.conclusion,
+    /would be injected with io-sysstat/,
+    'the webhook can add other observers',
+  )
 })
 
 t.test('a manifest with changed observers is unverified or altered', async (t) => {

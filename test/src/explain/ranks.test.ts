@@ -37,7 +37,7 @@ t.test('ranks with different outcomes are in different groups', async (t) => {
   ])
 })
 
-t.test('if a pod has no rank, the group lists names', async (t) => {
+t.test('if a pod of a group has no rank, the group lists the names of its pods', async (t) => {
   t.strictSame(
     alike([ranked(undefined), ranked(1)], () => CATALOG).map(({ which }) => which),
     ['pod-undefined, pod-1'],
@@ -72,7 +72,8 @@ const kinds: Readonly<Record<string, number | undefined>> = {
 }
 
 for (const [text, pods] of Object.entries(kinds)) {
-  t.test(`${text.split('\n')[1]} creates ${pods} pods at a time`, async (t) => {
+  const [, kind] = text.split('\n')
+  t.test(`the number of pods at a time is ${pods ?? 'unknown'} for ${kind}`, async (t) => {
     const [found] = readManifests('a.yaml', text).flatMap(findResources).flatMap(findTemplates)
     t.ok(found)
     t.equal(found && countPods(found), pods)

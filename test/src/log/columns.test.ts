@@ -6,7 +6,7 @@ import { BUILT_IN_ROWS } from './built-in.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/collect.md', import.meta.url), 'utf8')
 
-t.test('the documentation lists every column in its order, and no other', async (t) => {
+t.test('docs/collect.md lists exactly the columns, in their order', async (t) => {
   const [, table = ''] = PAGE.split('| column | meaning |\n| --- | --- |\n')
   const rows = (table.split('\n\n')[0] ?? '').trimEnd().split('\n')
   t.strictSame(
@@ -34,7 +34,7 @@ t.test('the columns of the built-in metrics keep their names and their order', a
   t.equal(sections[0]?.columns.length, 33)
 })
 
-t.test('columns of other metrics follow, and metrics share a column of one name', async (t) => {
+t.test('columns of other metrics follow, and metrics share columns of equal names', async (t) => {
   const column = (name: string) => ({ name, type: 'number', meaning: name }) as const
   const rows = (...names: string[]): RowsDescription => ({
     format: 'jsonl',

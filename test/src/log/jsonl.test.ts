@@ -65,7 +65,7 @@ t.test('a line of JSON is a row of the section that the catalog describes', asyn
   t.strictSame([log.cuts, log.notices], [[], []])
 })
 
-t.test('rows of one time are one timepoint, with markers and without', async (t) => {
+t.test('rows of the same time are one timepoint, with or without markers', async (t) => {
   const [one, two] = [row(1, { watts: 1 }) + row(1, { watts: 2 }), row(4, { watts: 3 })]
   const marker = 'METRICS OPERATOR TIMEPOINT\n'
   for (const lines of [one + two, marker + one + marker + two, marker + one + two]) {
@@ -79,7 +79,7 @@ t.test('rows of one time are one timepoint, with markers and without', async (t)
   }
 })
 
-t.test('an interval is that of the section, and not known where time goes back', async (t) => {
+t.test('the interval is that of the section, and null if the time goes back', async (t) => {
   const lines = [
     row(1, { section: 'power', watts: 1 }),
     row(2, { section: 'fans', rpm: 9 }),
@@ -100,7 +100,7 @@ t.test('an interval is that of the section, and not known where time goes back',
   )
 })
 
-t.test('a log without metadata is whole if it has its start', async (t) => {
+t.test('a log without metadata is complete if it has its start marker', async (t) => {
   const lines = row(1, { watts: 1 })
   t.strictSame(read(`${START}${lines}${END}`).log.cuts, [])
   const { rows, log } = read(`tts":7}\n${lines}${END}`)
@@ -108,7 +108,7 @@ t.test('a log without metadata is whole if it has its start', async (t) => {
   t.strictSame(log.cuts, ['its head is missing'])
 })
 
-/** Lines that are no rows of the metric fans, and the reasons. */
+/** Lines that are not rows of the metric fans, and the beginning of each reason. */
 const WRONG: readonly (readonly [string, string])[] = [
   ['watts 80', 'it is not a JSON object'],
   ['[1]', 'it is not a JSON object'],
@@ -139,7 +139,7 @@ const WRONG: readonly (readonly [string, string])[] = [
   ],
 ]
 
-t.test('a line that does not match is kept with the reason, and counted', async (t) => {
+t.test('a line that does not match the description is kept with the reason', async (t) => {
   for (const [line, reason] of WRONG) {
     const good = row(1, { section: 'fans', rpm: 1 })
     const { others, rows, log } = read(`${START}${good}${line}\n${good}${END}`, 'fans')
@@ -154,7 +154,7 @@ t.test('a line that does not match is kept with the reason, and counted', async 
   }
 })
 
-t.test('of many lines that do not match, a bounded number is kept', async (t) => {
+t.test('at most 1,000 lines that do not match are kept, cut to 1,000 characters', async (t) => {
   const { others, log } = read(`${START}${`${'x'.repeat(5000)}\n`.repeat(1500)}${END}`)
   t.equal(others.length, 1000)
   t.ok(others.every((entry) => entry.kind === 'unmatched' && entry.text.length === 1000))
@@ -183,13 +183,13 @@ t.test('a log that is cut anywhere is read up to the cut and reported as cut', a
   t.match(read(whole.slice(0, -END.length - 5)).log.cuts, ['its last row is cut', /^its end is/])
 })
 
-t.test('a row comes as soon as its line is there', async (t) => {
+t.test('a row is returned as soon as its line is read', async (t) => {
   const reader = readLines({ source: 'a', metric: 'power' }, DESCRIPTIONS)
   t.strictSame(reader.push(START.trim()), [])
   t.match(reader.push(row(1, { watts: 1 }).trim()), [{ watts: 1, timepoint: 0 }])
 })
 
-t.test('the collected rows are read again as they were, also without a catalog', async (t) => {
+t.test('collected rows are read again unchanged, even without a catalog', async (t) => {
   const lines = row(1, { name: '=a', watts: -1 }) + row(2, { watts: null })
   const { entries } = read(`${head()}${START}${lines}nonsense\n${END}`)
   const written = jsonLines(entries).trimEnd().split('\n')
@@ -207,18 +207,18 @@ t.test('the description in a collected log is checked before it is used', async 
     return (entry as LogEntry).rows
   }
   t.strictSame(rowsOf(POWER), POWER)
-  t.equal(rowsOf(undefined), null, 'as in output of earlier versions')
+  t.equal(rowsOf(undefined), null, 'as in the output of earlier versions')
   t.equal(rowsOf({ ...POWER, format: 'x' }), null)
   t.equal(rowsOf({ ...POWER, sections: [...POWER.sections, ...POWER.sections] }), null)
 })
 
-t.test('rows of every metric are rows of one CSV', async (t) => {
+t.test('a row of any metric is a row of the CSV', async (t) => {
   const columns = [...listColumns(DESCRIPTIONS).keys()]
   const { entries } = read(`${START}${row(1, { name: '=a', watts: -1 })}nonsense\n${END}`)
   const lines = csvLines(entries as readonly Entry[], columns)
     .trimEnd()
     .split('\n')
-  t.equal(lines.length, 1, 'a line that does not match is no row')
+  t.equal(lines.length, 1, 'a line that does not match the description is not a row')
   const cells = Object.fromEntries(
     lines[0]?.split(',').map((cell, index) => [columns[index], cell]) ?? [],
   )

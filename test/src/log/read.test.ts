@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('eleven sections give one row, and an empty last timepoint gives none', async (t) => {
+t.test('eleven sections are merged into one row, and an empty timepoint has no row', async (t) => {
   const entries = read(textOf('perf-sysstat-head-format-generated.log'))
   const rows = processesOf(entries)
   t.equal(rows.length, 3)
@@ -62,7 +62,7 @@ t.test('eleven sections give one row, and an empty last timepoint gives none', a
 })
 
 t.test(
-  'iostat documents give a row for each device; without a time, the rate determines it',
+  'iostat documents give a row for each device; without a time, seconds come from the rate',
   async (t) => {
     const entries = read(textOf('io-sysstat-host-volume.log'))
     const disks = devicesOf(entries).filter(({ device }) => device === 'nvme0n1')
@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test("iostat's text table gives the same rows as its document", async (t) => {
+t.test("iostat's text table gives the same columns as its JSON document", async (t) => {
   const [table] = devicesOf(read(textOf('io-sysstat-human.log'))).filter(isDisk)
   const [document] = devicesOf(read(textOf('io-sysstat-host-volume.log'))).filter(isDisk)
   t.match(table, { r_s: 43.43, rmb_s: 0.86, rrqm_s: 23.19, rrqm: 34.82, aqu_sz: 0.21, util: 3.93 })
@@ -200,7 +200,7 @@ t.test('the rows before a cut are kept', async (t) => {
   )
   t.strictSame(logsOf(read(cut))[0]?.cuts, [
     'timepoint 1 is cut at IO STATISTICS',
-    'its end is missing: the observer still ran, or was cut off',
+    'its end is missing: the observer still ran, or the log was cut off',
   ])
 })
 
@@ -231,7 +231,7 @@ t.test('other output between the lines and CRLF line ends change nothing', async
   const text = textOf('perf-sysstat-head-format-generated.log')
   const noisy = text.replaceAll('IO STATISTICS\n', 'IO STATISTICS\nwget: 75%\n')
   t.strictSame(read(text.replaceAll('\n', '\r\n')), read(text))
-  t.strictSame(read(noisy), read(text), 'even if the Python package loses the section')
+  t.strictSame(read(noisy), read(text), 'output between the lines of a section is skipped')
 })
 
 t.test('a text that is not a log gives no row', async (t) => {
@@ -282,7 +282,7 @@ t.test('an incomplete log of another metric is reported as cut', async (t) => {
   t.match(log, { cuts: ['timepoint 1 may be cut', /^its end is missing/] })
 })
 
-t.test('a timepoint of io-sysstat that is cut is still reported as cut', async (t) => {
+t.test('timepoints of io-sysstat without a valid document are reported as cut', async (t) => {
   const cut = OTHER('METRICS OPERATOR COLLECTION END\n').replace('my-metric', 'io-sysstat')
   const [log] = readLog(cut, { source: 'a' }, BUILT_IN_ROWS)
   t.match(log, { cuts: ['timepoint 0 is cut', 'timepoint 1 is cut', 'no timepoint has a row'] })

@@ -21,7 +21,7 @@ t.test('entries that are written as JSON Lines are read unchanged', async (t) =>
   t.strictSame(lines.map(parse), ENTRIES)
 })
 
-t.test('the values of a foreign line are converted to the types of their columns', async (t) => {
+t.test('values that another program wrote are converted to the types of the columns', async (t) => {
   const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
   t.match(parse(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
   for (const wrong of [
@@ -35,11 +35,11 @@ t.test('the values of a foreign line are converted to the types of their columns
     t.equal(parse(wrong), undefined)
 })
 
-t.test('the CSV has a row for each sample under columns that never change', async (t) => {
+t.test('the CSV has a header, and a row for each sample', async (t) => {
   const names = COLUMNS
   t.equal(csvHeader(COLUMNS), `${names.join(',')}\n`)
   const rows = csvLines(ENTRIES, COLUMNS).trimEnd().split('\n')
-  t.equal(rows.length, ENTRIES.length - 1, 'the entry of the log is not a sample')
+  t.equal(rows.length, ENTRIES.length - 1, 'the last entry describes the log, and is not a sample')
   const cells = rows[0]?.split(',') ?? []
   t.equal(cells.length, names.length)
   const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
@@ -53,7 +53,7 @@ t.test('the CSV has a row for each sample under columns that never change', asyn
   t.match(row, { usr_ms: '', device: '', percent_cpu: '0' }, 'null is empty, and zero is zero')
 })
 
-t.test('the name of a program cannot end its cell', async (t) => {
+t.test('the name of a program cannot end its CSV cell or begin a formula', async (t) => {
   const [first] = ENTRIES
   const named = (program: string) =>
     csvLines([{ ...first, program } as (typeof ENTRIES)[number]], COLUMNS)

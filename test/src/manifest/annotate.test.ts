@@ -44,7 +44,7 @@ for (const [apiVersion, kind, paths] of PLACES) {
       const out = textOf(text)
       const value = readManifests('a.yaml', out)[0]?.value
       for (const path of paths) t.strictSame(valueAt(value, path.split('.')), ASK)
-      t.equal(textOf(out), out, 'again')
+      t.equal(textOf(out), out, 'a second annotate changes nothing')
       t.match(out, '# mine')
     }
   })
@@ -68,7 +68,7 @@ t.test('all pod templates are annotated', async (t) => {
   }
 })
 
-t.test('equal annotations keep their quotes, and different ones are replaced', async (t) => {
+t.test('equal annotations are not changed, and different values are replaced', async (t) => {
   const text = `kind: Pod
 apiVersion: v1
 metadata:
@@ -82,7 +82,7 @@ spec: {containers: [{name: a}]}
   t.equal(textOf(text, rate), text.replace("'2'", '"5"'))
 })
 
-t.test('a kind without such a field and an unknown kind are reported', async (t) => {
+t.test('a kind whose pods cannot be annotated and an unknown kind are reported', async (t) => {
   const why = (apiVersion: string, kind: string, spec = '{greeting: hi}') => {
     const [one] = annotated(`apiVersion: ${apiVersion}\nkind: ${kind}\nspec: ${spec}\n`)
     t.equal(one?.places, 0)
@@ -97,7 +97,7 @@ t.test('a kind without such a field and an unknown kind are reported', async (t)
   t.equal(why('v1', 'Namespace'), undefined)
 })
 
-t.test('a Namespace is annotated only if it is selected', async (t) => {
+t.test('a Namespace is annotated if the caller permits it', async (t) => {
   const [manifest] = readManifests(
     'a.yaml',
     'apiVersion: v1\nkind: Namespace\nmetadata: {name: hpc}\n',

@@ -9,12 +9,12 @@ import { readManifests } from '../../../src/manifest/read.ts'
 import { findResources } from '../../../src/manifest/resources.ts'
 import { undo } from '../../../src/manifest/undo.ts'
 
-/** The manifests of the recorded reviews. */
+/** The files of the workloads whose pods were recorded. */
 export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
 
 export const catalog = await loadCatalog({})
 
-/** Returns the text of one of these manifests. */
+/** Returns the text of a file in test/workloads. */
 export function workload(name: string): string {
   return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
 }
@@ -22,7 +22,10 @@ export function workload(name: string): string {
 /** Annotations that request perf-sysstat, in addition to those of the text. */
 export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 
-/** Injects observers into a text, with the Namespaces in it and the requests of a command line. */
+/**
+ * Injects observers into the manifests of a text. Uses the Namespaces in the text, and the
+ * annotations `given`, as from a command line.
+ */
 export function injected(
   text: string,
   given: Readonly<Record<string, string>> = {},
@@ -46,7 +49,7 @@ export function textOf(documents: readonly { readonly text: string }[]): string 
   return documents.map(({ text }) => text).join('')
 }
 
-/** Returns the text with all additions removed. */
+/** Returns the text without the additions of inject. */
 export function undone(text: string): string {
   return readManifests('a.yaml', text).map(undo).join('')
 }

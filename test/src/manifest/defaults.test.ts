@@ -1,7 +1,7 @@
 import t from 'tap'
 import { withDefaults } from '../../../src/manifest/defaults.ts'
 
-t.test('the missing request of each resource is its limit', async (t) => {
+t.test('a missing request of a resource is set to the limit', async (t) => {
   const limits = { cpu: '1', memory: '1Gi' }
   const spec = {
     containers: [
@@ -24,6 +24,6 @@ t.test('the missing request of each resource is its limit', async (t) => {
   t.strictSame(
     withDefaults({ containers: 7 }),
     { containers: 7 },
-    'a value that is not a list stays',
+    'containers that are not a list are not changed',
   )
 })

@@ -12,7 +12,7 @@ import { type Json, mapOf, mapsOf } from '../../properties/arbitrary.ts'
 import { injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
 
 for (const name of WORKLOADS) {
-  t.test(`${name}: undo reverts inject, and a second inject changes nothing`, async (t) => {
+  t.test(`undo reverts inject in ${name}, and a second inject changes nothing`, async (t) => {
     const text = workload(name)
     const once = textOf(injected(text))
     t.not(once, text, 'something is injected')
@@ -21,19 +21,19 @@ for (const name of WORKLOADS) {
     t.equal(undone(text), text)
   })
 
-  t.test(`${name}: the result is the same with Windows line ends`, async (t) => {
+  t.test(`inject adds the same to ${name} with Windows line ends`, async (t) => {
     const text = workload(name).replaceAll('\n', '\r\n')
     const once = textOf(injected(text))
     t.equal(once, textOf(injected(workload(name))).replaceAll('\n', '\r\n'))
     t.equal(undone(once), text)
   })
 
-  t.test(`${name}: a file without annotations is unchanged`, async (t) => {
+  t.test(`inject does not change ${name} without its annotations`, async (t) => {
     const text = workload(name).replaceAll('ridealong.dev', 'example.com')
     t.equal(textOf(injected(text)), text)
   })
 
-  t.test(`${name}: the result is the same for JSON input`, async (t) => {
+  t.test(`inject adds the same to ${name} as JSON`, async (t) => {
     const values = readManifests('a.yaml', workload(name)).map(({ value }) => value)
     for (const unit of [undefined, 2, '\t']) {
       const list = { apiVersion: 'v1', kind: 'List', items: values }
@@ -52,7 +52,7 @@ for (const name of WORKLOADS) {
 
 /**
  * The template from which the controller of a recorded pod created the pod. `name` is the name of
- * the object in the file, which is unique there.
+ * its object, which is unique in the file. `template` counts the templates of this object from 0.
  */
 interface Twin {
   readonly file: string
@@ -121,7 +121,7 @@ function withoutOwner(riders: Json): Json {
 
 for (const [name, twin] of Object.entries(TWINS)) {
   t.test(
-    `${name}: inject adds the same to the template as the webhook to its recorded pod`,
+    `inject adds the same to the template of ${name} as the webhook to the recorded pod`,
     async (t) => {
       const review = await readRecording(`${CASES}/${name}/review.json`)
       const { decision, operations } = answer(review)
@@ -147,7 +147,7 @@ for (const [name, twin] of Object.entries(TWINS)) {
   )
 }
 
-t.test('the webhook does not change an injected template', async (t) => {
+t.test('the webhook does not change the pods of an injected template', async (t) => {
   for (const name of WORKLOADS) {
     const resources = readManifests('a.yaml', textOf(injected(workload(name)))).flatMap(
       findResources,
@@ -299,7 +299,7 @@ t.test('undo removes no container because of a forged status annotation', async 
   t.equal(undone(text), text.replace(`, ridealong.dev/status: '${status}'`, ''))
 })
 
-t.test('undo works on a pod from a cluster, with sorted keys', async (t) => {
+t.test('undo works on a pod whose keys are sorted, as in a cluster', async (t) => {
   const value = readManifests('a', textOf(injected(`${POD}  containers: [{name: a}]\n`, PERF)))[0]
     ?.value
   const sorted = JSON.stringify(value, (_, inner) => {

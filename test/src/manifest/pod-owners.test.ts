@@ -15,7 +15,7 @@ function madesOf(apiVersion: string, kind: string, spec: Json, metadata: Json = 
     .map(describePods)
 }
 
-t.test('the owner of the pods has the name of their controller if it is known', async (t) => {
+t.test('the owner of the pods is their controller if its name is known', async (t) => {
   const owner = (...of: Parameters<typeof madesOf>) => madesOf(...of)[0]?.owner
   t.strictSame(owner('batch/v1', 'Job', { template: TEMPLATE }), { kind: 'Job', name: 'x' })
   t.equal(owner('batch/v1', 'Job', { template: TEMPLATE }, { generateName: 'x-' }), undefined)
@@ -30,7 +30,7 @@ t.test('the owner of the pods has the name of their controller if it is known', 
   t.equal(jobSet(2), undefined)
 })
 
-t.test('the Jobs of a JobSet are Indexed and retry by default', async (t) => {
+t.test('the Jobs of a JobSet are Indexed, with OnFailure, by default', async (t) => {
   const made = (more: Json, spec: Json = {}) => {
     const template = { spec: { ...TEMPLATE.spec, ...spec } }
     const replicatedJobs = [{ name: 'w', template: { spec: { ...more, template } } }]
@@ -43,7 +43,7 @@ t.test('the Jobs of a JobSet are Indexed and retry by default', async (t) => {
   })
 })
 
-t.test('the restartPolicy of a Kubeflow job is beside the pod template', async (t) => {
+t.test('the restartPolicy beside the template of a Kubeflow job has priority', async (t) => {
   const policy = (beside: unknown, own: string, role = 'Worker') => {
     const template = { spec: { ...TEMPLATE.spec, restartPolicy: own } }
     const spec = { pytorchReplicaSpecs: { [role]: { restartPolicy: beside, template } } }

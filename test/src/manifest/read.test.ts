@@ -62,7 +62,7 @@ t.test('an error names file, document and line', async (t) => {
   }
   for (const [text, sentence] of Object.entries(wrong)) {
     t.match(sentenceOf(text), sentence)
-    t.notMatch(sentenceOf(text), '\n', 'one line')
+    t.notMatch(sentenceOf(text), '\n', 'the message is one line')
     t.match(sentenceOf(text.replaceAll('\n', '\r\n')), sentence, 'with Windows line ends')
   }
 })

@@ -29,7 +29,7 @@ kind: Namespace
 metadata: {name: quiet}
 `
 
-t.test('a file contains Namespaces, and their LimitRanges and ResourceQuotas', async (t) => {
+t.test('Namespaces are read from a file with their LimitRanges and ResourceQuotas', async (t) => {
   const folder = t.testdir({ 'ns.yaml': FILE })
   const { find, revision } = await readNamespaceFile(join(folder, 'ns.yaml'))
   t.match(revision, /^[0-9a-f]{64}$/)

@@ -29,6 +29,6 @@ for (const [what, review, name] of NAMES) {
   t.test(`the case of a pod ${what} is named ${name}`, async (t) => t.equal(caseName(review), name))
 }
 
-t.test('a name has at most 100 bytes, so that it is a valid file name with a suffix', async (t) => {
+t.test('the name of a case has at most 100 bytes, to be a valid file name', async (t) => {
   t.equal(caseName(reviewOf({ name: 'a'.repeat(5000) })).length, 100)
 })

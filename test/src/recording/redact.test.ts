@@ -20,7 +20,7 @@ const excludedNamespaces = new Set(['kube-system'])
 
 const redact = (review: Fields) => redactReview(review, catalog)
 
-/** The complete answer: the decision, the patch, and the message to the creator. */
+/** Returns the complete answer: the decision, the patch, and the message to the creator. */
 function answer(body: Json, namespace: unknown) {
   const review = readReview(body)
   if ('problem' in review) throw new Error(review.problem)
@@ -55,10 +55,10 @@ t.test('the answer is the same for every recorded pod after redaction', async (t
     )
     t.doesNotThrow(() => staysTheSame({ body, namespace }), name)
   }
-  t.ok(folders.length > 30, 'there are recorded pods')
+  t.ok(folders.length > 30, 'more than 30 pods are recorded')
 })
 
-/** A review of a pod whose annotations have this many bytes, mostly in letters of two bytes. */
+/** Returns a review of a pod whose annotations have this number of bytes, mostly two per letter. */
 function ofSize(bytes: number): Json {
   const kept = { 'ridealong.dev/inject': 'perf-sysstat', 'notes.example/text': '' }
   const rest = bytes - Object.entries(kept).flat().join('').length
@@ -90,7 +90,7 @@ t.test('redaction does not change the size of annotations', async (t) => {
 
 const SECRET = 'hush'
 
-/** The fields of a pod in which secrets have been found in practice. */
+/** A pod with a secret in each of many fields. */
 const TELLING_POD = {
   metadata: {
     name: 'app-0',

@@ -122,7 +122,7 @@ t.test(
   },
 )
 
-t.test('grouped by program, the processes of a rank are one line', async (t) => {
+t.test('grouped by program, the processes of a program in a rank are one line', async (t) => {
   const entries = [1, 2].flatMap((pid) =>
     [0, 10].map((seconds) =>
       entry('a', '0', at(seconds, { pid, percent_cpu: 40, kb_rd_s: pid === 1 ? null : 3 })),

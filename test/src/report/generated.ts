@@ -16,7 +16,8 @@ export function* generatedLines(run: Generated): Generator<string> {
   for (let rank = 0; rank < run.ranks; rank++) {
     for (let timepoint = 0; timepoint < run.timepoints; timepoint++)
       yield JSON.stringify(sample(run, rank, timepoint))
-    const cuts = rank === 1 ? ['its end is missing: the observer still ran, or was cut off'] : []
+    const cut = 'its end is missing: the observer still ran, or the log was cut off'
+    const cuts = rank === 1 ? [cut] : []
     const log = {
       ...placeOf(rank),
       kind: 'log',
@@ -46,7 +47,7 @@ function placeOf(rank: number) {
   }
 }
 
-/** Returns noise that is the same in every run. */
+/** Returns a number from 0 to 1 that seems random, and is always the same for a seed. */
 function noise(seed: number): number {
   const x = Math.sin(seed * 12.9898) * 43758.5453
   return x - Math.floor(x)

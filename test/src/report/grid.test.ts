@@ -20,7 +20,7 @@ t.test('every sample of a short run is drawn', async (t) => {
   const grid = chooseGrid(30, 10, 4, 6)
   t.strictSame(grid, { buckets: 4, width: 10, isDownsampled: false })
   t.strictSame(onGrid(trackOf(every(4)), [1, null, 0, 3], grid, 0), [1, null, 0, 3])
-  t.strictSame(onGrid(trackOf(every(3)), [1, 2, 3], grid, 10), [NOTHING, 1, 2, 3], 'a later start')
+  t.strictSame(onGrid(trackOf(every(3)), [1, 2, 3], grid, 10), [NOTHING, 1, 2, 3], 'after 10 s')
 })
 
 t.test('a line has a gap while its process is missing, but not for a late sample', async (t) => {

@@ -24,13 +24,13 @@ t.test('the data in a page cannot begin a tag or a comment', async (t) => {
   t.strictSame(JSON.parse(embed(data)), data)
 })
 
-t.test('all texts of a page are printable', async (t) => {
+t.test('all texts in the data of a page are printable', async (t) => {
   const data = { program: 'a\u202eb\u2028', rank: ['\u001b[2J'] }
   t.strictSame(JSON.parse(embed(data)), { program: 'a\\u202eb\\u2028', rank: ['\\u001b[2J'] })
 })
 
-t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
-  await t.test('draws its plots, without console messages and requests', async (t) => {
+t.test('the page works in a real browser', { skip: NO_BROWSER }, async (t) => {
+  await t.test('the page draws its plots, without console messages and requests', async (t) => {
     const open = await browserOf(t)
     const { page, said, requests } = await open(await pageOf(t, SMALL))
     const plots = await coloursOf(page, '#plots canvas')
@@ -38,12 +38,16 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     for (const colours of plots) t.ok(colours > 10, `${colours} colours`)
     const [strip = 0] = await coloursOf(page, '#strip .strip canvas')
     t.ok(strip > 10, `${strip} colours`)
-    t.equal(await page.locator('#devices').isVisible(), false, 'there is no iostat log')
+    t.equal(
+      await page.locator('#devices').isVisible(),
+      false,
+      'without a log of io-sysstat, no devices are shown',
+    )
     t.strictSame(said, [])
     t.strictSame(requests, [])
   })
 
-  await t.test('marks only the straggler', async (t) => {
+  await t.test('only the straggler is marked', async (t) => {
     const open = await browserOf(t)
     const { page } = await open(await pageOf(t, SMALL))
     const marked = await page.$$eval('#summary tbody tr:has(td.out)', (rows) =>
@@ -55,7 +59,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.equal(await page.textContent('#shown'), '1 of 4 lines')
   })
 
-  await t.test('is filtered by rank and by program, and shows all again', async (t) => {
+  await t.test('the table is filtered by rank and program, and shows all rows again', async (t) => {
     const folder = t.testdir({})
     const [data, path] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
     const lines = [...generatedLines(SMALL), ...generatedLines({ ...SMALL, program: 'python3' })]
@@ -82,7 +86,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(said, [])
   })
 
-  await t.test('is sorted by a click on a column title', async (t) => {
+  await t.test('a click on a column title sorts the table', async (t) => {
     const open = await browserOf(t)
     const { page } = await open(await pageOf(t, SMALL))
     const first = () => page.textContent('#summary tbody tr td')
@@ -93,7 +97,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.equal(await first(), '3')
   })
 
-  await t.test('is dark if the reader prefers this, and light on paper', async (t) => {
+  await t.test('the page is dark if the reader prefers this, and light on paper', async (t) => {
     const open = await browserOf(t, { colorScheme: 'dark' })
     const { page, said } = await open(await pageOf(t, SMALL))
     const paper = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
@@ -108,7 +112,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(said, [])
   })
 
-  await t.test('does not run text of its data as HTML', async (t) => {
+  await t.test('the page does not run text of its data as HTML', async (t) => {
     const open = await browserOf(t)
     const program =
       '</script><script>document.title="broken"</script><img src=http://127.0.0.1:9/x>'
@@ -121,7 +125,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(requests, [])
   })
 
-  await t.test('blocks every request', async (t) => {
+  await t.test('the page blocks every request', async (t) => {
     const open = await browserOf(t)
     const { page, said } = await open(await pageOf(t, SMALL))
     const outcome = await page.evaluate(() =>
@@ -135,7 +139,7 @@ t.test('the page in a real browser', { skip: NO_BROWSER }, async (t) => {
   })
 
   await t.test(
-    'shows 1,000 ranks, states that it is downsampled, and finds one rank',
+    'the page shows 1,000 ranks, states that it is downsampled, and finds one rank',
     async (t) => {
       const open = await browserOf(t)
       const path = await pageOf(t, { ranks: 1000, timepoints: 200, straggler: 137 })

@@ -34,7 +34,7 @@ const NETWORK: RowsDescription = {
 
 const PLACE = { metric: 'network', namespace: 'hpc', section: 'sockets', kind: 'process' }
 
-/** A row of a pod, and the end of its log. */
+/** Returns a row of a pod. */
 const row = (pod: string, seconds: number, cells: object) => ({
   ...PLACE,
   source: `hpc/${pod}/network`,
@@ -49,6 +49,7 @@ const row = (pod: string, seconds: number, cells: object) => ({
   port: 80,
   ...cells,
 })
+/** Returns the entry at the end of a pod's log. */
 const end = (pod: string, rows: RowsDescription | null = NETWORK) => {
   const { source, metric, rank } = row(pod, 0, {})
   return { kind: 'log', source, metric, pod, rank, rows }
@@ -96,7 +97,7 @@ t.test('a section becomes a table and a plot of each measured column', async (t)
   t.match(data, { ranks: ['0'], programs: [], rows: [], duration: 20, samples: 3, notices: [] })
 })
 
-t.test('a catalog that describes the metric makes no difference', async (t) => {
+t.test('a log with its description needs no catalog that describes its metric', async (t) => {
   const lines = [row('0', 0, { sent: 1 }), row('0', 10, { sent: 2 }), end('0')]
   const known = new Map([...BUILT_IN_ROWS, ['network', NETWORK]])
   t.strictSame(dataOf(lines, known), dataOf(lines))
@@ -110,7 +111,7 @@ t.test('a counter that starts again from zero has grown by its new value', async
   t.strictSame(data.sections[0]?.plots.lines[0]?.values[0], [null, 3, 2, null, 1])
 })
 
-t.test('values below zero are drawn, and -1 is one of them', async (t) => {
+t.test('values below zero are drawn, even -1', async (t) => {
   const other = [0, 10, 20].map((seconds) => row('1', seconds, { rtt: 5 }))
   const lines = [row('0', 0, { rtt: -1 }), row('0', 20, { rtt: -3, interval: 20 }), ...other]
   const data = dataOf([...lines, end('0'), end('1')])
@@ -119,7 +120,7 @@ t.test('values below zero are drawn, and -1 is one of them', async (t) => {
 })
 
 t.test(
-  'rows of one name are one row of the table, and the outlier among the ranks is marked',
+  'rows of one rank and name are one row of the table, and an outlier among the ranks is marked',
   async (t) => {
     const lines = ['0', '1', '2', '3', '4'].flatMap((rank) => [
       row(rank, 0, { sent: 0, rtt: rank === '3' ? 90 : 5 }),
@@ -159,7 +160,7 @@ t.test('more lines than a page can show are merged by name', async (t) => {
   ])
 })
 
-t.test('rows whose description is missing, or another, are named', async (t) => {
+t.test('a notice names rows whose description is missing or not that of the catalog', async (t) => {
   const lines = [row('0', 0, { sent: 1 })]
   const { sections, notices } = dataOf([...lines, end('0', null)])
   t.strictSame(sections, [])
