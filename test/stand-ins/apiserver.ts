@@ -48,7 +48,7 @@ export interface Faults {
    * Matches the method and path of requests that are refused, with the status code of the answer.
    */
   refuse: readonly [RegExp, number] | undefined
-  /** Watches from an earlier version than this get the error "too old resource version". */
+  /** Watches that begin before this version get the error "too old resource version". */
   compacted: number
 }
 

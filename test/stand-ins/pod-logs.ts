@@ -15,7 +15,7 @@ import { makeAuthority } from '../../certs/make.ts'
 export interface StandIn {
   /** The path of a kubeconfig for this apiserver. */
   readonly kubeconfig: string
-  /** The requested paths. */
+  /** The paths and queries of the received requests. */
   readonly asked: string[]
 }
 
@@ -55,7 +55,7 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
   return { kubeconfig: kubeconfigOf(t, `https://127.0.0.1:${port}`, ca), asked }
 }
 
-/** Returns a kubeconfig for an apiserver that no longer runs: no program listens on this port. */
+/** Returns a kubeconfig for an apiserver that does not run: no program listens on its port. */
 export function nobody(t: Test): string {
   return kubeconfigOf(t, 'https://127.0.0.1:1', '')
 }

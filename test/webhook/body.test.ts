@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readBody, withoutManagedFields } from '../../webhook/body.ts'
 
-/** Text with many words that `withoutManagedFields` searches for, and others that resemble them. */
+/** Texts from the strings that `withoutManagedFields` searches for, and from similar strings. */
 const TEXTS = fc
   .array(
     fc.constantFrom(...'[]{}",:\\', 'managedFields', '"managedFields":[', 'spec', ']},"spec":'),
@@ -68,7 +68,7 @@ t.test('a body with more values than a pod in etcd can have is not parsed', asyn
   t.throws(() => readBody(review(fields(399_991))), refusal)
 })
 
-t.test('a body with more levels than Go decodes is not an AdmissionReview', async (t) => {
+t.test('a body with more levels than Go decodes is not read as an AdmissionReview', async (t) => {
   const review = (value: string) =>
     `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"a",` +
     `"operation":"CREATE","object":${value},"x":"${'x'.repeat(300_000)}"}}`

@@ -81,7 +81,7 @@ for (const [what, pair, problem] of REFUSED) {
     }
     await until('both refusals are counted', async () => (await refusals(running)) === 2)
     const lines = running.lines.filter((line) => line.includes('"msg":"a client was refused"'))
-    t.equal(lines.length, 1, 'one line, not one for each call')
+    t.equal(lines.length, 1, 'only one line is logged for both calls')
     t.match(lines[0], problem)
     t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
   })
@@ -110,7 +110,7 @@ t.test('only the named clients of an authority are answered', async (t) => {
   t.equal(await refusals(running), before + strangers.length)
 })
 
-t.test('the body of a client with another name is not read', async (t) => {
+t.test('a client with another name is refused before its body is read', async (t) => {
   const { running } = await startStrict(t, ['apiserver'])
   const agent = keepAliveAgent(t, await client('CN=kubelet'))
   const { port, ca } = running
@@ -149,7 +149,7 @@ async function sessionOf(t: Test, { port, ca }: Running): Promise<Buffer | 'late
   return inTime(new Promise((resolve) => socket.once('session', resolve)))
 }
 
-t.test('old and new authorities are valid at the same time', async (t) => {
+t.test('all authorities in a file are valid at the same time', async (t) => {
   const { folder, running } = await startStrict(t)
   mountFiles(folder, { 'ca.crt': `# old\n${trusted.ca}\n# new\n${other.ca}\n` })
   const pair = await other.issue({ names: [], subject: 'CN=apiserver' })

@@ -47,7 +47,7 @@ async function openPlain(port: number): Promise<Socket> {
   return socket.on('error', () => {})
 }
 
-/** Sends a text and then nothing, and resolves when the server closes the connection. */
+/** Sends a text. Resolves when the server closes the connection; after a timeout, with `late`. */
 async function cutOff(t: Test, socket: Socket, sent: string): Promise<unknown> {
   if (socket.destroyed) return
   t.teardown(() => socket.destroy())
@@ -75,7 +75,7 @@ for (const [what, sent] of SLOW) {
   })
 }
 
-t.test('a client that sends a body piece by piece is cut off too', async (t) => {
+t.test('a client that sends a body piece by piece is cut off', async (t) => {
   const connections = { ...WEBHOOK_CONNECTIONS, ...IMPATIENT, ...PATIENT }
   const app = await startApp(t, { connections })
   const socket = await openSocket(app.port, app.ca)
@@ -123,7 +123,7 @@ t.test('connections beyond the limit are closed and counted until one is free', 
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
-  await t.rejects(post(app, PODS, reviewOf(ASKING)), 'a fourth connection')
+  await t.rejects(post(app, PODS, reviewOf(ASKING)), 'the fourth connection is closed')
   const labels = { outcome: 'invalid', reason: 'overloaded' }
   t.equal(sampleOf(await app.metrics(), 'ridealong_reviews_total', labels), 1)
   sockets[0]?.destroy()
@@ -145,7 +145,7 @@ t.test('idle connections take no more than half of the limit', async (t) => {
   await until('one of them is closed', async () => (await connection(agents[0])) === 'keep-alive')
 })
 
-t.test('the status port has a limit of connections too', async (t) => {
+t.test('the status port has a limit of connections', async (t) => {
   const port = await startStatus(t, { connections: 2 })
   const sockets = await Promise.all([1, 2].map(() => openPlain(port)))
   t.teardown(() => {

@@ -29,7 +29,7 @@ const LIMITS: IntakeLimits = {
   small: 32 * KIB,
 }
 
-/** Requests are not cut off before the end of a test, although they are incomplete. */
+/** A request timeout that no test reaches, although some requests stay incomplete. */
 const CONNECTIONS = { ...WEBHOOK_CONNECTIONS, requestMs: 600_000 }
 
 const startSmall = (t: Test) => startApp(t, { intake: LIMITS, connections: CONNECTIONS })
@@ -45,7 +45,7 @@ function reviewOfLength(bytes: number): string {
 
 type App = Awaited<ReturnType<typeof startApp>>
 
-/** Sends a body without its last byte. */
+/** Sends a body without its last byte, and keeps the connection open. */
 async function hold(t: Test, app: App, bytes: number): Promise<TLSSocket> {
   const socket = await openSocket(app.port, app.ca)
   t.teardown(() => socket.destroy())
@@ -68,7 +68,7 @@ async function refusals({ metrics }: App): Promise<number> {
   return sampleOf(await metrics(), 'ridealong_reviews_total', labels) ?? 0
 }
 
-/** Waits until the server has counted the sent bytes. */
+/** Waits until the server has counted earlier bodies, and refuses a body of this length. */
 async function untilFull(app: App, bytes: number): Promise<void> {
   await until('the bytes are counted', async () => {
     return (await send(app, reviewOfLength(bytes))).status === 503
@@ -151,10 +151,10 @@ t.test('a body in tiny pieces is counted with the memory of its pieces', async (
 
 const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
   ['answered', (app) => send(app, reviewOfLength(128 * KIB))],
-  ['answered, sent in pieces', (app) => send(app, [Buffer.from(reviewOfLength(128 * KIB))])],
+  ['in pieces and answered', (app) => send(app, [Buffer.from(reviewOfLength(128 * KIB))])],
   ['not JSON', (app) => send(app, 'x'.repeat(128 * KIB))],
   ['too large', (app) => send(app, ' '.repeat(600 * KIB))],
-  ['too large, sent in pieces', (app) => send(app, [Buffer.alloc(600 * KIB, ' ')]).catch(() => {})],
+  ['in pieces and too large', (app) => send(app, [Buffer.alloc(600 * KIB, ' ')]).catch(() => {})],
   ['refused in the middle', (app) => send(app, [Buffer.alloc(250 * KIB, ' ')])],
   [
     'aborted',
@@ -178,7 +178,7 @@ const ENDS: readonly (readonly [string, (app: App) => Promise<unknown>])[] = [
 ]
 
 for (const [what, end] of ENDS) {
-  t.test(`the bytes of a body are released: ${what}`, async (t) => {
+  t.test(`the bytes of a body that is ${what} are released`, async (t) => {
     const app = await startSmall(t)
     for (let i = 0; i < 4; i += 1) await end(app)
     await until('a large body is accepted', async () => {

@@ -33,7 +33,7 @@ t.test('a line of the log is printable, and parses to the same values', async (t
   t.strictSame([trouble, msg, err.message, keyed], [HOSTILE, HOSTILE, HOSTILE, HOSTILE])
 })
 
-t.test('the log line of a decision is short for every pod', async (t) => {
+t.test('the log line of a decision is short even for a pod with long texts', async (t) => {
   const { log, lines } = opened()
   const long = HOSTILE.repeat(1000)
   const pod = podOf({ [KEYS.inject]: long }, {}, { name: long })

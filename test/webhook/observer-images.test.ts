@@ -33,8 +33,8 @@ function catalogWith(images: Readonly<Record<string, string>>): Catalog {
 }
 
 /**
- * Shows the images of a catalog in a gauge for Prometheus and in a check. The test can change
- * `held`, the images on the nodes.
+ * Shows the images of a catalog in a gauge for Prometheus and in a check. The caller can change
+ * `held`, the images on the nodes, and `offered`, the catalog.
  */
 function show(imagesMs: number, images: readonly string[] | undefined) {
   const registry = new Registry()

@@ -63,7 +63,7 @@ const NONSENSE: readonly (readonly [string, unknown])[] = [
 ]
 
 for (const [what, object] of NONSENSE) {
-  t.test(`an invalid pod is allowed unchanged: ${what}`, async (t) => {
+  t.test(`an invalid pod (${what}) is allowed unchanged`, async (t) => {
     const verdict = verdictOf(await post(running, PODS, reviewOf(object)))
     t.equal(verdict.allowed, true)
     t.equal(verdict.patch, undefined)
@@ -182,7 +182,7 @@ const DEFECTS: readonly (readonly [string, Parameters<typeof startApp>[1]])[] = 
 ]
 
 for (const [what, parts] of DEFECTS) {
-  t.test(`a defect of the webhook never denies a pod: ${what}`, async (t) => {
+  t.test(`a ${what} never denies a pod`, async (t) => {
     const app = await startApp(t, parts)
     const answer = await post(app, PODS, reviewOf(DENYING))
     t.equal(answer.status, 200)
@@ -194,7 +194,7 @@ for (const [what, parts] of DEFECTS) {
     t.equal(sampleOf(await app.metrics(), 'ridealong_reviews_total', labels), 1)
     const [line, ...others] = linesFrom(app.lines, 0)
     t.strictSame(others, [])
-    t.equal(line?.level, 50, 'an error')
+    t.equal(line?.level, 50, 'the log line is an error')
     t.match(line, { reason: 'internal-error', err: { message: what, stack: /\n\s+at .*\.ts/ } })
   })
 }
@@ -241,7 +241,7 @@ t.test('a namespace without the annotation loses the label', async (t) => {
   t.equal(verdictOf(answer).warnings, undefined)
 })
 
-t.test('an invalid annotation of a namespace causes a warning immediately', async (t) => {
+t.test('an invalid annotation of a namespace causes a warning about the namespace', async (t) => {
   const wrong: readonly (readonly [Json, RegExp])[] = [
     [
       { [KEYS.inject]: 'none-such' },
@@ -265,7 +265,7 @@ t.test('an invalid annotation of a namespace causes a warning immediately', asyn
     const verdict = verdictOf(answer)
     t.equal(verdict.allowed, true)
     t.match(verdict.warnings, [warning])
-    t.strictSame(operationsOf(answer), [armed], 'armed, so that the pods get a reason')
+    t.strictSame(operationsOf(answer), [armed], 'the pods of an armed namespace get a reason')
   }
 })
 

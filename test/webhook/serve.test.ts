@@ -35,8 +35,8 @@ const PODS = '/mutate/pods'
 const asking = JSON.stringify(reviewOf(ASKING))
 
 /**
- * A drain, in which a closing server still answers calls. This one ends when no requests arrive,
- * long before its limit.
+ * The times of a drain, in which a closing server still answers calls. This drain ends when no
+ * requests arrive for 100 ms, long before its limit.
  */
 const PATIENT = { quietMs: 100, limitMs: 600_000 }
 
@@ -85,7 +85,7 @@ t.test('the webhook port requires TLS, and the status port does not use it', asy
   t.equal((await call({ port, ca, path: '/metrics' })).status, 404)
 })
 
-t.test('the metrics have their documented names and types', async (t) => {
+t.test('the Prometheus metrics have their documented names and types', async (t) => {
   const running = await startServer(t)
   await post(running, PODS, asking)
   const answer = await running.status('/metrics')
@@ -176,7 +176,7 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
     await until('the certificate problem is shown', async () => {
       return trouble.test((await readiness(running)).checks.certificate ?? '')
     })
-    t.equal((await readiness(running)).status, 200, 'ready: calls are answered as before')
+    t.equal((await readiness(running)).status, 200, 'the server is still ready')
     t.equal((await shown(running)).fingerprint256, good.fingerprint256)
     t.equal(await failures(running, 'certificate'), index + 1)
   }
@@ -184,7 +184,7 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
   await until('the good pair is served', async () => {
     return (await shown(running)).fingerprint256 === new X509Certificate(one.cert).fingerprint256
   })
-  t.equal(await failures(running, 'certificate'), bad.length, 'counted once, not at each check')
+  t.equal(await failures(running, 'certificate'), bad.length, 'each failure is counted once')
   const errors = running.lines.filter((line) => line.includes('"level":50'))
   t.equal(errors.length, bad.length)
   t.match(errors[0], /"what":"certificate"/)
@@ -260,7 +260,7 @@ t.test('a metric is available as soon as its document is in the catalog folder',
   )
 })
 
-t.test('changes to a catalog that is a mounted ConfigMap are read too', async (t) => {
+t.test('changes to a catalog that is a mounted ConfigMap are read', async (t) => {
   const running = await startServer(t, { catalog: {} })
   const folder = join(running.folder, 'catalog')
   for (const name of ['first', 'second']) {
@@ -332,7 +332,7 @@ t.test('no call is lost if a server closes while callers send requests', async (
     if (isLate) kept.push(headers.connection)
     return { status, when: isLate ? ('during' as const) : ('before' as const) }
   }
-  /** Sends requests until enough answers came during the drain, then calls the other server. */
+  /** Sends requests until 20 answers came during the drain, and then calls the other server. */
   const ask = async () => {
     const agent = keepAliveAgent(t)
     const answers = { before: 0, during: 0, other: 0 }
@@ -370,7 +370,7 @@ t.test('a server keeps its connections until it closes', async (t) => {
   t.equal(answer.headers.connection, 'keep-alive')
 })
 
-t.test('a name with several addresses is served at one of them', async (t) => {
+t.test('a server whose host name has several addresses listens at one of them', async (t) => {
   // Ports that no other program uses at any of the addresses.
   const [own = 0, statusPort = 0] = await freePorts(2)
   const { port, server } = await startServer(t, { host: 'localhost', port: own, statusPort })
@@ -381,8 +381,8 @@ t.test('a name with several addresses is served at one of them', async (t) => {
 })
 
 /**
- * A drain that ends with the last call. Therefore an idle server ends before a server with a call,
- * even if the idle server is closed later.
+ * The times of a drain that ends with the last call. Therefore an idle server ends before a server
+ * with a call, even if the idle server is closed later.
  */
 const HASTY = { quietMs: 1, limitMs: 600_000 }
 

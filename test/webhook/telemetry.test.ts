@@ -135,7 +135,7 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
   ],
   ['a name that is too long', reviewOf(podOf({}, { metadata: { name: LONG } }))],
   [
-    'names in quotes',
+    'names that consist of quotes',
     reviewOf(podOf({}, { metadata: { name: '"'.repeat(253) } }), {
       namespace: '"'.repeat(253),
       uid: '"'.repeat(253),
@@ -156,7 +156,7 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
     ),
   ],
   [
-    'a missing target in a pod of many containers',
+    'a missing target among many containers',
     reviewOf(
       podOf(
         { [KEYS.inject]: 'io-sysstat', [KEYS.targetContainer]: 'none' },
@@ -165,13 +165,13 @@ const LENGTHY: readonly (readonly [string, Json])[] = [
     ),
   ],
   [
-    'control characters',
+    'control characters in its name',
     reviewOf(podOf({}, { metadata: { name: '\u001b[2J\n\u0000'.repeat(300) } })),
   ],
 ]
 
 for (const [what, review] of LENGTHY) {
-  t.test(`a line of the log stays short and printable: ${what}`, async (t) => {
+  t.test(`the log line of an object with ${what} is short and printable`, async (t) => {
     const app = await startApp(t)
     for (const path of [PODS, SPACES]) {
       t.equal(verdictOf(await post(app, path, review)).allowed, true)

@@ -4,7 +4,7 @@ import { turnEnd } from '../../webhook/turn.ts'
 import { ASKING, JSON_TYPE, makeApp, reviewOf } from '../server.ts'
 
 t.test(
-  'waiters in one turn of the event loop share a promise, and the next turn has another',
+  'all calls in a turn of the event loop get the same promise, and the next turn has another',
   async (t) => {
     const first = turnEnd()
     t.equal(turnEnd(), first)

@@ -28,7 +28,7 @@ function namespace(name: string, annotations: Strings = {}, labels: Strings = {}
   return { metadata: { name, annotations, labels } }
 }
 
-/** Adds a namespace without the annotation. The cache knows it, so no lookup is needed. */
+/** Adds the namespace hpc without the annotation, so that the first list contains hpc. */
 const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespace('hpc'))
 
 interface Options {
@@ -71,7 +71,7 @@ const LISTS = /^GET \/api\/v1\/namespaces\?limit/
 const LOOKS = /^GET \/api\/v1\/namespaces\/[^/]+$/
 const PATCHES = /^PATCH /
 
-t.test('changes of namespaces are known from the watch, without a call for each', async (t) => {
+t.test('changes of namespaces are known from the watch, without lookups', async (t) => {
   const { standIn, injected } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
@@ -376,7 +376,7 @@ t.test('missing and outdated labels are repaired, at the start and later', async
   await until('late is disarmed', () => !isArmed('late'))
   await until('all repairs are counted', async () => (await metric('repairs_total')) === 4)
   t.equal(await metric('repairs_total', { outcome: 'armed' }), 2)
-  t.equal(standIn.count(PATCHES), 4, 'one patch for each repair, and none for a correct label')
+  t.equal(standIn.count(PATCHES), 4, 'each repair is one patch, and a correct label is not patched')
 })
 
 t.test('several replicas change each label once', async (t) => {
@@ -440,7 +440,7 @@ t.test(
   },
 )
 
-t.test('after a failure, the other labels are repaired in the next pass', async (t) => {
+t.test('after a failed repair, the other labels are not repaired in the same pass', async (t) => {
   const { standIn } = await watch(t, {
     prepare(standIn) {
       standIn.faults.refuse = [PATCHES, 500]

@@ -20,8 +20,8 @@ interface HolderOptions {
 }
 
 /**
- * Adds an image holder: a DaemonSet whose pods, on four nodes, keep an image there. All pods have
- * the current template and are ready, unless a test changes this.
+ * Adds an image holder: a DaemonSet whose pods keep an image on four nodes. All pods have the
+ * current template and are ready, unless `options` say otherwise.
  */
 function hold(standIn: StandIn, name: string, image: string, options: HolderOptions = {}): void {
   const { ready = 4, generation = 1, observed = generation, updated = 4 } = options
@@ -122,7 +122,7 @@ t.test('only the DaemonSets of image holders are read', async (t) => {
   t.strictSame(held(), [A])
   const path = `/apis/apps/v1/namespaces/${NAMESPACE}/daemonsets`
   const calls = standIn.calls.filter((call) => call.includes('daemonsets'))
-  t.equal(calls.length, 2, 'a list and a watch')
+  t.equal(calls.length, 2, 'one list and one watch')
   for (const call of calls) {
     const url = new URL(call.split(' ')[1] ?? '', 'https://localhost')
     t.equal(url.pathname, path)
@@ -148,7 +148,7 @@ t.test('a new image of a DaemonSet is held when a ready pod runs it', async (t) 
   hold(standIn, 'one', B, { generation: 2, updated: 1, ready: 3 })
   hold(standIn, 'mark', 'registry.example/mark:1')
   await until('the changes are known', () => isHeld('registry.example/mark:1'))
-  t.notOk(isHeld(B), 'no ready pod runs it yet')
+  t.notOk(isHeld(B), 'no ready pod runs image B yet')
   t.ok(isHeld(A), 'nodes still have the old image')
   hold(standIn, 'one', B, { generation: 2, updated: 1, ready: 4 })
   await until('image B is held', () => isHeld(B))
@@ -231,7 +231,7 @@ t.test('a recreated DaemonSet can lose its image only after its pods were ready'
   standIn.remove('daemonsets', 'one', NAMESPACE)
   hold(standIn, 'one', A, { ready: 0 })
   await marked(standIn, isHeld)
-  t.ok(isHeld(A), 'its pods have not started yet')
+  t.ok(isHeld(A), 'the pods of the new DaemonSet have not started yet')
   hold(standIn, 'one', A)
   hold(standIn, 'one', A, { ready: 0 })
   await until('image A is lost', () => !isHeld(A))

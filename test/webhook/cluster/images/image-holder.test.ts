@@ -39,12 +39,12 @@ t.test('during a rollout, pods of the old template do not hold the new image', a
   const rows: [boolean, string, Json][] = [
     [false, 'the controller has not observed the new template', counted(4, 4, 4, 1)],
     [false, 'no pod has the new template', counted(4, 0, 4, 2)],
-    [false, 'one pod has it, and is not ready', counted(4, 1, 3, 2)],
-    [false, 'one pod has it, and another pod is ready', counted(2, 1, 1, 2)],
+    [false, 'one pod has the new template, and is not ready', counted(4, 1, 3, 2)],
+    [false, 'one of two pods has the new template, and only one is ready', counted(2, 1, 1, 2)],
     [false, 'the old pod is deleted, and the new pod does not exist', counted(3, 0, 3, 2)],
-    [true, 'one pod has it, and all pods are ready', counted(4, 1, 4, 2)],
-    [true, 'three pods have it, and two are ready, so a ready pod has it', counted(4, 3, 2, 2)],
-    [true, 'all pods have it, and one is ready', counted(4, 4, 1, 2)],
+    [true, 'one pod has the new template, and all pods are ready', counted(4, 1, 4, 2)],
+    [true, 'three of four pods have the new template, and two are ready', counted(4, 3, 2, 2)],
+    [true, 'all pods have the new template, and one is ready', counted(4, 4, 1, 2)],
   ]
   for (const [held, name, status] of rows) t.equal(isHeld(holder(2, status)), held, name)
 })

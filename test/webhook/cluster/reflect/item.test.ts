@@ -45,7 +45,7 @@ t.test('the spec of a LimitRange is kept unchanged', async (t) => {
   t.strictSame(object, { metadata: { name: 'r', namespace: 'hpc' }, spec, status: undefined })
 })
 
-t.test('an object without a complete identity is refused', async (t) => {
+t.test('an object without a name, version or namespace is refused', async (t) => {
   for (const metadata of [undefined, {}, { name: 'a' }, { resourceVersion: '1' }, { name: 7 }]) {
     t.throws(() => namespaceItem({ metadata }), /without a name or a resourceVersion/)
   }
@@ -53,7 +53,7 @@ t.test('an object without a complete identity is refused', async (t) => {
   t.throws(() => ruleItem({ metadata }), /r without its namespace/)
 })
 
-t.test('versions are compared as numbers', async (t) => {
+t.test('resource versions are compared as numbers', async (t) => {
   t.equal(isLater('10', '9'), true)
   t.equal(isLater('9', '10'), false)
   t.equal(isLater('10', '10'), false)
