@@ -1,5 +1,6 @@
-//! Where a process may run, and where its memory is. Reading this takes the kernel long (see
-//! [`SHARE`]), so it is done rarely.
+//! The placement of a process: the processors on which it may run, and the NUMA nodes of its
+//! memory. The kernel needs much time to produce two of the files (see [`SHARE`]), so the observer
+//! reads them rarely.
 
 use std::collections::BTreeMap;
 
@@ -15,39 +16,40 @@ use crate::process::Measured;
 use crate::tasks::add_counts;
 use crate::topology::Topology;
 
-/// Seconds between the first two readings of a process. Then the time doubles.
+/// Seconds between the first two readings of a process. This time doubles after each reading.
 const FIRST_GAP: f64 = 5.0;
-/// Seconds between two readings of a process, at most.
+/// The maximum seconds between two readings of a process.
 const MAX_GAP: f64 = 60.0;
-/// The part of a core that reading may use, averaged over the run. The kernel walks the page tables
-/// of a process: `smaps_rollup` and `numa_maps` took 4 ms each for 300 MB.
+/// The part of a core that reading may use, averaged over the run. For `smaps_rollup` and
+/// `numa_maps`, the kernel walks the page tables of a process. Each took 4 ms for 300 MB.
 const SHARE: f64 = 0.001;
-/// Seconds of processor time that reading may use at once.
+/// Seconds of processor time that reading may use in addition to [`SHARE`].
 const BURST: f64 = 0.05;
-/// The KiB of resident memory above which the page tables are not walked, since a reading would
-/// delay samples, and the answer to a signal, by more than half a second.
+/// If a process has more KiB of resident memory than this, `smaps_rollup` and `numa_maps` are not
+/// read. Reading them would delay samples, and the answer to a signal, by more than half a second.
 const MAX_RESIDENT: u64 = 16 << 20;
-/// The most threads whose migrations are summed.
+/// The maximum number of threads whose migrations are summed.
 const MAX_THREADS: usize = 1024;
 
-/// The placement of a process; `None` for what cannot be read.
+/// The placement of a process. A value that cannot be read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// The list of the processors on which its first thread may run.
+    /// The list of the processors on which the first thread of the process may run.
     pub allowed: Option<String>,
     /// The number of these processors.
     pub allowed_count: Option<u64>,
-    /// How often its threads were moved to another processor.
+    /// The number of times that a thread was moved to another processor.
     pub migrations: Option<u64>,
-    /// Its share of memory.
+    /// The share of the process in the memory of the node.
     pub share: Option<MemoryShare>,
-    /// The KiB of its memory on each NUMA node.
+    /// The memory of the process on each NUMA node, in KiB.
     pub nodes: Option<BTreeMap<u32, u64>>,
-    /// The KiB on nodes to which none of its processors belongs.
+    /// The KiB of this memory on NUMA nodes to which none of the allowed processors belongs.
     pub remote: Option<u64>,
 }
 
-/// When a process is read, and its state that is kept between two readings.
+/// The state of a process between two readings: when the next reading is due, and the migrations
+/// until now.
 #[derive(Debug, Default)]
 pub struct PlacementState {
     due: f64,
@@ -57,7 +59,8 @@ pub struct PlacementState {
 }
 
 impl PlacementState {
-    /// When the process is to be read next, in seconds; 0 if it was never read.
+    /// The time from which the next reading is due, in seconds since boot; 0 before the first
+    /// reading.
     #[must_use]
     pub fn due(&self) -> f64 {
         self.due
@@ -78,7 +81,7 @@ pub struct CostLimit {
 }
 
 impl CostLimit {
-    /// A limit for a run that begins at a time in seconds.
+    /// A limit for a run that begins at the time `began`, in seconds since boot.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self { began, spent: 0.0 }
@@ -90,14 +93,15 @@ impl CostLimit {
         self.spent <= BURST + (now - self.began) * SHARE
     }
 
-    /// Counts seconds of processor time.
+    /// Adds seconds of processor time to the time that reading has used.
     pub fn count(&mut self, seconds: f64) {
         self.spent += seconds;
     }
 }
 
-/// Reads the placement of a process. `report` gets a sentence for each value that cannot be read.
-/// `None` if the process is gone, or has no memory any more.
+/// Reads the placement of a process. `report` gets a sentence for each file that cannot be read,
+/// and for memory that is not read because there is too much of it. `None` if the process has
+/// ended.
 pub fn read(
     meter: &mut Meter,
     topology: Option<&Topology>,
@@ -200,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_at_once_and_then_less_and_less_often() {
+    fn the_time_between_readings_doubles_up_to_one_minute() {
         let mut state = PlacementState::default();
         let mut times = Vec::new();
         for now in 0..240 {
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_use_a_share_of_a_core() {
+    fn readings_are_paused_while_their_share_of_a_core_is_exceeded() {
         let mut limit = CostLimit::new(100.0);
         assert!(limit.allows_more(100.0));
         limit.count(0.25);

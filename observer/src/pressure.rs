@@ -1,4 +1,4 @@
-//! pressure: what the application's containers and processes waited for.
+//! The metric pressure: the resources for which the application's containers and processes waited.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,10 @@ use crate::settings::Settings;
 use crate::topology::Topology;
 
 const DESCRIPTION: &str = "throttling, pressure stall, memory events, run-queue delay, memory and placement of the application's containers and processes";
-/// Bytes of the rows of a process in a timepoint, without its names.
+/// The estimated bytes of the rows of a process in a timepoint, without its names.
 const ROW_BYTES: usize = 512;
-/// The number of processes through which a container is tried to be read in a timepoint.
+/// The maximum number of processes through which the observer tries to read a container in a
+/// timepoint.
 const MAX_TRIES: usize = 3;
 
 /// Observes until the end.
@@ -46,14 +47,14 @@ struct Pressure {
     containers: BTreeMap<ContainerId, Container>,
     placements: BTreeMap<Key, PlacementState>,
     topology: Option<Topology>,
-    /// The limit for reading placements.
+    /// The limit of the processor time for reading placements.
     cost: CostLimit,
     notices: Notices,
 }
 
 /// A container at the last timepoint.
 struct Container {
-    /// The process through which it is read.
+    /// The process through which the container was read.
     process: Key,
     usage: ContainerUsage,
 }
@@ -129,8 +130,10 @@ impl Pressure {
         }
     }
 
-    /// Reads a container through one of its processes: the same as the last time if it still runs.
-    /// `None` if all of those that are tried are gone.
+    /// Reads a container through one of the processes `keys`, first through the process of the last
+    /// timepoint, and tries at most [`MAX_TRIES`] processes. If access is denied, reports the
+    /// reason, and returns no values. `None` if all tries fail for other reasons, for example
+    /// because the processes have ended.
     fn read_container(
         &mut self,
         run: &mut Run<'_>,
@@ -196,8 +199,8 @@ impl Pressure {
         Ok(usage)
     }
 
-    /// Prints a row for each process whose placement is due, as far as the limit of their cost
-    /// allows. The others follow in later timepoints.
+    /// Prints a row for each process whose placement is due, until the limit of processor time is
+    /// reached. The rows of the other processes follow in later timepoints.
     fn print_placements(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let all = &run.processes.all;
         self.placements.retain(|key, _| all.contains_key(key));
@@ -230,7 +233,7 @@ impl Pressure {
         }
     }
 
-    /// The processes whose placement is due, those that wait longest first.
+    /// The processes whose placement is due. The process that was due first is first.
     fn due_placements(&mut self, keys: &[Key], now: f64) -> Vec<Key> {
         let due = |key: &Key| (self.placements.entry(*key).or_default().due(), *key);
         let mut list: Vec<(f64, Key)> = keys
@@ -275,7 +278,7 @@ fn read_location(meter: &mut Meter, pid: i32) -> Result<Location, Errno> {
     Ok(locate(&cgroup, mountinfo))
 }
 
-/// A container in a sentence.
+/// The words for a container in a sentence.
 fn description(name: Option<&str>) -> String {
     name.map_or("a container".to_owned(), |name| format!("container {name}"))
 }
@@ -317,7 +320,8 @@ fn whole(pod: &str, timepoints: u64, processes: u64, left_out: u64) -> Vec<u8> {
     line
 }
 
-/// The lines of the summary for the programs, those that waited longest for a processor first.
+/// The lines of the summary for the programs. The program that waited longest for a processor is
+/// first.
 fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let containers = &processes.containers;
     let ticks = processes.meter.machine.ticks;

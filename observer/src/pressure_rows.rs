@@ -1,4 +1,5 @@
-//! The rows of pressure: JSON Lines. src/catalog/pressure.yaml describes their columns.
+//! The rows of the metric pressure, as JSON Lines. src/catalog/pressure.yaml describes their
+//! columns.
 
 use crate::cgroup::limit::Limit;
 use crate::cgroup::reader::ContainerUsage;
@@ -8,9 +9,9 @@ use crate::number::{float, push_decimal, push_scaled};
 use crate::placement::Placement;
 use crate::process::{Measured, Process};
 
-/// The decimals of a time in seconds.
+/// The number of decimals of a time in seconds.
 const MICRO: u32 = 6;
-/// The decimals of a number of processors.
+/// The number of decimals of a number of processors.
 const MILLI: u32 = 3;
 
 /// Appends the row of a container. `name` is `None` if the containers have no names.
@@ -58,7 +59,7 @@ pub fn push_usage(out: &mut Vec<u8>, usage: &ContainerUsage) {
     push_text(out, "unlimited", unlimited(usage).as_deref());
 }
 
-/// The resources without a limit; `None` if no limit can be read.
+/// The names of the resources without a limit, or `none`. `None` if no limit can be read.
 fn unlimited(usage: &ContainerUsage) -> Option<String> {
     let limits = [
         ("cpu", usage.cpu_limit),
@@ -142,7 +143,7 @@ fn push_stall(out: &mut Vec<u8>, [some, full]: [&str; 2], stall: Stall) {
     push_decimals(out, full, stall.full, MICRO);
 }
 
-/// Appends a number of 10^-`digits`, or `null`.
+/// Appends a key, and a number in units of 10^-`digits` or `null`.
 fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: u32) {
     push_key(out, key);
     match number {

@@ -1,5 +1,5 @@
-//! The sampling of processes, which all metrics of processes share: scans until the end, with a
-//! timepoint whenever one is due and the log has room for it.
+//! The sampling of processes, for perf-sysstat and pressure: the observer scans the processes until
+//! the end of the run, and writes a timepoint when one is due and the log has room for it.
 
 use crate::clock;
 use crate::ending::Progress;
@@ -12,22 +12,23 @@ use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// The maximum seconds between scans. The resource use of a process after its last scan is not
-/// observed, so this time must be short.
+/// The maximum seconds between scans, if scans use little processor time (see [`IDLE_FACTOR`]). The
+/// resource use of a process after its last scan is not observed, so this time must be short.
 const MAX_SCAN_INTERVAL: f64 = 5.0;
 /// After a scan, the observer is idle for at least this multiple of the scan's processor time. The
 /// observer therefore uses at most a quarter of a core, with any number of processes.
 const IDLE_FACTOR: f64 = 3.0;
 
-/// The part of a metric that differs between the metrics: its header, rows and summary.
+/// The parts of the log that differ between the metrics: the header, the rows and the summary.
 pub trait Sampler {
-    /// The estimated bytes of a process's rows, until the first timepoint is written.
+    /// The estimated bytes of a process's rows, for the first timepoint.
     const INITIAL_ROW_BYTES: f64;
-    /// Whether rows are rates over an interval. Otherwise they are counters and states, which a
-    /// process has as soon as it is found.
+    /// Whether rows contain rates over an interval. Otherwise rows contain counters and states,
+    /// which are known as soon as a process is found.
     const HAS_RATES: bool;
 
-    /// Writes the header, when the first process is observed. Without any process, at the end.
+    /// Writes the header when the first process is observed. If no process is ever observed, writes
+    /// the header at the end of the run, and `processes` is `None`.
     fn write_header(
         &mut self,
         settings: &Settings,
@@ -35,20 +36,20 @@ pub trait Sampler {
         processes: Option<&ProcessTable>,
     );
 
-    /// Estimates the bytes of the rows of a process and its threads in a timepoint.
+    /// Estimates the bytes of the rows of a process and its threads in one timepoint.
     fn estimate_bytes(&self, process: &Process) -> usize;
 
-    /// Prints the rows of a timepoint.
+    /// Prints the rows of the processes `keys` for one timepoint.
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
 
-    /// The lines of the summary.
+    /// Returns the lines of the summary.
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
 
-    /// The lines of the summary if the run could not begin.
+    /// Returns the lines of the summary if the run could not begin.
     fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>>;
 }
 
-/// Observes until there is a reason to end, and ends the log.
+/// Observes until there is a reason to end, and then writes the end of the log.
 pub fn run<S: Sampler>(mut sampler: S, mut settings: Settings, session: &mut Session) {
     match prepare(&mut settings) {
         Ok(processes) => Run::new(&settings, processes, session, S::INITIAL_ROW_BYTES).run(sampler),
@@ -60,20 +61,20 @@ pub fn run<S: Sampler>(mut sampler: S, mut settings: Settings, session: &mut Ses
     }
 }
 
-/// The run of a metric.
+/// One run of an observer.
 pub struct Run<'a> {
     /// The settings.
     pub settings: &'a Settings,
     /// The processes of the pod.
     pub processes: ProcessTable,
-    /// The log, and the signals that end the run.
+    /// The log, and the signal that ends the run.
     pub session: &'a mut Session,
     /// Whether the header is written, and the number of timepoints.
     pub progress: Progress,
-    /// The timepoints, processes and rows that the log does not have.
+    /// The timepoints, processes and rows that are missing in the log.
     pub omissions: Omissions,
-    /// The shortest interval of a row in seconds. A single clock tick would be a large part of a
-    /// shorter interval.
+    /// The minimum interval of a row in seconds. In a shorter interval, a single clock tick would
+    /// be a large part of the values.
     min_interval: f64,
     /// When the next timepoint is due, in seconds since boot.
     due: f64,
@@ -231,8 +232,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Prints the rows of the processes of this scan, and begins their next interval. Returns false
-    /// if no interval is long enough for a row.
+    /// Prints the rows of the processes of this scan, and begins the next interval of each process.
+    /// Returns false if no process can have a row yet.
     fn print_timepoint<S: Sampler>(&mut self, sampler: &mut S) -> bool {
         let now = self.processes.now;
         let all = &self.processes.all;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::proc::cpu_list::CpuList;
 
-/// The most nodes that are read (Linux's `MAX_NUMNODES` is at most 2^10).
+/// The maximum number of nodes that are read (Linux's `MAX_NUMNODES` is at most 2^10).
 const MAX_NODES: usize = 1024;
 
-/// The processors by NUMA node.
+/// The processors of each NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     nodes: BTreeMap<u32, CpuList>,
@@ -27,8 +27,8 @@ impl Topology {
         nodes.collect::<Option<_>>().map(|nodes| Self { nodes })
     }
 
-    /// The part of a process's memory, by node, that is on nodes to which none of its processors
-    /// belongs.
+    /// Returns the amount of memory on nodes to which none of the `processors` belongs. `memory` is
+    /// the amount on each node. The result has the same unit.
     #[must_use]
     pub fn remote(&self, memory: &BTreeMap<u32, u64>, processors: &CpuList) -> u64 {
         let is_remote = |node: &u32| {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_other_nodes_is_remote() {
+    fn memory_on_nodes_without_allowed_processors_is_remote() {
         let folder = std::env::temp_dir().join(format!("ridealong-nodes-{}", std::process::id()));
         for (path, text) in [
             ("node0/cpulist", "0-3\n"),

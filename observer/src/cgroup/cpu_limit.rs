@@ -1,10 +1,10 @@
-//! The limit of processor time: a quota for each period.
+//! The limit of processor time: a cgroup may use a quota of processor time in each period.
 
 use super::limit::Limit;
 use crate::proc::words::{number, words};
 
-/// The limit in thousandths of a processor, from `cpu.max` of version 2. `None` if the text is not
-/// one.
+/// Parses `cpu.max` of version 2, and returns the limit in thousandths of a processor. `None` if
+/// the text is invalid.
 #[must_use]
 pub fn parse_max(text: &[u8]) -> Option<Limit> {
     let mut words = words(text);
@@ -16,8 +16,8 @@ pub fn parse_max(text: &[u8]) -> Option<Limit> {
     divide(number(quota)?, number(period)?)
 }
 
-/// The limit in thousandths of a processor, from `cpu.cfs_quota_us` and `cpu.cfs_period_us` of
-/// version 1. `None` if a text is not one.
+/// Parses `cpu.cfs_quota_us` and `cpu.cfs_period_us` of version 1, and returns the limit in
+/// thousandths of a processor. `None` if one of the texts is invalid.
 #[must_use]
 pub fn parse_quota(quota: &[u8], period: &[u8]) -> Option<Limit> {
     let quota = words(quota).next()?;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_2_has_one_file() {
+    fn the_file_of_version_2_is_parsed() {
         assert_eq!(parse_max(b"150000 100000\n"), Some(Limit::At(1500)));
         assert_eq!(parse_max(b"max 100000\n"), Some(Limit::Unlimited));
         for text in ["", "max", "100000", "1 0", "18446744073709551615 1"] {
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_has_two_files() {
+    fn the_two_files_of_version_1_are_parsed() {
         assert_eq!(parse_quota(b"20000\n", b"100000\n"), Some(Limit::At(200)));
         assert_eq!(parse_quota(b"-1\n", b"100000\n"), Some(Limit::Unlimited));
         assert_eq!(parse_quota(b"20000\n", b"0\n"), None);

@@ -2,7 +2,7 @@
 
 use super::flat_keyed::value;
 
-/// Throttling and use of processors since the cgroup was made. Values that the file does not have
+/// Throttling and processor time since the cgroup was created. Values that are missing in the file
 /// are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuStat {
@@ -12,11 +12,11 @@ pub struct CpuStat {
     pub throttled_periods: Option<u64>,
     /// Nanoseconds for which the run queues of the cgroup were throttled, summed over processors.
     pub throttled: Option<u64>,
-    /// Nanoseconds of processor time. Version 1 has it in `cpuacct.usage`.
+    /// Nanoseconds of processor time. In version 1, the file `cpuacct.usage` has this value.
     pub usage: Option<u64>,
 }
 
-/// Parses the text. Version 1 has nanoseconds in `throttled_time`, and version 2 has microseconds
+/// Parses `cpu.stat`. Version 1 has nanoseconds in `throttled_time`, version 2 has microseconds
 /// in `throttled_usec` (kernel/sched/core.c, `cpu_cfs_stat_show` and `cpu_extra_stat_show`).
 #[must_use]
 pub fn parse(text: &[u8]) -> CpuStat {
@@ -34,8 +34,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_1_has_nanoseconds() {
-        // Linux 6.18.
+    fn nanoseconds_of_version_1_are_parsed() {
+        // From Linux 6.18.
         let text =
             b"nr_periods 41\nnr_throttled 40\nthrottled_time 3183447186\nnr_bursts 0\nburst_time 0\n";
         let expected = CpuStat {
@@ -48,8 +48,8 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_microseconds() {
-        // A container with a quota on a server; its `nice_usec` is of Linux 6.11 or later.
+    fn microseconds_of_version_2_are_converted_to_nanoseconds() {
+        // From a container with a quota. Linux 6.11 and later write `nice_usec`.
         let text = b"usage_usec 26916451\nuser_usec 23816548\nsystem_usec 3099902\nnice_usec 0\ncore_sched.force_idle_usec 0\nnr_periods 537\nnr_throttled 435\nthrottled_usec 21712819\nnr_bursts 0\nburst_usec 0\n";
         let expected = CpuStat {
             periods: Some(537),
@@ -61,8 +61,8 @@ mod tests {
     }
 
     #[test]
-    fn without_the_controller_there_is_only_the_use() {
-        // Linux 6.18, a hierarchy of version 2 without controllers.
+    fn a_cgroup_without_the_cpu_controller_has_only_the_processor_time() {
+        // From Linux 6.18, a hierarchy of version 2 without controllers.
         let text = b"usage_usec 7\nuser_usec 7\nsystem_usec 0\nnice_usec 0\n";
         let expected = CpuStat {
             usage: Some(7000),

@@ -1,8 +1,9 @@
-//! Files of lines with a key and a number: cpu.stat, memory.events and `memory.oom_control`.
+//! Files in which each line has a key and a number: `cpu.stat`, `memory.events` and
+//! `memory.oom_control`.
 
 use crate::proc::words::{lines, number, words};
 
-/// The number of a key; `None` if no line has the key.
+/// Returns the number of a key. `None` if no line has the key with a number.
 ///
 /// ```
 /// use ridealong_observer::cgroup::flat_keyed::value;
@@ -22,8 +23,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_of_both_versions_have_keys() {
-        // Version 2, after the kernel ended a process at a limit of 512 MiB.
+    fn memory_events_of_both_versions_are_parsed() {
+        // Version 2, after the kernel killed a process at a limit of 512 MiB.
         let events = b"low 0\nhigh 0\nmax 35\noom 1\noom_kill 1\noom_group_kill 0\n";
         for (key, expected) in [("high", 0), ("max", 35), ("oom", 1), ("oom_kill", 1)] {
             assert_eq!(value(events, key.as_bytes()), Some(expected), "{key}");
@@ -35,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_without_a_number_is_none() {
+    fn the_value_of_a_key_without_a_number_is_none() {
         assert_eq!(value(b"oom\n", b"oom"), None);
         assert_eq!(value(b"oom -1\n", b"oom"), None);
         assert_eq!(value(b"", b"oom"), None);

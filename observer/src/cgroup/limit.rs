@@ -5,15 +5,16 @@ use crate::proc::words::{number, words};
 /// A limit that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// There is none.
+    /// There is no limit.
     Unlimited,
-    /// The limit.
+    /// There is a limit, with this value.
     At(u64),
 }
 
 impl Limit {
-    /// Parses a limit. Version 2 writes `max` where there is none, and version 1 a number of bytes
-    /// beyond all memory. `None` if it is another text.
+    /// Parses a limit. If there is no limit, version 2 has the text `max`, and version 1 has a
+    /// number of bytes that no machine has: here, a number from 2^60. `None` if the text is
+    /// invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let word = words(text).next()?;
@@ -28,7 +29,7 @@ impl Limit {
         })
     }
 
-    /// The number; `None` if there is no limit.
+    /// The value of the limit; `None` if there is no limit.
     #[must_use]
     pub fn number(self) -> Option<u64> {
         match self {

@@ -1,5 +1,5 @@
-//! The directories, below the root directory of a process, that have the files of its container's
-//! cgroups.
+//! Finds the directories with the files of a container's cgroups. They are below the root directory
+//! of each process of the container.
 
 use crate::proc::cgroup::{Membership, memberships};
 use crate::proc::mountinfo::{CgroupMount, cgroup_mounts};
@@ -20,31 +20,32 @@ pub struct Directory {
     pub version: Version,
     /// Its path, relative to the root directory of the process.
     pub path: Vec<u8>,
-    /// Whether it may be the root of the hierarchy, which is the whole node: no name of a cgroup
-    /// tells it from that.
+    /// Whether it may be the root of the hierarchy, which describes the whole node. This is so if
+    /// neither the mount nor the path of the process contains the name of a cgroup.
     pub may_be_root: bool,
 }
 
-/// The directories of a container; `None` for a hierarchy that is not mounted in it.
+/// The directories of a container's cgroups. `None` if the container has no mount of the hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// The controller of processor time.
     pub cpu: Option<Directory>,
-    /// The account of processor time, which version 1 has separately.
+    /// The controller that counts processor time. In version 2, this is the same directory as `cpu`.
     pub cpuacct: Option<Directory>,
     /// The controller of memory.
     pub memory: Option<Directory>,
     /// The controller of processes.
     pub pids: Option<Directory>,
-    /// Version 2, which has pressure stall information.
+    /// The hierarchy of version 2, which has pressure stall information.
     pub unified: Option<Directory>,
 }
 
-/// Locates the cgroups of a process's container, from its `cgroup` and its `mountinfo`.
+/// Locates the cgroups of a container, from the files `cgroup` and `mountinfo` of a process of this
+/// container.
 ///
-/// In both files the kernel shows paths relative to the root of the *reader's* cgroup namespace
-/// (kernel/cgroup/cgroup.c, `proc_cgroup_show` and `cgroup_show_path`), so they can be compared,
-/// whatever the namespaces of the observer and the container are.
+/// In both files, the kernel shows paths relative to the root of the *reader's* cgroup namespace
+/// (kernel/cgroup/cgroup.c, `proc_cgroup_show` and `cgroup_show_path`). Therefore the paths of the
+/// two files can be compared, even if the observer and the container have different namespaces.
 #[must_use]
 pub fn locate(cgroup: &[u8], mountinfo: &[u8]) -> Location {
     let memberships: Vec<_> = memberships(cgroup).collect();
@@ -95,11 +96,12 @@ fn in_version_2(memberships: &[Membership<'_>], mounts: &[CgroupMount<'_>]) -> O
     below(Version::Two, mount, found.path)
 }
 
-/// The directory of the container's cgroup in a mount; `None` if it is not in the mount.
+/// The directory of the container's cgroup in a mount; `None` if the mount does not contain it.
 ///
 /// A container runtime mounts either the container's own cgroup, or the whole hierarchy. In the
-/// first case the mounted cgroup is the container's, also if the process is in one that the
-/// application made below it. In the second case the container's is the one of the process.
+/// first case, the mounted cgroup is the container's cgroup, even if the process is in a cgroup
+/// that the application has created below it. In the second case, the cgroup of the process is
+/// used.
 fn below(version: Version, mount: &CgroupMount<'_>, path: &[u8]) -> Option<Directory> {
     let mut rest = names(path);
     for name in names(&mount.root) {
@@ -111,7 +113,7 @@ fn below(version: Version, mount: &CgroupMount<'_>, path: &[u8]) -> Option<Direc
     if is_whole_hierarchy {
         for name in rest {
             may_be_root = false;
-            // Above the mounted cgroup, names are not known.
+            // The cgroup of the process is not below the mounted cgroup.
             (name != b"..").then_some(())?;
             directory.push(b'/');
             directory.extend_from_slice(name);
@@ -163,7 +165,7 @@ mod tests {
     const ROOT: &str = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n";
 
     #[test]
-    fn version_1_mounts_the_containers_own_cgroups() {
+    fn the_containers_own_cgroups_of_version_1_are_located() {
         let cgroup = "9:pids:/kubepods/pod1/2a\n4:memory:/kubepods/pod1/2a\n1:cpu,cpuacct:/kubepods/pod1/2a\n0::/\n";
         let mount = |name: &str| {
             format!(
@@ -187,16 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn version_2_in_a_cgroup_namespace_is_seen_from_the_one_beside_it() {
+    fn the_cgroup_of_version_2_of_another_cgroup_namespace_is_located() {
         let mounts = "31 23 0:28 /../2a.scope /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         let expected = ["Two sys/fs/cgroup"; 5];
         assert_eq!(located("0::/../2a.scope\n", mounts), expected);
-        // The application made a cgroup of its own.
+        // The application has created a cgroup below the cgroup of the container.
         assert_eq!(located("0::/../2a.scope/init\n", mounts), expected);
     }
 
     #[test]
-    fn a_whole_hierarchy_has_the_cgroup_of_the_process() {
+    fn if_the_whole_hierarchy_is_mounted_the_cgroup_of_the_process_is_located() {
         let mounts = "31 23 0:28 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         assert_eq!(
             located("0::/kubepods/pod1/2a\n", mounts),
@@ -207,7 +209,7 @@ mod tests {
             located("0::/../../../system.slice/app\n", from_within),
             ["Two sys/fs/cgroup/system.slice/app"; 5]
         );
-        // The name of the cgroup between the two is not known.
+        // The names of the cgroups above 2a are not known.
         assert_eq!(located("0::/../2a\n", from_within), ["-"; 5]);
     }
 
@@ -219,14 +221,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_mount_at_a_place_is_in_use() {
+    fn if_there_are_several_mounts_the_last_is_used() {
         let mounts =
             "31 23 0:28 / /old ro - cgroup2 cgroup rw\n32 23 0:28 / /new ro - cgroup2 cgroup rw\n";
         assert_eq!(located("0::/\n", mounts), ["Two new?"; 5]);
     }
 
     #[test]
-    fn without_a_name_the_cgroup_may_be_the_root() {
+    fn a_cgroup_without_a_name_may_be_the_root() {
         let mounts = "31 23 0:28 /.. /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         assert_eq!(located("0::/..\n", mounts), ["Two sys/fs/cgroup?"; 5]);
     }

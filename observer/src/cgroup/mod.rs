@@ -1,6 +1,6 @@
-//! The files of a container's cgroups, of both versions (cgroups(7), and in Linux's documentation
-//! admin-guide/cgroup-v1 and admin-guide/cgroup-v2): a parser for each format, the directory in
-//! which the files are, and a reader.
+//! Reads the files of a container's cgroups, of version 1 and version 2 (cgroups(7), and in Linux's
+//! documentation admin-guide/cgroup-v1 and admin-guide/cgroup-v2): a parser for each format, a
+//! search for the directories of the files, and a reader of all values.
 //!
 //! As in [`crate::proc`], no parser panics on any input, and each has a fuzz target.
 

@@ -11,13 +11,13 @@ use super::{cpu_limit, limit};
 use crate::proc::files::{Files, RootDirectory};
 use crate::proc::words::{number, words};
 
-/// The values of a container; `None` where one cannot be read. Times are nanoseconds, and sizes
-/// bytes. Counters grow from the start of the container.
+/// The values of a container. A value that cannot be read is `None`. Sizes are in bytes. Counters
+/// count from the start of the container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContainerUsage {
-    /// Throttling and use of processors.
+    /// Throttling and processor time.
     pub cpu: CpuStat,
-    /// The limit, in thousandths of a processor.
+    /// The limit of processor time, in thousandths of a processor.
     pub cpu_limit: Option<Limit>,
     /// Microseconds in which tasks waited for a processor.
     pub cpu_stall: Stall,
@@ -27,28 +27,29 @@ pub struct ContainerUsage {
     pub io_stall: Stall,
     /// The memory in use.
     pub memory: Option<u64>,
-    /// The largest use until now.
+    /// The largest amount of memory in use until now.
     pub memory_peak: Option<u64>,
     /// The limit of memory.
     pub memory_limit: Option<Limit>,
     /// Events of memory.
     pub events: MemoryEvents,
-    /// Processes and threads.
+    /// The number of processes and threads.
     pub pids: Option<u64>,
-    /// The limit of their number.
+    /// The limit of the number of processes and threads.
     pub pids_limit: Option<Limit>,
 }
 
-/// How often something happened to the memory of a container.
+/// The number of times that each of these events happened to the memory of a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryEvents {
-    /// The use reached the threshold above which the kernel slows tasks down (version 2).
+    /// The memory in use exceeded the threshold above which the kernel slows tasks down (only
+    /// version 2).
     pub high: Option<u64>,
-    /// The use reached the limit.
+    /// The memory in use reached the limit.
     pub max: Option<u64>,
-    /// The use was at the limit, and nothing could be freed (version 2).
+    /// The memory in use was at the limit, and the kernel could free no memory (only version 2).
     pub oom: Option<u64>,
-    /// A process was killed for it.
+    /// The kernel killed a process because memory ran out.
     pub oom_kill: Option<u64>,
 }
 
@@ -59,9 +60,9 @@ pub enum Gap {
     NotMounted,
     /// The container has no cgroup of its own: it is in the root of the hierarchy.
     InRoot,
-    /// Only version 2 of cgroups has it.
+    /// Only version 2 of cgroups has the value.
     OnlyVersion2,
-    /// The file does not have it.
+    /// The file does not contain the value, or the value is invalid.
     NoValue,
     /// The file cannot be read.
     Unreadable(Errno),
@@ -175,7 +176,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The directory of a controller; `None` if there is none, or if it is that of the whole node.
+    /// The directory of a controller; `None` if there is none, or if it describes the whole node.
     fn directory<'b>(
         &mut self,
         found: Option<&'b Directory>,
@@ -231,7 +232,7 @@ fn events(text: &[u8]) -> MemoryEvents {
     }
 }
 
-/// The only number of a file.
+/// Parses a file that contains only one number.
 fn single(text: &[u8]) -> Option<u64> {
     number(words(text).next()?)
 }
@@ -242,7 +243,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Reads a container whose files are in a folder, and returns the files that could not be read.
+    /// Writes the files to a folder, and reads a container from it. Returns the values, and the
+    /// names of the files and values that could not be read, with the reasons.
     fn read_folder(files: &[(&str, &str)], location: &Location) -> (ContainerUsage, Vec<String>) {
         let folder = std::env::temp_dir().join(format!(
             "ridealong-cgroup-{}-{:?}",
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_all_files_in_one_directory() {
+    fn all_values_of_version_2_are_read() {
         let two = || Some(directory(Version::Two, "sys/fs/cgroup"));
         let location = Location {
             cpu: two(),
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_has_a_directory_for_each_controller() {
+    fn the_values_of_version_1_are_read_from_the_directory_of_each_controller() {
         let one = |name| Some(directory(Version::One, name));
         let location = Location {
             cpu: one("cpu"),
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_of_a_hierarchy_is_the_nodes() {
+    fn the_values_of_the_root_of_a_hierarchy_are_not_read() {
         let top = |version, path| Directory {
             may_be_root: true,
             ..directory(version, path)

@@ -3,17 +3,17 @@
 
 use crate::proc::words::{lines, number, words};
 
-/// Microseconds since the cgroup was made in which tasks waited for a resource.
+/// The microseconds in which tasks waited for a resource, since the cgroup was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
     /// At least one task waited.
     pub some: Option<u64>,
-    /// All tasks that were not idle waited at the same time. Before Linux 5.13 it is missing for
-    /// processors.
+    /// All tasks that were not idle waited at the same time. Before Linux 5.13, `cpu.pressure` does
+    /// not have this value.
     pub full: Option<u64>,
 }
 
-/// Parses the text.
+/// Parses a file with pressure stall information. A value that is missing or invalid is `None`.
 #[must_use]
 pub fn parse(text: &[u8]) -> Stall {
     let total = |kind: &[u8]| {
@@ -34,8 +34,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_totals_are_read() {
-        // Linux 6.18.
+    fn the_totals_are_parsed() {
+        // From Linux 6.18.
         let text = b"some avg10=97.22 avg60=98.06 avg300=88.58 total=16631814314\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=92862781\n";
         let expected = Stall {
             some: Some(16_631_814_314),
