@@ -55,7 +55,7 @@ impl WallTime {
         format!("{}Z", self.to_second())
     }
 
-    /// The time as `2026-11-22T09:05:07.042Z`.
+    /// Returns the time in the format `2026-11-22T09:05:07.042Z`.
     #[must_use]
     pub fn precise_timestamp(self) -> String {
         format!("{}.{:03}Z", self.to_second(), self.milliseconds)

@@ -6,10 +6,9 @@ use crate::session::Session;
 use crate::settings::Settings;
 
 /// The seconds for which an observer that ends with its target waits for the target's first
-/// process.
-/// The containers of a pod start in order, and the observer starts after the target. A target
-/// without processes has therefore ended before the first scan, or never started. A longer wait
-/// would delay the completion of a Job.
+/// process. The containers of a pod start in order, and the observer starts after the target. A
+/// target without processes has therefore ended before the first scan, or never started. A longer
+/// wait would delay the completion of a Job.
 const START_TIMEOUT: f64 = 30.0;
 /// Seconds until a second scan confirms that all processes have ended. A listing of processes is
 /// not a snapshot: a process may start another process and end while the kernel lists them.

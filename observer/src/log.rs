@@ -32,7 +32,7 @@ pub struct Log {
     /// The position in `text` at which the current line begins.
     line_start: usize,
     is_broken: bool,
-    /// Whether every line is an object of JSON, also a sentence for people.
+    /// Whether every line is a JSON object, even a message for people.
     is_json: bool,
 }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn among_json_lines_a_sentence_is_a_row() {
+    fn a_message_among_json_lines_is_a_row() {
         let (reader, writer) = pipe().unwrap();
         let mut log = Log::new(writer, Budget::new(8.0));
         log.set_json(true);

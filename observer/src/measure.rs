@@ -33,8 +33,8 @@ pub struct Meter {
     /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
     tids: Vec<i32>,
-    /// The metric that is collected: only perf-sysstat needs more of each process than its stat and
-    /// its time on run queues.
+    /// The metric that is collected. For pressure, only the stat and the run-queue time of each
+    /// process are read.
     metric: Metric,
 }
 
@@ -108,7 +108,8 @@ impl Meter {
         is_measured && !session.is_stopping()
     }
 
-    /// Reads the status of a process: its user, group and memory. `None` if it is gone.
+    /// Reads the status of a process, and updates the user, group and memory in `measured`. `None`
+    /// if the process has ended.
     pub fn read_status(&mut self, pid: i32, measured: &mut Measured) -> Option<Status> {
         let text = self.files.read(Task::Process(pid), "status").ok()?;
         let status = status::parse(text)?;
@@ -116,7 +117,7 @@ impl Meter {
         Some(status)
     }
 
-    /// Sums only the time on run queues. False if the process is gone.
+    /// Sums only the run-queue time of all threads. Returns false if the process has ended.
     fn measure_wait(
         &mut self,
         pid: i32,

@@ -1,13 +1,14 @@
-//! Reasons for values that cannot be read: each is reported once.
+//! The reasons why values cannot be read. Each reason is reported once.
 
 use std::collections::BTreeSet;
 
 use crate::log::Log;
 
-/// The most reasons that are reported, since they may have names in them.
+/// The maximum number of reasons that are reported. A reason may contain the name of a container,
+/// so there can be any number of reasons.
 const MAX_REASONS: usize = 64;
 
-/// The reasons that were reported.
+/// The reasons that were already reported.
 #[derive(Default)]
 pub struct Notices {
     reported: BTreeSet<String>,

@@ -30,7 +30,7 @@ pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(&[b'.', b'0' + rest / 10, b'0' + rest % 10]);
 }
 
-/// Appends a number of 10^-`digits`, for example 1500 thousandths as 1.500.
+/// Appends a number in units of 10^-`digits`: 1500 with three digits is written as 1.500.
 pub fn push_scaled(out: &mut Vec<u8>, number: u64, digits: u32) {
     let unit = 10_u64.pow(digits);
     push(out, number / unit);

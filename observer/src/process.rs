@@ -46,8 +46,7 @@ pub struct Process {
     /// The end of its rows, after the command.
     pub tail: Box<[u8]>,
     /// The resource use of its ended children that the sums of the summary already include. `None`
-    /// if neither the process
-    /// itself nor any of these children was ever observed.
+    /// if neither the process itself nor any of these children was ever observed.
     pub credit: Option<Credit>,
     /// Its counters, if it was ever observed.
     pub measured: Option<Box<Measured>>,

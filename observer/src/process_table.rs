@@ -42,7 +42,7 @@ pub struct ProcessTable {
     pub cuts_names: bool,
     /// When this scan began, in seconds since boot.
     pub now: f64,
-    /// The same moment of the wall clock.
+    /// When this scan began, by the wall clock.
     pub time: WallTime,
     /// The resource use by program.
     pub sums: Sums,
@@ -301,9 +301,8 @@ impl ProcessTable {
         process.tail = tail.into();
     }
 
-    /// Removes the processes that have ended. Before that, adds their resource use to the
-    /// `credit` of their
-    /// parents.
+    /// Removes the processes that have ended. Before that, adds their resource use to the `credit`
+    /// of their parents.
     fn remove_ended(&mut self) {
         let scan = self.scan_number;
         let ended: Vec<Key> = self
@@ -327,10 +326,10 @@ impl ProcessTable {
         }
     }
 
-    /// Adds the resource use of an ended process to the `credit` of its parent.
-    /// `Sums::close` subtracts it from the parent's counters of children. The parent's counters of
-    /// children include this use after the parent has waited for the process. If the parent has
-    /// also ended, the nearest living ancestor gets the credit.
+    /// Adds the resource use of an ended process to the `credit` of its parent. After the parent
+    /// has waited for the process, the parent's counters of children also include this use.
+    /// Therefore `Sums::close` subtracts the credit from these counters. If the parent has also
+    /// ended, the nearest living ancestor gets the credit.
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;

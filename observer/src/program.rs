@@ -1,5 +1,5 @@
-//! The name of a program: the base name of argv[0], or of the script or
-//! Python module if argv[0] is an interpreter.
+//! The name of a program: the base name of argv[0]. If argv[0] is an interpreter, the base name of
+//! the script, or the name of the Python module.
 
 /// Longer names are cut. File names have at most this many bytes (limits.h, `NAME_MAX`), but a
 /// process can set its argv[0] to any text.

@@ -16,7 +16,7 @@ use crate::log::Log;
 /// it.
 const DRAIN_AFTER_SIGNAL: f64 = 0.5;
 
-/// The signals that end an observer, and its log.
+/// The signals that end an observer, and the log of the observer.
 pub struct Session {
     signals: SignalFd,
     is_stopping: bool,

@@ -11,12 +11,12 @@ pub enum Metric {
     Perf,
     /// The use of the node's block devices.
     Io,
-    /// What the application's containers and processes waited for.
+    /// The time that the application's containers and processes waited for resources.
     Pressure,
 }
 
 impl Metric {
-    /// Its name, which is also the name of the container and of the program.
+    /// The name of the metric, which is also the name of the container and of the program.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,7 +26,8 @@ impl Metric {
         }
     }
 
-    /// Whether it observes processes: those of the target, or those that match target-command.
+    /// Whether the metric observes processes: the processes of the target, or the processes that
+    /// match target-command.
     #[must_use]
     pub fn observes_processes(self) -> bool {
         self != Self::Io

@@ -1,7 +1,7 @@
 //! The summary of a run. It follows the closing marker of the log, and is also the termination
 //! message of the container, which outlives the log. Each line is a JSON object. The first line
-//! describes the run, and each other line a program or a device. Programs are sorted by CPU time.
-//! If a kubelet truncates the message (12 KiB for all containers of a pod), the first lines stay
+//! describes the run, and each other line describes a program, a container or a device. If a
+//! kubelet truncates the message (12 KiB for all containers of a pod), the first lines stay
 //! complete.
 
 use std::fs::OpenOptions;

@@ -58,8 +58,8 @@ pub fn add_transfers(sum: &mut Io, last: &mut Vec<Transfer>, mut now: Vec<Transf
     *last = now;
 }
 
-/// Adds the growth of a counter of each thread to a sum, and replaces `last` by `now`, sorted by
-/// thread. Both have the thread's id and its counter.
+/// Adds the growth of each thread's counter to a sum. Replaces `last` by `now`, sorted by thread
+/// id. Both lists contain the id and the counter of each thread.
 pub fn add_counts(sum: &mut u64, last: &mut Vec<(i32, u64)>, mut now: Vec<(i32, u64)>) {
     now.sort_unstable();
     for (tid, count) in &now {

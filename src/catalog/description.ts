@@ -17,7 +17,10 @@ export function readDescription(value: unknown): RowsDescription | undefined {
   return descriptionProblem(description) === undefined ? description : undefined
 }
 
-/** Checks the rules that the schema cannot express. Returns the place and the problem. */
+/**
+ * Checks the rules that the schema cannot express. Returns the place and the problem, or undefined
+ * if the description is valid.
+ */
 export function descriptionProblem(description: RowsDescription): string | undefined {
   const { format, sections } = description
   const of = format === 'iostat' ? 'device' : 'process'

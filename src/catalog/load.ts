@@ -114,7 +114,7 @@ function readDocument(path: string, value: unknown): MetricDocument {
   return document
 }
 
-/** Names the values that are allowed; Ajv's own message omits them. */
+/** Returns a message with the values that are allowed, which Ajv's own message omits. */
 function explain(error: ErrorObject | undefined): string {
   const { message = 'is not valid', params = {} } = error ?? {}
   const { allowedValues, additionalProperty, allowedValue } = fieldsOrNone(params)

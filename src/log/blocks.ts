@@ -62,8 +62,9 @@ export function readBlocks(): BlockReader {
 
 /**
  * Reports whether a marker is the closing marker of the open block. Any other marker also ends the
- * block, which is then truncated. A timepoint ends at the next timepoint or at the
- * end of the collection. The metadata and the command have their own closing markers.
+ * block, which is then truncated. A timepoint ends at the next timepoint or at the end of the
+ * collection. The metadata and the command have their own closing markers. The block after the end
+ * of the collection has no closing marker, and is always complete.
  */
 function isClosedBy(open: Open | undefined, marker: Marker): boolean {
   return open?.kind === 'end' || CLOSES[marker] === open?.kind

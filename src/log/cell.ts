@@ -27,13 +27,13 @@ export function readCells(columns: readonly RowColumn[], row: Fields): RowCells 
   )
 }
 
-/** Reports whether a value is a cell of this column in JSON Lines; null is one of any column. */
+/** Reports whether a value in JSON Lines is valid in this column; null is valid in any column. */
 export function isCell({ type }: Pick<Column, 'type'>, value: unknown): value is Cell {
   if (value === null) return true
   return type === 'number' ? Number.isFinite(value) : typeof value === 'string'
 }
 
-/** Returns the cells of a section's row; a missing value, or one of another type, is null. */
+/** Returns the cells of a row of a section. A missing or invalid value becomes null. */
 export function plainCells({ columns }: RowSection, row: Fields): RowCells {
   return Object.fromEntries(
     columns.map((column) => {

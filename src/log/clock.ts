@@ -52,9 +52,9 @@ function dated({ time, isDated }: Time, first: number | undefined, seconds: numb
 
 /**
  * Returns when the first timepoint was taken, in seconds since 1970, or undefined if its date is
- * not known. This is the first moment with its time of day that is no earlier than one second
- * before the observer started. If the timepoints report no time, the result is one interval after
- * the start.
+ * not known. The result is the first moment with the reported time of day that is no earlier than
+ * one second before the observer started. If the timepoints report no time, the result is one
+ * interval after the start.
  */
 function firstMoment({ at, time }: Time, { rate, started }: SampleInterval): number | undefined {
   const began = Date.parse(started ?? '') / 1000

@@ -10,7 +10,7 @@ const number = (meaning: string) => ({ type: 'number', meaning }) as const
 /** The columns of every sample, for the place and the time of the sample. */
 export const PLACE_COLUMNS = {
   kind: text(
-    'the thing that the row describes: process, thread, container, device, interface, pod',
+    'the thing that the row describes: process, thread, container, device, interface or pod',
   ),
   source: text('the log: NAMESPACE/POD/CONTAINER, or the name of a file'),
   metric: text('the name of the metric'),
@@ -27,13 +27,13 @@ export const PLACE_COLUMNS = {
   ),
 } as const satisfies Record<string, Column>
 
-/** A column of every sample that follows those of perf-sysstat and io-sysstat in the CSV. */
+/** The column `section`. In the CSV, it follows the columns of perf-sysstat and io-sysstat. */
 export const SECTION_COLUMN = text('the section of the metric to which the row belongs')
 
 /**
- * Returns all columns in the order of the CSV: the place, the columns of perf-sysstat and
- * io-sysstat, the section, and the columns of the other metrics in the order of the catalog.
- * Metrics that use the same name share the column.
+ * Returns all columns in the order of the CSV: the columns of the place and the time, the columns
+ * of perf-sysstat and io-sysstat, the section, and the columns of the other metrics in the order of
+ * the catalog. Columns with the same name in several metrics are one column.
  */
 export function listColumns(descriptions: Descriptions): ReadonlyMap<string, Column> {
   const first: readonly string[] = Object.values(METRIC_OF_FORMAT)
@@ -85,12 +85,12 @@ export const ROW_KINDS = [
 
 export type RowKind = (typeof ROW_KINDS)[number]
 
-/** The cells of a row by the name of their column, without those of its place. */
+/** The cells of a row by the name of their column, without the columns of every sample. */
 export type RowCells = Readonly<Record<string, Cell>>
 
 /**
  * A row: one process, container, device or other thing at one timepoint of one log. The section is
- * null in the output of a version of `collect` that did not write it.
+ * null if an earlier version of `collect` wrote the row without a section.
  */
 export type Sample = { readonly kind: RowKind; readonly section: string | null } & RowOrigin &
   Moment &

@@ -13,8 +13,9 @@ export function descriptionsIn({ metrics }: Catalog): Descriptions {
 }
 
 /**
- * The metrics of the Metrics Operator whose logs have a format of their own. A log in that format
- * that names no metric is a log of this metric. The order is that of the columns in the CSV.
+ * The metrics of the Metrics Operator whose logs have a format of their own, by this format. If a
+ * log in such a format names no metric, it is a log of the metric listed here. The CSV has the
+ * columns of these metrics in this order.
  */
 export const METRIC_OF_FORMAT = { pidstat: 'perf-sysstat', iostat: 'io-sysstat' } as const
 
@@ -22,8 +23,9 @@ export const METRIC_OF_FORMAT = { pidstat: 'perf-sysstat', iostat: 'io-sysstat' 
 export type SysstatFormat = keyof typeof METRIC_OF_FORMAT
 
 /**
- * Returns the section that describes the rows of a log in a format of sysstat: that of its metric
- * if it has this format, otherwise that of the Metrics Operator's metric.
+ * Returns the section that describes the rows of a log in a format of sysstat: the section of the
+ * log's metric if the description of this metric has the format, otherwise the section of the
+ * Metrics Operator's metric.
  */
 export function sysstatSection(
   descriptions: Descriptions,

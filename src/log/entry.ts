@@ -6,7 +6,7 @@ import type { RowOrigin, Sample } from './columns.ts'
 export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     /** The metadata that the observer printed about itself. */
     readonly metadata: Fields
-    /** The description of the rows of its metric; null if none is known. */
+    /** The description of the rows of the log's metric; null if it is not known. */
     readonly rows: RowsDescription | null
     /** The command that the Metrics Operator was configured to wait for. */
     readonly command: string | null
@@ -30,7 +30,7 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
 
 /** A line of a log in JSON Lines that does not match the description of its metric's rows. */
 export type UnmatchedRow = { readonly kind: 'unmatched' } & RowOrigin & {
-    /** The line; a long one is cut. */
+    /** The line; if it is long, only its beginning. */
     readonly text: string
     /** Why the line does not match. */
     readonly reason: string

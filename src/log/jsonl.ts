@@ -5,12 +5,12 @@ import { type MatchedLine, matchRow } from './match-row.ts'
 
 /** A log in JSON Lines, which is read line by line. */
 export interface JsonlLog {
-  /** Reads a line between the markers and returns the rows that are now complete. */
+  /** Reads a line between the markers and returns the entries that are now known. */
   readonly push: (line: string) => readonly Entry[]
   /**
-   * Handles the end of the log and returns the remaining row.
+   * Handles the end of the log. Returns the remaining entries, and whether the last row is cut.
    *
-   * @param isWhole whether the closing marker was found; otherwise an incomplete last line is cut
+   * @param isWhole whether the closing marker of the log was found
    */
   readonly end: (isWhole: boolean) => { readonly rows: readonly Entry[]; readonly isCut: boolean }
   /** The number of timepoints with at least one row. */
@@ -26,11 +26,14 @@ export interface JsonlOptions {
   readonly rate: number | null
 }
 
-/** The most lines of a log that are kept although they do not match; more are only counted. */
+/**
+ * The maximum number of lines of a log that are kept although they do not match the description.
+ * Further lines are only counted.
+ */
 const MOST_UNMATCHED = 1000
-/** The most characters of such a line, and of a notice, that are kept. */
+/** The number of characters to which such a line, or a notice, is cut. */
 const MOST_TEXT = 1000
-/** The most notices that are kept of those that an observer prints. */
+/** The maximum number of different notices of an observer that are kept. */
 const MOST_NOTICES = 16
 
 /** The observers of Ridealong print sentences for people with this prefix. */
@@ -42,7 +45,10 @@ interface JsonlState {
   readonly notices: Set<string>
   unmatched: number
   firstReason: string
-  /** An incomplete line: whether it is the last of a cut log is not known yet. */
+  /**
+   * The previous line if it is not a JSON object. If it is the last line of a truncated log, the
+   * row is cut; otherwise the line is unmatched.
+   */
   broken: string | undefined
 }
 
@@ -118,9 +124,10 @@ interface RowClock {
 }
 
 /**
- * Counts the timepoints of a log: consecutive rows of the same time are one timepoint. A row covers
- * the time since the previous rows of its section, and the first rows of a section cover what the
- * options say. If a time is not later than the one before, the interval is not known.
+ * Returns a clock for the rows of a log. Consecutive rows with the same time are one timepoint. The
+ * interval of a row is the time since the previous rows of its section. For the first rows of a
+ * section, it is the option `rate`. If the time of a row is earlier than the time of the previous
+ * rows, the interval is null.
  */
 function startRowClock(rate: number | null): RowClock {
   let began: number | undefined
@@ -141,7 +148,7 @@ function startRowClock(rate: number | null): RowClock {
   }
 }
 
-/** The last time of a section, in milliseconds since 1970, and the seconds that it covers. */
+/** The last rows of a section: their time in milliseconds since 1970, and their interval. */
 interface SectionTime {
   readonly at: number
   readonly interval: number | null

@@ -17,16 +17,17 @@ export type MatchedLine =
   | {
       readonly kind: 'unmatched'
       readonly reason: string
-      /** Whether the line is no complete JSON object, as the last line of a cut log is. */
+      /** Whether the line is not a JSON object, such as the last line of a truncated log. */
       readonly isBroken: boolean
     }
 
-/** A date and a time with its offset, ISO 8601 (RFC 3339). */
+/** A date and a time with an offset from UTC, in ISO 8601 (RFC 3339). */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Reads a line of a log in JSON Lines: an object with the time, the section and the cells of a row.
- * The section may be missing if the description has only one. A missing cell is null.
+ * Reads a line of a log in JSON Lines: an object with a notice, or with the time, the section and
+ * the cells of a row. The section may be missing if the description has only one section. A missing
+ * cell is null.
  */
 export function matchRow(line: string, { sections }: RowsDescription): MatchedLine {
   const row = parse(line)
@@ -58,7 +59,7 @@ function sectionProblem(named: unknown, sections: readonly RowSection[]): string
   return `${found}; the sections are ${known}`
 }
 
-/** Names the first cell that is in no column, or is of another type than its column. */
+/** Returns a sentence about the first cell that has no column, or another type than its column. */
 function cellProblem(cells: Fields, { name, columns }: RowSection): string | undefined {
   for (const [key, value] of Object.entries(cells)) {
     const column = columns.find((one) => one.name === key)

@@ -42,7 +42,8 @@ export function readStart(metadata: Fields | undefined): string | null {
 }
 
 /**
- * Returns the seconds between samples, as set in the options. The default of both metrics is 10.
+ * Returns the seconds between samples, as set in the options. The default is 10, as in the options
+ * of perf-sysstat and io-sysstat.
  */
 export function readRate(metadata: Fields | undefined): number {
   return readRateOption(metadata) ?? 10

@@ -19,8 +19,8 @@ const PLACE = MOMENT_AND_PLACE.filter(([name]) => !MOMENT.includes(name))
 
 /**
  * Parses a line of collected JSON Lines. Any program can write such lines, so cells of an
- * unexpected type become null. If the metric is not described, the row keeps its
- * numbers and texts.
+ * unexpected type become null. If no description of the row is known, the row keeps all its numbers
+ * and texts.
  *
  * @returns undefined if the line is not an entry
  */
@@ -71,7 +71,7 @@ function sysstat(row: Fields, descriptions: Descriptions): readonly RowColumn[] 
   return sysstatSection(descriptions, format, asText(row.metric) ?? null)?.columns
 }
 
-/** Returns the numbers, texts and nulls of a row, without those of its place. */
+/** Returns the numbers, texts and nulls of a row, without the columns of every sample. */
 function scalarsIn(row: Fields): RowCells {
   const cells = Object.entries(row).filter(([name, value]) => {
     if (Object.hasOwn(PLACE_COLUMNS, name) || name === 'section') return false

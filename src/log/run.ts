@@ -35,13 +35,13 @@ interface ReadingState {
   filled: number
   hasStart: boolean
   hasEnd: boolean
-  /** The metric that the first rows show; used if the metadata do not name one. */
+  /** The metric of the format of the first rows; used if the metadata do not name a metric. */
   metric: string | null
   isAverage: boolean
   clock: ((index: number, said: ReportedTime) => Moment) | undefined
   /** The rows of a metric whose log is in JSON Lines. */
   jsonl: JsonlLog | undefined
-  /** Whether there are JSON objects outside of timepoints that no description applies to. */
+  /** Whether there are JSON objects outside of timepoints to which no description applies. */
   hasUnreadLines: boolean
   readonly cuts: string[]
 }
@@ -95,8 +95,9 @@ function takeBlock(state: ReadingState, { kind, lines, isWhole }: Block): readon
 }
 
 /**
- * Reads a line outside of timepoints: a row, if the log is in JSON Lines. Before the marker of the
- * start, which a log whose head is missing does not have, only JSON objects are rows.
+ * Reads a line outside of timepoints. In a log in JSON Lines, each line after the marker of the
+ * collection's start is a row. Before this marker, only JSON objects are rows: if the head of a log
+ * is missing, the marker is missing too.
  */
 function takeLine(state: ReadingState, line: string): readonly Entry[] {
   const isObject = line.startsWith('{')
@@ -151,7 +152,7 @@ function placeOf({ known, metadata, metric }: ReadingState) {
   return readPlace(known, metadata, metric)
 }
 
-/** Reports whether the metric is known and the description of its rows is not. */
+/** Reports whether the metric is known, but the description of its rows is not. */
 function isUndescribed(state: ReadingState): boolean {
   const { metric } = placeOf(state)
   return metric !== null && !state.descriptions.has(metric)

@@ -25,7 +25,8 @@ export interface Done {
   /** Missing parts, one sentence each. */
   readonly cuts: readonly string[]
   /**
-   * The first non-empty line if no part of the text comes from an observer, otherwise undefined.
+   * The first line that is not blank if no part of the text comes from an observer (empty if there
+   * is no such line), otherwise undefined.
    */
   readonly foreign: string | undefined
 }
@@ -111,7 +112,7 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
   return summary.length > 0 || Object.keys(metadata).length > 0
 }
 
-/** Adds the summary from the termination message to a log whose end is missing. */
+/** Adds the summary from the termination message to the entry of a log without a summary. */
 function withMessage(entry: Entry, message: string | null): Entry {
   if (entry.kind !== 'log' || entry.summary.length > 0 || message === null) return entry
   return { ...entry, summary: readSummary(message.split('\n')) }

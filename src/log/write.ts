@@ -3,8 +3,9 @@ import { printable, printableJson } from '../core/text/printable.ts'
 import { type Entry, isSample } from './entry.ts'
 
 /**
- * Formats the entries as JSON Lines: one line per sample, one of the kind `unmatched` per line of a
- * log that is no row of its metric, and one of the kind `log` at the end of each log.
+ * Formats the entries as JSON Lines, one line for each entry: the samples, the lines of a log that
+ * do not match the description of its metric (kind `unmatched`), and the description of each log
+ * (kind `log`).
  */
 export function jsonLines(entries: readonly Entry[]): string {
   return entries.map((entry) => `${printableJson(entry)}\n`).join('')

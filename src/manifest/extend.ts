@@ -150,7 +150,7 @@ function append(context: ExtendContext, key: string | undefined, value: unknown)
  * would add a line break to the scalar.
  */
 const OPEN =
-  'the file must end with a line break, or an addition would become part of its last value'
+  'the file must end with a line break; otherwise, an addition would change its last value'
 
 function itemLines(key: string | undefined, value: unknown, style: Style): readonly string[] {
   return blockLines(key === undefined ? [value] : { [key]: value }, style)

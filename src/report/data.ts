@@ -28,7 +28,7 @@ export interface PageData {
   readonly devices: Plots
   /** The number of devices that are omitted because they have no activity. */
   readonly idleDevices: number
-  /** The sections of metrics whose rows only their description explains. */
+  /** The sections of the metrics whose logs are in JSON Lines. */
   readonly sections: readonly SectionData[]
 }
 
@@ -80,7 +80,7 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
   }
 }
 
-/** Builds the sections in the order of their metrics and of the descriptions of these. */
+/** Builds the sections, sorted by metric and then in the order in which they were first read. */
 function buildSections({ sections }: CollectedRun, context: PlotContext): readonly SectionData[] {
   const byMetric = groupBy(sections.values(), ({ metric }) => metric)
   return distinct([...byMetric.keys()]).flatMap((metric) => {

@@ -19,17 +19,17 @@ export interface LogSource {
 /** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
-  /** The measures of processes and devices; the first of them are those of every page. */
+  /** The measures of processes and devices. The measures that every page has come first. */
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
   /** The rows in JSON Lines, by metric and section. */
   readonly sections: Map<string, SectionRun>
-  /** The descriptions of the rows of the metrics that are known from the beginning. */
+  /** The descriptions of the rows of the metrics in the catalog. */
   readonly descriptions: Descriptions
   /**
-   * The samples of other metrics, by log: their description is at the end of the log. If it is not
-   * there, they remain here.
+   * The samples of metrics that are not in the catalog, by log. The description of their rows is at
+   * the end of the log. If it is missing there, the samples remain here.
    */
   readonly undescribed: Map<string, Sample[]>
   samples: number
@@ -37,7 +37,7 @@ export interface CollectedRun {
 
 /**
  * @param descriptions the descriptions of the rows of the metrics in a catalog
- * @param columns the names of columns of processes and devices to read besides the usual ones
+ * @param columns the names of additional columns of processes and devices to read
  */
 export function newRun(
   descriptions: Descriptions = new Map(),
@@ -61,8 +61,8 @@ export function newRun(
 }
 
 /**
- * Adds an entry of the collected data. A thread's sample is only counted, because the values of a
- * process include those of its threads.
+ * Adds an entry of the collected data. A thread's sample of perf-sysstat is only counted, because
+ * the values of a process include the values of its threads.
  */
 export function addEntry(run: CollectedRun, entry: Entry): void {
   const source = findSource(run, entry)
@@ -113,7 +113,7 @@ function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {
   else own.push(sample)
 }
 
-/** Adds the samples of a log whose description has been read now. */
+/** Adds the samples that were kept until the description of their rows was read. */
 function addUndescribed(run: CollectedRun, { source, rows }: LogEntry): void {
   const samples = run.undescribed.get(source ?? '') ?? []
   if (rows === null) return

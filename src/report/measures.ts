@@ -27,7 +27,7 @@ export function readMeasure({ column, factor = 1 }: Measure, sample: Sample): nu
   return typeof value === 'number' ? value * factor : null
 }
 
-/** Returns the measures of the columns with these names; other columns are left out. */
+/** Returns the measures for the measured columns with these names; other names are ignored. */
 export function columnMeasures(
   columns: readonly RowColumn[],
   names: readonly string[],

@@ -2,7 +2,7 @@ import { chooseGrid, type Grid, type GridValue, onGrid } from './grid.ts'
 import { marksIn, median, plainMean } from './statistics.ts'
 import type { Track } from './track.ts'
 
-/** A line of a plot: one thing that rows describe, or several of them with the same name. */
+/** A line of a plot: one thing that rows describe, or several things with the same name. */
 export interface Line {
   readonly rank: string
   readonly program: string

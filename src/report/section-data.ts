@@ -15,13 +15,13 @@ export interface SectionData {
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
   readonly plots: Plots
-  /** Whether a line stands for all rows with the same name, because there are too many rows. */
+  /** Whether a line stands for several things with the same name, because there are too many. */
   readonly isMerged: boolean
 }
 
 /**
- * With more lines times measures than this, the plots have one line for all rows of a log with the
- * same name.
+ * The maximum number of lines times measures. If there are more, the plots have one line for all
+ * things of a log with the same name.
  */
 const MOST_SERIES = 25_000
 

@@ -6,7 +6,7 @@ import { addPoint, newTrack, type Track } from './track.ts'
 export interface SectionRun {
   readonly metric: string
   readonly section: RowSection
-  /** The columns that are measured; the others identify a row or describe it in words. */
+  /** The measured columns. The other columns identify or describe the thing of a row. */
   readonly measures: readonly RowColumn[]
   readonly tracks: Map<string, SectionTrack>
 }
@@ -16,7 +16,7 @@ export interface SectionRun {
  * growth per second since the previous sample, and null at the first sample.
  */
 export interface SectionTrack extends Track {
-  /** For each counter, by how much it grew between its first and its last sample. */
+  /** For each counter, the growth between its first and its last sample; null for a gauge. */
   readonly growth: (number | null)[]
   /** The last known value of each counter, and the seconds at which it was read. */
   readonly last: (Reading | undefined)[]
@@ -61,7 +61,7 @@ function newSectionTrack(
   return { ...newTrack(place, measures), growth: Array(measures).fill(null), last: [] }
 }
 
-/** Returns the text of a key cell; a number is preceded by the name of its column. */
+/** Returns the text of a key cell. The name of the column precedes a number. */
 function wordOf({ name }: RowColumn, sample: Sample): readonly string[] {
   const cell = sample[name] ?? null
   if (cell === null || cell === '') return []
@@ -73,8 +73,8 @@ function asNumber(cell: unknown): number | null {
 }
 
 /**
- * Returns the growth of a counter per second. A counter that is less than before has started again
- * from zero.
+ * Returns the growth of a counter per second since its last known value, and adds the growth to the
+ * track. If the value is less than before, the counter has started again from zero.
  */
 function rate(
   { growth, last }: SectionTrack,
@@ -93,8 +93,8 @@ function rate(
 }
 
 /**
- * Merges tracks of one log and one name: at each timepoint, the sum of the counters' growth, and
- * the greatest value of each gauge.
+ * Merges tracks of one log with the same name. At each timepoint, the result is the sum of the
+ * growth of each counter, and the greatest value of each gauge.
  */
 export function mergeTracks(tracks: readonly Track[], measures: readonly RowColumn[]): Track {
   const [first] = tracks

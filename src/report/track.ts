@@ -1,6 +1,6 @@
 /**
- * The values of one process or one device over time, stored as arrays of numbers because there may
- * be a million samples.
+ * The values of one process, device or other thing over time, stored as arrays of numbers because
+ * there may be a million samples.
  */
 export interface Track {
   readonly source: string
@@ -8,7 +8,10 @@ export interface Track {
   readonly pid: number | null
   /** Seconds since the first timepoint of the log. */
   readonly seconds: number[]
-  /** The seconds that each sample covers; null for averages since the node started. */
+  /**
+   * The seconds that each sample covers; null if they are not known, and for averages since the
+   * node started.
+   */
   readonly intervals: (number | null)[]
   /** The values of each measure, by the index of the measure. */
   readonly values: readonly (number | null)[][]

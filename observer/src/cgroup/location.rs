@@ -30,7 +30,8 @@ pub struct Directory {
 pub struct Location {
     /// The controller of processor time.
     pub cpu: Option<Directory>,
-    /// The controller that counts processor time. In version 2, this is the same directory as `cpu`.
+    /// The controller that counts processor time. In version 2, this directory is also that of
+    /// `cpu`.
     pub cpuacct: Option<Directory>,
     /// The controller of memory.
     pub memory: Option<Directory>,

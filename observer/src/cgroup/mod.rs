@@ -2,7 +2,7 @@
 //! documentation admin-guide/cgroup-v1 and admin-guide/cgroup-v2): a parser for each format, a
 //! search for the directories of the files, and a reader of all values.
 //!
-//! As in [`crate::proc`], no parser panics on any input, and each has a fuzz target.
+//! As in [`crate::proc`], no parser panics on any input, and each parser has a fuzz target.
 
 pub mod cpu_limit;
 pub mod cpu_stat;

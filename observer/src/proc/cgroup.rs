@@ -12,7 +12,8 @@ pub struct Membership<'a> {
     pub path: &'a [u8],
 }
 
-/// The hierarchies in which a process is, in the kernel's order.
+/// Returns the cgroup of a process in each hierarchy, in the kernel's order. Invalid lines are
+/// skipped.
 pub fn memberships(text: &[u8]) -> impl Iterator<Item = Membership<'_>> {
     lines(text).filter_map(|line| {
         let mut parts = line.splitn(3, |byte| *byte == b':');
@@ -36,8 +37,8 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_a_hierarchy() {
-        // Linux 6.18 with the hierarchies of version 1, and an empty one of version 2.
+    fn each_line_is_the_cgroup_of_a_hierarchy() {
+        // From Linux 6.18, with hierarchies of version 1, and version 2 without controllers.
         let text = "9:name=systemd:/\n4:memory:/kubepods/pod1/2a\n1:cpu,cpuacct:/a:b\n0::/../c\n";
         let expected = [
             ("name=systemd", "/"),
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_skipped() {
+    fn invalid_lines_are_skipped() {
         assert_eq!(pairs("0::\n0:\nx\n\n"), []);
     }
 }

@@ -1,13 +1,14 @@
-//! Lists of processors, as `Cpus_allowed_list` and `/sys/devices/system/node/node0/cpulist` have.
+//! Lists of processors or nodes: the line `Cpus_allowed_list` of `/proc/PID/status`, and files such
+//! as `/sys/devices/system/node/node0/cpulist`.
 
 use super::words::{number, words};
 
-/// Processors, as ranges with their first and their last one.
+/// A list of processors or nodes, as ranges. Each range has the first and the last number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuList(Vec<(u32, u32)>);
 
 impl CpuList {
-    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if it is no list.
+    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if a text is invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let Some(word) = words(text).next() else {
@@ -17,7 +18,7 @@ impl CpuList {
         ranges.collect::<Option<_>>().map(Self)
     }
 
-    /// The number of processors.
+    /// Returns the number of processors in the list.
     #[must_use]
     pub fn count(&self) -> u64 {
         let size = |(first, last): &(u32, u32)| u64::from(last - first) + 1;
@@ -34,7 +35,7 @@ impl CpuList {
             .any(|range| other.0.iter().any(|one| meets(range, one)))
     }
 
-    /// The numbers in the list, at most so many.
+    /// Returns the first numbers in the list, at most `most`.
     #[must_use]
     pub fn numbers(&self, most: usize) -> Vec<u32> {
         let all = self.0.iter().flat_map(|(first, last)| *first..=*last);
@@ -71,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_overlap_in_a_processor() {
+    fn lists_with_a_common_processor_overlap() {
         assert!(list("0-3,8").overlaps(&list("8-9")));
         assert!(!list("0-3,8").overlaps(&list("4-7,9")));
         assert!(!list("").overlaps(&list("0")));
     }
 
     #[test]
-    fn other_texts_are_none() {
+    fn invalid_texts_are_none() {
         for text in ["x", "3-1", "1-", "-1", "1,,2", "4294967296"] {
             assert_eq!(CpuList::parse(text.as_bytes()), None, "{text}");
         }

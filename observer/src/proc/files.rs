@@ -33,10 +33,10 @@ pub enum Task {
 pub struct RootDirectory(OwnedFd);
 
 impl RootDirectory {
-    /// A directory at a path.
+    /// Opens the directory at a path.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If the directory cannot be opened.
     pub fn at(path: &std::path::Path) -> Result<Self, Errno> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         openat(AT_FDCWD, path, flags, Mode::empty()).map(Self)
@@ -100,10 +100,10 @@ impl Files {
         }
     }
 
-    /// Opens the root directory of a process, whose mounts are those of its container.
+    /// Opens the root directory of a process. It contains the mounts of the process's container.
     ///
     /// # Errors
-    /// `ENOENT` if the process has ended, `EACCES` or `EPERM` if it is hidden.
+    /// `ENOENT` if the process has ended; `EACCES` or `EPERM` if the kernel denies access.
     pub fn open_root(&mut self, pid: i32) -> Result<RootDirectory, Errno> {
         self.set_path(Task::Process(pid), "root");
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
@@ -111,11 +111,12 @@ impl Files {
         openat(&self.directory, path, flags, Mode::empty()).map(RootDirectory)
     }
 
-    /// Reads a file of at most a page below the root directory of a process. `directory` is
-    /// relative to that.
+    /// Reads a file of at most a page below the root directory of a process. `directory` is the
+    /// path of the file's directory, relative to this root directory.
     ///
     /// # Errors
-    /// `ENOENT` if it does not exist, `EACCES` or `EPERM` if it is hidden.
+    /// `ENOENT` if the file does not exist; `EACCES` or `EPERM` if the kernel denies the read;
+    /// `ELOOP` if the file is a symbolic link.
     pub fn read_in(
         &mut self,
         root: &RootDirectory,
@@ -126,7 +127,7 @@ impl Files {
         self.path.extend_from_slice(directory);
         self.path.push(b'/');
         self.path.extend_from_slice(name.as_bytes());
-        // A pipe in place of the file is not waited for.
+        // With O_NONBLOCK, the observer does not wait if the application has put a pipe there.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = openat(&root.0, self.path.as_slice(), flags, Mode::empty())?;
         let count = retry(|| read(&file, &mut self.buffer[..PAGE]))?;

@@ -33,22 +33,23 @@ fn container_in_path(path: &[u8]) -> Option<&[u8]> {
 /// A mount of a hierarchy of cgroups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupMount<'a> {
-    /// The cgroup that is mounted, as a path in the same form as those of `/proc/PID/cgroup`.
+    /// The path of the mounted cgroup, in the same form as the paths in `/proc/PID/cgroup`.
     pub root: Vec<u8>,
-    /// Where it is mounted, relative to the root directory of the process.
+    /// The path of the mount, relative to the root directory of the process.
     pub point: Vec<u8>,
-    /// The options of the hierarchy, separated by commas; among them the controllers of version 1.
-    /// `None` for version 2.
+    /// The options of a hierarchy of version 1, separated by commas. They include the names of its
+    /// controllers. `None` for version 2.
     pub controllers: Option<&'a [u8]>,
 }
 
-/// The mounts of cgroups, in the kernel's order: of two at the same place, the later is in use.
+/// Returns the mounts of cgroups, in the kernel's order. Of two mounts with the same path, the
+/// later is in use.
 pub fn cgroup_mounts(text: &[u8]) -> impl Iterator<Item = CgroupMount<'_>> {
     lines(text).filter_map(|line| {
         let mut words = words(line).skip(3);
         let root = words.next()?;
         let point = words.next()?;
-        // Optional fields stand before the dash (proc_pid_mountinfo(5)).
+        // A dash follows the optional fields (proc_pid_mountinfo(5)).
         words.find(|word| *word == b"-")?;
         let controllers = match words.next()? {
             b"cgroup" => Some(words.nth(1)?),
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn mounts_of_cgroups_are_found() {
-        // Linux 6.18 with the hierarchies of version 1, and an empty one of version 2.
+        // From Linux 6.18, with hierarchies of version 1, and version 2 without controllers.
         let text = b"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n35 31 0:32 /kubepods/x /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
         let expected = [
             CgroupMount {

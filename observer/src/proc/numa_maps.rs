@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::words::{lines, number, words};
 
-/// The largest number of a NUMA node, and one more (Linux's `MAX_NUMNODES` is at most 2^10).
+/// The maximum number of NUMA nodes (Linux's `MAX_NUMNODES` is at most 2^10).
 const MAX_NODES: u64 = 1024;
 
-/// The KiB of a process's pages on each NUMA node. `None` if a line with pages says no size of
-/// pages. A page that processes share counts in full.
+/// Returns the memory of a process on each NUMA node, in KiB. A page that several processes share
+/// counts in full. `None` if a line has numbers of pages, but not the size of a page.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<BTreeMap<u32, u64>> {
     let mut nodes = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn parse(text: &[u8]) -> Option<BTreeMap<u32, u64>> {
     Some(nodes)
 }
 
-/// The node and the pages of a word such as `N0=73433`.
+/// Parses a word such as `N0=73433` into the node and its number of pages.
 fn pages_on_node(word: &[u8]) -> Option<(u32, u64)> {
     let rest = word.strip_prefix(b"N")?;
     let equals = rest.iter().position(|byte| *byte == b'=')?;
@@ -42,7 +42,7 @@ fn pages_on_node(word: &[u8]) -> Option<(u32, u64)> {
 mod tests {
     use super::*;
 
-    /// Linux 6.18, one node.
+    /// From Linux 6.18, with one node.
     const PYTHON: &[u8] = b"55596c2f1000 default file=/usr/bin/python3.11 mapped=1 mapmax=2 N0=1 kernelpagesize_kB=4\n55596c2f3000 default file=/usr/bin/python3.11\n55598bb5e000 default heap anon=386 dirty=386 active=0 N0=386 kernelpagesize_kB=4\n7fb29318a000 default anon=73433 dirty=73433 active=0 N0=73433 kernelpagesize_kB=4\n";
 
     fn nodes(text: &[u8]) -> Vec<(u32, u64)> {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_have_their_size() {
+    fn huge_pages_count_with_their_own_size() {
         // The format of show_numa_map, fs/proc/task_mmu.c.
         let text = b"7f0 bind:0-1 huge anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=2048\n7f1 default anon=5 N1=5 kernelpagesize_kB=4\n";
         assert_eq!(nodes(text), [(0, 4096), (1, 2068)]);

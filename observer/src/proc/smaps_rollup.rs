@@ -2,16 +2,17 @@
 
 use super::words::{lines, number_after};
 
-/// The share of memory that a process has, in KiB.
+/// The share of a process in the memory of the node, in KiB. A page that n processes share counts
+/// 1/n for each of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryShare {
-    /// The proportional set size: each page that processes share counts in equal parts.
+    /// Resident memory (proportional set size).
     pub resident: u64,
-    /// The same of the pages that are in swap space.
+    /// Memory in swap space.
     pub swapped: u64,
 }
 
-/// Parses the text of a `smaps_rollup`. `None` if one of the lines is missing.
+/// Parses a `smaps_rollup` file. `None` if one of the two lines is missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<MemoryShare> {
     let find = |label| lines(text).find_map(|line| number_after(line, label));
@@ -25,11 +26,11 @@ pub fn parse(text: &[u8]) -> Option<MemoryShare> {
 mod tests {
     use super::*;
 
-    /// Linux 6.18.
+    /// From Linux 6.18.
     const PYTHON: &[u8] = b"55596c2f1000-7fff46e27000 ---p 00000000 00:00 0                          [rollup]\nRss:              306492 kB\nPss:              302158 kB\nPss_Dirty:        299836 kB\nPss_Anon:         299836 kB\nPss_File:           2322 kB\nPss_Shmem:             0 kB\nShared_Clean:       6656 kB\nShared_Dirty:          0 kB\nPrivate_Clean:         0 kB\nPrivate_Dirty:    299836 kB\nReferenced:       306492 kB\nAnonymous:        299836 kB\nKSM:                   0 kB\nLazyFree:              0 kB\nAnonHugePages:         0 kB\nShmemPmdMapped:        0 kB\nFilePmdMapped:         0 kB\nShared_Hugetlb:        0 kB\nPrivate_Hugetlb:       0 kB\nSwap:                  9 kB\nSwapPss:               7 kB\nLocked:                0 kB\n";
 
     #[test]
-    fn a_share_is_resident_or_swapped() {
+    fn the_resident_and_the_swapped_memory_are_parsed() {
         let expected = MemoryShare {
             resident: 302_158,
             swapped: 7,
@@ -38,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_cut_is_none() {
+    fn a_truncated_text_is_none() {
         assert_eq!(parse(&PYTHON[..PYTHON.len() - 50]), None);
         assert_eq!(parse(b""), None);
     }

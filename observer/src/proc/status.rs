@@ -30,9 +30,8 @@ pub struct Status {
     pub involuntary: u64,
 }
 
-/// Parses a status file. `None` if the lines of the context switches are missing: then the text
-/// was truncated, because these lines are the
-/// last lines that are used.
+/// Parses a status file. `None` if the lines of the context switches are missing. The text is then
+/// truncated, because these lines are the last lines that the observer uses.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Status> {
     let mut status = Status::default();
@@ -76,7 +75,7 @@ pub fn effective_capabilities(text: &[u8]) -> Option<u64> {
     u64::from_str_radix(mask, 16).ok()
 }
 
-/// The list of the processors on which a thread may run; `None` if the line is missing.
+/// Returns the list of the processors on which a thread may run; `None` if the line is missing.
 #[must_use]
 pub fn allowed_processors(text: &[u8]) -> Option<&[u8]> {
     let rest = lines(text).find_map(|line| line.strip_prefix(b"Cpus_allowed_list:"))?;

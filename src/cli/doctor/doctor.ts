@@ -17,8 +17,8 @@ export interface DoctorOptions {
 
 /**
  * Runs `ridealong doctor`: checks an installation, from the certificate to a pod that requests a
- * metric. Facts that cannot be read are reported as `unknown`. With `statusUrl`, the
- * readiness checks of the webhook come first. Nothing is created.
+ * metric. Facts that cannot be read are reported as `unknown`. With `statusUrl`, the readiness
+ * checks of the webhook come first. Nothing is created.
  *
  * @throws UsageError if there are no credentials or the cluster does not answer
  */

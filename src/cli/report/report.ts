@@ -55,7 +55,7 @@ export async function report(
   else await writeWhole(to, page)
 }
 
-/** Checks the names of the columns to show besides the usual ones. */
+/** Checks that perf-sysstat or io-sysstat measures each of the additional columns. */
 function mustBeMeasured(names: readonly string[], descriptions: Descriptions): void {
   const formats = ['pidstat', 'iostat'] as const
   const sections = formats.map((format) => sysstatSection(descriptions, format, null))

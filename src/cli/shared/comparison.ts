@@ -7,7 +7,7 @@ import type { SettingOptions } from './settings.ts'
 
 /** The catalogs with which the containers of pods are compared. */
 export interface Comparison {
-  /** The catalog that describes the metrics: the one to compare with, otherwise `known`. */
+  /** The catalog that describes the metrics: the catalog of the cluster, otherwise `known`. */
   readonly catalog: Catalog
   /** Returns the catalog for a pod; undefined if it is not known. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined

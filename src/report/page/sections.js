@@ -1,4 +1,4 @@
-// The sections of metrics whose rows their description explains: a table and plots for each.
+// The sections of the metrics whose logs are in JSON Lines: a table and plots for each section.
 
 /**
  * Adds the elements of a section to the page, and returns their id.
@@ -11,8 +11,8 @@ function addSection({ title, description, isMerged }, index) {
   section.id = `section-${index}`
   section.className = 'metric'
   const merged =
-    ' There are too many lines: a line is the greatest value of all rows with the same name, and' +
-    ' the sum of their counters.'
+    ' Because there are too many lines, all rows of a log with the same name share a line: the' +
+    ' greatest value of each gauge, and the sum of each counter.'
   const about = made('p', `${description}.${isMerged ? merged : ''}`)
   about.className = 'note'
   const scroll = made('div')

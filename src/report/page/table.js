@@ -9,7 +9,7 @@ const MOST_ROWS = 5000
 /** @typedef {PageData['rows'][number]} TableRow */
 
 /**
- * A table. Of its columns, -2 is the rank, -1 the program or the name.
+ * A table. Column -2 is the rank, and column -1 is the program or the name.
  *
  * @typedef {{ columns: readonly Titled[], rows: readonly TableRow[], body: Element, note: Element,
  *   isShown: (row: TableRow) => boolean, column: number, isDown: boolean }} Table
