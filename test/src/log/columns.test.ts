@@ -29,7 +29,10 @@ const FIRST = `
 
 t.test('the columns of the built-in metrics keep their names and their order', async (t) => {
   const first = FIRST.trim().split(/\s+/)
-  t.strictSame([...listColumns(BUILT_IN_ROWS).keys()], [...first, 'section'])
+  t.strictSame([...listColumns(BUILT_IN_ROWS).keys()].slice(0, first.length + 1), [
+    ...first,
+    'section',
+  ])
   const { sections } = BUILT_IN_ROWS.get('perf-sysstat') ?? { sections: [] }
   t.equal(sections[0]?.columns.length, 33)
 })
@@ -40,7 +43,8 @@ t.test('columns of other metrics follow, and metrics share columns of equal name
     format: 'jsonl',
     sections: [{ name: 's', of: 'pod', description: 'd', columns: names.map(column) }],
   })
-  const all = new Map([['aaa', rows('pid', 'one')], ...BUILT_IN_ROWS, ['zzz', rows('one', 'two')]])
+  const builtIn = [...BUILT_IN_ROWS].filter(([metric]) => metric !== 'pressure')
+  const all = new Map([['aaa', rows('pid', 'one')], ...builtIn, ['zzz', rows('one', 'two')]])
   t.strictSame([...listColumns(all).keys()].slice(-3), ['section', 'one', 'two'])
   t.equal(listColumns(all).get('pid')?.meaning, 'process id, in the process namespace of the pod')
 })
