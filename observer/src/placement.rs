@@ -101,7 +101,7 @@ impl CostLimit {
 
 /// Reads the placement of a process. `report` gets a sentence for each file that cannot be read,
 /// and for memory that is not read because there is too much of it. `None` if the process has
-/// ended.
+/// ended, or has no memory any more.
 pub fn read(
     meter: &mut Meter,
     topology: Option<&Topology>,

@@ -290,13 +290,13 @@ fn explain(container: &str, value: &str, gap: Gap) -> String {
             format!("{container} has no {value}: its cgroup is not mounted in the container")
         }
         Gap::InRoot => {
-            format!("{container} has no {value}: it is in the root cgroup, which is the node's")
+            format!("{container} has no {value}: its cgroup is the root, which is the whole node")
         }
         Gap::OnlyVersion2 => {
-            format!("{container} has no {value}: only version 2 of cgroups has it")
+            format!("{container} has no {value}, which only version 2 of cgroups has")
         }
         Gap::NoValue => {
-            format!("{container} has no {value}: the file does not have it")
+            format!("{container} has no {value}: the file does not contain a valid value")
         }
         Gap::Unreadable(Errno::ENOENT) => {
             format!("{container} has no {value}: this kernel or cgroup does not have the file")

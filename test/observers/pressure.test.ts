@@ -160,8 +160,8 @@ t.test(
     t.match(last, { oom: null, memory_high: null })
     // The other cgroups of the container are the roots of their hierarchies.
     t.match(last, { cpu_usage: null, cpu_some: null, pids_current: null })
-    t.match(noticesOf(watching).join('\n'), /cpu controller: it is in the root cgroup/)
-    const reason = 'the memory events high and oom: only version 2 of cgroups has it'
-    t.ok(noticesOf(watching).includes(`container app has no ${reason}`))
+    t.match(noticesOf(watching).join('\n'), /cpu controller: its cgroup is the root/)
+    const missing = 'memory events high and oom, which only version 2 of cgroups has'
+    t.ok(noticesOf(watching).includes(`container app has no ${missing}`))
   },
 )

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cgroup_of_version_2_of_another_cgroup_namespace_is_located() {
+    fn a_cgroup_of_version_2_in_another_cgroup_namespace_is_located() {
         let mounts = "31 23 0:28 /../2a.scope /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         let expected = ["Two sys/fs/cgroup"; 5];
         assert_eq!(located("0::/../2a.scope\n", mounts), expected);

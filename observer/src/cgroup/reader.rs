@@ -142,7 +142,7 @@ impl Reader<'_> {
         usage.memory_limit = self.parse(directory, limit, Limit::parse);
         usage.events = match directory.version {
             Version::One => {
-                (self.report)("the memory events high and oom", Gap::OnlyVersion2);
+                (self.report)("memory events high and oom", Gap::OnlyVersion2);
                 let kills = |text: &[u8]| value(text, b"oom_kill");
                 MemoryEvents {
                     max: self.parse(directory, "memory.failcnt", single),
@@ -395,7 +395,7 @@ mod tests {
         };
         assert_eq!(usage, expected);
         let expected = [
-            "the memory events high and oom: OnlyVersion2",
+            "memory events high and oom: OnlyVersion2",
             "pressure stall information: OnlyVersion2",
             "pids.max: NoValue",
         ];
