@@ -113,7 +113,7 @@ function keepUnmatched(state: JsonlState, line: string, reason: string): readonl
 function unmatchedNotices({ unmatched, firstReason }: JsonlState): readonly string[] {
   if (unmatched === 0) return []
   const lines = unmatched === 1 ? '1 line does' : `${unmatched} lines do`
-  const rest = unmatched > MOST_UNMATCHED ? `, of which ${MOST_UNMATCHED} are kept` : ''
+  const rest = unmatched > MOST_UNMATCHED ? ` (only the first ${MOST_UNMATCHED} are kept)` : ''
   const sentence = `${lines} not match the description of the metric's rows${rest}`
   return [`${sentence}; the first: ${firstReason}`]
 }
