@@ -17,38 +17,38 @@ pub type Key = u64;
 /// A process of the pod.
 #[derive(Default)]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub pid: i32,
-    /// When it started, in ticks since boot.
+    /// When the process started, in ticks since boot.
     pub start: u64,
-    /// The number of the last scan that found it.
+    /// The number of the last scan that found the process.
     pub seen: u64,
-    /// Its parent, if known.
+    /// The parent process, if known.
     pub parent: Option<Key>,
     /// The kernel's name of the process (comm).
     pub comm: Box<[u8]>,
-    /// The address of its stack, which changes when it executes a program.
+    /// The address of the stack, which changes when the process executes a program.
     pub stack: u64,
-    /// Its minor page faults at the last scan.
+    /// The minor page faults at the last scan.
     pub faults: u64,
-    /// Its container.
+    /// The container of the process.
     pub container: Option<ContainerId>,
-    /// The name of its program; `None` until its command line is read.
+    /// The name of the program; `None` until the command line is read.
     pub program: Option<String>,
-    /// Whether the name of its program matches target-command; true without target-command.
+    /// Whether the name of the program matches target-command; true without target-command.
     pub is_matching: bool,
-    /// Whether it is observed, and therefore has rows.
+    /// Whether the process is observed, and therefore has rows.
     pub is_observed: bool,
-    /// Whether it has ended but its parent has not waited for it yet.
+    /// Whether the process has ended, but its parent has not waited for it yet.
     pub is_zombie: bool,
-    /// The value of `command` in its rows, as JSON.
+    /// The value of `command` in the rows of the process, as JSON.
     pub command: Box<[u8]>,
-    /// The end of its rows, after the command.
+    /// The end of the rows of the process, after the command.
     pub tail: Box<[u8]>,
-    /// The resource use of its ended children that the sums of the summary already include. `None`
-    /// if neither the process itself nor any of these children was ever observed.
+    /// The resource use of the ended children of the process that the sums of the summary already
+    /// include. `None` if neither the process nor any of these children was ever observed.
     pub credit: Option<Credit>,
-    /// Its counters, if it was ever observed.
+    /// The counters of the process, if it was ever observed.
     pub measured: Option<Box<Measured>>,
 }
 
@@ -68,23 +68,23 @@ pub struct Measured {
     pub now: Counters,
     /// The counters at the beginning of the interval.
     pub base: Option<Base>,
-    /// Bytes at the storage layer, including those of children that it waited for.
+    /// Bytes at the storage layer, including those of children for which the process has waited.
     pub io_with_children: Io,
-    /// Its current state: values that are not counters.
+    /// The current state: values that are not counters.
     pub state: State,
-    /// The largest resident size of its program, in KiB.
+    /// The largest resident size of the current program, in KiB.
     pub peak: u64,
-    /// Whether its bytes are unknown because the kernel denies reading its io.
+    /// Whether the bytes are unknown because the kernel denies reading the io file.
     pub is_hidden: bool,
-    /// The number of consecutive scans in which reading its io was denied.
+    /// The number of consecutive scans in which reading the io file was denied.
     pub denied_reads: u32,
-    /// How its directory of open files can be listed.
+    /// How the directory of open files can be listed.
     pub fd_access: Access,
-    /// How its io can be read.
+    /// How the io file can be read.
     pub io_access: Access,
-    /// Its user and group.
+    /// The user and group of the process.
     pub identity: Option<Identity>,
-    /// The part of its counters that the sums already include.
+    /// The part of the counters that the sums already include.
     pub account: Account,
     /// The context switches of each thread at the last scan. `None` until the process has several
     /// threads.
@@ -93,7 +93,7 @@ pub struct Measured {
     pub transfers: Option<Vec<Transfer>>,
     /// The threads that have rows.
     pub thread_rows: Vec<ThreadRow>,
-    /// Whether it ever had more threads than could be read.
+    /// Whether the process ever had more threads than could be read.
     pub has_too_many_threads: bool,
 }
 
@@ -116,7 +116,7 @@ pub enum Access {
 pub struct State {
     /// The user id.
     pub uid: u32,
-    /// The gauges of its stat.
+    /// The gauges of the stat file.
     pub stat: StatGauges,
     /// The number of open files; `None` if the kernel hides the number.
     pub open_files: Option<u64>,

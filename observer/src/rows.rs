@@ -40,13 +40,13 @@ pub struct Row<'a> {
     pub now: &'a Counters,
     /// The counters at the beginning of the interval.
     pub before: &'a Counters,
-    /// Its state at the end of the interval: values that are not counters.
+    /// The state at the end of the interval: values that are not counters.
     pub state: &'a State,
     /// The length of the interval in seconds.
     pub seconds: f64,
-    /// Its command, as JSON.
+    /// The command, as JSON.
     pub command: &'a [u8],
-    /// The end of its rows, after the command.
+    /// The end of the row, after the command.
     pub tail: &'a [u8],
 }
 

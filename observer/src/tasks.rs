@@ -10,7 +10,7 @@ use crate::proc::io::Io;
 pub struct Schedule {
     /// The thread's id.
     pub tid: i32,
-    /// Its context switches and run-queue time.
+    /// The context switches and the run-queue time of the thread.
     pub switches: Switches,
 }
 
@@ -19,7 +19,7 @@ pub struct Schedule {
 pub struct Transfer {
     /// The thread's id.
     pub tid: i32,
-    /// Its bytes.
+    /// The bytes of the thread.
     pub io: Io,
 }
 

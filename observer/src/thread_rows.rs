@@ -11,17 +11,17 @@ use crate::process::{Access, Process, State};
 
 /// A thread that has rows.
 pub struct ThreadRow {
-    /// Its id.
+    /// The thread id.
     pub tid: i32,
-    /// Its name, as JSON.
+    /// The name of the thread, as JSON.
     pub command: Box<[u8]>,
     /// The counters at this scan.
     pub now: Counters,
-    /// The counters at the beginning of its interval.
+    /// The counters at the beginning of the interval.
     pub base: Base,
-    /// Its current state: values that are not counters.
+    /// The current state: values that are not counters.
     pub state: State,
-    /// Whether its interval is long enough for a row.
+    /// Whether the interval is long enough for a row.
     pub is_shown: bool,
     is_alive: bool,
 }

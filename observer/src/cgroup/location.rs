@@ -18,7 +18,7 @@ pub enum Version {
 pub struct Directory {
     /// The version of the files in it.
     pub version: Version,
-    /// Its path, relative to the root directory of the process.
+    /// The path of the directory, relative to the root directory of the process.
     pub path: Vec<u8>,
     /// Whether it may be the root of the hierarchy, which describes the whole node. This is so if
     /// neither the mount nor the path of the process contains the name of a cgroup.
