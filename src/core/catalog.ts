@@ -59,7 +59,7 @@ export interface RowColumn {
    */
   readonly unit?: string
   readonly behavior?: 'gauge' | 'counter'
-  /** Whether the column distinguishes the rows of one section and time. */
+  /** Whether the column tells rows of one section and time apart. */
   readonly key?: true
   readonly meaning: string
 }
