@@ -53,8 +53,8 @@ Examples:
     perf-sysstat
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
 
-The exit code is 0, or 2 if the command line is invalid. perf-sysstat, io-sysstat and pressure
-report an invalid command line in their log, and exit with 0 when they end.
+The exit code is 0, or 2 if the command line is invalid. A metric reports an invalid command line
+in its log, and exits with 0 when it ends.
 ";
 
 /// The commands, for messages.

@@ -33,8 +33,8 @@ pub struct Meter {
     /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
     tids: Vec<i32>,
-    /// The metric that is collected. For pressure, only the stat and the run-queue time of each
-    /// process are read.
+    /// The metric that is collected: only perf-sysstat needs more of each process than its stat and
+    /// its time on run queues.
     metric: Metric,
 }
 
@@ -117,7 +117,7 @@ impl Meter {
         Some(status)
     }
 
-    /// Sums only the run-queue time of all threads. Returns false if the process has ended.
+    /// Sums only the time on run queues. False if the process is gone.
     fn measure_wait(
         &mut self,
         pid: i32,

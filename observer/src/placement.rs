@@ -1,6 +1,5 @@
-//! The placement of a process: the processors on which it may run, and the NUMA nodes of its
-//! memory. The kernel needs much time to produce two of the files (see [`SHARE`]), so the observer
-//! reads them rarely.
+//! Where a process may run, and where its memory is. Reading this takes the kernel long (see
+//! [`SHARE`]), so it is done rarely.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +19,13 @@ use crate::topology::Topology;
 const FIRST_GAP: f64 = 5.0;
 /// The maximum seconds between two readings of a process.
 const MAX_GAP: f64 = 60.0;
-/// The part of a core that reading may use, averaged over the run. For `smaps_rollup` and
-/// `numa_maps`, the kernel walks the page tables of a process. Each took 4 ms for 300 MB.
+/// The part of a core that reading may use, averaged over the run. The kernel walks the page tables
+/// of a process: `smaps_rollup` and `numa_maps` took 4 ms each for 300 MB.
 const SHARE: f64 = 0.001;
-/// Seconds of processor time that reading may use in addition to [`SHARE`].
+/// Seconds of processor time that reading may use at once.
 const BURST: f64 = 0.05;
-/// If a process has more KiB of resident memory than this, `smaps_rollup` and `numa_maps` are not
-/// read. Reading them would delay samples, and the answer to a signal, by more than half a second.
+/// The KiB of resident memory above which the page tables are not walked, since a reading would
+/// delay samples, and the answer to a signal, by more than half a second.
 const MAX_RESIDENT: u64 = 16 << 20;
 /// The maximum number of threads whose migrations are summed.
 const MAX_THREADS: usize = 1024;
@@ -81,7 +80,7 @@ pub struct CostLimit {
 }
 
 impl CostLimit {
-    /// A limit for a run that begins at the time `began`, in seconds since boot.
+    /// A limit for a run that begins at a time in seconds.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self { began, spent: 0.0 }
@@ -93,15 +92,14 @@ impl CostLimit {
         self.spent <= BURST + (now - self.began) * SHARE
     }
 
-    /// Adds seconds of processor time to the time that reading has used.
+    /// Counts seconds of processor time.
     pub fn count(&mut self, seconds: f64) {
         self.spent += seconds;
     }
 }
 
-/// Reads the placement of a process. `report` gets a sentence for each file that cannot be read,
-/// and for memory that is not read because there is too much of it. `None` if the process has
-/// ended, or has no memory any more.
+/// Reads the placement of a process. `report` gets a sentence for each value that cannot be read.
+/// `None` if the process is gone, or has no memory any more.
 pub fn read(
     meter: &mut Meter,
     topology: Option<&Topology>,
@@ -218,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_are_paused_while_their_share_of_a_core_is_exceeded() {
+    fn readings_use_a_share_of_a_core() {
         let mut limit = CostLimit::new(100.0);
         assert!(limit.allows_more(100.0));
         limit.count(0.25);

@@ -320,8 +320,7 @@ fn whole(pod: &str, timepoints: u64, processes: u64, left_out: u64) -> Vec<u8> {
     line
 }
 
-/// The lines of the summary for the programs. The program that waited longest for a processor is
-/// first.
+/// The lines of the summary for the programs, those that waited longest for a processor first.
 fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let containers = &processes.containers;
     let ticks = processes.meter.machine.ticks;

@@ -143,7 +143,7 @@ fn push_stall(out: &mut Vec<u8>, [some, full]: [&str; 2], stall: Stall) {
     push_decimals(out, full, stall.full, MICRO);
 }
 
-/// Appends a key, and a number in units of 10^-`digits` or `null`.
+/// Appends a number of 10^-`digits`, or `null`.
 fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: u32) {
     push_key(out, key);
     match number {

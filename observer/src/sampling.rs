@@ -39,13 +39,13 @@ pub trait Sampler {
     /// Estimates the bytes of the rows of a process and its threads in one timepoint.
     fn estimate_bytes(&self, process: &Process) -> usize;
 
-    /// Prints the rows of the processes `keys` for one timepoint.
+    /// Prints the rows of a timepoint.
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
 
     /// Returns the lines of the summary.
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
 
-    /// Returns the lines of the summary if the run could not begin.
+    /// The lines of the summary if the run could not begin.
     fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>>;
 }
 
