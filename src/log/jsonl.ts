@@ -126,8 +126,8 @@ interface RowClock {
 /**
  * Returns a clock for the rows of a log. Consecutive rows with the same time are one timepoint. The
  * interval of a row is the time since the previous rows of its section. For the first rows of a
- * section, it is the option `rate`. If the time of a row is earlier than the time of the previous
- * rows, the interval is null.
+ * section, the interval is the option `rate`, or null if the option is not set. If the time of a
+ * row is earlier than the time of the previous rows, the interval is null.
  */
 function startRowClock(rate: number | null): RowClock {
   let began: number | undefined

@@ -19,7 +19,7 @@ export interface LogSource {
 /** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
-  /** The measures of processes and devices. The measures that every page has come first. */
+  /** The measures of processes and devices. The measures of every page precede the others. */
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>

@@ -16,7 +16,10 @@ export interface SectionRun {
  * growth per second since the previous sample, and null at the first sample.
  */
 export interface SectionTrack extends Track {
-  /** For each counter, the growth between its first and its last sample; null for a gauge. */
+  /**
+   * For each measure, the growth of a counter between its first and its last sample. Null for a
+   * gauge, and for a counter with fewer than two known values.
+   */
   readonly growth: (number | null)[]
   /** The last known value of each counter, and the seconds at which it was read. */
   readonly last: (Reading | undefined)[]
