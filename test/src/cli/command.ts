@@ -15,17 +15,17 @@ export interface Outcome {
   readonly err: string
 }
 
-/** Starts the command as a user would, with piped streams. */
+/** Starts `ridealong` with these arguments. Its standard streams are pipes. */
 export function start(args: readonly string[]): ChildProcess {
   const { FORCE_COLOR: _, ...env } = process.env
   return spawn(process.execPath, [MAIN, ...args], { env })
 }
 
-/** Runs the command until it ends. */
+/** Runs `ridealong` with these arguments until it ends. */
 export async function run(args: readonly string[], input = ''): Promise<Outcome> {
   const child = start(args)
   const { stdin, stdout, stderr } = child
-  if (!stdin || !stdout || !stderr) throw new Error('the streams are piped')
+  if (!stdin || !stdout || !stderr) throw new Error('the standard streams are not pipes')
   // A command that does not read its input may end before all of the input is written.
   stdin.on('error', () => {})
   stdin.end(input)
@@ -36,7 +36,8 @@ export async function run(args: readonly string[], input = ''): Promise<Outcome>
 }
 
 /**
- * Runs the command to its end in its own terminal, which shows both streams.
+ * Runs `ridealong` until it ends, in a terminal of its own, which shows standard output and
+ * standard error.
  *
  * @param columns the width of the terminal
  * @param more environment variables to set
@@ -51,7 +52,7 @@ export async function runInTerminal(
   const words = [process.execPath, MAIN, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,
   )
-  // Without output processing, every byte of the output is unchanged.
+  // Without -opost, the terminal would replace line feeds in the output.
   const command = `stty -opost -echo rows 50 cols ${columns}; exec ${words.join(' ')}`
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
     env: { ...env, TERM: 'xterm-256color', ...more },

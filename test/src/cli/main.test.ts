@@ -8,23 +8,25 @@ const VERBS = [
 ]
 
 for (const verb of VERBS) {
-  t.test(`ridealong ${verb} --help has a description and examples`, async (t) => {
+  t.test(`ridealong ${verb} --help prints the usage, the exit codes and examples`, async (t) => {
     const { code, out, err } = await run([verb, '--help'])
     t.equal(code, 0)
     t.equal(err, '')
     t.match(out, new RegExp(`^Usage: ridealong ${verb} `))
     t.match(out, new RegExp(`\\nExamples:\\n( {2}\\$ ridealong ${verb}.*\\n)+$`))
     t.match(out, /\nExit codes:\n {2}0 {2}.*\n( {2}1 {2}.*\n)? {2}2 {2}.*\n\n/)
-    for (const line of out.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
+    for (const line of out.split('\n'))
+      t.ok(line.length <= 80, `the line has at most 80 columns: ${line}`)
   })
 }
 
-t.test('ridealong --help names every verb', async (t) => {
+t.test('ridealong --help prints every verb and the exit codes', async (t) => {
   const { code, out } = await run(['--help'])
   t.equal(code, 0)
   for (const verb of VERBS) t.match(out, new RegExp(`\\n {2}${verb} .*\\w`))
   t.match(out, /\nExit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n/)
-  for (const line of out.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
+  for (const line of out.split('\n'))
+    t.ok(line.length <= 80, `the line has at most 80 columns: ${line}`)
 })
 
 t.test('ridealong --version prints the version of the package', async (t) => {
@@ -43,11 +45,19 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['too many arguments', ['metrics', 'a', 'b'], /too many arguments/],
   ['no file', ['review'], /missing required argument 'file'/],
   ['no folder', ['test'], /missing required argument 'dir'/],
-  ['an unknown --output', ['review', '-o', 'xml', 'a'], /'xml' is invalid.*decision, response/],
-  ['an unknown -o', ['metrics', '-o', 'xml'], /'xml' is invalid.*table, yaml, json/],
+  [
+    'an invalid value of --output',
+    ['review', '-o', 'xml', 'a'],
+    /'xml' is invalid.*decision, response/,
+  ],
+  ['an invalid value of -o', ['metrics', '-o', 'xml'], /'xml' is invalid.*table, yaml, json/],
   ['no certificate', ['serve'], /required option '--cert <file>' not specified/],
   ['no key', ['serve', '--cert', 'a'], /required option '--key <file>' not specified/],
-  ['a cluster and a file', [...SERVE, '--kubeconfig', 'd'], /--namespaces.*cannot be used with/],
+  [
+    'both --namespaces and --kubeconfig',
+    [...SERVE, '--kubeconfig', 'd'],
+    /--namespaces.*cannot be used with/,
+  ],
   [
     'a missing kubeconfig',
     ['serve', '--cert', 'a', '--key', 'b', '--kubeconfig', 'none'],
@@ -55,17 +65,21 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ],
   ['a port that is too high', [...SERVE, '--port', '65536'], /--port.*'65536'.*from 0 to 65535/],
   ['a port that is a word', [...SERVE, '--port', 'https'], /--port.*'https'.*from 0 to 65535/],
-  ['a port below zero', [...SERVE, '--status-port=-1'], /--status-port.*'-1'.*from 0 to 65535/],
+  [
+    'a status port below zero',
+    [...SERVE, '--status-port=-1'],
+    /--status-port.*'-1'.*from 0 to 65535/,
+  ],
   ['a port with a decimal point', [...SERVE, '--port', '80.5'], /--port.*'80\.5'.*whole number/],
   ['a port in hexadecimal', [...SERVE, '--port', '0x50'], /--port.*'0x50'.*whole number/],
-  ['no port', [...SERVE, '--port', ''], /--port.*whole number from 0 to 65535/],
+  ['an empty port', [...SERVE, '--port', ''], /--port.*whole number from 0 to 65535/],
   [
     'image holders in an invalid namespace',
     ['serve', '--cert', 'a', '--key', 'b', '--image-holders', 'a/b'],
     /--image-holders.*'a\/b'.*name of a namespace/,
   ],
   [
-    'image holders without a cluster',
+    '--image-holders and --namespaces',
     [...SERVE, '--image-holders', 'd'],
     /--image-holders.*cannot be used with/,
   ],
@@ -80,17 +94,17 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     /--scan-lease.*'a\/b\.\.c' is invalid.*NAMESPACE\/NAME/,
   ],
   [
-    'a Lease without a cluster',
+    '--scan-lease and --namespaces',
     [...SERVE, '--scan-lease', 'a/b'],
     /--scan-lease.*cannot be used with/,
   ],
   [
-    'an interval without a Lease',
+    'a scan interval without a Lease',
     ['serve', '--cert', 'a', '--key', 'b', '--scan-interval', '5'],
     /--scan-interval needs --scan-lease/,
   ],
   [
-    'a drain that is too long',
+    'a value of --drain-quiet that is too large',
     [...SERVE, '--drain-quiet', '601'],
     /--drain-quiet.*'601'.*from 0 to 600/,
   ],
@@ -104,8 +118,8 @@ for (const [what, args, sentence] of WRONG) {
       const { code, out, err } = await run(args)
       t.equal(code, 2)
       t.match(err, sentence)
-      t.equal(out, '', 'no standard output')
-      t.notMatch(err, /\n\s+at /, 'no stack trace')
+      t.equal(out, '', 'nothing is written to standard output')
+      t.notMatch(err, /\n\s+at /, 'the message has no stack trace')
       t.notMatch(err, 'defect')
     },
   )

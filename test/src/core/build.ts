@@ -11,7 +11,7 @@ import type { ReviewResponse } from '../../../src/core/response.ts'
 import type { Review } from '../../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'
 
-/** Text by name, as Kubernetes has annotations and labels. */
+/** Texts by name, such as annotations or labels. */
 export type Texts = Readonly<Record<string, string>>
 export type Json = Readonly<Record<string, unknown>>
 
@@ -73,7 +73,10 @@ const rate = {
   description: 'seconds between samples',
 } as const
 
-/** The security context of an observer that can read any process. Baseline forbids SYS_PTRACE. */
+/**
+ * The security context of an observer that can read any process. The Pod Security level baseline
+ * forbids SYS_PTRACE.
+ */
 const TRACER = { runAsUser: 0, runAsGroup: 0, capabilities: { add: ['SYS_PTRACE'] } }
 
 const tracing = (securityContext: Json) => ({
@@ -118,7 +121,7 @@ export function reviewOf(object: unknown, more: Partial<Review> = {}): Review {
   }
 }
 
-/** Returns a pod with one container `app`, unless its spec has other containers. */
+/** Returns a pod with one container `app`, unless `spec` has other containers. */
 export function podOf(annotations: Texts = {}, spec: Json = {}, metadata: Json = {}): Json {
   return {
     apiVersion: 'v1',
@@ -135,7 +138,8 @@ export function askingPod(spec: Json = {}, annotations: Texts = {}): Json {
 
 /**
  * The conditions of a review: the namespace, the catalog, the settings of the webhook, and fields
- * of the review. By default, the namespace has no annotations, labels or rules.
+ * of the review. By default, the namespace has no annotations, labels, LimitRanges or
+ * ResourceQuotas.
  */
 export interface Place {
   readonly catalog?: Catalog
@@ -143,12 +147,13 @@ export interface Place {
   readonly labels?: Texts
   readonly excluded?: readonly string[]
   readonly podSecurityDefault?: Privilege
-  /** The images on nodes; undefined if nodes are not watched. */
+  /** The images that nodes are known to have; undefined if Ridealong does not watch the nodes. */
   readonly heldImages?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
   readonly review?: Partial<Review>
 }
 
+/** Reviews the creation of a pod under these conditions. */
 export function answerIn(place: Place, pod: unknown): PodReview {
   const { catalog = CATALOG, annotations = {}, labels = {}, excluded = [], review } = place
   const rules = { limitRanges: [], resourceQuotas: [], ...place.rules }
@@ -198,7 +203,7 @@ export function limitRange(item: Json, name = 'small'): Json {
   }
 }
 
-/** Returns a ResourceQuota whose status has these used amounts; 0 for all others. */
+/** Returns a ResourceQuota. The used amount of each resource that `used` does not name is 0. */
 export function resourceQuota(hard: Texts, used: Texts = {}, spec: Json = {}): Json {
   const metadata = { name: 'compute', namespace: 'hpc' }
   const none = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))
@@ -231,6 +236,7 @@ export function ride(pod: unknown, place: Place = {}): Ride {
   }
 }
 
+/** Returns the containers of `after` whose names no container of `before` has, by name. */
 function addedTo(before: PodObject, after: PodObject): Record<string, ContainerObject> {
   const all = ({ spec }: PodObject) => [
     ...(spec?.initContainers ?? []),
@@ -244,10 +250,10 @@ function addedTo(before: PodObject, after: PodObject): Record<string, ContainerO
   )
 }
 
-/** Returns the only observer of a pod that requested perf-sysstat. */
+/** Returns the observer perf-sysstat that was added to a pod. */
 export function perfOf({ observers, word }: Ride): ContainerObject {
   const observer = observers['perf-sysstat']
-  if (observer === undefined) throw new Error(`the pod has no perf-sysstat: ${word}`)
+  if (observer === undefined) throw new Error(`perf-sysstat was not added to the pod: ${word}`)
   return observer
 }
 

@@ -16,7 +16,7 @@ const container = (name: string, more: Json = {}): Json => ({ name, image: 'app'
 const sidecar = (name: string, more: Json = {}): Json =>
   container(name, { restartPolicy: 'Always', ...more })
 
-/** The observer of the test's catalog, as an earlier call of the webhook added it. */
+/** Returns a native sidecar with the image and command of perf-sysstat in the tests' catalog. */
 const observer = (more: Json = {}): Json =>
   sidecar('perf-sysstat', {
     image: 'registry.example/observer:1',
@@ -30,10 +30,10 @@ const INJECTED = {
 }
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 
-/** An annotation that exceeds Kubernetes' limit together with the annotation `status`. */
+/** An annotation beside which the annotation `status` would exceed the limit of Kubernetes. */
 const FULL = { filler: 'x'.repeat(256 * 1024 - 100) }
 
-/** A defect of the program: there is no catalog. */
+/** A catalog that causes an internal error, because it has no map of metrics. */
 const BROKEN: Catalog = { revision: '3f2a91c0', metrics: null as never }
 
 interface Case {
@@ -43,7 +43,7 @@ interface Case {
   readonly place?: Place
 }
 
-/** The changes to an injected pod, or to its namespace, that cause each reason. */
+/** For each reason, the changes to a pod or to the conditions of its review that cause it. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
   'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
@@ -82,7 +82,7 @@ function rideOf({ spec, annotations, metadata, place }: Case, more: Texts = {}) 
 
 const reasons = Object.keys(REASONS) as Reason[]
 
-/** Reasons that are written to the status annotation, because the pod requested observers. */
+/** Reasons that are written to the status annotation. */
 const WRITTEN: readonly Reason[] = [
   'host-pid',
   'windows',
@@ -98,10 +98,10 @@ const WRITTEN: readonly Reason[] = [
   'observer-unavailable',
 ]
 
-/** Reasons for an invalid request, or for a request that cannot be fulfilled. */
+/** Reasons for which `on-error: deny` denies a pod. */
 const DENIABLE: readonly Reason[] = [...WRITTEN, 'too-large']
 
-/** Reasons that cause a warning to the creator, and never deny the pod. */
+/** Reasons that cause a warning to the creator of the pod, but never deny the pod. */
 const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']
 
 t.test('a pod that requests observers is injected if no rule prevents this', async (t) => {
@@ -120,13 +120,17 @@ t.test('a pod that requests observers is injected if no rule prevents this', asy
 })
 
 for (const reason of reasons) {
-  t.test(`a pod that is left for ${reason} is allowed by default`, async (t) => {
+  t.test(`a pod that is left with the reason ${reason} is allowed by default`, async (t) => {
     const { word, outcome, allowed, status, isPatched, warnings, message } = rideOf(CASES[reason])
     t.equal(word, reason)
     t.equal(outcome, 'left')
     t.equal(allowed, true)
-    t.not(message, '', 'there is a message')
-    t.equal(isPatched, WRITTEN.includes(reason), 'patched only to write the status annotation')
+    t.not(message, '', 'the decision has a message')
+    t.equal(
+      isPatched,
+      WRITTEN.includes(reason),
+      'a pod is patched only to write the status annotation',
+    )
     if (WRITTEN.includes(reason)) {
       t.match(status, { outcome: 'left', reason, message }, 'the status annotation has the reason')
     }
@@ -135,16 +139,17 @@ for (const reason of reasons) {
     if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
   })
 
-  t.test(`on-error: deny denies a pod with ${reason} if the reason permits it`, async (t) => {
+  const isDenied = DENIABLE.includes(reason)
+  const verb = isDenied ? 'denies' : 'allows'
+  t.test(`on-error: deny ${verb} a pod with the reason ${reason}`, async (t) => {
     const denied = rideOf(CASES[reason], DENY)
-    const isDenied = DENIABLE.includes(reason)
     t.equal(denied.word, reason)
     t.equal(denied.outcome, isDenied ? 'denied' : 'left')
     t.equal(denied.allowed, !isDenied)
-    if (isDenied) t.equal(denied.isPatched, false, 'there is no patch')
+    if (isDenied) t.equal(denied.isPatched, false, 'a denied pod has no patch')
   })
 
-  t.test(`on-error: admit allows a pod with ${reason}`, async (t) => {
+  t.test(`on-error: admit allows a pod with the reason ${reason}`, async (t) => {
     const admitted = rideOf(CASES[reason], { 'ridealong.dev/on-error': 'admit' })
     t.equal(admitted.outcome, 'left')
     t.equal(admitted.allowed, true)
@@ -161,10 +166,10 @@ t.test('a denied pod is refused with HTTP status 403 and a message with the reas
   t.match(message, 'perf-hwcounters')
 })
 
-t.test('an invalid on-error is an invalid option, and allows the pod', async (t) => {
+t.test('a pod with an invalid on-error is left with the reason invalid-option', async (t) => {
   for (const word of ['Deny', 'refuse', '', 'deny, admit']) {
     const { word: reason, allowed } = rideOf({}, { 'ridealong.dev/on-error': word })
-    t.equal(reason, 'invalid-option', `"${word}"`)
+    t.equal(reason, 'invalid-option', `on-error: "${word}"`)
     t.equal(allowed, true)
   }
 })
@@ -198,7 +203,7 @@ t.test('of several reasons, only the first in a fixed order is reported', async 
   }
 })
 
-t.test('a pod that does not request observers is not checked further', async (t) => {
+t.test('if a pod requests no observers, no other reason is reported', async (t) => {
   const silent: readonly Reason[] = [
     'host-pid',
     'windows',
@@ -212,7 +217,11 @@ t.test('a pod that does not request observers is not checked further', async (t)
   for (const reason of silent) {
     for (const inject of ['', 'false']) {
       const { word, isPatched } = rideOf(CASES[reason], { 'ridealong.dev/inject': inject })
-      t.match(word, /^(not-asked|opted-out)$/, `"${inject}" with ${reason}`)
+      t.match(
+        word,
+        /^(not-asked|opted-out)$/,
+        `inject: "${inject}" in a pod with the cause of ${reason}`,
+      )
       t.equal(isPatched, false)
     }
   }
@@ -240,17 +249,20 @@ t.test('observers are added only when a pod is created', async (t) => {
   }
 })
 
-t.test('the namespace of the request is used, not that of the pod', async (t) => {
-  const inRequest = (namespace: string, metadata: Json) =>
-    ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, metadata), {
-      review: { namespace },
-      excluded: ['kube-system'],
-    }).word
-  t.equal(inRequest('kube-system', {}), 'excluded-namespace')
-  t.equal(inRequest('kube-system', { namespace: 'hpc' }), 'excluded-namespace')
-  t.equal(inRequest('hpc', { namespace: 'kube-system' }), 'injected')
-  t.equal(inRequest('hpc', {}), 'injected')
-})
+t.test(
+  'an excluded namespace is recognised by the request, not by metadata.namespace of the pod',
+  async (t) => {
+    const inRequest = (namespace: string, metadata: Json) =>
+      ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, metadata), {
+        review: { namespace },
+        excluded: ['kube-system'],
+      }).word
+    t.equal(inRequest('kube-system', {}), 'excluded-namespace')
+    t.equal(inRequest('kube-system', { namespace: 'hpc' }), 'excluded-namespace')
+    t.equal(inRequest('hpc', { namespace: 'kube-system' }), 'injected')
+    t.equal(inRequest('hpc', {}), 'injected')
+  },
+)
 
 t.test('a Windows pod is recognised by its os field or its node selector', async (t) => {
   const rows: [string, Json][] = [
@@ -265,14 +277,17 @@ t.test('a Windows pod is recognised by its os field or its node selector', async
   for (const [word, spec] of rows) t.equal(ride(askingPod(spec)).word, word, JSON.stringify(spec))
 })
 
-t.test('only hostPID prevents an injection, not the other namespaces of the host', async (t) => {
-  t.equal(ride(askingPod({ hostPID: false })).word, 'injected')
-  t.equal(ride(askingPod({ hostNetwork: true, hostIPC: true })).word, 'injected')
-  t.equal(ride(askingPod({ hostUsers: false })).word, 'injected')
-})
+t.test(
+  'hostNetwork, hostIPC, hostPID: false and hostUsers: false do not prevent an injection',
+  async (t) => {
+    t.equal(ride(askingPod({ hostPID: false })).word, 'injected')
+    t.equal(ride(askingPod({ hostNetwork: true, hostIPC: true })).word, 'injected')
+    t.equal(ride(askingPod({ hostUsers: false })).word, 'injected')
+  },
+)
 
 t.test(
-  "the target is the named container, or kubectl's default container, or the first",
+  "the target is the container in target-container, or kubectl's default, or the first",
   async (t) => {
     const spec = {
       initContainers: [container('setup'), sidecar('proxy')],
@@ -281,23 +296,23 @@ t.test(
     const named = (name: string) => ({ 'ridealong.dev/target-container': name })
     const usual = (name: string) => ({ 'kubectl.kubernetes.io/default-container': name })
     const rows: [string, Texts, string][] = [
-      ['no annotation', {}, 'app'],
+      ['there is no annotation', {}, 'app'],
       ['a container is named', named('lammps'), 'lammps'],
-      ['blanks around the name', named(' lammps '), 'lammps'],
+      ['there are blanks around the name', named(' lammps '), 'lammps'],
       ['a native sidecar is named', named('proxy'), 'proxy'],
-      ['kubectl has a default', usual('lammps'), 'lammps'],
+      ['kubectl has a default container', usual('lammps'), 'lammps'],
       ["kubectl's default does not exist", usual('nobody'), 'app'],
       ["kubectl's default is an init container", usual('setup'), 'app'],
       ["kubectl's default is empty", usual(''), 'app'],
       [
-        "target-container has priority over kubectl's default",
+        "target-container and kubectl's default differ",
         { ...named('app'), ...usual('lammps') },
         'app',
       ],
     ]
     for (const [name, annotations, target] of rows) {
       const { answer } = ride(askingPod(spec, annotations))
-      t.match(answer.decision, { outcome: 'injected', target }, name)
+      t.match(answer.decision, { outcome: 'injected', target }, `the target if ${name}`)
     }
     for (const wrong of [
       'lammp',
@@ -309,14 +324,14 @@ t.test(
       '__proto__',
     ]) {
       const { word, message } = ride(askingPod(spec, named(wrong)))
-      t.equal(word, 'unknown-target-container', `"${wrong}"`)
+      t.equal(word, 'unknown-target-container', `target-container: "${wrong}"`)
       for (const known of ['app', 'lammps', 'proxy']) t.match(message, `"${known}"`)
-      t.notMatch(message, /"setup"(,|$)/, 'init containers are not listed')
+      t.notMatch(message, /"setup"(,|$)/, 'the message does not list init containers')
     }
   },
 )
 
-t.test('a container of any kind can take the name of a metric', async (t) => {
+t.test('a pod is left if a container of any kind has the name of a requested metric', async (t) => {
   const rows: [string, Json][] = [
     ['an ordinary container', { containers: [container('app'), container('perf-sysstat')] }],
     ['an init container', { initContainers: [container('perf-sysstat')] }],
@@ -324,17 +339,17 @@ t.test('a container of any kind can take the name of a metric', async (t) => {
   ]
   for (const [name, spec] of rows) {
     const { word, message } = ride(askingPod(spec))
-    t.equal(word, 'name-taken', name)
+    t.equal(word, 'name-taken', `${name} has the name`)
     t.match(message, 'perf-sysstat')
   }
   t.equal(
     ride(askingPod({ initContainers: [sidecar('io-sysstat')] })).word,
     'injected',
-    'only names of requested metrics matter',
+    'a container may have the name of a metric that is not requested',
   )
 })
 
-t.test('no metric is injected if one of the metrics cannot be injected', async (t) => {
+t.test('no metric is injected if one of the requested metrics cannot be injected', async (t) => {
   const both = { 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
   const spec = { containers: [container('app'), container('perf-sysstat')] }
   const { word, observers } = ride(askingPod(spec, both))
@@ -348,29 +363,29 @@ t.test('no metric is injected if one of the metrics cannot be injected', async (
 t.test('the enforced Pod Security level applies to the observer', async (t) => {
   const user = { securityContext: { runAsUser: 1000 } }
   const rows: [string, string, string | undefined, Json][] = [
-    ['injected', 'no label', undefined, {}],
-    ['injected', 'privileged', 'privileged', {}],
+    ['injected', 'a namespace without a level allows root', undefined, {}],
+    ['injected', 'privileged allows root', 'privileged', {}],
     ['injected', 'baseline allows root', 'baseline', {}],
     ['pod-security', 'restricted forbids root', 'restricted', {}],
-    ['injected', 'restricted allows a user', 'restricted', user],
+    ['injected', 'restricted allows a user other than root', 'restricted', user],
     [
       'injected',
       'restricted allows runAsNonRoot',
       'restricted',
       { securityContext: { runAsNonRoot: true } },
     ],
-    ['pod-security', 'an unknown level is restricted', 'Baseline', {}],
-    ['injected', 'an unknown level allows a user', 'Baseline', user],
-    ['pod-security', 'an empty level is restricted', '', {}],
+    ['pod-security', 'an unknown level counts as restricted', 'Baseline', {}],
+    ['injected', 'an unknown level allows a user other than root', 'Baseline', user],
+    ['pod-security', 'an empty level counts as restricted', '', {}],
     [
       'pod-security',
-      'root with capabilities in a separate user namespace',
+      'restricted forbids root with capabilities in a separate user namespace',
       'restricted',
       { hostUsers: false },
     ],
     [
       'injected',
-      'root without capabilities in a separate user namespace',
+      'restricted allows root without capabilities in a separate user namespace',
       'restricted',
       {
         hostUsers: false,
@@ -379,7 +394,7 @@ t.test('the enforced Pod Security level applies to the observer', async (t) => {
     ],
     [
       'pod-security',
-      'root without capabilities in the user namespace of the host',
+      'restricted forbids root without capabilities in the user namespace of the host',
       'restricted',
       {
         containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
@@ -398,31 +413,42 @@ t.test('the enforced Pod Security level applies to the observer', async (t) => {
     'the message names namespace, level and metric',
   )
   const audit = { 'pod-security.kubernetes.io/audit': 'restricted' }
-  t.equal(ride(askingPod(), { labels: audit }).word, 'injected', 'only the enforced level applies')
+  t.equal(
+    ride(askingPod(), { labels: audit }).word,
+    'injected',
+    'a level that is only audited does not apply',
+  )
 })
 
-t.test("the cluster's Pod Security default applies to namespaces without a label", async (t) => {
-  const spec = { containers: [container('app', { securityContext: { runAsUser: 0 } })] }
-  const rows: [string, Texts, Privilege | undefined][] = [
-    ['injected', {}, undefined],
-    ['injected', {}, 'privileged'],
-    ['injected', {}, 'baseline'],
-    ['pod-security', {}, 'restricted'],
-    ['injected', { 'pod-security.kubernetes.io/enforce': 'privileged' }, 'restricted'],
-    ['pod-security', RESTRICTED, 'privileged'],
-  ]
-  for (const [word, labels, podSecurityDefault] of rows) {
-    const place = podSecurityDefault === undefined ? { labels } : { labels, podSecurityDefault }
-    const { word: found } = rideOf({ spec, place })
-    t.equal(found, word, JSON.stringify(place))
-  }
-  const { message } = rideOf({ spec, place: { podSecurityDefault: 'restricted' } })
-  t.match(message, /^namespace "hpc" enforces .* restricted \(the cluster's default\), which/)
-  const metrics = { 'ridealong.dev/inject': 'trace-stat' }
-  const labels = { 'ridealong.dev/privilege': 'privileged' }
-  const place = { labels, podSecurityDefault: 'baseline' } as const
-  t.equal(rideOf({ annotations: metrics, place }).word, 'pod-security', 'baseline forbids it')
-})
+t.test(
+  "the cluster's Pod Security default applies to a namespace without a Pod Security label",
+  async (t) => {
+    const spec = { containers: [container('app', { securityContext: { runAsUser: 0 } })] }
+    const rows: [string, Texts, Privilege | undefined][] = [
+      ['injected', {}, undefined],
+      ['injected', {}, 'privileged'],
+      ['injected', {}, 'baseline'],
+      ['pod-security', {}, 'restricted'],
+      ['injected', { 'pod-security.kubernetes.io/enforce': 'privileged' }, 'restricted'],
+      ['pod-security', RESTRICTED, 'privileged'],
+    ]
+    for (const [word, labels, podSecurityDefault] of rows) {
+      const place = podSecurityDefault === undefined ? { labels } : { labels, podSecurityDefault }
+      const { word: found } = rideOf({ spec, place })
+      t.equal(found, word, JSON.stringify(place))
+    }
+    const { message } = rideOf({ spec, place: { podSecurityDefault: 'restricted' } })
+    t.match(message, /^namespace "hpc" enforces .* restricted \(the cluster's default\), which/)
+    const metrics = { 'ridealong.dev/inject': 'trace-stat' }
+    const labels = { 'ridealong.dev/privilege': 'privileged' }
+    const place = { labels, podSecurityDefault: 'baseline' } as const
+    t.equal(
+      rideOf({ annotations: metrics, place }).word,
+      'pod-security',
+      'the default baseline forbids trace-stat',
+    )
+  },
+)
 
 t.test("the namespace's label grants the privilege that a metric needs", async (t) => {
   const rows: [string, string | undefined, string][] = [
@@ -442,7 +468,11 @@ t.test("the namespace's label grants the privilege that a metric needs", async (
   for (const [metric, granted, word] of rows) {
     const labels: Texts = granted === undefined ? {} : { 'ridealong.dev/privilege': granted }
     const pod = askingPod({}, { 'ridealong.dev/inject': metric })
-    t.equal(ride(pod, { labels }).word, word, `${metric} where ${granted} is granted`)
+    t.equal(
+      ride(pod, { labels }).word,
+      word,
+      `${metric} in a namespace with the privilege ${granted}`,
+    )
   }
   const annotated = {
     'ridealong.dev/inject': 'trace-stat',
@@ -463,7 +493,7 @@ t.test('a granted privilege does not override the enforced Pod Security level', 
   t.equal(ride(pod('root-stat'), { labels: labels('restricted') }).word, 'pod-security')
 })
 
-t.test('an observer of a pod that is not Guaranteed has limits, but no requests', async (t) => {
+t.test('an observer of a pod that is not Guaranteed has limits, and requests of 0', async (t) => {
   const expected = {
     requests: { cpu: '0', memory: '0' },
     limits: { cpu: '100m', memory: '32Mi' },
@@ -477,7 +507,7 @@ t.test('an observer of a pod that is not Guaranteed has limits, but no requests'
   }
 })
 
-t.test('a Guaranteed pod stays Guaranteed', async (t) => {
+t.test('an observer of a Guaranteed pod has requests that are equal to its limits', async (t) => {
   const amount = { cpu: '2', memory: '1Gi' }
   const guaranteed = container('app', { resources: { requests: amount, limits: amount } })
   const { observers } = ride(askingPod({ containers: [guaranteed] }))
@@ -485,7 +515,7 @@ t.test('a Guaranteed pod stays Guaranteed', async (t) => {
   t.strictSame(observers['perf-sysstat']?.resources, { requests: own, limits: own })
 })
 
-t.test('an observer has no resources in a pod with pod-level resources', async (t) => {
+t.test('an observer has resources only in a pod without pod-level resources', async (t) => {
   const amount = { cpu: '2', memory: '1Gi' }
   const all = container('app', { resources: { requests: amount, limits: amount } })
   const rows: [string, Json][] = [
@@ -493,14 +523,14 @@ t.test('an observer has no resources in a pod with pod-level resources', async (
     ['only limits', { resources: { limits: amount } }],
     ['only requests', { resources: { requests: { cpu: '1' } } }],
     [
-      'containers that use all of them',
+      'requests and limits that the containers use up',
       { resources: { requests: amount, limits: amount }, containers: [all] },
     ],
   ]
   for (const [name, spec] of rows) {
     const { word, observers } = ride(askingPod(spec))
-    t.equal(word, 'injected', name)
-    t.equal(observers['perf-sysstat']?.resources, undefined, name)
+    t.equal(word, 'injected', `the pod-level resources have ${name}`)
+    t.equal(observers['perf-sysstat']?.resources, undefined, `with ${name}, there are none`)
   }
   const none: [string, unknown][] = [
     ['null', null],
@@ -508,7 +538,7 @@ t.test('an observer has no resources in a pod with pod-level resources', async (
   ]
   for (const [name, resources] of none) {
     const { observers } = ride(askingPod({ resources }))
-    t.match(observers['perf-sysstat']?.resources, { requests: { cpu: '0' } }, name)
+    t.match(observers['perf-sysstat']?.resources, { requests: { cpu: '0' } }, `they are ${name}`)
   }
 })
 
@@ -522,11 +552,11 @@ t.test('in mode container, the first container stays the default of kubectl', as
   t.equal(
     usual({ ...mode, 'ridealong.dev/target-container': 'lammps' }),
     'app',
-    'independent of the target',
+    'the target does not change the default container',
   )
-  t.equal(usual({ ...mode, [key]: 'lammps' }), 'lammps', 'an existing annotation stays')
-  t.equal(usual({ ...mode, [key]: '' }), '', 'an empty annotation stays')
-  t.equal(usual({}), undefined, 'no annotation with a native sidecar')
+  t.equal(usual({ ...mode, [key]: 'lammps' }), 'lammps', 'an existing annotation is not changed')
+  t.equal(usual({ ...mode, [key]: '' }), '', 'an empty annotation is not changed')
+  t.equal(usual({}), undefined, 'in mode native, the annotation is not added')
 })
 
 t.test("a forged status annotation does not change the pod's own containers", async (t) => {
@@ -540,15 +570,18 @@ t.test("a forged status annotation does not change the pod's own containers", as
   t.equal(ride(podOf(wrong)).outcome, 'denied')
 })
 
-t.test('the default container may be a native sidecar, as in kubectl', async (t) => {
-  const proxy = { name: 'proxy', image: 'registry.example/proxy:1', restartPolicy: 'Always' }
-  const usual = { 'kubectl.kubernetes.io/default-container': 'proxy' }
-  const { observers } = ride(askingPod({ initContainers: [proxy] }, usual))
-  const target = observers['perf-sysstat']?.env?.find(
-    ({ name }) => name === 'RIDEALONG_TARGET_CONTAINER',
-  )
-  t.equal(target?.value, 'proxy')
-})
+t.test(
+  "the target may be a native sidecar if the sidecar is kubectl's default container",
+  async (t) => {
+    const proxy = { name: 'proxy', image: 'registry.example/proxy:1', restartPolicy: 'Always' }
+    const usual = { 'kubectl.kubernetes.io/default-container': 'proxy' }
+    const { observers } = ride(askingPod({ initContainers: [proxy] }, usual))
+    const target = observers['perf-sysstat']?.env?.find(
+      ({ name }) => name === 'RIDEALONG_TARGET_CONTAINER',
+    )
+    t.equal(target?.value, 'proxy')
+  },
+)
 
 const SHARED = { shareProcessNamespace: true }
 
@@ -560,9 +593,9 @@ t.test(
       env: [{ name: 'RIDEALONG_MODE', value: 'container' }],
     }
     const rows: [string, Json, string][] = [
-      ['unchanged', { initContainers: [observer()] }, 'already-injected'],
+      ['an unchanged observer', { initContainers: [observer()] }, 'already-injected'],
       [
-        'with changes of other webhooks',
+        'an observer with changes of other webhooks',
         {
           initContainers: [
             observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
@@ -580,20 +613,36 @@ t.test(
         { containers: [container('app'), observer({ restartPolicy: undefined })] },
         'observer-differs',
       ],
-      ['another image', { initContainers: [observer({ image: 'other:1' })] }, 'observer-differs'],
-      ['no image', { initContainers: [observer({ image: undefined })] }, 'observer-differs'],
       [
-        'another command',
+        'an observer with another image',
+        { initContainers: [observer({ image: 'other:1' })] },
+        'observer-differs',
+      ],
+      [
+        'an observer without an image',
+        { initContainers: [observer({ image: undefined })] },
+        'observer-differs',
+      ],
+      [
+        'an observer with another command',
         { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
         'observer-differs',
       ],
-      ['no command', { initContainers: [observer({ command: undefined })] }, 'observer-differs'],
-      ['other args', { initContainers: [observer({ args: ['-x'] })] }, 'observer-differs'],
+      [
+        'an observer without a command',
+        { initContainers: [observer({ command: undefined })] },
+        'observer-differs',
+      ],
+      [
+        'an observer with other arguments',
+        { initContainers: [observer({ args: ['-x'] })] },
+        'observer-differs',
+      ],
     ]
     for (const [name, spec, word] of rows) {
       const { word: reason, isPatched } = ride(askingPod({ ...SHARED, ...spec }, INJECTED))
-      t.equal(reason, word, name)
-      t.equal(isPatched, false, `${name}: unchanged`)
+      t.equal(reason, word, `the pod has ${name}`)
+      t.equal(isPatched, false, `a pod with ${name} is not patched`)
     }
   },
 )
@@ -639,7 +688,7 @@ t.test('an observer of another version is unchanged, even if the request is inva
   for (const more of [{ 'ridealong.dev/inject': 'nobody' }, DENY]) {
     const { word, allowed, isPatched } = ride(askingPod(spec, { ...INJECTED, ...more }))
     const isWrong = 'ridealong.dev/inject' in more
-    t.equal(word, 'observer-differs', isWrong ? 'an invalid request' : 'on-error: deny')
+    t.equal(word, 'observer-differs', isWrong ? 'the request is invalid' : 'on-error is deny')
     t.equal(allowed, true)
     t.equal(isPatched, false)
   }
@@ -656,21 +705,28 @@ t.test('a pod is injected if its status annotation names a missing observer', as
     ),
   )
   t.equal(other.word, 'injected')
-  t.strictSame(other.status?.metrics, ['perf-sysstat'], 'only verified observers are named')
-})
-
-t.test('a message names at most eight containers', async (t) => {
-  const messageOf = (count: number) => {
-    const containers = Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image: 'a' }))
-    const absent = { 'ridealong.dev/target-container': 'absent' }
-    return ride(askingPod({ containers }, absent)).message
-  }
-  t.match(messageOf(8), /pod, which has "c0", .*, "c7"$/)
-  t.match(messageOf(2000), /pod, which has "c0", .*, "c7" and 1992 others$/)
+  t.strictSame(
+    other.status?.metrics,
+    ['perf-sysstat'],
+    'the new status annotation does not name an unverified observer',
+  )
 })
 
 t.test(
-  'only the first of several containers of one name gets its restartPolicy back',
+  'the message about an unknown target container names at most eight containers',
+  async (t) => {
+    const messageOf = (count: number) => {
+      const containers = Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image: 'a' }))
+      const absent = { 'ridealong.dev/target-container': 'absent' }
+      return ride(askingPod({ containers }, absent)).message
+    }
+    t.match(messageOf(8), /pod, which has "c0", .*, "c7"$/)
+    t.match(messageOf(2000), /pod, which has "c0", .*, "c7" and 1992 others$/)
+  },
+)
+
+t.test(
+  'only the first of several containers with the same name gets its restartPolicy back',
   async (t) => {
     const stripped = observer({ restartPolicy: undefined })
     const pod = askingPod({ initContainers: [stripped, stripped, stripped] }, INJECTED)
@@ -679,7 +735,7 @@ t.test(
     t.strictSame(
       restored.spec.initContainers?.map(({ restartPolicy }) => restartPolicy),
       ['Always', undefined, undefined],
-      'Kubernetes refuses pods with repeated names',
+      'the other containers are unchanged; Kubernetes refuses the pod',
     )
   },
 )

@@ -5,30 +5,33 @@ import { run } from '../command.ts'
 
 const OPERATORS = fileURLToPath(new URL('../../../workloads/operators.yaml', import.meta.url))
 
-t.test('annotations are written to the field from which each operator copies them', async (t) => {
-  const more = ['--annotation', 'ridealong.dev/target-command=^l.p$', '--include', 'MiniCluster']
-  const { code, out, err } = await run([
-    'annotate',
-    '-f',
-    OPERATORS,
-    '--metric',
-    'io-sysstat',
-    ...more,
-  ])
-  t.strictSame({ code, err }, { code: 0, err: '' })
-  const documents = parseAllDocuments(out).map((document) => document.toJS())
-  t.equal(documents.length, 3)
-  for (const { spec } of documents) {
-    t.match(spec.pod.annotations, {
-      'ridealong.dev/inject': 'io-sysstat',
-      'ridealong.dev/target-command': '^l.p$',
-    })
-  }
-  t.match(out, /\n {2}pod:\n {4}annotations:\n {6}ridealong\.dev\/inject: io-sysstat\n/)
-})
+t.test(
+  'a MiniCluster is annotated in spec.pod.annotations, which its operator copies to the pods',
+  async (t) => {
+    const more = ['--annotation', 'ridealong.dev/target-command=^l.p$', '--include', 'MiniCluster']
+    const { code, out, err } = await run([
+      'annotate',
+      '-f',
+      OPERATORS,
+      '--metric',
+      'io-sysstat',
+      ...more,
+    ])
+    t.strictSame({ code, err }, { code: 0, err: '' })
+    const documents = parseAllDocuments(out).map((document) => document.toJS())
+    t.equal(documents.length, 3)
+    for (const { spec } of documents) {
+      t.match(spec.pod.annotations, {
+        'ridealong.dev/inject': 'io-sysstat',
+        'ridealong.dev/target-command': '^l.p$',
+      })
+    }
+    t.match(out, /\n {2}pod:\n {4}annotations:\n {6}ridealong\.dev\/inject: io-sysstat\n/)
+  },
+)
 
 t.test(
-  'documents that cannot be annotated are reported, and all others are annotated',
+  'a document that cannot be annotated is reported, but printed, and the exit code is 0',
   async (t) => {
     const { code, out, err } = await run(['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat'])
     t.equal(code, 0)
@@ -52,19 +55,22 @@ t.test('a Namespace is annotated if --include selects it', async (t) => {
   t.match(out, 'metadata: {name: flux, annotations: {ridealong.dev/inject: perf-sysstat}}\n---\n')
 })
 
-t.test('an invalid metric or annotation is reported, and no document is printed', async (t) => {
-  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-    [['--metric', 'perf'], /unknown-metric/],
-    [
-      ['--metric', 'perf-sysstat', '--annotation', 'perf-sysstat.ridealong.dev/rate=0'],
-      /invalid-option/,
-    ],
-    [['--metric', 'perf-sysstat', '--annotation', 'ridealong.dev/mod=native'], /invalid-option/],
-    [[], /required option '--metric/],
-  ]
-  for (const [args, sentence] of wrong) {
-    const { code, out, err } = await run(['annotate', '-f', OPERATORS, ...args])
-    t.strictSame({ code, out }, { code: 2, out: '' })
-    t.match(err, sentence)
-  }
-})
+t.test(
+  'an invalid annotation, or an invalid or missing metric, is reported, and nothing is printed',
+  async (t) => {
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [['--metric', 'perf'], /unknown-metric/],
+      [
+        ['--metric', 'perf-sysstat', '--annotation', 'perf-sysstat.ridealong.dev/rate=0'],
+        /invalid-option/,
+      ],
+      [['--metric', 'perf-sysstat', '--annotation', 'ridealong.dev/mod=native'], /invalid-option/],
+      [[], /required option '--metric/],
+    ]
+    for (const [args, sentence] of wrong) {
+      const { code, out, err } = await run(['annotate', '-f', OPERATORS, ...args])
+      t.strictSame({ code, out }, { code: 2, out: '' })
+      t.match(err, sentence)
+    }
+  },
+)

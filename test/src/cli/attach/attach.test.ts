@@ -6,8 +6,8 @@ import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../../certs/make.ts'
 import { run } from '../command.ts'
 
-// Tests of a pod that others change between the read and the patch, as a real kubelet may. The real
-// apiserver's handling of ephemeral containers is tested in test/cluster.
+// Tests of `attach` on a pod that another client, such as a kubelet, changes between the read and
+// the patch. The tests in test/cluster attach containers to pods of a real apiserver.
 
 const authority = await makeAuthority()
 const pair = await authority.issue({ names: ['127.0.0.1'] })
@@ -16,7 +16,7 @@ interface Named {
   readonly name: string
 }
 
-/** A pod that another client changes before each of the first patches. */
+/** A pod that another client changes before each of the first `conflicts` patches. */
 class Pod {
   tries = 0
   readonly #conflicts: number
@@ -27,7 +27,7 @@ class Pod {
     this.#conflicts = conflicts
   }
 
-  /** @returns whether the patch was for the newest version */
+  /** @returns whether the patch was for the newest version of the pod */
   patch({ metadata, spec }: Patch): boolean {
     this.tries += 1
     if (this.tries <= this.#conflicts) this.#version += 1
@@ -51,7 +51,10 @@ interface Patch {
   readonly spec: { readonly ephemeralContainers: readonly Named[] }
 }
 
-/** An apiserver with one pod. */
+/**
+ * Starts a simulated apiserver with one pod, which another client changes before each of the first
+ * `conflicts` patches.
+ */
 async function standIn(t: Test, conflicts: number) {
   const pod = new Pod(conflicts)
   const server = createServer(pair, async (request, response) => {
@@ -83,27 +86,36 @@ async function standIn(t: Test, conflicts: number) {
   return { attach, tries: () => pod.tries }
 }
 
-t.test('attach reads a pod again if it was changed before the patch', async (t) => {
-  const { attach, tries } = await standIn(t, 2)
-  t.match(await attach(), { code: 0, err: '', out: /^perf-sysstat observes container db of pod/ })
-  t.equal(tries(), 3)
-})
+t.test(
+  'attach reads and patches a pod again if another client changed the pod before the patch',
+  async (t) => {
+    const { attach, tries } = await standIn(t, 2)
+    t.match(await attach(), { code: 0, err: '', out: /^perf-sysstat observes container db of pod/ })
+    t.equal(tries(), 3)
+  },
+)
 
-t.test('the namespace comes from --namespace, or from the context of the kubeconfig', async (t) => {
-  const { attach } = await standIn(t, 0)
-  t.match(await attach(), { code: 0, out: /hpc/ })
-  t.match(await attach('-n', 'lab'), {
-    code: 2,
-    err: 'ridealong: there is no pod db-0 in namespace lab\n',
-  })
-})
+t.test(
+  'attach uses the namespace of --namespace, or that of the current context of the kubeconfig',
+  async (t) => {
+    const { attach } = await standIn(t, 0)
+    t.match(await attach(), { code: 0, out: /hpc/ })
+    t.match(await attach('-n', 'lab'), {
+      code: 2,
+      err: 'ridealong: there is no pod db-0 in namespace lab\n',
+    })
+  },
+)
 
-t.test('attach fails with one sentence if the pod is changed at each try', async (t) => {
-  const { attach, tries } = await standIn(t, 99)
-  t.match(await attach(), {
-    code: 2,
-    out: '',
-    err: /^ridealong: cannot add an ephemeral container: .*the object has been modified\n$/,
-  })
-  t.equal(tries(), 5)
-})
+t.test(
+  'attach fails after five patches if another client changes the pod before each patch',
+  async (t) => {
+    const { attach, tries } = await standIn(t, 99)
+    t.match(await attach(), {
+      code: 2,
+      out: '',
+      err: /^ridealong: cannot add an ephemeral container: .*the object has been modified\n$/,
+    })
+    t.equal(tries(), 5)
+  },
+)

@@ -44,7 +44,7 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
       'node-1',
       `hpc/lammps-${rank}-abcde/perf-sysstat`,
     ]),
-    'in the order of the pods',
+    'the logs are in the order of the pods',
   )
   t.equal(err, 'ridealong: 4 of 4 logs, 12 samples, as jsonl to standard output\n')
   t.match(
@@ -53,33 +53,39 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
   )
 })
 
-t.test('CSV has one header, and no temporary file remains in the folder', async (t) => {
-  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
-  const folder = t.testdir({})
-  const file = join(folder, 'run.csv')
-  const args = ['collect', '-l', 'app=x', '-o', 'csv', '--to', file, '--kubeconfig', kubeconfig]
-  const { code, out } = await run(args)
-  t.equal(code, 0)
-  t.equal(out, '')
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
-  t.equal(lines.length, 13)
-  t.equal(lines.filter((line) => line.startsWith('kind,source,metric,')).length, 1)
-  t.strictSame(readdirSync(folder), ['run.csv'])
-})
+t.test(
+  'CSV output has one header line, and no temporary file remains in the folder of --to',
+  async (t) => {
+    const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+    const folder = t.testdir({})
+    const file = join(folder, 'run.csv')
+    const args = ['collect', '-l', 'app=x', '-o', 'csv', '--to', file, '--kubeconfig', kubeconfig]
+    const { code, out } = await run(args)
+    t.equal(code, 0)
+    t.equal(out, '')
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+    t.equal(lines.length, 13)
+    t.equal(lines.filter((line) => line.startsWith('kind,source,metric,')).length, 1)
+    t.strictSame(readdirSync(folder), ['run.csv'])
+  },
+)
 
-t.test('with output logs, each log is written unchanged to a file in a folder', async (t) => {
-  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
-  const folder = join(t.testdir({}), 'logs/')
-  const args = ['collect', 'job/lammps', '-o', 'logs', '--to', folder, '--kubeconfig', kubeconfig]
-  t.equal((await run(args)).code, 0)
-  t.strictSame(
-    readdirSync(folder).sort(),
-    RANKS.map((rank) => `lammps-${rank}-abcde.perf-sysstat.log`),
-  )
-  t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
-})
+t.test(
+  'with --output logs, each log is written unchanged to its own file in the folder of --to',
+  async (t) => {
+    const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+    const folder = join(t.testdir({}), 'logs/')
+    const args = ['collect', 'job/lammps', '-o', 'logs', '--to', folder, '--kubeconfig', kubeconfig]
+    t.equal((await run(args)).code, 0)
+    t.strictSame(
+      readdirSync(folder).sort(),
+      RANKS.map((rank) => `lammps-${rank}-abcde.perf-sysstat.log`),
+    )
+    t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
+  },
+)
 
-t.test('all pages of a list of pods are read', async (t) => {
+t.test('collect reads all pages of the list of pods', async (t) => {
   const many = Array.from({ length: 501 }, (_, rank) => rank)
   const world = { pods: () => many.map((rank) => pod({ rank })), logs: logsOf(many) }
   const { kubeconfig } = await standIn(t, world)
@@ -95,61 +101,73 @@ t.test('all pages of a list of pods are read', async (t) => {
   t.equal(out.split('\n').length, 1 + 501 * 3 + 1)
 })
 
-t.test('a missing log is reported, all others are written, and the exit code is 1', async (t) => {
-  const message = 'container "perf-sysstat" in pod "lammps-1-abcde" is waiting to start'
-  const logs = { ...logsOf(RANKS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
-  const { kubeconfig } = await standIn(t, { pods, logs })
-  const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
-  t.equal(code, 1)
-  t.equal(parsed(out).filter(({ kind }) => kind === 'process').length, 9)
-  t.match(err, `the log of hpc/lammps-1-abcde/perf-sysstat is missing or incomplete: ${message}\n`)
-  t.match(err, 'ridealong: 3 of 4 logs, 9 samples')
-})
-
-t.test('the termination message replaces a log that was deleted', async (t) => {
-  const state = { terminated: { exitCode: 0, message: SUMMARY } }
-  const gone = 'unable to retrieve container logs for containerd://abc'
-  const world = {
-    pods: () => [pod({ rank: 0, state }), pod({ rank: 1 })],
-    logs: { ...logsOf([1]), 'lammps-0-abcde/perf-sysstat': gone },
-  }
-  const { kubeconfig } = await standIn(t, world)
-  const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
-  t.equal(code, 1)
-  const [log] = parsed(out)
-  t.match(log, { kind: 'log', rank: '0', summary: [{}, { program: 'lmp', cpu_seconds: 9.5 }] })
-  t.match(
-    err,
-    `its log does not come from an observer: ${gone}; its summary was read from the termi`,
-  )
-})
-
-t.test('a log is kept up to the byte at which its connection ended', async (t) => {
-  const half = LOG.slice(0, LOG.length / 2)
-  const logs = {
-    'lammps-0-abcde/perf-sysstat': (response: {
-      write: (text: string) => void
-      destroy: () => void
-    }) => {
-      response.write(half)
-      setTimeout(() => response.destroy(), 50)
-    },
-  }
-  const { kubeconfig } = await standIn(t, { pods: () => [pod({ rank: 0 })], logs })
-  const { code, out, err } = await run([
-    'collect',
-    'pod/lammps-0-abcde',
-    '--kubeconfig',
-    kubeconfig,
-  ])
-  t.equal(code, 1)
-  t.ok(parsed(out).filter(({ kind }) => kind === 'process').length > 0)
-  t.match(err, /is missing or incomplete: the connection broke while the log was read: /)
-  t.notMatch(err, /\n\s+at /)
-})
+t.test(
+  'a missing log is reported, all other logs are written, and the exit code is 1',
+  async (t) => {
+    const message = 'container "perf-sysstat" in pod "lammps-1-abcde" is waiting to start'
+    const logs = { ...logsOf(RANKS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
+    const { kubeconfig } = await standIn(t, { pods, logs })
+    const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+    t.equal(code, 1)
+    t.equal(parsed(out).filter(({ kind }) => kind === 'process').length, 9)
+    t.match(
+      err,
+      `the log of hpc/lammps-1-abcde/perf-sysstat is missing or incomplete: ${message}\n`,
+    )
+    t.match(err, 'ridealong: 3 of 4 logs, 9 samples')
+  },
+)
 
 t.test(
-  'a followed log is written as it arrives, and resumed after a lost connection',
+  'the summary of a deleted log is read from the termination message of the container',
+  async (t) => {
+    const state = { terminated: { exitCode: 0, message: SUMMARY } }
+    const gone = 'unable to retrieve container logs for containerd://abc'
+    const world = {
+      pods: () => [pod({ rank: 0, state }), pod({ rank: 1 })],
+      logs: { ...logsOf([1]), 'lammps-0-abcde/perf-sysstat': gone },
+    }
+    const { kubeconfig } = await standIn(t, world)
+    const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+    t.equal(code, 1)
+    const [log] = parsed(out)
+    t.match(log, { kind: 'log', rank: '0', summary: [{}, { program: 'lmp', cpu_seconds: 9.5 }] })
+    t.match(
+      err,
+      `its log does not come from an observer: ${gone}; its summary was read from the termi`,
+    )
+  },
+)
+
+t.test(
+  'the samples that arrived before a lost connection are written, and the log is reported',
+  async (t) => {
+    const half = LOG.slice(0, LOG.length / 2)
+    const logs = {
+      'lammps-0-abcde/perf-sysstat': (response: {
+        write: (text: string) => void
+        destroy: () => void
+      }) => {
+        response.write(half)
+        setTimeout(() => response.destroy(), 50)
+      },
+    }
+    const { kubeconfig } = await standIn(t, { pods: () => [pod({ rank: 0 })], logs })
+    const { code, out, err } = await run([
+      'collect',
+      'pod/lammps-0-abcde',
+      '--kubeconfig',
+      kubeconfig,
+    ])
+    t.equal(code, 1)
+    t.ok(parsed(out).filter(({ kind }) => kind === 'process').length > 0)
+    t.match(err, /is missing or incomplete: the connection broke while the log was read: /)
+    t.notMatch(err, /\n\s+at /)
+  },
+)
+
+t.test(
+  'with --follow, a log is requested again after a lost connection, without repeated samples',
   async (t) => {
     const lines = LOG.trimEnd().split('\n')
     let calls = 0
@@ -208,7 +226,7 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
     /^there are no pods of job\/none in namespace empty$/,
   ],
   [
-    'followed logs without a folder',
+    '--follow and --output logs but no --to',
     'job/lammps',
     { follow: true, output: 'logs' },
     /needs a folder.*--to/,
@@ -223,55 +241,67 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
   ['a missing catalog', 'job/lammps', { catalog: '/nowhere' }, /nowhere/],
 ]
 
-t.test('a wrong command line or a failed request is reported in one sentence', async (t) => {
+t.test('collect rejects a wrong command line and a failed request with a UsageError', async (t) => {
   const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
   for (const [what, workload, options, message] of WRONG) {
     const all = { output: 'jsonl', parallel: 4, kubeconfig, ...options } as const
     const outcome = collect(workload, all, () => {})
-    await t.rejects(outcome, { name: 'UsageError', message }, what)
+    await t.rejects(outcome, { name: 'UsageError', message }, `collect with ${what} is rejected`)
   }
 })
 
-t.test('the message names the reason if Ridealong left the pods without observers', async (t) => {
-  const status = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'no room' })
-  const left = () => [pod({ rank: 0, metrics: [], status })]
-  const { kubeconfig } = await standIn(t, { pods: left, logs: {} })
-  const { code, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
-  t.equal(code, 2)
-  t.match(
-    err,
-    /there are no observers in the 1 pod of job\/lammps; pod lammps-0-abcde was left without observers: host-pid: no room/,
-  )
-})
+t.test(
+  'if pods have no observers, the message gives the reason from the status annotation of a pod',
+  async (t) => {
+    const status = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'no room' })
+    const left = () => [pod({ rank: 0, metrics: [], status })]
+    const { kubeconfig } = await standIn(t, { pods: left, logs: {} })
+    const { code, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+    t.equal(code, 2)
+    t.match(
+      err,
+      /there are no observers in the 1 pod of job\/lammps; pod lammps-0-abcde was left without observers: host-pid: no room/,
+    )
+  },
+)
 
-t.test('the refusal of an apiserver is shown, and an unreachable apiserver is named', async (t) => {
-  const message = 'pods is forbidden: User "u" cannot list resource "pods" in the namespace "hpc"'
-  const { kubeconfig } = await standIn(t, { pods: () => ({ code: 403, message }), logs: {} })
-  const forbidden = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
-  t.equal(forbidden.code, 2)
-  t.equal(forbidden.err, `ridealong: the apiserver says 403: ${message}\n`)
-  const gone = await run(['collect', 'job/lammps', '--kubeconfig', nobody(t)])
-  t.equal(gone.code, 2)
-  t.match(gone.err, /^ridealong: the cluster does not answer: .*ECONNREFUSED.*127\.0\.0\.1:\d+\n$/)
-})
+t.test(
+  'the message contains the refusal of the apiserver, or the address of an unreachable one',
+  async (t) => {
+    const message = 'pods is forbidden: User "u" cannot list resource "pods" in the namespace "hpc"'
+    const { kubeconfig } = await standIn(t, { pods: () => ({ code: 403, message }), logs: {} })
+    const forbidden = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+    t.equal(forbidden.code, 2)
+    t.equal(forbidden.err, `ridealong: the apiserver says 403: ${message}\n`)
+    const gone = await run(['collect', 'job/lammps', '--kubeconfig', nobody(t)])
+    t.equal(gone.code, 2)
+    t.match(
+      gone.err,
+      /^ridealong: the cluster does not answer: .*ECONNREFUSED.*127\.0\.0\.1:\d+\n$/,
+    )
+  },
+)
 
-t.test('a closed output pipe is not an error', async (t) => {
-  const many = Array.from({ length: 40 }, (_, rank) => rank)
-  const world = {
-    pods: () => many.map((rank) => pod({ rank })),
-    logs: logsOf(many, LOG.repeat(20)),
-  }
-  const { kubeconfig } = await standIn(t, world)
-  const child = start(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
-  const { stdout, stderr } = child
-  if (!stdout || !stderr) throw new Error('the streams are piped')
-  stdout.once('data', () => stdout.destroy())
-  const [err, [code]] = await Promise.all([text(stderr), once(child, 'exit')])
-  t.equal(code, 0)
-  t.equal(err, '')
-})
+t.test(
+  'collect ends with exit code 0 and without a message if the reader closes the output pipe',
+  async (t) => {
+    const many = Array.from({ length: 40 }, (_, rank) => rank)
+    const world = {
+      pods: () => many.map((rank) => pod({ rank })),
+      logs: logsOf(many, LOG.repeat(20)),
+    }
+    const { kubeconfig } = await standIn(t, world)
+    const child = start(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+    const { stdout, stderr } = child
+    if (!stdout || !stderr) throw new Error('the output streams are not pipes')
+    stdout.once('data', () => stdout.destroy())
+    const [err, [code]] = await Promise.all([text(stderr), once(child, 'exit')])
+    t.equal(code, 0)
+    t.equal(err, '')
+  },
+)
 
-t.test('the message names an invalid kubeconfig', async (t) => {
+t.test('the message names a kubeconfig that is missing or invalid', async (t) => {
   const folder = t.testdir({ empty: '', broken: 'a: [' })
   for (const [name, sentence] of [
     ['none', /none: cannot be read as a kubeconfig: ENOENT/],
@@ -286,7 +316,7 @@ t.test('the message names an invalid kubeconfig', async (t) => {
   }
 })
 
-/** Returns a pod with a valid status annotation, whose container differs from the catalog. */
+/** Returns a pod with a valid status annotation. The image of its observer is not the catalog's. */
 function forged(rank: number): object {
   const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
@@ -294,7 +324,7 @@ function forged(rank: number): object {
 }
 
 t.test(
-  'the log of a container that differs from the catalog is marked, also in the report',
+  'the log of a container that differs from the catalog gets a notice, also in the report',
   async (t) => {
     const world = { pods: () => [pod({ rank: 0 }), forged(1)], logs: logsOf([0, 1]) }
     const { kubeconfig } = await standIn(t, world)
@@ -302,7 +332,7 @@ t.test(
     const { code, err } = await run([
       ...['collect', 'job/lammps', '--kubeconfig', kubeconfig, '--to', file],
     ])
-    t.equal(code, 0, 'the log is collected nevertheless')
+    t.equal(code, 0, 'a log with a notice is not an error')
     const sentence =
       'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
       '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer'
@@ -317,16 +347,19 @@ t.test(
   },
 )
 
-t.test('without a catalog, a notice says that containers were not compared', async (t) => {
-  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'], catalog: 'x' })
-  const world = { pods: () => [0, 1].map((rank) => pod({ rank, status })), logs: logsOf([0, 1]) }
-  const { kubeconfig } = await standIn(t, world)
-  const args = ['collect', 'job/lammps', '--kubeconfig', kubeconfig]
-  const { err } = await run(args)
-  t.match(
-    err,
-    /perf-sysstat and 1 others: its container was not compared with a catalog, because the cluster's catalog could not be read \(.*\): no MutatingWebhookConfiguration names a Service of Ridealong\n/,
-  )
-  const named = await run([...args, '--observer-image', 'ghcr.io/ridealong/observer:0.1.0'])
-  t.notMatch(named.err, 'not compared')
-})
+t.test(
+  'if the catalog cannot be read, a notice says that containers were not compared with it',
+  async (t) => {
+    const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'], catalog: 'x' })
+    const world = { pods: () => [0, 1].map((rank) => pod({ rank, status })), logs: logsOf([0, 1]) }
+    const { kubeconfig } = await standIn(t, world)
+    const args = ['collect', 'job/lammps', '--kubeconfig', kubeconfig]
+    const { err } = await run(args)
+    t.match(
+      err,
+      /perf-sysstat and 1 others: its container was not compared with a catalog, because the cluster's catalog could not be read \(.*\): no MutatingWebhookConfiguration names a Service of Ridealong\n/,
+    )
+    const named = await run([...args, '--observer-image', 'ghcr.io/ridealong/observer:0.1.0'])
+    t.notMatch(named.err, 'not compared')
+  },
+)

@@ -4,7 +4,7 @@ import { complete, formatCompletion } from '../../../../src/cli/completion/compl
 
 const METRICS = ['io-sysstat', 'perf-sysstat', 'pressure']
 
-/** A program with every kind of option and argument that the verbs declare. */
+/** Returns a program with every kind of option and argument that the verbs declare. */
 function buildProgram(): Command {
   const program = new Command('ridealong').version('1.0.0')
   program
@@ -33,52 +33,57 @@ const completed = async (line: string) => {
   return values.length === 0 ? otherwise : values.join(' ')
 }
 
+/** The word at the cursor, the typed line, and the candidates or the kind of completed names. */
 const LINES: readonly (readonly [string, string, string])[] = [
   ['a verb', '', 'collect report test metrics completion help'],
   ['the rest of a verb', 'c', 'collect completion'],
   ['a verb after an option', '--version r', 'report'],
   ['an option of the program', '--', '--version --help'],
-  ['an unknown verb', 'ride ', 'nothing'],
-  ['options that begin alike', 'collect --f', '--filename --follow'],
+  ['an argument of an unknown verb', 'ride ', 'nothing'],
+  ['the rest of an option', 'collect --f', '--filename --follow'],
   ['a short option', 'collect -o', '-o'],
   ['an unknown option', 'collect --x', 'nothing'],
-  ['a choice', 'collect -o ', 'jsonl csv'],
-  ['the rest of a choice', 'collect --output j', 'jsonl'],
-  ['a choice after an equals sign', 'collect --output=c', 'csv'],
+  ['a value with fixed choices', 'collect -o ', 'jsonl csv'],
+  ['the rest of a value with fixed choices', 'collect --output j', 'jsonl'],
+  ['a value with fixed choices after an equals sign', 'collect --output=c', 'csv'],
   ['a value of an unknown option', 'collect --x=', 'nothing'],
-  ['an option with any value', 'collect --namespace ', 'nothing'],
-  ['an argument with any value', 'collect ', 'nothing'],
-  ['an argument after an option', 'metrics --follow pe', 'perf-sysstat'],
-  ['an argument too many', 'metrics perf-sysstat ', 'nothing'],
-  ['a file', 'collect -f ', 'files'],
-  ['one more file', 'collect -f a.yaml ', 'files'],
+  ['a value of an option that accepts any value', 'collect --namespace ', 'nothing'],
+  ['an argument that accepts any value', 'collect ', 'nothing'],
+  ['an argument after an option of another verb', 'metrics --follow pe', 'perf-sysstat'],
+  ['an argument that the verb does not accept', 'metrics perf-sysstat ', 'nothing'],
+  ['a file as the value of an option', 'collect -f ', 'files'],
+  ['a second file as the value of an option', 'collect -f a.yaml ', 'files'],
   ['an option after files', 'collect -f a.yaml b.yaml --to', '--to'],
   ['a file after an equals sign', 'collect --to=o', 'files'],
-  ['one more file of an argument', 'report a b ', 'files'],
-  ['a folder', 'collect --catalog ', 'folders'],
-  ['an argument that is a folder', 'test ', 'folders'],
-  ['a metric', 'collect --metric pe', 'perf-sysstat'],
-  ['one of several metrics', 'collect --metrics ', 'io-sysstat perf-sysstat pressure'],
-  ['one more metric', 'collect --metrics io-sysstat,', 'io-sysstat,perf-sysstat io-sysstat,pressure'],
-  ['an argument with choices', 'completion ', 'bash zsh'],
-  ['an argument that looks like an option', 'completion -- --', 'nothing'],
-  ['an argument after the last option', 'completion -- b', 'bash'],
-  ['a verb to get help for', 'help t', 'test'],
+  ['a file as the third argument', 'report a b ', 'files'],
+  ['a folder as the value of an option', 'collect --catalog ', 'folders'],
+  ['a folder as an argument', 'test ', 'folders'],
+  ['the rest of a metric', 'collect --metric pe', 'perf-sysstat'],
+  ['the first of several metrics', 'collect --metrics ', 'io-sysstat perf-sysstat pressure'],
+  [
+    'the second of several metrics',
+    'collect --metrics io-sysstat,',
+    'io-sysstat,perf-sysstat io-sysstat,pressure',
+  ],
+  ['an argument with fixed choices', 'completion ', 'bash zsh'],
+  ['an argument after -- that looks like an option', 'completion -- --', 'nothing'],
+  ['the rest of an argument after --', 'completion -- b', 'bash'],
+  ['the verb after help', 'help t', 'test'],
 ]
 
 for (const [what, line, expected] of LINES) {
-  t.test(`completion of ${what}: "${line}"`, async (t) => {
+  t.test(`the completion of ${what} ("${line}") is: ${expected}`, async (t) => {
     t.equal(await completed(line), expected)
   })
 }
 
-t.test('the catalog is read only to complete the name of a metric', async (t) => {
+t.test('the catalog is not read to complete the name of a file', async (t) => {
   const fail = () => t.fail('the catalog was read')
   await complete(buildProgram(), ['collect', '--to', ''], async () => [String(fail())])
 })
 
 t.test(
-  'candidates are written with their descriptions, and the last line names the fallback',
+  'candidates are written with their descriptions, and the last line is a directive of cobra',
   (t) => {
     const candidates = [
       { value: 'a', description: 'the first' },

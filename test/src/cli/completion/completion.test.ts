@@ -6,12 +6,12 @@ import t, { type Test } from 'tap'
 import { until } from '../../../until.ts'
 import { run } from '../command.ts'
 
-// The scripts are sourced by the real shells, which complete lines as if a user pressed the tab
-// key. bash and zsh run in a terminal, and fish has a command for completion.
+// The real shells source the scripts that `ridealong completion` prints. bash and zsh run in a
+// terminal, in which the test presses the tab key. fish has a command that completes a line.
 
 const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url))
 
-/** Typed lines, and the completed lines. */
+/** Each row is a typed line and the completed line. */
 const LINES: readonly (readonly [string, string])[] = [
   ['ridealong coll', 'ridealong collect'],
   ['ridealong collect --para', 'ridealong collect --parallel'],
@@ -24,6 +24,7 @@ const LINES: readonly (readonly [string, string])[] = [
   ['ridealong collect lam', 'ridealong collect lam'],
 ]
 
+/** Returns the reason for which a test is skipped; false if the shell exists, or in CI. */
 function why(shell: string): string | false {
   const isThere = spawnSync(shell, ['-c', 'true']).status === 0
   if (isThere || process.env.CI === 'true') return false
@@ -46,7 +47,7 @@ function environment(folder: string): NodeJS.ProcessEnv {
   return { ...env, HOME: folder, TERM: 'dumb', PATH: `${join(folder, 'bin')}:${env.PATH}` }
 }
 
-/** A shell in a terminal, to which the test sends keys. */
+/** Starts a shell in a terminal. The test sends keys to the terminal. */
 function openTerminal(folder: string, shell: string) {
   const options = { cwd: folder, env: environment(folder) }
   const { stdin, stdout } = spawn('script', ['-qefc', shell, '/dev/null'], options)
@@ -56,12 +57,12 @@ function openTerminal(folder: string, shell: string) {
   })
   let count = 0
   return {
-    /** Presses keys, puts an `echo` before the line, and returns the output of this command. */
+    /** Sends keys, inserts `echo` at the start of the line, and returns the output of echo. */
     async enter(keys: string): Promise<string> {
       count += 1
       const printed = new RegExp(`^DONE${count}: ?(.*?) *\r?$`, 'm')
-      // The terminal shows the quotes of the line, but the output of the command does not contain
-      // them.
+      // The terminal also shows the typed line. Only the output of echo contains DONE without
+      // quotes.
       stdin.write(`${keys}${START_OF_LINE}echo "D"ONE${count}: \r`)
       const isPrinted = () => printed.test(shown)
       await until(`${keys} is completed`, isPrinted, { patienceMs: 120_000 })
@@ -95,7 +96,7 @@ for (const [shell, command, prepare] of TERMINALS) {
     }
     terminal.press(`ridealong report $(touch ran) la\t${DELETE_LINE}`)
     t.equal(await terminal.enter('the line is deleted'), 'the line is deleted')
-    t.notOk(existsSync(join(folder, 'ran')), 'no typed command is run')
+    t.notOk(existsSync(join(folder, 'ran')), 'completion does not run a command in the typed line')
     terminal.close()
   })
 }
@@ -119,6 +120,6 @@ t.test(
       t.strictSame(words(line), line === completed ? [] : [last], line)
     }
     words('ridealong report (touch ran) la')
-    t.notOk(existsSync(join(folder, 'ran')), 'no typed command is run')
+    t.notOk(existsSync(join(folder, 'ran')), 'completion does not run a command in the typed line')
   },
 )

@@ -8,7 +8,7 @@ const FOLDER = fileURLToPath(new URL('../../../workloads', import.meta.url))
 const NAMESPACES = ['--namespaces', `${CASES}/namespaces.yaml`]
 const explain = (...words: readonly string[]) => run(['explain', '--offline', ...words])
 
-t.test('explain has the outcome and reason of the golden answer', async (t) => {
+t.test('explain prints the same outcome and reason as the golden file of a case', async (t) => {
   const files = [
     'pod-share-false',
     'pod-windows',
@@ -30,7 +30,7 @@ t.test('explain has the outcome and reason of the golden answer', async (t) => {
   }
 })
 
-t.test('the text ends with a conclusion and a remedy', async (t) => {
+t.test('the text of explain ends with a conclusion and with advice', async (t) => {
   const { code, out } = await explain('-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES)
   t.equal(code, 1)
   t.match(
@@ -40,20 +40,23 @@ t.test('the text ends with a conclusion and a remedy', async (t) => {
   t.match(out, /^ {2}no {7}system +Windows pods cannot share .* observers need$/m)
 })
 
-t.test('colours are only used in a terminal, and not with NO_COLOR', async (t) => {
-  const args = ['explain', '--offline', '-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES]
-  const ansi = '\u001b'
-  const coloured = (await runInTerminal(args, 80)).out
-  t.match(coloured, `  ${ansi}[32mok     ${ansi}[39m  operation`)
-  t.match(coloured, `  ${ansi}[31mno     ${ansi}[39m  system`)
-  const plain = (await runInTerminal(args, 80, { NO_COLOR: '1' })).out
-  t.notMatch(plain, ansi)
-  t.match(plain, /\n {2}no {7}system +Windows pods cannot share .*\n {20,}\S/)
-  for (const line of plain.split('\n')) t.ok(line.length <= 80, line)
-  t.notMatch((await run(args)).out, ansi)
-})
+t.test(
+  'explain wraps text in a terminal, and uses colours only in a terminal without NO_COLOR',
+  async (t) => {
+    const args = ['explain', '--offline', '-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES]
+    const ansi = '\u001b'
+    const coloured = (await runInTerminal(args, 80)).out
+    t.match(coloured, `  ${ansi}[32mok     ${ansi}[39m  operation`)
+    t.match(coloured, `  ${ansi}[31mno     ${ansi}[39m  system`)
+    const plain = (await runInTerminal(args, 80, { NO_COLOR: '1' })).out
+    t.notMatch(plain, ansi)
+    t.match(plain, /\n {2}no {7}system +Windows pods cannot share .*\n {20,}\S/)
+    for (const line of plain.split('\n')) t.ok(line.length <= 80, line)
+    t.notMatch((await run(args)).out, ansi)
+  },
+)
 
-t.test('each pod template of a manifest is explained', async (t) => {
+t.test('explain prints one document for each pod template of a manifest', async (t) => {
   const { code, out, err } = await explain('-f', `${FOLDER}/core.yaml`, '-o', 'yaml')
   t.equal(code, 1, err)
   const all = parseAllDocuments(out).map((document) => document.toJS())
@@ -65,7 +68,7 @@ t.test('each pod template of a manifest is explained', async (t) => {
 })
 
 t.test(
-  'a manifest without a pod template and invalid input are reported in one sentence',
+  'unusable input, wrong options and an unreachable cluster are reported, with exit code 2',
   async (t) => {
     const cluster =
       'apiVersion: flux-framework.org/v1alpha2\nkind: MiniCluster\nmetadata: {name: m}\n'

@@ -10,34 +10,40 @@ const CORE = `${FOLDER}/core.yaml`
 const POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a}]}\n'
 const ASKS = POD.replace('name: a}', 'name: a, annotations: {ridealong.dev/inject: perf-sysstat}}')
 
-t.test('inject and then --undo returns the same file, byte for byte', async (t) => {
-  const once = await run(['inject', '-f', CORE])
-  t.equal(once.code, 0)
-  const twice = await run(['inject', '-f', '-'], once.out)
-  t.equal(twice.out, once.out)
-  const { code, out, err } = await run(['inject', '--undo', '-f', '-'], once.out)
-  t.strictSame({ code, out, err }, { code: 0, out: readFileSync(CORE, 'utf8'), err: '' })
-})
-
-t.test('a template that is left is reported with file, document, line and reason', async (t) => {
-  const { err } = await run(['inject', '-f', CORE])
-  const lines = err.trimEnd().split('\n')
-  t.equal(lines.length, 4)
-  t.equal(
-    lines[0],
-    `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID ` +
-      'cannot be combined with shareProcessNamespace, which observers need',
-  )
-  const flux = await run(['inject', '-f', `${FOLDER}/operators.yaml`])
-  t.match(
-    flux.err,
-    /line 9: MiniCluster lammps: left: .* ridealong annotate, which writes spec\.pod\.annotations\n/,
-  )
-  t.match(flux.err, /Lolcow lolcow-pod: left: .* annotate the namespace\n/)
-})
+t.test(
+  'a second inject changes nothing, and inject --undo restores every byte of the first input',
+  async (t) => {
+    const once = await run(['inject', '-f', CORE])
+    t.equal(once.code, 0)
+    const twice = await run(['inject', '-f', '-'], once.out)
+    t.equal(twice.out, once.out)
+    const { code, out, err } = await run(['inject', '--undo', '-f', '-'], once.out)
+    t.strictSame({ code, out, err }, { code: 0, out: readFileSync(CORE, 'utf8'), err: '' })
+  },
+)
 
 t.test(
-  'the command line requests observers if the template and its namespace do not',
+  'a template without observers is reported with its file, document, line and reason',
+  async (t) => {
+    const { err } = await run(['inject', '-f', CORE])
+    const lines = err.trimEnd().split('\n')
+    t.equal(lines.length, 4)
+    t.equal(
+      lines[0],
+      `ridealong: ${CORE}: document 8, line 66: DaemonSet agent: left: host-pid: hostPID ` +
+        'cannot be combined with shareProcessNamespace, which observers need',
+    )
+    const flux = await run(['inject', '-f', `${FOLDER}/operators.yaml`])
+    t.match(
+      flux.err,
+      /line 9: MiniCluster lammps: left: .* ridealong annotate, which writes spec\.pod\.annotations\n/,
+    )
+    t.match(flux.err, /Lolcow lolcow-pod: left: .* annotate the namespace\n/)
+  },
+)
+
+t.test(
+  '--metrics requests observers only for a template without the annotation inject',
   async (t) => {
     const args = ['inject', '-f', '-', '--metrics', 'io-sysstat,perf-sysstat']
     const option = ['--annotation', 'perf-sysstat.ridealong.dev/rate=3']
@@ -54,7 +60,7 @@ t.test(
 )
 
 t.test(
-  'the Namespace with the annotation may be in another file, or in --namespaces',
+  'a Namespace that requests observers may be in another input file, or in --namespaces',
   async (t) => {
     const annotations = '{ridealong.dev/inject: perf-sysstat}'
     const metadata = `metadata: {name: hpc, annotations: ${annotations}}`
@@ -79,7 +85,7 @@ t.test(
   },
 )
 
-t.test('--include prints only documents of these kinds', async (t) => {
+t.test('--include prints only documents of the kinds that it names', async (t) => {
   const { code, out, err } = await run(['inject', '-f', FOLDER, '--include', 'job,MPIJob'])
   t.equal(code, 0)
   t.equal(err, '')
@@ -90,7 +96,7 @@ t.test('--include prints only documents of these kinds', async (t) => {
   t.match(none.err, /no document has the kind Foo or Bar; the kinds are Namespace, Job, /)
 })
 
-t.test('--include prints only the items of these kinds in a List', async (t) => {
+t.test('--include prints only those items of a List that have one of the kinds', async (t) => {
   const list = JSON.stringify({
     apiVersion: 'v1',
     kind: 'List',
@@ -104,7 +110,7 @@ t.test('--include prints only the items of these kinds in a List', async (t) => 
   t.equal(documents.length, 1)
 })
 
-t.test('--output selects YAML or JSON, independent of the input', async (t) => {
+t.test('--output selects YAML or JSON, whether the input is YAML or JSON', async (t) => {
   const json = await run(['inject', '-f', CORE, '-o', 'json'])
   const yaml = await run(['inject', '-f', CORE])
   const { kind, items } = JSON.parse(json.out)
@@ -121,17 +127,20 @@ t.test('--output selects YAML or JSON, independent of the input', async (t) => {
   t.equal(JSON.parse(one.out).kind, 'Pod')
 })
 
-t.test('a closed output pipe ends the command without a message', async (t) => {
-  const folder = t.testdir({ 'big.yaml': `${ASKS}---\n`.repeat(200) })
-  const child = start(['inject', '-f', `${folder}/big.yaml`])
-  let err = ''
-  child.stderr?.on('data', (data) => {
-    err += data
-  })
-  child.stdout?.once('data', () => child.stdout?.destroy())
-  const [code] = await once(child, 'close')
-  t.strictSame({ code, err }, { code: 0, err: '' })
-})
+t.test(
+  'inject ends with exit code 0 and without a message if the reader closes the output pipe',
+  async (t) => {
+    const folder = t.testdir({ 'big.yaml': `${ASKS}---\n`.repeat(200) })
+    const child = start(['inject', '-f', `${folder}/big.yaml`])
+    let err = ''
+    child.stderr?.on('data', (data) => {
+      err += data
+    })
+    child.stdout?.once('data', () => child.stdout?.destroy())
+    const [code] = await once(child, 'close')
+    t.strictSame({ code, err }, { code: 0, err: '' })
+  },
+)
 
 const BOMB = ['a0: &a0 [x, x]']
 for (let level = 1; level < 12; level += 1) {
@@ -147,7 +156,7 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
     `${ASKS}---\na: [1\nb: 2\n`,
     /standard input: document 2, line \d+: Flow sequence/,
   ],
-  'Windows line ends': [
+  'broken YAML and Windows line ends': [
     `${ASKS}---\na: [1\nb: 2\n`.replaceAll('\n', '\r\n'),
     /document 2, line \d+: Flow/,
   ],
@@ -160,17 +169,17 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
     '['.repeat(100_000),
     /document 1, line 1: nested more than 500 levels deep/,
   ],
-  'no input': ['', /standard input: no YAML or JSON document was found/],
+  'no text': ['', /standard input: no YAML or JSON document was found/],
   'only comments': ['# a\n---\n# b\n', /standard input: no YAML or JSON document was found/],
   'an unknown metric': [
     `${ASKS}---\n${ASKS.replace('perf-sysstat', 'perf')}`,
     /document 2, line 6: Pod a: unknown-metric: .*known metrics are/,
   ],
-  'a wrong option': [
+  'an invalid option': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, perf-sysstat.ridealong.dev/rate: "0"}'),
     /document 1, line 1: Pod a: invalid-option: .*an integer from 1 to 3600/,
   ],
-  'a pod with on-error: deny': [
+  'a pod that on-error: deny refuses': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, ridealong.dev/on-error: deny}').replace(
       'spec: {',
       'spec: {hostPID: true, ',
@@ -180,15 +189,18 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
 }
 
 for (const [what, [input, sentence]] of Object.entries(BAD)) {
-  t.test(`${what}: one sentence, exit code 2, and no output`, async (t) => {
-    const { code, out, err } = await run(['inject', '-f', '-'], input)
-    t.strictSame({ code, out }, { code: 2, out: '' })
-    t.match(err, sentence)
-    t.match(err, /^ridealong: [^\n]*\n$/, 'one line')
-  })
+  t.test(
+    `an input with ${what} is reported in one line, with exit code 2 and no output`,
+    async (t) => {
+      const { code, out, err } = await run(['inject', '-f', '-'], input)
+      t.strictSame({ code, out }, { code: 2, out: '' })
+      t.match(err, sentence)
+      t.match(err, /^ridealong: [^\n]*\n$/, 'the message is one line')
+    },
+  )
 }
 
-t.test('all invalid requests of a file are reported together', async (t) => {
+t.test('all invalid requests in a file are reported in one run', async (t) => {
   const { code, out, err } = await run(['inject', '-f', `${FOLDER}/hard-cases.yaml`])
   t.strictSame({ code, out }, { code: 2, out: '' })
   const places = err
@@ -202,22 +214,25 @@ t.test('all invalid requests of a file are reported together', async (t) => {
   ])
 })
 
-t.test('unreadable files and invalid command lines are reported in one sentence', async (t) => {
-  const folder = t.testdir({ 'binary.yaml': Buffer.from([0xff, 0xfe, 0x61, 0x00]), empty: {} })
-  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-    [['-f', `${folder}/none.yaml`], /cannot read .*none\.yaml: ENOENT/],
-    [['-f', `${folder}/binary.yaml`], /binary\.yaml is not UTF-8 text/],
-    [['-f', `${folder}/empty`], /empty: no YAML or JSON document was found/],
-    [['-f', CORE, '--metrics', 'perf'], /unknown-metric: .*known metrics are/],
-    [['-f', CORE, '--annotation', 'a'], /--annotation a is not KEY=VALUE/],
-    [['-f', CORE, '--annotation', 'a=b'], /a is not an annotation of Ridealong/],
-    [['-f', CORE, '-o', 'xml'], /Allowed choices are yaml, json/],
-    [[], /required option '-f, --filename/],
-  ]
-  for (const [args, sentence] of wrong) {
-    const { code, out, err } = await run(['inject', ...args])
-    t.strictSame({ code, out }, { code: 2, out: '' }, args.join(' '))
-    t.match(err, sentence)
-    t.notMatch(err, /\n +at /, 'no stack trace')
-  }
-})
+t.test(
+  'unusable files and invalid command lines are reported, with exit code 2 and no output',
+  async (t) => {
+    const folder = t.testdir({ 'binary.yaml': Buffer.from([0xff, 0xfe, 0x61, 0x00]), empty: {} })
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [['-f', `${folder}/none.yaml`], /cannot read .*none\.yaml: ENOENT/],
+      [['-f', `${folder}/binary.yaml`], /binary\.yaml is not UTF-8 text/],
+      [['-f', `${folder}/empty`], /empty: no YAML or JSON document was found/],
+      [['-f', CORE, '--metrics', 'perf'], /unknown-metric: .*known metrics are/],
+      [['-f', CORE, '--annotation', 'a'], /--annotation a is not KEY=VALUE/],
+      [['-f', CORE, '--annotation', 'a=b'], /a is not an annotation of Ridealong/],
+      [['-f', CORE, '-o', 'xml'], /Allowed choices are yaml, json/],
+      [[], /required option '-f, --filename/],
+    ]
+    for (const [args, sentence] of wrong) {
+      const { code, out, err } = await run(['inject', ...args])
+      t.strictSame({ code, out }, { code: 2, out: '' }, args.join(' '))
+      t.match(err, sentence)
+      t.notMatch(err, /\n +at /, 'the message has no stack trace')
+    }
+  },
+)

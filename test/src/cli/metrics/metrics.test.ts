@@ -16,7 +16,7 @@ spec:
     resources: {limits: {cpu: 10m, memory: 16Mi}}
 `
 
-t.test('the list has one line for each metric', async (t) => {
+t.test('metrics prints a table with one line for each metric', async (t) => {
   const { code, out } = await run(['metrics'])
   t.equal(code, 0)
   const [heading, ...rows] = out.trimEnd().split('\n')
@@ -29,7 +29,7 @@ t.test('the list has one line for each metric', async (t) => {
   t.equal(rows.length, 3)
 })
 
-t.test('a metric is shown with the annotations of its options', async (t) => {
+t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
   const { code, out } = await run(['metrics', 'perf-sysstat'])
   t.equal(code, 0)
   t.match(out, /^perf-sysstat\n/)
@@ -43,7 +43,7 @@ t.test('a metric is shown with the annotations of its options', async (t) => {
   t.match(out, /\n$/, 'the last line has a line feed')
 })
 
-t.test('metrics of --catalog are shown too', async (t) => {
+t.test('metrics of the folder that --catalog names are shown', async (t) => {
   const folder = t.testdir({ 'ours.yaml': OURS })
   const all = await run(['metrics', '--catalog', folder])
   t.match(all.out, /\nours +baseline +a metric of ours\n/)
@@ -52,53 +52,56 @@ t.test('metrics of --catalog are shown too', async (t) => {
   t.match(out, /\n {2}depth +string: shallow, deep +deep +how far it looks\n/)
 })
 
-t.test('YAML and JSON have the same values, for one metric or all', async (t) => {
-  for (const [name, names] of [
-    [[], ['io-sysstat', 'perf-sysstat', 'pressure']],
-    [['perf-sysstat'], ['perf-sysstat']],
-  ] as const) {
-    const [yaml, json] = await Promise.all(
-      ['yaml', 'json'].map((form) => run(['metrics', ...name, '-o', form])),
-    )
-    t.equal(yaml?.code, 0)
-    t.equal(json?.code, 0)
-    const listed = JSON.parse(json?.out ?? '')
-    const documents = parseAllDocuments(yaml?.out ?? '').map((document) => document.toJS())
-    t.strictSame(documents, listed)
-    t.strictSame(
-      documents.map(({ kind, metadata }) => [kind, metadata.name]),
-      names.map((one) => ['Metric', one]),
-    )
-    t.match(documents[0].spec.options.rate, { type: 'integer', default: 10 })
-  }
-})
+t.test(
+  'the YAML and JSON output of one metric, or of all metrics, has the same values',
+  async (t) => {
+    for (const [name, names] of [
+      [[], ['io-sysstat', 'perf-sysstat', 'pressure']],
+      [['perf-sysstat'], ['perf-sysstat']],
+    ] as const) {
+      const [yaml, json] = await Promise.all(
+        ['yaml', 'json'].map((form) => run(['metrics', ...name, '-o', form])),
+      )
+      t.equal(yaml?.code, 0)
+      t.equal(json?.code, 0)
+      const listed = JSON.parse(json?.out ?? '')
+      const documents = parseAllDocuments(yaml?.out ?? '').map((document) => document.toJS())
+      t.strictSame(documents, listed)
+      t.strictSame(
+        documents.map(({ kind, metadata }) => [kind, metadata.name]),
+        names.map((one) => ['Metric', one]),
+      )
+      t.match(documents[0].spec.options.rate, { type: 'integer', default: 10 })
+    }
+  },
+)
 
-t.test('--observer-image is shown as the image of a metric', async (t) => {
+t.test('the value of --observer-image is shown as the image of a metric', async (t) => {
   const image = 'example.com/mirror/observer:2'
   const { out } = await run(['metrics', 'perf-sysstat', '--observer-image', image])
   t.match(out, `image        ${image}\n`)
 })
 
-t.test('an unknown metric is reported with the known metrics', async (t) => {
+t.test('the message about an unknown metric names the known metrics', async (t) => {
   const { code, out, err } = await run(['metrics', 'perf'])
   t.equal(code, 2)
   t.equal(out, '')
   t.match(err, /^ridealong: the catalog has no metric perf; known metrics are io-sysstat, .*\n$/)
 })
 
-t.test('the message names an invalid document', async (t) => {
+t.test('the message names an invalid document of the catalog, or a missing folder', async (t) => {
   const folder = t.testdir({ 'ours.yaml': OURS.replace('baseline', 'root') })
   const { code, err } = await run(['metrics', '--catalog', folder])
   t.equal(code, 2)
   const where = `ridealong: ${join(folder, 'ours.yaml')}: metric ours: spec.privilege `
   t.ok(err.startsWith(where), err)
-  t.equal(err.split('\n').length, 2, 'one sentence')
+  t.equal(err.split('\n').length, 2, 'the message is one line')
   const none = await run(['metrics', '--catalog', join(folder, 'none')])
   t.equal(none.code, 2)
   t.match(none.err, /^ridealong: .*none/)
 })
 
-t.test('the description of a metric is wrapped in a terminal of 80 columns', async (t) => {
+t.test('descriptions are wrapped in a terminal of 80 columns', async (t) => {
   for (const args of [['metrics'], ['metrics', 'perf-sysstat']]) {
     const { out } = await runInTerminal(args, 80, { NO_COLOR: '1' })
     for (const line of out.split('\n')) t.ok(line.length <= 80, line)

@@ -15,7 +15,7 @@ const URL = ['--url', 'https://127.0.0.1:1']
 const KUBECONFIG = kubeconfigOf('https://127.0.0.1:1')
 
 const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
-  ['no folder', URL, /missing required argument 'dir'/],
+  ['no folder argument', URL, /missing required argument 'dir'/],
   ['no URL', ['DIR'], /required option '--url <url>' not specified/],
   ['a URL with a path', ['DIR', '--url', 'https://a:1/x'], /--url .* is not https:\/\/HOST:PORT/],
   [
@@ -23,14 +23,14 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['DIR', ...URL, '--selector', 'a>1'],
     /--selector: "a>1" is not a requirement/,
   ],
-  ['a namespace of the system', ['DIR', ...URL, '--namespace', 'kube-system'], /kube-system/],
+  ['the namespace kube-system', ['DIR', ...URL, '--namespace', 'kube-system'], /kube-system/],
   ['a count of zero', ['DIR', ...URL, '--count', '0'], /--count.*whole number from 1/],
   ['a cluster that does not answer', ['DIR', ...URL], /ECONNREFUSED/],
   ['a missing kubeconfig', ['DIR', ...URL, '--kubeconfig', 'none'], /^ridealong: none/],
 ]
 
 for (const [what, args, sentence] of WRONG) {
-  t.test(`record with ${what} fails with one sentence and exit code 2`, async (t) => {
+  t.test(`record with ${what} fails with exit code 2, and creates no folder`, async (t) => {
     const folder = t.testdir({ kubeconfig: KUBECONFIG })
     const words = args.map((word) => (word === 'DIR' ? join(folder, 'cases') : word))
     const given = args.includes('--kubeconfig') ? [] : ['--kubeconfig', join(folder, 'kubeconfig')]
@@ -57,7 +57,7 @@ t.test('--url must be an https URL of a host and a port', async (t) => {
         name: 'UsageError',
         message: new RegExp(`--url ${url.replace('?', '.')} is not https://HOST:PORT$`),
       },
-      url,
+      `${url} is refused`,
     )
   }
   const of = (host: string, port: number) => ({ host, port })
@@ -66,7 +66,7 @@ t.test('--url must be an https URL of a host and a port', async (t) => {
   t.match(
     readAddress('https://[fd00::7]:8443'),
     of('fd00::7', 8443),
-    'without brackets, as in a certificate',
+    'the host has no brackets, as in a certificate',
   )
 })
 
@@ -80,7 +80,7 @@ const namespace = (labels: object) => ({
   metadata: { name: 'batch', labels },
 })
 
-/** Passes a review to a recording `times` times. The recording writes at most `count` cases. */
+/** Records one review `times` times, as at most `count` cases. */
 async function recordInto(folder: string, times: number, count = Number.POSITIVE_INFINITY) {
   const said: string[] = []
   const ends: unknown[] = []
@@ -97,7 +97,7 @@ async function recordInto(folder: string, times: number, count = Number.POSITIVE
   return { written: await session.finish(), said, ends }
 }
 
-t.test('each pod of the same name is recorded as its own case', async (t) => {
+t.test('each of several pods with the same name is recorded as its own case', async (t) => {
   const folder = join(t.testdir(), 'cases')
   const { written, said } = await recordInto(folder, 3)
   t.equal(written, 3)
@@ -111,7 +111,7 @@ t.test('each pod of the same name is recorded as its own case', async (t) => {
   )
 })
 
-t.test('an existing case and an existing Namespace are not changed', async (t) => {
+t.test('a case and a Namespace that the folder already contains are not changed', async (t) => {
   const [review, namespaces] = ['a review', `# mine\n${JSON.stringify(namespace({ a: 'old' }))}\n`]
   const folder = t.testdir({
     'job-indexed-0': { 'review.json': review },
@@ -124,7 +124,7 @@ t.test('an existing case and an existing Namespace are not changed', async (t) =
   t.match(said[0], /Namespace batch is in the folder already and is not changed/)
 })
 
-t.test('a Namespace is appended to the existing ones', async (t) => {
+t.test('a recorded Namespace is appended to an existing namespaces.yaml', async (t) => {
   const others = '# theirs\nkind: Namespace\nmetadata: {name: other}\n'
   const folder = t.testdir({ 'namespaces.yaml': others })
   await recordInto(folder, 2)
@@ -134,13 +134,13 @@ t.test('a Namespace is appended to the existing ones', async (t) => {
   t.strictSame(names, ['other', 'batch'])
 })
 
-t.test('at most --count cases are written', async (t) => {
+t.test('record writes at most as many cases as --count', async (t) => {
   const { written, ends } = await recordInto(join(t.testdir(), 'cases'), 5, 2)
   t.equal(written, 2)
   t.strictSame(ends, [undefined], 'the recording ends once, without an error')
 })
 
-t.test('an invalid file in the folder ends the recording with one sentence', async (t) => {
+t.test('record does not start if namespaces.yaml in the folder is invalid', async (t) => {
   const folder = t.testdir({ 'namespaces.yaml': 'kind: Pod\n' })
   await t.rejects(recordInto(folder, 1), { name: 'UsageError', message: /namespaces.yaml: doc/ })
   t.strictSame(readdirSync(folder), ['namespaces.yaml'])

@@ -8,61 +8,70 @@ import { run } from '../command.ts'
 const logs = (name: string) => fileURLToPath(new URL(`../../../logs/${name}`, import.meta.url))
 const PERF = logs('perf-sysstat-head-format-generated.log')
 
-t.test('the page of logs of the Metrics Operator explains their numbers', async (t) => {
-  const files = readdirSync(logs('')).filter((name) => /(?<!ridealong)\.log$/.test(name))
-  const { code, out, err } = await run(['report', ...files.map(logs)])
-  t.equal(code, 0, err)
-  const data = dataOf(out)
-  t.equal(data.logs, files.length)
-  t.match(data.programs, ['python3.8', 'sh'])
-  t.match(data.notices[0], /each contains averages since the node started/)
-  t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
-  const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
-  t.equal(data.rows[1]?.values[total], null, 'averages have no total')
-  t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
-  t.match(out, 'These numbers are about the node, not the pod')
-})
+t.test(
+  'the page for logs of the Metrics Operator explains averages and values of the node',
+  async (t) => {
+    const files = readdirSync(logs('')).filter((name) => /(?<!ridealong)\.log$/.test(name))
+    const { code, out, err } = await run(['report', ...files.map(logs)])
+    t.equal(code, 0, err)
+    const data = dataOf(out)
+    t.equal(data.logs, files.length)
+    t.match(data.programs, ['python3.8', 'sh'])
+    t.match(data.notices[0], /each contains averages since the node started/)
+    t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
+    const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
+    t.equal(data.rows[1]?.values[total], null, 'a process with averages has no total')
+    t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
+    t.match(out, 'These numbers are about the node, not the pod')
+  },
+)
 
-t.test('the page is one file without URLs, and contains the licence of its library', async (t) => {
-  const page = join(t.testdir({}), 'page.html')
-  const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])
-  t.equal(code, 0)
-  t.equal(out, '')
-  const html = readFileSync(page, 'utf8')
-  t.match(html, '<title>LAMMPS &amp; &lt;friends&gt;</title>')
-  t.match(html, "default-src 'none'")
-  t.notMatch(html, /<(link|script|img)[^>]+(src|href)="(?!data:)/)
-  t.match(html, 'Permission is hereby granted, free of charge')
-})
+t.test(
+  'the page is one file that loads no other file, and contains the licence of its library',
+  async (t) => {
+    const page = join(t.testdir({}), 'page.html')
+    const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])
+    t.equal(code, 0)
+    t.equal(out, '')
+    const html = readFileSync(page, 'utf8')
+    t.match(html, '<title>LAMMPS &amp; &lt;friends&gt;</title>')
+    t.match(html, "default-src 'none'")
+    t.notMatch(html, /<(link|script|img)[^>]+(src|href)="(?!data:)/)
+    t.match(html, 'Permission is hereby granted, free of charge')
+  },
+)
 
-t.test('a log can be read from standard input', async (t) => {
+t.test('ridealong report - reads a log from standard input', async (t) => {
   const { code, out } = await run(['report', '-'], readFileSync(PERF, 'utf8'))
   t.equal(code, 0)
   t.match(dataOf(out), { ranks: ['standard input'], samples: 3 })
 })
 
-t.test('a file that is not a log is reported, and nothing is written', async (t) => {
-  const folder = t.testdir({ 'a.txt': 'hello\n', empty: '', sub: {} })
-  const page = join(folder, 'page.html')
-  for (const [name, sentence] of [
-    ['a.txt', /a\.txt is neither the log of an observer nor the output of collect/],
-    ['empty', /empty is neither/],
-    ['none', /cannot read .*none: ENOENT/],
-    ['sub', /cannot read .*sub: EISDIR/],
-  ] as const) {
-    const { code, out, err } = await run(['report', PERF, join(folder, name), '--to', page])
+t.test(
+  'a file that is not a log, or a page that cannot be written, is reported, and no page is left',
+  async (t) => {
+    const folder = t.testdir({ 'a.txt': 'hello\n', empty: '', sub: {} })
+    const page = join(folder, 'page.html')
+    for (const [name, sentence] of [
+      ['a.txt', /a\.txt is neither the log of an observer nor the output of collect/],
+      ['empty', /empty is neither/],
+      ['none', /cannot read .*none: ENOENT/],
+      ['sub', /cannot read .*sub: EISDIR/],
+    ] as const) {
+      const { code, out, err } = await run(['report', PERF, join(folder, name), '--to', page])
+      t.equal(code, 2)
+      t.equal(out, '')
+      t.match(err, sentence)
+      t.equal(err.split('\n').length, 2)
+    }
+    const { code, err } = await run(['report', PERF, '--to', join(folder, 'no', 'page.html')])
     t.equal(code, 2)
-    t.equal(out, '')
-    t.match(err, sentence)
-    t.equal(err.split('\n').length, 2)
-  }
-  const { code, err } = await run(['report', PERF, '--to', join(folder, 'no', 'page.html')])
-  t.equal(code, 2)
-  t.match(err, /cannot write .*page\.html: /)
-  t.strictSame(readdirSync(folder).sort(), ['a.txt', 'empty', 'sub'])
-})
+    t.match(err, /cannot write .*page\.html: /)
+    t.strictSame(readdirSync(folder).sort(), ['a.txt', 'empty', 'sub'])
+  },
+)
 
-t.test('any measured column of processes and devices can be shown too', async (t) => {
+t.test('--column adds a measured column of processes or of devices to the page', async (t) => {
   const own = [PERF, logs('io-sysstat-human.log'), '--column', 'percent_wait', 'r_s']
   const { code, out, err } = await run(['report', ...own])
   t.equal(code, 0, err)
@@ -72,7 +81,7 @@ t.test('any measured column of processes and devices can be shown too', async (t
   t.equal(plots.measures.length, 7)
   t.match(devices.measures.at(-1), { title: 'r_s', unit: '/s' })
   const shell = plots.lines.find(({ program }) => program === 'sh')
-  t.strictSame(shell?.values.at(-1), [0, 0.05, 0.1], 'as in the log')
+  t.strictSame(shell?.values.at(-1), [0, 0.05, 0.1], 'the plotted values are those of the log')
   t.type(rows.find(({ program }) => program === 'sh')?.values.at(-1), 'number')
   const wrong = await run(['report', PERF, '--column', 'pid'])
   t.equal(wrong.code, 2)

@@ -23,7 +23,7 @@ import { run, start } from '../command.ts'
 const authority = await makeAuthority()
 const { ca } = authority
 
-/** Returns the options of a server whose files are in the test's folder. */
+/** Returns the arguments of a server whose files are in the test's folder. */
 async function optionsOf(t: Test): Promise<string[]> {
   const folder = t.testdir({ 'ns.yaml': NAMESPACES })
   await writeKeyPair(folder, authority, { names: NAMES })
@@ -32,7 +32,7 @@ async function optionsOf(t: Test): Promise<string[]> {
   return ['serve', ...files, '--namespaces', join(folder, 'ns.yaml'), ...ports]
 }
 
-/** Starts the command and waits until it listens. */
+/** Starts `ridealong serve`, and waits until the server listens. */
 async function startServe(t: Test, ...more: string[]) {
   const child = start([...(await optionsOf(t)), ...more])
   t.teardown(() => child.kill('SIGKILL'))
@@ -53,32 +53,35 @@ async function startServe(t: Test, ...more: string[]) {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  t.test(`after ${signal}, a server drains, still answers, and ends with 0`, async (t) => {
-    const server = await startServe(t, '--drain-quiet', '1')
-    const { port, statusPort, child } = server
-    const agent = keepAliveAgent(t)
-    const first = await post({ port, ca }, '/mutate/pods', reviewOf(ASKING), agent)
-    t.strictSame(addedNames(first), ['perf-sysstat'])
-    t.equal((await call({ port: statusPort, path: '/readyz' })).status, 200)
-    child.kill(signal)
-    await until('the server is not ready', async () => {
-      return (await call({ port: statusPort, path: '/readyz' })).status === 503
-    })
-    const late = await post({ port, ca }, '/mutate/pods', reviewOf(ASKING), agent)
-    t.strictSame(addedNames(late), ['perf-sysstat'], 'the server still answers')
-    t.equal(late.headers.connection, 'close')
-    t.strictSame(await inTime(server.ended), { code: 0, signal: null })
-    t.equal(await server.errors, '')
-    const said = server.lines().map(({ msg }) => msg)
-    t.strictSame(said, ['listening', 'pod', 'draining', 'pod', 'closed'])
-    t.match(
-      server.lines().find(({ msg }) => msg === 'draining'),
-      { signal },
-    )
-  })
+  t.test(
+    `after ${signal}, serve drains, answers while it drains, and ends with exit code 0`,
+    async (t) => {
+      const server = await startServe(t, '--drain-quiet', '1')
+      const { port, statusPort, child } = server
+      const agent = keepAliveAgent(t)
+      const first = await post({ port, ca }, '/mutate/pods', reviewOf(ASKING), agent)
+      t.strictSame(addedNames(first), ['perf-sysstat'])
+      t.equal((await call({ port: statusPort, path: '/readyz' })).status, 200)
+      child.kill(signal)
+      await until('the server is not ready', async () => {
+        return (await call({ port: statusPort, path: '/readyz' })).status === 503
+      })
+      const late = await post({ port, ca }, '/mutate/pods', reviewOf(ASKING), agent)
+      t.strictSame(addedNames(late), ['perf-sysstat'], 'the server still answers')
+      t.equal(late.headers.connection, 'close')
+      t.strictSame(await inTime(server.ended), { code: 0, signal: null })
+      t.equal(await server.errors, '')
+      const said = server.lines().map(({ msg }) => msg)
+      t.strictSame(said, ['listening', 'pod', 'draining', 'pod', 'closed'])
+      t.match(
+        server.lines().find(({ msg }) => msg === 'draining'),
+        { signal },
+      )
+    },
+  )
 }
 
-t.test('the options of the command reach the server', async (t) => {
+t.test('the options of serve reach the server', async (t) => {
   const image = 'example.com/mirror/observer:2'
   const options = ['--drain-quiet', '0', '--exclude-namespace', 'lab', '--log-level', 'error']
   const catalog = ['--observer-image', image, '--pod-security-default', 'restricted']
@@ -107,10 +110,10 @@ t.test('the options of the command reach the server', async (t) => {
   child.kill('SIGTERM')
   const [code] = await once(child, 'close')
   t.equal(code, 0)
-  t.equal(out, '', 'nothing below an error is logged')
+  t.equal(out, '', 'only messages of the level error are logged')
 })
 
-t.test('an invalid or missing file is reported in one sentence', async (t) => {
+t.test('a missing file or folder is reported in one sentence that names it', async (t) => {
   const options = await optionsOf(t)
   for (const [change, sentence] of [
     [['--cert', 'none.crt'], /^ridealong: .*none\.crt.*\n$/],
@@ -125,7 +128,7 @@ t.test('an invalid or missing file is reported in one sentence', async (t) => {
   }
 })
 
-t.test('a port that is in use is reported, and the command ends', async (t) => {
+t.test('a port that is in use is reported, and serve ends with exit code 2', async (t) => {
   const other = createServer()
   t.teardown(() => other.close())
   await once(other.listen(0, '127.0.0.1'), 'listening')
@@ -137,23 +140,26 @@ t.test('a port that is in use is reported, and the command ends', async (t) => {
   }
 })
 
-t.test('with --client-ca and --client-name, only these clients are answered', async (t) => {
-  const names = ['--client-name', 'apiserver', 'other']
-  // writeKeyPair writes ca.crt beside the key pair, into the test's folder, which is named after
-  // the test.
-  const { port } = await startServe(t, '--client-ca', join(t.testdirName, 'ca.crt'), ...names)
-  const postAs = async (subject: string) => {
-    const pair = await authority.issue({ names: [], subject })
-    return post({ port, ca }, '/mutate/pods', reviewOf(ASKING), keepAliveAgent(t, pair))
-  }
-  t.equal((await postAs('CN=apiserver')).status, 200)
-  t.equal((await postAs('CN=other')).status, 200)
-  t.equal((await postAs('CN=stranger')).status, 403)
-  await t.rejects(post({ port, ca }, '/mutate/pods', reviewOf(ASKING)))
-})
+t.test(
+  'with --client-ca and --client-name, only reviews of the named clients are accepted',
+  async (t) => {
+    const names = ['--client-name', 'apiserver', 'other']
+    // writeKeyPair writes ca.crt beside the key pair, into the test's folder, which is named after
+    // the test.
+    const { port } = await startServe(t, '--client-ca', join(t.testdirName, 'ca.crt'), ...names)
+    const postAs = async (subject: string) => {
+      const pair = await authority.issue({ names: [], subject })
+      return post({ port, ca }, '/mutate/pods', reviewOf(ASKING), keepAliveAgent(t, pair))
+    }
+    t.equal((await postAs('CN=apiserver')).status, 200)
+    t.equal((await postAs('CN=other')).status, 200)
+    t.equal((await postAs('CN=stranger')).status, 403)
+    await t.rejects(post({ port, ca }, '/mutate/pods', reviewOf(ASKING)))
+  },
+)
 
 t.test(
-  '--client-name without --client-ca is refused, because it would accept every client',
+  '--client-name without --client-ca is refused, because serve would accept every client',
   async (t) => {
     const { code, err } = await run([...(await optionsOf(t)), '--client-name', 'apiserver'])
     t.equal(code, 2)

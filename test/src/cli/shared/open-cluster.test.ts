@@ -31,14 +31,17 @@ t.test('an unusable kubeconfig is reported in one sentence that names the file',
   }
 })
 
-t.test('the namespace is that of the context, or default', async (t) => {
-  const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
-  const folder = t.testdir({ placed, unplaced: CONFIG })
-  t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
-  t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')
-})
+t.test(
+  'the namespace is that of the current context, or `default` if the context names none',
+  async (t) => {
+    const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
+    const folder = t.testdir({ placed, unplaced: CONFIG })
+    t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
+    t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')
+  },
+)
 
-t.test('without options, the kubeconfig of kubectl is read', async (t) => {
+t.test('without --kubeconfig and KUBECONFIG, ~/.kube/config is read', async (t) => {
   process.env.HOME = t.testdir({ '.kube': { config: CONFIG } })
   t.teardown(() => Object.assign(process.env, { HOME: NOWHERE }))
   t.match(await run(['explain', 'pod/a']), {
@@ -48,19 +51,22 @@ t.test('without options, the kubeconfig of kubectl is read', async (t) => {
   })
 })
 
-t.test('without a cluster, a verb fails with one sentence', async (t) => {
-  const { code, out, err } = await run(['doctor'])
-  t.equal(code, 2)
-  t.equal(out, '')
-  t.equal(
-    err,
-    'ridealong: no cluster is configured: set --kubeconfig or KUBECONFIG, ' +
-      'or create ~/.kube/config\n',
-  )
-  const unplaced = await run(['disarm', '--certificate', 'a'])
-  t.equal(unplaced.code, 2)
-  t.equal(
-    unplaced.err,
-    'ridealong: --certificate needs --namespace, the namespace of the certificates\n',
-  )
-})
+t.test(
+  'doctor without a kubeconfig and disarm without a namespace fail with one sentence',
+  async (t) => {
+    const { code, out, err } = await run(['doctor'])
+    t.equal(code, 2)
+    t.equal(out, '')
+    t.equal(
+      err,
+      'ridealong: no cluster is configured: set --kubeconfig or KUBECONFIG, ' +
+        'or create ~/.kube/config\n',
+    )
+    const unplaced = await run(['disarm', '--certificate', 'a'])
+    t.equal(unplaced.code, 2)
+    t.equal(
+      unplaced.err,
+      'ridealong: --certificate needs --namespace, the namespace of the certificates\n',
+    )
+  },
+)

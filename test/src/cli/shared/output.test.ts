@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-// All output except progress bars must be written by src/cli/shared/output.ts, which makes it
-// printable. This test finds code that writes to the terminal elsewhere.
+// All output except progress bars must be written by src/cli/shared/output.ts, which escapes
+// control characters. This test finds code in other modules that writes to the terminal.
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * Other modules that may use a stream of the process, for a progress bar with Ridealong's own text
- * and for listeners for errors.
+ * The modules that may name an output stream of the process: to write to the stream, or to listen
+ * for its errors.
  */
 const MAY_NAME = [
   'src/cli/collect/destination.ts',
@@ -18,6 +18,7 @@ const MAY_NAME = [
   'src/cli/shared/output.ts',
   'src/cli/shared/progress.ts',
 ]
+/** The modules that may write to an output stream. A progress bar has only Ridealong's own text. */
 const MAY_WRITE = ['src/cli/shared/output.ts', 'src/cli/shared/progress.ts']
 
 const sources = ['src', 'webhook', 'certs'].flatMap((folder) => {

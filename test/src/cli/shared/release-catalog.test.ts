@@ -8,7 +8,7 @@ const PERF = await readText(join(BUILT_IN, 'perf-sysstat.yaml'))
 const OURS = PERF.replace('name: perf-sysstat', 'name: ours')
 
 t.test(
-  'a ConfigMap has the same catalog as a folder of its files, and no file is written',
+  'a ConfigMap gives the same catalog as a folder with its files, and no file is written',
   async (t) => {
     const data = { 'ours.yaml': OURS, 'README.md': 'no document', '..data.yaml': 'no: document' }
     const loaded = await loadCatalog({ folder: t.testdir(data) })
@@ -17,7 +17,7 @@ t.test(
       if (TMPDIR === undefined) delete process.env.TMPDIR
       else process.env.TMPDIR = TMPDIR
     })
-    // The root file system of a pod is read-only, so there is no folder for temporary files.
+    // In a pod with a read-only root file system, no temporary file can be written.
     process.env.TMPDIR = '/nonexistent'
     const offer = await readOffer('ridealong-catalog', { data })
     t.match(offer, { kind: 'whole', catalog: { revision: loaded.revision } })

@@ -12,78 +12,109 @@ interface Lists {
   readonly drop?: readonly string[]
 }
 
+/** Returns the capabilities of a container with this security context. */
 const of = (capabilities: Lists, privileged = false) =>
   readCapabilities(readSecurityContext({ capabilities, privileged }))
 
-t.test('root in a container has the default capabilities and the added ones', async (t) => {
-  const rows: [Certainty, string, Lists][] = [
-    ['yes', 'CHOWN', {}],
-    ['unknown', 'NET_RAW', {}],
-    ['no', 'SYS_ADMIN', {}],
-    ['yes', 'SYS_ADMIN', { add: ['SYS_ADMIN'] }],
-    ['yes', 'SYS_ADMIN', { add: ['sys_admin'] }],
-    ['yes', 'SYS_ADMIN', { add: ['ALL'] }],
-    ['no', 'CHOWN', { drop: ['ALL'] }],
-    ['no', 'CHOWN', { drop: ['all'] }],
-    ['no', 'CHOWN', { drop: ['chown'] }],
-    ['yes', 'CHOWN', { drop: ['ALL'], add: ['CHOWN'] }],
-    ['no', 'CHOWN', { drop: ['CHOWN'], add: ['CHOWN'] }],
-    ['no', 'CHOWN', { drop: ['CHOWN'], add: ['ALL'] }],
-    ['no', 'CHOWN', { drop: ['ALL'], add: ['ALL'] }],
-    ['unknown', 'CHOWN', { drop: ['CAP_CHOWN'] }],
-    ['unknown', 'SYS_ADMIN', { add: ['CAP_SYS_ADMIN'] }],
-  ]
-  for (const [certainty, name, lists] of rows) {
-    t.equal(hasCapability(of(lists), name), certainty, `${name} with ${JSON.stringify(lists)}`)
-  }
-  t.equal(
-    hasCapability(of({ drop: ['ALL'] }, true), 'SYS_ADMIN'),
-    'yes',
-    'a privileged container has all',
-  )
-})
-
-t.test('the first container covers the other if it has all its capabilities', async (t) => {
-  const rows: [Certainty, string, Lists, Lists][] = [
-    ['yes', 'both have the defaults', {}, {}],
-    ['yes', 'the other drops some', {}, { drop: ['KILL'] }],
-    ['yes', 'both drop the same', { drop: ['KILL', 'CAP_CHOWN'] }, { drop: ['KILL', 'CAP_CHOWN'] }],
-    ['no', 'the first drops one', { drop: ['KILL'] }, {}],
-    ['no', 'the first drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
-    ['yes', 'both drop all', { drop: ['ALL'] }, { drop: ['ALL'] }],
-    ['no', 'the other adds one', {}, { add: ['SYS_PTRACE'] }],
-    ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
-    ['yes', 'the other adds a default', {}, { add: ['CHOWN'] }],
-    ['unknown', 'the other adds a default of some runtimes', {}, { add: ['MKNOD'] }],
-    ['unknown', 'the first drops a default of some runtimes', { drop: ['MKNOD'] }, {}],
-    ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
-    ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
-    [
-      'unknown',
-      'the first drops a name with CAP_, which the other adds',
-      { drop: ['CAP_MKNOD'] },
-      { add: ['CAP_MKNOD'] },
-    ],
-    [
+t.test(
+  'root in a container has the default and the added capabilities, without the dropped ones',
+  async (t) => {
+    const rows: [Certainty, string, Lists][] = [
+      ['yes', 'CHOWN', {}],
+      ['unknown', 'NET_RAW', {}],
+      ['no', 'SYS_ADMIN', {}],
+      ['yes', 'SYS_ADMIN', { add: ['SYS_ADMIN'] }],
+      ['yes', 'SYS_ADMIN', { add: ['sys_admin'] }],
+      ['yes', 'SYS_ADMIN', { add: ['ALL'] }],
+      ['no', 'CHOWN', { drop: ['ALL'] }],
+      ['no', 'CHOWN', { drop: ['all'] }],
+      ['no', 'CHOWN', { drop: ['chown'] }],
+      ['yes', 'CHOWN', { drop: ['ALL'], add: ['CHOWN'] }],
+      ['no', 'CHOWN', { drop: ['CHOWN'], add: ['CHOWN'] }],
+      ['no', 'CHOWN', { drop: ['CHOWN'], add: ['ALL'] }],
+      ['no', 'CHOWN', { drop: ['ALL'], add: ['ALL'] }],
+      ['unknown', 'CHOWN', { drop: ['CAP_CHOWN'] }],
+      ['unknown', 'SYS_ADMIN', { add: ['CAP_SYS_ADMIN'] }],
+    ]
+    for (const [certainty, name, lists] of rows) {
+      t.equal(hasCapability(of(lists), name), certainty, `${name} with ${JSON.stringify(lists)}`)
+    }
+    t.equal(
+      hasCapability(of({ drop: ['ALL'] }, true), 'SYS_ADMIN'),
       'yes',
-      'both drop all, and the first adds one',
-      { drop: ['ALL'], add: ['BPF'] },
-      { drop: ['ALL'] },
-    ],
-    [
-      'no',
-      'both drop all, and the other adds one',
-      { drop: ['ALL'] },
-      { drop: ['ALL'], add: ['KILL'] },
-    ],
-    ['yes', 'both add the same', { add: ['SYS_PTRACE'] }, { add: ['SYS_PTRACE'] }],
-    ['yes', 'the first adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
-    ['no', 'the first adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
-    ['no', 'one of two is missing', { drop: ['MKNOD', 'KILL'] }, {}],
-  ]
-  for (const [certainty, name, holder, other] of rows) {
-    t.equal(coversCapabilities(of(holder), of(other)), certainty, name)
-  }
-  t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'privileged has more')
-  t.equal(coversCapabilities(of({}, true), of({ add: ['ALL'] })), 'yes', 'privileged covers all')
-})
+      'a privileged container has all capabilities',
+    )
+  },
+)
+
+t.test(
+  'a container covers another container if it has all capabilities of the other',
+  async (t) => {
+    const rows: [Certainty, string, Lists, Lists][] = [
+      ['yes', 'both have the default capabilities', {}, {}],
+      ['yes', 'the other drops a capability', {}, { drop: ['KILL'] }],
+      [
+        'yes',
+        'both drop the same capabilities',
+        { drop: ['KILL', 'CAP_CHOWN'] },
+        { drop: ['KILL', 'CAP_CHOWN'] },
+      ],
+      ['no', 'the first drops a capability', { drop: ['KILL'] }, {}],
+      ['no', 'the first drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
+      ['yes', 'both drop all', { drop: ['ALL'] }, { drop: ['ALL'] }],
+      ['no', 'the other adds a capability', {}, { add: ['SYS_PTRACE'] }],
+      ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
+      ['yes', 'the other adds a default capability', {}, { add: ['CHOWN'] }],
+      [
+        'unknown',
+        'the other adds a capability that only some runtimes grant by default',
+        {},
+        { add: ['MKNOD'] },
+      ],
+      [
+        'unknown',
+        'the first drops a capability that only some runtimes grant by default',
+        { drop: ['MKNOD'] },
+        {},
+      ],
+      ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
+      ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
+      [
+        'unknown',
+        'the first drops a name with CAP_, and the other adds this name',
+        { drop: ['CAP_MKNOD'] },
+        { add: ['CAP_MKNOD'] },
+      ],
+      [
+        'yes',
+        'both drop all, and the first adds a capability',
+        { drop: ['ALL'], add: ['BPF'] },
+        { drop: ['ALL'] },
+      ],
+      [
+        'no',
+        'both drop all, and the other adds a capability',
+        { drop: ['ALL'] },
+        { drop: ['ALL'], add: ['KILL'] },
+      ],
+      ['yes', 'both add the same capability', { add: ['SYS_PTRACE'] }, { add: ['SYS_PTRACE'] }],
+      ['yes', 'the first adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
+      ['no', 'the first adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
+      [
+        'no',
+        'the first drops two capabilities, one of which all runtimes grant by default',
+        { drop: ['MKNOD', 'KILL'] },
+        {},
+      ],
+    ]
+    for (const [certainty, name, holder, other] of rows) {
+      t.equal(coversCapabilities(of(holder), of(other)), certainty, name)
+    }
+    t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'the other is privileged')
+    t.equal(
+      coversCapabilities(of({}, true), of({ add: ['ALL'] })),
+      'yes',
+      'the first is privileged',
+    )
+  },
+)

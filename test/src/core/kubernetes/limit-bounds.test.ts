@@ -20,6 +20,7 @@ const problemOf = (bounds: Json, requests: Json, limits: Json) => {
   )
 }
 
+/** Bounds for cpu, a request, a limit, and the beginning of the problem; empty for no problem. */
 const ROWS: readonly (readonly [Json, string | undefined, string | undefined, string])[] = [
   [{ min: '100m' }, '100m', undefined, ''],
   [{ min: '100m' }, '99m', undefined, 'app requests 99m'],
@@ -43,15 +44,19 @@ const ROWS: readonly (readonly [Json, string | undefined, string | undefined, st
 ]
 
 for (const [bounds, request, limit, problem] of ROWS) {
-  t.test(`${JSON.stringify(bounds)} with request ${request} and limit ${limit}`, async (t) => {
-    const requests = request === undefined ? {} : { cpu: request }
-    const limits = limit === undefined ? {} : { cpu: limit }
-    const found = problemOf(bounds, requests, limits)
-    if (problem === '') t.equal(found, undefined)
-    else t.match(found, problem)
-  })
+  const verb = problem === '' ? 'allows' : 'forbids'
+  t.test(
+    `${JSON.stringify(bounds)} ${verb} the request ${request} with the limit ${limit}`,
+    async (t) => {
+      const requests = request === undefined ? {} : { cpu: request }
+      const limits = limit === undefined ? {} : { cpu: limit }
+      const found = problemOf(bounds, requests, limits)
+      if (problem === '') t.equal(found, undefined)
+      else t.match(found, problem)
+    },
+  )
 }
 
-t.test('a resource without bounds can have any amount', async (t) => {
+t.test('a request or limit without a bound can have any amount', async (t) => {
   t.equal(problemOf({ max: '1' }, { memory: '9Gi' }, { cpu: '1', memory: '9Gi' }), undefined)
 })

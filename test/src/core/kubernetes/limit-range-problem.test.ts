@@ -1,6 +1,7 @@
 import t from 'tap'
 import { askingPod, type Json, limitRange, type Ride, ride } from '../build.ts'
 
+/** Reviews a pod in a namespace with one LimitRange for each item. */
 const under = (items: readonly Json[], pod: Json = askingPod()): Ride => {
   return ride(pod, { rules: { limitRanges: items.map((item) => limitRange(item)) } })
 }
@@ -9,16 +10,19 @@ const app = (resources: Json) => ({ containers: [{ name: 'app', image: 'lammps',
 const FULL = { cpu: '1', memory: '1Gi' }
 const GUARANTEED = app({ requests: FULL, limits: FULL })
 
-t.test('a LimitRange that only sets defaults causes no problem', async (t) => {
-  const { word, observers } = under([
-    { default: { cpu: '2', memory: '2Gi' }, defaultRequest: { cpu: '1', memory: '1Gi' } },
-  ])
-  t.equal(word, 'injected')
-  t.strictSame(observers['perf-sysstat']?.resources, {
-    requests: { cpu: '0', memory: '0' },
-    limits: { cpu: '100m', memory: '32Mi' },
-  })
-})
+t.test(
+  'a LimitRange with only defaults for cpu and memory does not change an observer',
+  async (t) => {
+    const { word, observers } = under([
+      { default: { cpu: '2', memory: '2Gi' }, defaultRequest: { cpu: '1', memory: '1Gi' } },
+    ])
+    t.equal(word, 'injected')
+    t.strictSame(observers['perf-sysstat']?.resources, {
+      requests: { cpu: '0', memory: '0' },
+      limits: { cpu: '100m', memory: '32Mi' },
+    })
+  },
+)
 
 /**
  * An item, its problem with a pod that is not Guaranteed, and its problem with a Guaranteed pod.
@@ -61,7 +65,9 @@ const ROWS: readonly (readonly [Json, string, string])[] = [
 ]
 
 for (const [item, burstable, guaranteed] of ROWS) {
-  t.test(`a LimitRange of ${JSON.stringify(item)}`, async (t) => {
+  const [first, second] = [burstable, guaranteed].map((problem) => (problem ? 'forbids' : 'allows'))
+  const title = `${first} an observer, and ${second} an observer of a Guaranteed pod`
+  t.test(`a LimitRange with ${JSON.stringify(item)} ${title}`, async (t) => {
     for (const [pod, problem] of [
       [askingPod(), burstable],
       [askingPod(GUARANTEED), guaranteed],
@@ -73,13 +79,16 @@ for (const [item, burstable, guaranteed] of ROWS) {
   })
 }
 
-t.test('a pod without limits has the limit of its observer, which may be too small', async (t) => {
-  const pod = askingPod(app({ requests: { cpu: '1' } }))
-  const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)
-  t.match(message, 'minimum cpu per Pod is 200m, but the pod has a limit of 100m')
-})
+t.test(
+  'the limit of a pod without limits is that of its observer, which may be below a minimum',
+  async (t) => {
+    const pod = askingPod(app({ requests: { cpu: '1' } }))
+    const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)
+    t.match(message, 'minimum cpu per Pod is 200m, but the pod has a limit of 100m')
+  },
+)
 
-t.test('all observers and all items of all LimitRanges are considered', async (t) => {
+t.test('all observers of a pod and all LimitRanges of its namespace are considered', async (t) => {
   const both = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
   const item = { type: 'Pod', max: { cpu: '1150m' } }
   t.equal(under([item], askingPod(GUARANTEED)).word, 'injected')
@@ -105,41 +114,51 @@ t.test('defaults of a LimitRange for containers also apply to the observer', asy
   t.equal(under([{ type: 'Pod', min: { 'ephemeral-storage': '1Gi' } }]).word, 'limit-range')
 })
 
-t.test('in a pod with pod-level resources, defaults must fit beside the containers', async (t) => {
-  const own = { requests: { cpu: '1' }, limits: { cpu: '1' } }
-  const pod = (request: string, annotations = {}) =>
-    askingPod({ ...app({ requests: { cpu: request } }), resources: own }, annotations)
-  t.equal(under([{ defaultRequest: { cpu: '500m' } }], pod('500m')).word, 'injected')
-  t.match(under([{ defaultRequest: { cpu: '500m' } }], pod('600m')), {
-    word: 'limit-range',
-    message: /^with the requests that .* observers, the containers request more cpu than the pod$/,
-  })
-  const container = { 'ridealong.dev/mode': 'container' }
-  const wide = { default: { cpu: '2' }, defaultRequest: { cpu: '0' } }
-  t.equal(under([wide], pod('0')).word, 'injected', 'the limit of an init container is ignored')
-  t.match(under([wide], pod('0', container)), {
-    word: 'limit-range',
-    message: 'a LimitRange gives perf-sysstat a limit for cpu above the limit of the pod',
-  })
-})
+t.test(
+  'with pod-level resources, the defaults for an observer must fit into those of the pod',
+  async (t) => {
+    const own = { requests: { cpu: '1' }, limits: { cpu: '1' } }
+    const pod = (request: string, annotations = {}) =>
+      askingPod({ ...app({ requests: { cpu: request } }), resources: own }, annotations)
+    t.equal(under([{ defaultRequest: { cpu: '500m' } }], pod('500m')).word, 'injected')
+    t.match(under([{ defaultRequest: { cpu: '500m' } }], pod('600m')), {
+      word: 'limit-range',
+      message:
+        /^with the requests that .* observers, the containers request more cpu than the pod$/,
+    })
+    const container = { 'ridealong.dev/mode': 'container' }
+    const wide = { default: { cpu: '2' }, defaultRequest: { cpu: '0' } }
+    t.equal(under([wide], pod('0')).word, 'injected', 'the limit of an init container is ignored')
+    t.match(under([wide], pod('0', container)), {
+      word: 'limit-range',
+      message: 'a LimitRange gives perf-sysstat a limit for cpu above the limit of the pod',
+    })
+  },
+)
 
-t.test('the defaults of two LimitRanges can contradict each other', async (t) => {
-  const disk = (amount: string) => ({ 'ephemeral-storage': amount })
-  const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
-  t.match(under([request, limit]), {
-    word: 'limit-range',
-    message: 'a LimitRange gives perf-sysstat a request for ephemeral-storage above its limit',
-  })
-  t.equal(under([limit, request]).word, 'injected', 'the first default is used')
-})
+t.test(
+  'an observer is not added if the defaults of two LimitRanges contradict each other',
+  async (t) => {
+    const disk = (amount: string) => ({ 'ephemeral-storage': amount })
+    const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
+    t.match(under([request, limit]), {
+      word: 'limit-range',
+      message: 'a LimitRange gives perf-sysstat a request for ephemeral-storage above its limit',
+    })
+    t.equal(under([limit, request]).word, 'injected', 'the first default is used')
+  },
+)
 
-t.test('pod-level resources determine cpu and memory, but not huge pages', async (t) => {
-  const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
-  const own = { limits: pages('6Mi'), requests: pages('6Mi') }
-  const pod = askingPod({
-    ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
-    resources: own,
-  })
-  t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
-  t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
-})
+t.test(
+  'a maximum per Pod applies to pod-level cpu, and to the huge pages of the containers',
+  async (t) => {
+    const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
+    const own = { limits: pages('6Mi'), requests: pages('6Mi') }
+    const pod = askingPod({
+      ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
+      resources: own,
+    })
+    t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
+    t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')
+  },
+)

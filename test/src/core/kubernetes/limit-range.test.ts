@@ -26,28 +26,34 @@ t.test('a LimitRange has the defaults that the apiserver adds', async (t) => {
   }
 })
 
-t.test('a LimitRange has the default of its last item and the bounds of all items', async (t) => {
-  const { defaults, bounds } = read(
-    { type: 'Container', default: { cpu: '1', memory: '1Mi' } },
-    { type: 'Container', default: { cpu: '2' } },
-  )
-  t.same(texts(defaults.limits), { cpu: '2', memory: '1Mi' })
-  t.equal(bounds.length, 2)
-})
+t.test(
+  'a LimitRange has each default of the last item that sets it, and the bounds of all items',
+  async (t) => {
+    const { defaults, bounds } = read(
+      { type: 'Container', default: { cpu: '1', memory: '1Mi' } },
+      { type: 'Container', default: { cpu: '2' } },
+    )
+    t.same(texts(defaults.limits), { cpu: '2', memory: '1Mi' })
+    t.equal(bounds.length, 2)
+  },
+)
 
-t.test('items for objects other than pods and containers are ignored', async (t) => {
-  const { bounds, defaults } = read(
-    { type: 'Pod', max: { cpu: '2' }, default: { cpu: '9' } },
-    { type: 'PersistentVolumeClaim', max: { storage: '1Gi' } },
-  )
-  t.equal(defaults.limits.size, 0, 'items for pods have no defaults')
-  t.strictSame(
-    bounds.map(({ type, max }) => [type, texts(max)]),
-    [['Pod', { cpu: '2' }]],
-  )
-})
+t.test(
+  'items for claims have no effect, and items for pods have bounds but no defaults',
+  async (t) => {
+    const { bounds, defaults } = read(
+      { type: 'Pod', max: { cpu: '2' }, default: { cpu: '9' } },
+      { type: 'PersistentVolumeClaim', max: { storage: '1Gi' } },
+    )
+    t.equal(defaults.limits.size, 0, 'items for pods have no defaults')
+    t.strictSame(
+      bounds.map(({ type, max }) => [type, texts(max)]),
+      [['Pod', { cpu: '2' }]],
+    )
+  },
+)
 
-t.test('invalid values are ignored', async (t) => {
+t.test('invalid values of a LimitRange are ignored', async (t) => {
   for (const object of [undefined, null, 7, {}, { spec: { limits: [null, 'x', { type: 7 }] } }]) {
     const { name, bounds, defaults } = readLimitRange(object)
     t.strictSame([name, bounds, defaults.limits.size], ['', [], 0])

@@ -9,7 +9,7 @@ const JOB = {
 }
 const CONTROLLER = { ...JOB, controller: true, blockOwnerDeletion: true }
 
-t.test('the controller of a pod is found among its owners', async (t) => {
+t.test('the controller is found among the owner references of an object', async (t) => {
   t.strictSame(readController([CONTROLLER]), JOB)
   t.strictSame(readController([{ ...JOB, name: 'other' }, CONTROLLER]), JOB)
   const cluster = { apiVersion: 'flux-framework.org/v1alpha2', kind: 'MiniCluster', name: 'a.b-c' }
@@ -21,7 +21,11 @@ t.test('an object without exactly one controller has no controller', async (t) =
     t.equal(readController(value), undefined, JSON.stringify(value))
   }
   t.equal(readController([{ ...JOB, controller: 'true' }]), undefined)
-  t.equal(readController([CONTROLLER, { ...CONTROLLER, name: 'b' }]), undefined, 'two controllers')
+  t.equal(
+    readController([CONTROLLER, { ...CONTROLLER, name: 'b' }]),
+    undefined,
+    'there are two controllers',
+  )
 })
 
 const IMPOSSIBLE: Readonly<Record<string, readonly unknown[]>> = {
@@ -53,7 +57,11 @@ const IMPOSSIBLE: Readonly<Record<string, readonly unknown[]>> = {
 for (const [field, values] of Object.entries(IMPOSSIBLE)) {
   t.test(`a controller with an invalid ${field} is ignored`, async (t) => {
     for (const [index, value] of values.entries()) {
-      t.equal(readController([{ ...CONTROLLER, [field]: value }]), undefined, `value ${index}`)
+      t.equal(
+        readController([{ ...CONTROLLER, [field]: value }]),
+        undefined,
+        `value ${index} of ${field} is invalid`,
+      )
     }
   })
 }
@@ -63,7 +71,7 @@ t.test('an Event is not accepted as an owner', async (t) => {
   t.equal(readController([event]), undefined)
 })
 
-t.test('a name of megabytes is checked quickly', { timeout: 300_000 }, async (t) => {
+t.test('a field of megabytes is checked in linear time', { timeout: 300_000 }, async (t) => {
   const long = `${'a-'.repeat(2_000_000)}!`
   for (const field of ['apiVersion', 'kind', 'name', 'uid']) {
     t.equal(readController([{ ...CONTROLLER, [field]: long }]), undefined, field)

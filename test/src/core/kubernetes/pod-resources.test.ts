@@ -21,17 +21,25 @@ const asking = (name: string, cpu: string, more: Json = {}) => ({
 const sidecar = (name: string, cpu: string) => asking(name, cpu, { restartPolicy: 'Always' })
 const MILLI = 10n ** 9n
 
-t.test('a pod requests the maximum of its running containers and its init phase', async (t) => {
+t.test('a pod requests the maximum over its init phase and the time after it', async (t) => {
   const containers = [asking('a', '100m'), asking('b', '50m')]
   const rows: [string, readonly Json[], bigint][] = [
-    ['only containers', [], 150n],
-    ['an init container that requests less', [asking('i', '120m')], 150n],
-    ['an init container that requests more', [asking('i', '200m')], 200n],
-    ['a sidecar', [sidecar('s', '30m')], 180n],
-    ['an init container after a sidecar', [sidecar('s', '30m'), asking('i', '200m')], 230n],
-    ['an init container before a sidecar', [asking('i', '200m'), sidecar('s', '30m')], 200n],
+    ['the pod has no init containers', [], 150n],
+    ['an init container requests less than the containers', [asking('i', '120m')], 150n],
+    ['an init container requests more than the containers', [asking('i', '200m')], 200n],
+    ['a sidecar runs with the containers', [sidecar('s', '30m')], 180n],
     [
-      'an init container between two sidecars',
+      'an init container runs after the start of a sidecar',
+      [sidecar('s', '30m'), asking('i', '200m')],
+      230n,
+    ],
+    [
+      'an init container runs before the start of a sidecar',
+      [asking('i', '200m'), sidecar('s', '30m')],
+      200n,
+    ],
+    [
+      'an init container runs between the starts of two sidecars',
       [sidecar('s', '30m'), asking('i', '200m'), sidecar('u', '90m')],
       270n,
     ],
@@ -42,7 +50,7 @@ t.test('a pod requests the maximum of its running containers and its init phase'
   }
 })
 
-t.test('a missing request is the limit of the container, or the default', async (t) => {
+t.test('a missing request is the limit of the container, or else the first default', async (t) => {
   const defaults = [
     { requests: readResourceList({ cpu: '10m' }), limits: readResourceList({ memory: '1Mi' }) },
     { requests: readResourceList({ cpu: '20m', memory: '2Mi' }), limits: readResourceList({}) },
@@ -79,7 +87,7 @@ t.test('a pod has pod-level resources and overhead only if it sets them', async 
   t.equal(overhead.get('cpu'), 250n * MILLI)
 })
 
-t.test('resources that no rule mentions are not read', async (t) => {
+t.test('only the named resources of a pod are read', async (t) => {
   let read = 0
   const list = () => {
     const others = Array.from({ length: 1000 }, (_, i) => [

@@ -2,9 +2,7 @@ import t from 'tap'
 import { podSecurityProblem } from '../../../../src/core/kubernetes/pod-security.ts'
 import { askingPod, type Json, perfOf, ride } from '../build.ts'
 
-/**
- * The minimum that the level restricted requires (pod-security-admission v0.36, package policy).
- */
+/** The fields that the level restricted requires (pod-security-admission v0.36, package policy). */
 const RESTRICTED: Json = {
   runAsNonRoot: true,
   allowPrivilegeEscalation: false,
@@ -13,10 +11,11 @@ const RESTRICTED: Json = {
 }
 const HOST = { hostUsers: true }
 
+/** Returns the problem of a security context at a level; undefined if the level allows it. */
 const refuses = (level: 'privileged' | 'baseline' | 'restricted', context: Json, pod = HOST) =>
   podSecurityProblem(level, context, pod)
 
-t.test('privileged allows everything', async (t) => {
+t.test('the level privileged allows every security context', async (t) => {
   for (const context of [
     {},
     { privileged: true },
@@ -27,7 +26,7 @@ t.test('privileged allows everything', async (t) => {
   }
 })
 
-t.test('baseline forbids fields that give access to the node', async (t) => {
+t.test('the level baseline forbids fields that give access to the node', async (t) => {
   const rows: [string | undefined, Json][] = [
     [undefined, {}],
     [undefined, RESTRICTED],
@@ -56,91 +55,124 @@ t.test('baseline forbids fields that give access to the node', async (t) => {
   }
 })
 
-t.test('restricted allows only containers that meet all of its requirements', async (t) => {
-  const rows: [string | undefined, string, Json][] = [
-    [undefined, 'the required minimum', {}],
-    [undefined, 'a user', { runAsUser: 1000 }],
-    [undefined, 'a profile of the node', { seccompProfile: { type: 'Localhost' } }],
-    [
-      undefined,
-      'NET_BIND_SERVICE added',
-      { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
-    ],
-    [undefined, 'ALL among others', { capabilities: { drop: ['NET_RAW', 'ALL'] } }],
-    ['root', 'root by its number', { runAsUser: 0 }],
-    ['root', 'runAsNonRoot is false', { runAsNonRoot: false }],
-    ['root', 'runAsNonRoot is absent', { runAsNonRoot: undefined }],
-    ['root', 'runAsUser without runAsNonRoot', { runAsNonRoot: undefined, runAsUser: 1000 }],
-    ['allowPrivilegeEscalation', 'escalation', { allowPrivilegeEscalation: true }],
-    [
-      'allowPrivilegeEscalation',
-      'no allowPrivilegeEscalation',
-      { allowPrivilegeEscalation: undefined },
-    ],
-    ['capabilities', 'some are dropped', { capabilities: { drop: ['NET_RAW'] } }],
-    ['capabilities', 'all in lower case', { capabilities: { drop: ['all'] } }],
-    ['capabilities', 'none are dropped', { capabilities: undefined }],
-    [
-      'CHOWN',
-      'a capability that only baseline allows',
-      { capabilities: { drop: ['ALL'], add: ['CHOWN'] } },
-    ],
-    ['seccomp', 'no profile', { seccompProfile: undefined }],
-    ['seccomp', 'a profile without a type', { seccompProfile: {} }],
-    ['seccomp', 'Unconfined', { seccompProfile: { type: 'Unconfined' } }],
-    ['privileged', 'privileged, which baseline forbids', { privileged: true }],
-    [
-      'AppArmor',
-      'an unconfined AppArmor profile, which baseline forbids',
-      { appArmorProfile: { type: 'Unconfined' } },
-    ],
-  ]
-  for (const [problem, name, more] of rows) {
-    const found = refuses('restricted', { ...RESTRICTED, ...more })
-    if (problem === undefined) t.equal(found, undefined, name)
-    else t.match(found, problem, name)
-  }
-})
-
-t.test('in a separate user namespace, a pod may be root but needs all other fields', async (t) => {
-  const own = { hostUsers: false }
-  const root = { ...RESTRICTED, runAsNonRoot: false, runAsUser: 0 }
-  t.equal(refuses('restricted', root, own), undefined)
-  t.equal(refuses('restricted', { ...RESTRICTED, runAsNonRoot: undefined }, own), undefined)
-  t.match(refuses('restricted', root), 'root')
-  t.match(refuses('restricted', { ...root, capabilities: {} }, own), 'capabilities')
-  t.match(refuses('restricted', { ...root, seccompProfile: {} }, own), 'seccomp')
-  t.match(refuses('restricted', { ...root, allowPrivilegeEscalation: true }, own), 'allowPriv')
-  t.match(refuses('baseline', { privileged: true }, own), 'privileged')
-})
-
-t.test('the observer of a restricted pod is restricted, with or without the label', async (t) => {
-  const { runAsNonRoot, seccompProfile, ...ofContainer } = RESTRICTED
-  const capabilities = { drop: ['ALL'], add: ['NET_BIND_SERVICE'] }
-  const rows: [string, Json, Json][] = [
-    ['all fields in the container', {}, RESTRICTED],
-    ['some fields in the pod', { runAsNonRoot, seccompProfile }, ofContainer],
-    ['a user in the pod', { runAsNonRoot, seccompProfile, runAsUser: 1000 }, ofContainer],
-    ['a user in the container', {}, { ...RESTRICTED, runAsUser: 1000, runAsGroup: 0 }],
-    ['NET_BIND_SERVICE added', {}, { ...RESTRICTED, capabilities }],
-    ['NET_BIND_SERVICE added, and a user', {}, { ...RESTRICTED, capabilities, runAsUser: 1000 }],
-    ['a profile of the node', {}, { ...RESTRICTED, seccompProfile: { type: 'Localhost' } }],
-  ]
-  for (const [name, securityContext, container] of rows) {
-    const containers = [{ name: 'app', image: 'a', securityContext: container }]
-    const pod = askingPod({ securityContext, containers })
-    for (const enforce of ['privileged', 'restricted']) {
-      const labels = { 'pod-security.kubernetes.io/enforce': enforce }
-      const observer = perfOf(ride(pod, { labels })).securityContext ?? {}
-      t.equal(refuses('restricted', observer), undefined, `${name}, ${enforce}`)
+t.test(
+  'the level restricted allows only containers that meet all of its requirements',
+  async (t) => {
+    const rows: [string | undefined, string, Json][] = [
+      [undefined, 'only the required fields', {}],
+      [undefined, 'a user other than root', { runAsUser: 1000 }],
+      [undefined, 'a seccomp profile of the node', { seccompProfile: { type: 'Localhost' } }],
+      [
+        undefined,
+        'the added capability NET_BIND_SERVICE',
+        { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
+      ],
+      [
+        undefined,
+        'ALL among the dropped capabilities',
+        { capabilities: { drop: ['NET_RAW', 'ALL'] } },
+      ],
+      ['root', 'runAsUser is 0', { runAsUser: 0 }],
+      ['root', 'runAsNonRoot is false', { runAsNonRoot: false }],
+      ['root', 'runAsNonRoot is absent', { runAsNonRoot: undefined }],
+      ['root', 'runAsUser without runAsNonRoot', { runAsNonRoot: undefined, runAsUser: 1000 }],
+      [
+        'allowPrivilegeEscalation',
+        'allowPrivilegeEscalation is true',
+        { allowPrivilegeEscalation: true },
+      ],
+      [
+        'allowPrivilegeEscalation',
+        'allowPrivilegeEscalation is absent',
+        { allowPrivilegeEscalation: undefined },
+      ],
+      [
+        'capabilities',
+        'only some capabilities are dropped',
+        { capabilities: { drop: ['NET_RAW'] } },
+      ],
+      ['capabilities', 'all is in lower case', { capabilities: { drop: ['all'] } }],
+      ['capabilities', 'no capabilities are dropped', { capabilities: undefined }],
+      [
+        'CHOWN',
+        'an added capability that only baseline allows',
+        { capabilities: { drop: ['ALL'], add: ['CHOWN'] } },
+      ],
+      ['seccomp', 'no seccomp profile', { seccompProfile: undefined }],
+      ['seccomp', 'a seccomp profile without a type', { seccompProfile: {} }],
+      ['seccomp', 'the seccomp profile Unconfined', { seccompProfile: { type: 'Unconfined' } }],
+      ['privileged', 'privileged, which baseline forbids', { privileged: true }],
+      [
+        'AppArmor',
+        'an unconfined AppArmor profile, which baseline forbids',
+        { appArmorProfile: { type: 'Unconfined' } },
+      ],
+    ]
+    for (const [problem, name, more] of rows) {
+      const found = refuses('restricted', { ...RESTRICTED, ...more })
+      if (problem === undefined) t.equal(found, undefined, name)
+      else t.match(found, problem, name)
     }
-  }
-  const root = { ...ofContainer, seccompProfile, runAsUser: 0 }
-  const containers = [{ name: 'app', image: 'a', securityContext: root }]
-  const own = perfOf(ride(askingPod({ hostUsers: false, containers }))).securityContext ?? {}
-  t.equal(
-    refuses('restricted', own, { hostUsers: false }),
-    undefined,
-    'root in a separate user namespace',
-  )
-})
+  },
+)
+
+t.test(
+  'in a separate user namespace, a container may be root but needs all other fields',
+  async (t) => {
+    const own = { hostUsers: false }
+    const root = { ...RESTRICTED, runAsNonRoot: false, runAsUser: 0 }
+    t.equal(refuses('restricted', root, own), undefined)
+    t.equal(refuses('restricted', { ...RESTRICTED, runAsNonRoot: undefined }, own), undefined)
+    t.match(refuses('restricted', root), 'root')
+    t.match(refuses('restricted', { ...root, capabilities: {} }, own), 'capabilities')
+    t.match(refuses('restricted', { ...root, seccompProfile: {} }, own), 'seccomp')
+    t.match(refuses('restricted', { ...root, allowPrivilegeEscalation: true }, own), 'allowPriv')
+    t.match(refuses('baseline', { privileged: true }, own), 'privileged')
+  },
+)
+
+t.test(
+  'the observer of a restricted pod is restricted, whatever level the namespace enforces',
+  async (t) => {
+    const { runAsNonRoot, seccompProfile, ...ofContainer } = RESTRICTED
+    const capabilities = { drop: ['ALL'], add: ['NET_BIND_SERVICE'] }
+    const rows: [string, Json, Json][] = [
+      ['all fields in the container', {}, RESTRICTED],
+      ['some fields in the pod', { runAsNonRoot, seccompProfile }, ofContainer],
+      ['a user in the pod', { runAsNonRoot, seccompProfile, runAsUser: 1000 }, ofContainer],
+      ['a user in the container', {}, { ...RESTRICTED, runAsUser: 1000, runAsGroup: 0 }],
+      ['the added capability NET_BIND_SERVICE', {}, { ...RESTRICTED, capabilities }],
+      [
+        'the added capability NET_BIND_SERVICE, and a user',
+        {},
+        { ...RESTRICTED, capabilities, runAsUser: 1000 },
+      ],
+      [
+        'a seccomp profile of the node',
+        {},
+        { ...RESTRICTED, seccompProfile: { type: 'Localhost' } },
+      ],
+    ]
+    for (const [name, securityContext, container] of rows) {
+      const containers = [{ name: 'app', image: 'a', securityContext: container }]
+      const pod = askingPod({ securityContext, containers })
+      for (const enforce of ['privileged', 'restricted']) {
+        const labels = { 'pod-security.kubernetes.io/enforce': enforce }
+        const observer = perfOf(ride(pod, { labels })).securityContext ?? {}
+        t.equal(
+          refuses('restricted', observer),
+          undefined,
+          `the pod has ${name}, and the namespace enforces ${enforce}`,
+        )
+      }
+    }
+    const root = { ...ofContainer, seccompProfile, runAsUser: 0 }
+    const containers = [{ name: 'app', image: 'a', securityContext: root }]
+    const own = perfOf(ride(askingPod({ hostUsers: false, containers }))).securityContext ?? {}
+    t.equal(
+      refuses('restricted', own, { hostUsers: false }),
+      undefined,
+      'a pod in a separate user namespace runs as root',
+    )
+  },
+)

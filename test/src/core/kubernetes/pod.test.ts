@@ -51,7 +51,7 @@ t.test('a pod with empty fields has the defaults of Kubernetes', async (t) => {
   t.strictSame(read().securityContext, NO_CONTEXT)
 })
 
-t.test('all fields of a pod are read', async (t) => {
+t.test('each field of a pod that Ridealong uses is read', async (t) => {
   const context = {
     runAsUser: 1000,
     runAsGroup: 0,
@@ -131,7 +131,7 @@ t.test('all fields of a pod are read', async (t) => {
   ])
 })
 
-t.test('the name of a pod is its name or generateName', async (t) => {
+t.test('the name of a pod is metadata.name, or else metadata.generateName', async (t) => {
   t.equal(read({}, { name: 'lammps-0', generateName: 'lammps-' }).name, 'lammps-0')
   t.equal(read({}, { generateName: 'lammps-' }).name, 'lammps-')
   t.equal(read({}, { name: '', generateName: 'lammps-' }).name, 'lammps-')
@@ -183,7 +183,7 @@ t.test('a field of a wrong type counts as missing', async (t) => {
   }
 })
 
-t.test('the problem names the invalid field', async (t) => {
+t.test('the problem of an invalid pod names the field', async (t) => {
   const containers = [{ name: 'app' }]
   const rows: [string, unknown][] = [
     ['metadata', { spec: { containers } }],
@@ -193,7 +193,8 @@ t.test('the problem names the invalid field', async (t) => {
     ['metadata.annotations', { metadata: { annotations: 7 }, spec: { containers } }],
     ['spec.volumes', { metadata: {}, spec: { containers, volumes: 'x' } }],
   ]
-  for (const [field, object] of rows) t.match(readPod(object), { problem: field }, field)
+  for (const [field, object] of rows)
+    t.match(readPod(object), { problem: field }, `${field} is invalid`)
 })
 
 t.test('only the valid values of a security context are read', async (t) => {
@@ -208,13 +209,17 @@ t.test('only the valid values of a security context are read', async (t) => {
   )
   const names = Array.from({ length: 1000 }, (_, i) => 'A'.repeat(i % 32) + 'B'.repeat(i >> 5))
   const { droppedCapabilities } = readSecurityContext({ capabilities: { drop: [...names, 'ALL'] } })
-  t.equal(droppedCapabilities.length, MOST_CAPABILITIES + 2, 'one more than the maximum, and ALL')
+  t.equal(
+    droppedCapabilities.length,
+    MOST_CAPABILITIES + 2,
+    'the list has one name more than the maximum, and ALL',
+  )
   t.ok(droppedCapabilities.includes('ALL'))
   t.equal(readSecurityContext({ runAsNonRoot: false }).runAsNonRoot, false)
   t.equal(readSecurityContext({ privileged: 'true' }).privileged, false)
 })
 
-t.test('a pod beyond the limits of Kubernetes is invalid', async (t) => {
+t.test('a pod with too many containers or too long values is invalid', async (t) => {
   const containers = (count: number) => Array.from({ length: count }, () => ({ name: 'c' }))
   const problemOf = (spec: Json) => {
     const pod = readPod({ metadata: {}, spec: { containers: [{ name: 'app' }], ...spec } })
@@ -225,11 +230,15 @@ t.test('a pod beyond the limits of Kubernetes is invalid', async (t) => {
   t.match(problemOf({ initContainers: containers(2 ** 16 + 1) }), 'spec.initContainers')
   t.equal(problemOf({ containers: [{ name: 'x'.repeat(63) }] }), undefined)
   t.match(problemOf({ containers: [{ name: 'x'.repeat(64) }] }), 'spec.containers')
-  t.equal(problemOf({ restartPolicy: 'x'.repeat(63) }), undefined, 'a value of a later version')
+  t.equal(
+    problemOf({ restartPolicy: 'x'.repeat(63) }),
+    undefined,
+    'a value of a later version of Kubernetes is valid',
+  )
   t.match(problemOf({ restartPolicy: 'x'.repeat(64) }), 'spec.restartPolicy')
 })
 
-t.test('a capability is read once, and invalid names are ignored', async (t) => {
+t.test('repeated and invalid names of capabilities are ignored', async (t) => {
   const drop = ['NET_RAW', 'ALL', 'NET_RAW', 'cap_chown', '', 'A'.repeat(33), 'KILL!', 'É', 7]
   const { droppedCapabilities } = readSecurityContext({ capabilities: { drop } })
   t.strictSame(droppedCapabilities, ['NET_RAW', 'ALL', 'cap_chown'])

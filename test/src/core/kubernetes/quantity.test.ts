@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readQuantity, writeQuantity } from '../../../../src/core/kubernetes/quantity.ts'
 
-/** Quantities are counted in units of 10^-12. */
+/** The quantity 1. Quantities are counted in units of 10^-12. */
 const ONE = 10n ** 12n
 
 t.test('a quantity is read without rounding', async (t) => {
@@ -48,7 +48,7 @@ t.test('a quantity is read without rounding', async (t) => {
   for (const [written, amount] of rows) t.equal(readQuantity(written), amount, `${written}`)
 })
 
-t.test('two forms of one amount are equal', async (t) => {
+t.test('the same amount in two units is read as the same quantity', async (t) => {
   const pairs = [
     ['1', '1000m'],
     ['1Gi', '1024Mi'],
@@ -64,7 +64,7 @@ t.test('two forms of one amount are equal', async (t) => {
   t.not(readQuantity('1m'), readQuantity('1M'))
 })
 
-t.test('an invalid quantity is not read', async (t) => {
+t.test('an invalid quantity is read as undefined', async (t) => {
   const rows: unknown[] = [
     '',
     ' ',
@@ -103,7 +103,7 @@ t.test('an invalid quantity is not read', async (t) => {
   for (const written of rows) t.equal(readQuantity(written), undefined, String(written))
 })
 
-t.test('a huge exponent or a very long number is refused quickly', async (t) => {
+t.test('a huge exponent or a very long number is read as undefined', async (t) => {
   for (const written of ['1e999999999', '1e-999999999', `1${'0'.repeat(1_000_000)}`, '9e1000']) {
     t.equal(readQuantity(written), undefined, written.slice(0, 20))
   }
@@ -116,7 +116,7 @@ t.test('a quantity may begin with a decimal point', async (t) => {
   t.equal(readQuantity(''), undefined)
 })
 
-t.test('a quantity is written with the first suffix that leaves a whole number', async (t) => {
+t.test('a quantity is written as a whole number with a suffix', async (t) => {
   const rows = [
     ['0', '0'],
     ['100m', '100m'],

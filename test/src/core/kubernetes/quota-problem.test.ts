@@ -1,6 +1,7 @@
 import t from 'tap'
 import { askingPod, type Json, type Ride, resourceQuota, ride, type Texts } from '../build.ts'
 
+/** Reviews a pod in a namespace with these quotas and, in `more`, LimitRanges. */
 const under = (
   quotas: readonly Json[],
   pod: Json = askingPod(),
@@ -12,7 +13,7 @@ const FULL = { cpu: '1', memory: '1Gi' }
 const BURSTABLE = askingPod(app({ requests: FULL, limits: { cpu: '2', memory: '2Gi' } }))
 const GUARANTEED = askingPod(app({ requests: FULL, limits: FULL }))
 
-t.test('a quota on requests is not affected by an observer without requests', async (t) => {
+t.test('an observer with requests of 0 needs nothing of a quota on requests', async (t) => {
   const hard = { 'requests.cpu': '4', cpu: '4', 'requests.memory': '1Gi', pods: '1' }
   t.equal(
     under([resourceQuota(hard, { 'requests.cpu': '3', cpu: '3' })], BURSTABLE).word,
@@ -23,7 +24,7 @@ t.test('a quota on requests is not affected by an observer without requests', as
 t.test('the observer of a Guaranteed pod needs a part of the quota on requests', async (t) => {
   const left = (used: string) =>
     under([resourceQuota({ 'requests.cpu': '4' }, { 'requests.cpu': used })], GUARANTEED)
-  t.equal(left('2900m').word, 'injected', 'exactly enough is left')
+  t.equal(left('2900m').word, 'injected', 'the rest of the quota is exactly enough')
   t.match(left('2901m'), {
     word: 'quota',
     message:
@@ -32,7 +33,7 @@ t.test('the observer of a Guaranteed pod needs a part of the quota on requests',
   })
 })
 
-t.test('a quota on limits counts every observer', async (t) => {
+t.test('a quota on limits includes the limits of the observer', async (t) => {
   const rows: [Texts, Texts, string][] = [
     [{ 'limits.cpu': '2100m' }, {}, 'injected'],
     [{ 'limits.cpu': '2099m' }, {}, 'quota'],
@@ -46,53 +47,68 @@ t.test('a quota on limits counts every observer', async (t) => {
   }
 })
 
-t.test('only resources that the observer adds are compared with a quota', async (t) => {
-  const spent = {
-    pods: '0',
-    'count/pods': '0',
-    'requests.cpu': '500m',
-    'requests.nvidia.com/gpu': '0',
-  }
-  t.equal(under([resourceQuota(spent)], BURSTABLE).word, 'injected')
-})
+t.test(
+  'a quota does not prevent an observer that adds nothing to the resources of the quota',
+  async (t) => {
+    const spent = {
+      pods: '0',
+      'count/pods': '0',
+      'requests.cpu': '500m',
+      'requests.nvidia.com/gpu': '0',
+    }
+    t.equal(under([resourceQuota(spent)], BURSTABLE).word, 'injected')
+  },
+)
 
 t.test('a quota that is used up prevents an observer', async (t) => {
   const full = resourceQuota({ 'limits.cpu': '2' }, { 'limits.cpu': '2' })
-  t.equal(under([full], BURSTABLE).word, 'quota', 'without it, the pod may fit later')
+  t.equal(under([full], BURSTABLE).word, 'quota', 'without the observer, the pod may fit later')
 })
 
-t.test('an observer makes a BestEffort pod Burstable, so other quotas apply', async (t) => {
-  const scoped = (scope: string, hard: Texts) => resourceQuota(hard, {}, { scopes: [scope] })
-  const none = { pods: '0' }
-  t.match(under([scoped('NotBestEffort', none)]), {
-    word: 'quota',
-    message: 'ResourceQuota "compute": with its observers, the pod needs 1 of pods; 0 of 0 is used',
-  })
-  t.match(under([scoped('NotBestEffort', { 'requests.cpu': '4' })]), {
-    word: 'quota',
-    message: 'ResourceQuota "compute": every container must set requests.cpu, and "app" does not',
-  })
-  t.equal(under([scoped('NotBestEffort', { pods: '1' })]).word, 'injected', 'the quota has room')
-  t.equal(under([scoped('BestEffort', none)]).word, 'injected', 'the quota no longer applies')
-  t.equal(
-    under([scoped('NotBestEffort', none)], BURSTABLE).word,
-    'injected',
-    'the quota also applies without the observer',
-  )
-  const nothing = askingPod(app({ requests: { cpu: '0' } }))
-  const overdrawn = resourceQuota(
-    { 'requests.cpu': '1' },
-    { 'requests.cpu': '2' },
-    { scopes: ['NotBestEffort'] },
-  )
-  t.equal(under([overdrawn], nothing).word, 'injected', 'the observer adds no requests')
-  const own = askingPod({ resources: { requests: { cpu: '0' } } })
-  t.equal(
-    under([scoped('NotBestEffort', none)], own).word,
-    'injected',
-    'pod-level resources determine the QoS class',
-  )
-})
+t.test(
+  'a BestEffort pod becomes Burstable, and quotas with the scope NotBestEffort apply',
+  async (t) => {
+    const scoped = (scope: string, hard: Texts) => resourceQuota(hard, {}, { scopes: [scope] })
+    const none = { pods: '0' }
+    t.match(under([scoped('NotBestEffort', none)]), {
+      word: 'quota',
+      message:
+        'ResourceQuota "compute": with its observers, the pod needs 1 of pods; 0 of 0 is used',
+    })
+    t.match(under([scoped('NotBestEffort', { 'requests.cpu': '4' })]), {
+      word: 'quota',
+      message: 'ResourceQuota "compute": every container must set requests.cpu, and "app" does not',
+    })
+    t.equal(
+      under([scoped('NotBestEffort', { pods: '1' })]).word,
+      'injected',
+      'the quota permits one pod',
+    )
+    t.equal(
+      under([scoped('BestEffort', none)]).word,
+      'injected',
+      'the quota no longer applies to the pod',
+    )
+    t.equal(
+      under([scoped('NotBestEffort', none)], BURSTABLE).word,
+      'injected',
+      'the quota also applies without the observer',
+    )
+    const nothing = askingPod(app({ requests: { cpu: '0' } }))
+    const overdrawn = resourceQuota(
+      { 'requests.cpu': '1' },
+      { 'requests.cpu': '2' },
+      { scopes: ['NotBestEffort'] },
+    )
+    t.equal(under([overdrawn], nothing).word, 'injected', 'the observer adds no requests')
+    const own = askingPod({ resources: { requests: { cpu: '0' } } })
+    t.equal(
+      under([scoped('NotBestEffort', none)], own).word,
+      'injected',
+      'pod-level resources determine the QoS class',
+    )
+  },
+)
 
 t.test('a quota whose scope does not contain the pod is ignored', async (t) => {
   const quota = resourceQuota({ 'limits.cpu': '0' }, {}, { scopes: ['Terminating'] })
@@ -105,21 +121,27 @@ t.test('a quota whose scope does not contain the pod is ignored', async (t) => {
   )
 })
 
-t.test('an observer sets every resource that a quota may require', async (t) => {
-  const all = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']
-  const quota = resourceQuota(Object.fromEntries(all.map((name) => [name, '9Gi'])))
-  t.equal(under([quota], BURSTABLE).word, 'injected')
-  t.equal(under([quota], GUARANTEED).word, 'injected')
-  const podLevel = askingPod({ resources: { limits: FULL, requests: FULL } })
-  t.equal(under([quota], podLevel).word, 'injected', 'pod-level resources are sufficient')
-})
+t.test(
+  'an observer has every cpu and memory value that a quota requires of containers',
+  async (t) => {
+    const all = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']
+    const quota = resourceQuota(Object.fromEntries(all.map((name) => [name, '9Gi'])))
+    t.equal(under([quota], BURSTABLE).word, 'injected')
+    t.equal(under([quota], GUARANTEED).word, 'injected')
+    const podLevel = askingPod({ resources: { limits: FULL, requests: FULL } })
+    t.equal(under([quota], podLevel).word, 'injected', 'pod-level resources are sufficient')
+  },
+)
 
-t.test('defaults of a LimitRange for the observer are counted', async (t) => {
-  const quota = resourceQuota({ 'requests.ephemeral-storage': '1Gi' })
-  const range = {
-    metadata: { name: 'x' },
-    spec: { limits: [{ type: 'Container', defaultRequest: { 'ephemeral-storage': '600Mi' } }] },
-  }
-  t.equal(under([quota], BURSTABLE).word, 'injected')
-  t.equal(under([quota], BURSTABLE, [range]).word, 'quota')
-})
+t.test(
+  'the defaults that a LimitRange gives to the observer are compared with a quota',
+  async (t) => {
+    const quota = resourceQuota({ 'requests.ephemeral-storage': '1Gi' })
+    const range = {
+      metadata: { name: 'x' },
+      spec: { limits: [{ type: 'Container', defaultRequest: { 'ephemeral-storage': '600Mi' } }] },
+    }
+    t.equal(under([quota], BURSTABLE).word, 'injected')
+    t.equal(under([quota], BURSTABLE, [range]).word, 'quota')
+  },
+)

@@ -12,7 +12,7 @@ const preferred = (podAffinityTerm: unknown) => ({
   preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm }],
 })
 
-/** A scope, the spec of a pod, and whether the pod is in the scope. */
+/** The name of a scope, the spec of a pod, and whether the pod is in the scope. */
 const ROWS: readonly (readonly [string, Json, boolean])[] = [
   ['Terminating', {}, false],
   ['Terminating', { activeDeadlineSeconds: 0 }, true],
@@ -43,31 +43,35 @@ const ROWS: readonly (readonly [string, Json, boolean])[] = [
 ]
 
 for (const [scopeName, spec, isInside] of ROWS) {
-  t.test(`scope "${scopeName}" and a pod with spec ${JSON.stringify(spec)}`, async (t) => {
+  const verb = isInside ? 'contains' : 'does not contain'
+  t.test(`scope "${scopeName}" ${verb} a pod with spec ${JSON.stringify(spec)}`, async (t) => {
     t.equal(isIn({ scopeName, operator: 'Exists' }, spec), isInside)
   })
 }
 
-t.test('each pod is in one of the scopes BestEffort and NotBestEffort', async (t) => {
+t.test('each pod is in exactly one of the scopes BestEffort and NotBestEffort', async (t) => {
   for (const isBestEffort of [true, false]) {
     t.equal(isIn({ scopeName: 'BestEffort' }, {}, isBestEffort), isBestEffort)
     t.equal(isIn({ scopeName: 'NotBestEffort' }, {}, isBestEffort), !isBestEffort)
   }
 })
 
-t.test('a priority class is matched like a label', async (t) => {
-  const words = (operator: string, values?: unknown) =>
-    ['high', 'low', undefined].map((priorityClassName) => {
-      return isIn({ scopeName: 'PriorityClass', operator, values }, { priorityClassName })
-    })
-  t.strictSame(words('In', ['high']), [true, false, false])
-  t.strictSame(words('NotIn', ['high']), [false, true, true])
-  t.strictSame(words('Exists'), [true, true, false])
-  t.strictSame(words('DoesNotExist'), [false, false, true])
-  t.strictSame(words('Like', ['high']), [false, false, false])
-})
+t.test(
+  'the scope PriorityClass matches a priority class as a selector matches a label',
+  async (t) => {
+    const words = (operator: string, values?: unknown) =>
+      ['high', 'low', undefined].map((priorityClassName) => {
+        return isIn({ scopeName: 'PriorityClass', operator, values }, { priorityClassName })
+      })
+    t.strictSame(words('In', ['high']), [true, false, false])
+    t.strictSame(words('NotIn', ['high']), [false, true, true])
+    t.strictSame(words('Exists'), [true, true, false])
+    t.strictSame(words('DoesNotExist'), [false, false, true])
+    t.strictSame(words('Like', ['high']), [false, false, false])
+  },
+)
 
-t.test('the scopes and the scope selector are combined', async (t) => {
+t.test('a quota has the scopes of spec.scopes and of spec.scopeSelector', async (t) => {
   const matchExpressions = [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }]
   const scopes = readScopes({ scopes: ['NotBestEffort'], scopeSelector: { matchExpressions } })
   t.strictSame(scopes, [

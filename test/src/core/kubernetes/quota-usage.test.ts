@@ -21,13 +21,13 @@ const usage = (resources: Json, more: Json = {}) => {
   )
 }
 
-t.test('a pod counts as one pod', async (t) => {
+t.test('a pod without resources uses one pod of a quota', async (t) => {
   const amounts = computeUsage(read({}))
   t.strictSame([...amounts.keys()], ['pods', 'count/pods'])
   for (const amount of amounts.values()) t.equal(writeQuantity(amount), '1')
 })
 
-t.test('each resource has all names that quotas use', async (t) => {
+t.test('each resource of a pod is listed under all names that quotas use', async (t) => {
   const requests = { cpu: '1', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '2' }
   t.same(usage({ requests, limits: { ...requests, cpu: '2' } }), {
     cpu: '1',
@@ -39,26 +39,29 @@ t.test('each resource has all names that quotas use', async (t) => {
   })
 })
 
-t.test('pod-level resources replace the sum, and overhead is added', async (t) => {
-  const own = { resources: { requests: { cpu: '3' }, limits: { cpu: '4' } } }
-  const overhead = { cpu: '500m', memory: '1Mi' }
-  t.match(usage({ requests: { cpu: '1' } }, own), { 'requests.cpu': '3', 'limits.cpu': '4' })
-  t.same(usage({ limits: { cpu: '1' } }, { overhead }), {
-    cpu: '1500m',
-    'requests.cpu': '1500m',
-    'limits.cpu': '1500m',
-    memory: '1Mi',
-    'requests.memory': '1Mi',
-  })
-  const none = usage({ limits: { cpu: '0' } }, { overhead })
-  t.strictSame(
-    [none['limits.cpu'], none['requests.cpu']],
-    ['0', '500m'],
-    'overhead is not added to a limit of 0',
-  )
-})
+t.test(
+  'pod-level resources replace the sum over the containers, and overhead is added',
+  async (t) => {
+    const own = { resources: { requests: { cpu: '3' }, limits: { cpu: '4' } } }
+    const overhead = { cpu: '500m', memory: '1Mi' }
+    t.match(usage({ requests: { cpu: '1' } }, own), { 'requests.cpu': '3', 'limits.cpu': '4' })
+    t.same(usage({ limits: { cpu: '1' } }, { overhead }), {
+      cpu: '1500m',
+      'requests.cpu': '1500m',
+      'limits.cpu': '1500m',
+      memory: '1Mi',
+      'requests.memory': '1Mi',
+    })
+    const none = usage({ limits: { cpu: '0' } }, { overhead })
+    t.strictSame(
+      [none['limits.cpu'], none['requests.cpu']],
+      ['0', '500m'],
+      'overhead is not added to a limit of 0',
+    )
+  },
+)
 
-t.test('only cpu, memory and huge pages count as pod-level resources of a pod', async (t) => {
+t.test('a pod has pod-level resources only if they name cpu, memory or huge pages', async (t) => {
   const rows: [unknown, boolean][] = [
     [undefined, false],
     [{}, false],
@@ -71,18 +74,21 @@ t.test('only cpu, memory and huge pages count as pod-level resources of a pod', 
   }
 })
 
-t.test('a pod without cpu and memory resources is BestEffort', async (t) => {
-  const rows: [Json, Json, boolean][] = [
-    [{}, {}, true],
-    [{ requests: { cpu: '0' }, limits: { memory: '0' } }, {}, true],
-    [{ requests: { 'ephemeral-storage': '1Gi' } }, {}, true],
-    [{ limits: { memory: '1Mi' } }, {}, false],
-    [{ requests: { cpu: '1m' } }, {}, false],
-    [{}, { initContainers: [{ name: 'i', resources: { requests: { cpu: '1m' } } }] }, false],
-    [{}, { resources: { requests: { cpu: '1m' } } }, false],
-    [{ requests: { cpu: '1m' } }, { resources: {} }, true],
-  ]
-  for (const [resources, more, isBest] of rows) {
-    t.equal(isBestEffort(read(resources, more)), isBest, JSON.stringify([resources, more]))
-  }
-})
+t.test(
+  'a pod is BestEffort if its requests and limits for cpu and memory are 0 or missing',
+  async (t) => {
+    const rows: [Json, Json, boolean][] = [
+      [{}, {}, true],
+      [{ requests: { cpu: '0' }, limits: { memory: '0' } }, {}, true],
+      [{ requests: { 'ephemeral-storage': '1Gi' } }, {}, true],
+      [{ limits: { memory: '1Mi' } }, {}, false],
+      [{ requests: { cpu: '1m' } }, {}, false],
+      [{}, { initContainers: [{ name: 'i', resources: { requests: { cpu: '1m' } } }] }, false],
+      [{}, { resources: { requests: { cpu: '1m' } } }, false],
+      [{ requests: { cpu: '1m' } }, { resources: {} }, true],
+    ]
+    for (const [resources, more, isBest] of rows) {
+      t.equal(isBestEffort(read(resources, more)), isBest, JSON.stringify([resources, more]))
+    }
+  },
+)

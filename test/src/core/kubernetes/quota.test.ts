@@ -7,7 +7,7 @@ const cpuOf = (object: unknown) => {
   return [hard, used].map((amounts) => amounts.get('cpu')).map((cpu) => cpu && writeQuantity(cpu))
 }
 
-t.test('the enforced amounts are read from the status', async (t) => {
+t.test('the amounts of a quota with a status are read from the status', async (t) => {
   const spec = { hard: { cpu: '4' } }
   t.strictSame(cpuOf({ spec, status: { hard: { cpu: '3' }, used: { cpu: '1' } } }), ['3', '1'])
   t.strictSame(cpuOf({ spec, status: { hard: {} } }), [undefined, undefined])
@@ -18,7 +18,7 @@ t.test('the amounts of a quota without a status are read from the spec', async (
   t.strictSame(cpuOf({ spec: { hard: { cpu: '4' } }, status: {} }), ['4', undefined])
 })
 
-t.test('invalid values are ignored', async (t) => {
+t.test('invalid values of a quota are ignored', async (t) => {
   for (const object of [undefined, 'x', { spec: [] }, { status: { hard: { cpu: [] } } }]) {
     const { name, hard, used, scopes } = readQuota(object)
     t.strictSame([name, hard.size, used.size, scopes], ['', 0, 0, []])

@@ -6,7 +6,7 @@ import { limitRange, resourceQuota } from '../build.ts'
 
 const one = (name: string) => ({ [name]: '1' })
 
-t.test('every resource that a rule mentions is included', async (t) => {
+t.test('every resource that a LimitRange or a quota names is included', async (t) => {
   const ranges = [
     limitRange({ default: one('a'), defaultRequest: one('b') }),
     limitRange({ type: 'Pod', min: one('c'), max: one('d'), maxLimitRequestRatio: one('e') }),
@@ -18,6 +18,6 @@ t.test('every resource that a rule mentions is included', async (t) => {
   }
 })
 
-t.test('cpu and memory are always included', async (t) => {
+t.test('cpu and memory are included without LimitRanges and quotas', async (t) => {
   t.strictSame([...ruledResources([], [])], ['cpu', 'memory'])
 })
