@@ -147,7 +147,7 @@ export interface Place {
   readonly labels?: Texts
   readonly excluded?: readonly string[]
   readonly podSecurityDefault?: Privilege
-  /** The images that nodes are known to have; undefined if Ridealong does not watch the nodes. */
+  /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
   readonly review?: Partial<Review>

@@ -538,7 +538,11 @@ t.test('an observer has resources only in a pod without pod-level resources', as
   ]
   for (const [name, resources] of none) {
     const { observers } = ride(askingPod({ resources }))
-    t.match(observers['perf-sysstat']?.resources, { requests: { cpu: '0' } }, `they are ${name}`)
+    t.match(
+      observers['perf-sysstat']?.resources,
+      { requests: { cpu: '0' } },
+      `the pod-level resources are ${name}`,
+    )
   }
 })
 

@@ -11,25 +11,28 @@ const STRICT = {
   quotas: [],
 }
 
-t.test('a namespace without labels enforces nothing and grants nothing', async (t) => {
-  const rows: unknown[] = [
-    undefined,
-    null,
-    'hpc',
-    [],
-    {},
-    { metadata: null },
-    { metadata: {} },
-    { metadata: [] },
-    { metadata: { labels: null, annotations: null } },
-    { metadata: { labels: [], annotations: [] } },
-    { metadata: { labels: 'x', annotations: 'y' } },
-  ]
-  for (const object of rows)
-    t.strictSame(readNamespace('hpc', object), STRICT, JSON.stringify(object))
-})
+t.test(
+  'a namespace without labels enforces no level and grants only the privilege restricted',
+  async (t) => {
+    const rows: unknown[] = [
+      undefined,
+      null,
+      'hpc',
+      [],
+      {},
+      { metadata: null },
+      { metadata: {} },
+      { metadata: [] },
+      { metadata: { labels: null, annotations: null } },
+      { metadata: { labels: [], annotations: [] } },
+      { metadata: { labels: 'x', annotations: 'y' } },
+    ]
+    for (const object of rows)
+      t.strictSame(readNamespace('hpc', object), STRICT, JSON.stringify(object))
+  },
+)
 
-t.test('a level is one of three values, and any other value is the strictest', async (t) => {
+t.test('a level is one of three values, and any other value counts as restricted', async (t) => {
   const rows: [unknown, string][] = [
     ['privileged', 'privileged'],
     ['baseline', 'baseline'],
@@ -52,29 +55,32 @@ t.test('a level is one of three values, and any other value is the strictest', a
   }
 })
 
-t.test('each level has its own label', async (t) => {
-  const labels = {
-    'pod-security.kubernetes.io/enforce': 'baseline',
-    'pod-security.kubernetes.io/warn': 'restricted',
-    'pod-security.kubernetes.io/enforce-version': 'latest',
-    'ridealong.dev/privilege': 'privileged',
-  }
-  t.match(readNamespace('hpc', { metadata: { labels } }), {
-    enforce: 'baseline',
-    privilege: 'privileged',
-  })
-  const annotations = {
-    'pod-security.kubernetes.io/enforce': 'baseline',
-    'ridealong.dev/privilege': 'privileged',
-  }
-  t.match(
-    readNamespace('hpc', { metadata: { annotations } }),
-    { enforce: undefined, privilege: 'restricted' },
-    'an annotation is not a label',
-  )
-})
+t.test(
+  'the enforced level and the granted privilege are read from two different labels',
+  async (t) => {
+    const labels = {
+      'pod-security.kubernetes.io/enforce': 'baseline',
+      'pod-security.kubernetes.io/warn': 'restricted',
+      'pod-security.kubernetes.io/enforce-version': 'latest',
+      'ridealong.dev/privilege': 'privileged',
+    }
+    t.match(readNamespace('hpc', { metadata: { labels } }), {
+      enforce: 'baseline',
+      privilege: 'privileged',
+    })
+    const annotations = {
+      'pod-security.kubernetes.io/enforce': 'baseline',
+      'ridealong.dev/privilege': 'privileged',
+    }
+    t.match(
+      readNamespace('hpc', { metadata: { annotations } }),
+      { enforce: undefined, privilege: 'restricted' },
+      'an annotation is not a label',
+    )
+  },
+)
 
-t.test("only Ridealong's annotations are kept", async (t) => {
+t.test("only Ridealong's annotations of a namespace are kept", async (t) => {
   const annotations = {
     'ridealong.dev/inject': 'perf-sysstat',
     'perf-sysstat.ridealong.dev/rate': '5',
@@ -86,7 +92,7 @@ t.test("only Ridealong's annotations are kept", async (t) => {
 })
 
 t.test(
-  "a namespace is annotated since the earliest time of the annotation's managers",
+  'requestedSince is the earliest time of the managers that own the annotation inject',
   async (t) => {
     const owner = (time: string, annotation = 'ridealong.dev/inject') => ({
       time,

@@ -11,17 +11,20 @@ const pathsOf = (pod: unknown) => answerIn({}, pod).operations.map(({ path }) =>
 t.test('every operation of a patch is an add', async (t) => {
   const pods: [string, Json][] = [
     ['a bare pod', askingPod()],
-    ['a pod that has everything', askingPod({ initContainers: [], volumes: [], hostPID: false })],
+    [
+      'a pod with lists of init containers and volumes',
+      askingPod({ initContainers: [], volumes: [], hostPID: false }),
+    ],
     ['a pod that is left', askingPod({ hostPID: true })],
-    ['mode container', askingPod({}, CONTAINER)],
-    ['an explicit false', askingPod({ shareProcessNamespace: false })],
+    ['a pod with mode container', askingPod({}, CONTAINER)],
+    ['a pod with shareProcessNamespace: false', askingPod({ shareProcessNamespace: false })],
   ]
   for (const [name, pod] of pods) {
     const { operations } = answerIn({}, pod)
-    t.ok(operations.length > 0, name)
+    t.ok(operations.length > 0, `${name} is patched`)
     t.ok(
       operations.every(({ op }) => op === 'add'),
-      name,
+      `the patch of ${name}`,
     )
   }
 })
@@ -45,7 +48,7 @@ t.test('the order of operations is metadata, process namespace, volumes, contain
   ])
 })
 
-t.test('values that are already correct are not written', async (t) => {
+t.test('a patch does not contain fields that are already correct', async (t) => {
   const paths = pathsOf(
     askingPod({ shareProcessNamespace: true, automountServiceAccountToken: false }),
   )
@@ -59,7 +62,7 @@ t.test('an absent or null list is created, and an existing list is extended', as
     ['absent', {}, [], []],
     ['null', { initContainers: null, volumes: null }, [], []],
     ['empty', { initContainers: [], volumes: [] }, [], []],
-    ['existing', { initContainers: [init], volumes: [volume] }, ['setup'], ['data']],
+    ['not empty', { initContainers: [init], volumes: [volume] }, ['setup'], ['data']],
   ]
   for (const [name, spec, initNames, volumeNames] of rows) {
     const { pod } = ride(askingPod(spec))
@@ -67,28 +70,32 @@ t.test('an absent or null list is created, and an existing list is extended', as
     t.strictSame(
       initContainers.map((container) => container.name),
       [...initNames, 'perf-sysstat'],
-      name,
+      `the list of init containers is ${name}`,
     )
     t.strictSame(
       volumes.map((each) => each.name),
       [...volumeNames, 'ridealong-no-token-705ab4f5'],
-      name,
+      `the list of volumes is ${name}`,
     )
   }
 })
 
-t.test('absent or null annotations are created', async (t) => {
+t.test('a status annotation is added to a pod whose annotations are absent or null', async (t) => {
   const { spec } = podOf()
   for (const annotations of [undefined, null]) {
     const pod = { metadata: { generateName: 'lammps-', annotations }, spec }
     const { word, status } = ride(pod, { annotations: ASKING })
-    t.equal(word, 'injected', String(annotations))
+    t.equal(word, 'injected', `annotations: ${annotations}`)
     t.equal(status?.outcome, 'injected')
     const left = ride(
       { ...pod, spec: { ...(spec as Json), hostPID: true } },
       { annotations: ASKING },
     )
-    t.equal(left.status?.reason, 'host-pid', 'also for a pod that is left')
+    t.equal(
+      left.status?.reason,
+      'host-pid',
+      'the status annotation is also added to a pod that is left',
+    )
   }
 })
 
@@ -151,17 +158,20 @@ t.test('applied() returns a new object', async (t) => {
   t.not(patched.spec.containers[1], value, 'the value is a copy')
 })
 
-t.test('the response contains the operations of the answer', async (t) => {
-  const pod = askingPod({ initContainers: [{ name: 'setup', image: 'a' }] })
-  const answer = answerIn({}, pod)
-  t.equal(answer.response.response.patchType, 'JSONPatch')
-  t.strictSame(
-    JSON.parse(JSON.stringify(applied(pod, answer.operations))),
-    patchedBy(pod, answer.response),
-  )
-})
+t.test(
+  'the patch in the response has the same result as the operations of the answer',
+  async (t) => {
+    const pod = askingPod({ initContainers: [{ name: 'setup', image: 'a' }] })
+    const answer = answerIn({}, pod)
+    t.equal(answer.response.response.patchType, 'JSONPatch')
+    t.strictSame(
+      JSON.parse(JSON.stringify(applied(pod, answer.operations))),
+      patchedBy(pod, answer.response),
+    )
+  },
+)
 
-t.test('a patch that does not produce the plan is an error', async (t) => {
+t.test('check() throws an error if a patch does not produce the plan', async (t) => {
   const observer = { name: 'perf-sysstat' }
   const volume = { name: 'cover' }
   const planned: Plan = {
@@ -195,42 +205,62 @@ t.test('a patch that does not produce the plan is an error', async (t) => {
   named.push('initContainers[0].restartPolicy', 'initContainers', 'containers')
   for (const [place, what] of named.entries()) {
     const message = `the patch does not produce the planned ${what}`
-    t.throws(() => check(pod, right.toSpliced(place, 1), planned), { message }, `without ${what}`)
+    t.throws(
+      () => check(pod, right.toSpliced(place, 1), planned),
+      { message },
+      `the patch has no operation for ${what}`,
+    )
   }
   const wrong: [string, number, Operation][] = [
     [
-      'another value',
+      'another value of the annotation',
       0,
       { op: 'add', path: '/metadata/annotations/ridealong.dev~1status', value: 't' },
     ],
-    ['another key', 0, { op: 'add', path: '/metadata/annotations/ridealong.dev', value: 's' }],
     [
-      'a namespace that is not shared',
+      'another key of the annotation',
+      0,
+      { op: 'add', path: '/metadata/annotations/ridealong.dev', value: 's' },
+    ],
+    [
+      'shareProcessNamespace: false',
       1,
       { op: 'add', path: '/spec/shareProcessNamespace', value: false },
     ],
-    ['a list that is overwritten', 2, { op: 'add', path: '/spec/volumes', value: [] }],
+    ['an empty list in place of the volumes', 2, { op: 'add', path: '/spec/volumes', value: [] }],
     [
       'a wrong restartPolicy',
       3,
       { op: 'add', path: '/spec/initContainers/0/restartPolicy', value: 'Never' },
     ],
     [
-      'a container at the beginning',
+      'the observer as the first init container',
       4,
       { op: 'add', path: '/spec/initContainers/0', value: observer },
     ],
-    ['a list that is replaced', 5, { op: 'add', path: '/spec/containers', value: [observer] }],
+    [
+      'a list in place of the containers',
+      5,
+      { op: 'add', path: '/spec/containers', value: [observer] },
+    ],
     ['a container of another name', 5, { op: 'add', path: '/spec/containers/-', value: volume }],
   ]
   for (const [name, place, operation] of wrong) {
-    t.throws(() => check(pod, right.with(place, operation), planned), /the planned/, name)
+    t.throws(
+      () => check(pod, right.with(place, operation), planned),
+      /the planned/,
+      `the patch has ${name}`,
+    )
   }
   const twice = [...right, ...right.slice(5)]
-  t.throws(() => check(pod, twice, planned), /planned containers/, 'a repeated container')
-  t.throws(() => check({ ...pod, metadata: {} }, right, planned), 'a missing parent')
+  t.throws(
+    () => check(pod, twice, planned),
+    /planned containers/,
+    'the patch adds a container twice',
+  )
+  t.throws(() => check({ ...pod, metadata: {} }, right, planned), 'the pod has no annotations')
   t.throws(
     () => check({ ...pod, spec: { ...pod.spec, initContainers: [] } }, right, planned),
-    'a missing list element',
+    'the pod has no init container whose restartPolicy could be set',
   )
 })

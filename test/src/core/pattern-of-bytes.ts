@@ -2,8 +2,8 @@
 export const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 
 /**
- * Translates a target-command of the tests to a JavaScript regular expression, for text with one
- * character for each byte.
+ * Translates a target-command that the tests use to a JavaScript regular expression. The expression
+ * matches texts with one character for each byte, as `latin1` returns them.
  */
 export function asBytes(pattern: string): RegExp {
   const translated = pattern

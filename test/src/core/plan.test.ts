@@ -18,8 +18,8 @@ const namesIn = (list: readonly { readonly name: string }[] | undefined) =>
   list?.map(({ name }) => name)
 
 /**
- * Expands a value as the kubelet does in a container without variables (kubernetes
- * third_party/forked/golang/expansion/expand.go).
+ * Expands a value as the kubelet does (kubernetes third_party/forked/golang/expansion/expand.go). A
+ * reference to a variable NAME is expanded to EXPANDED:NAME.
  */
 function expand(input: string): string {
   let output = ''
@@ -42,7 +42,7 @@ function readReference(rest: string): [text: string, consumed: number] {
 }
 
 t.test(
-  'an observer in mode native is the last init container, with restartPolicy Always',
+  'observers in mode native are the last init containers, with restartPolicy Always',
   async (t) => {
     const initContainers = [
       { name: 'setup', image: 'a' },
@@ -56,7 +56,11 @@ t.test(
     const { pod, observers } = ride(before)
     const expected = ['setup', 'proxy', 'wait', 'perf-sysstat', 'io-sysstat']
     t.strictSame(namesIn(pod.spec.initContainers), expected)
-    t.strictSame(pod.spec.initContainers?.slice(0, 3), initContainers, 'the others are unchanged')
+    t.strictSame(
+      pod.spec.initContainers?.slice(0, 3),
+      initContainers,
+      'the other init containers are unchanged',
+    )
     t.strictSame(namesIn(pod.spec.containers), ['app'])
     for (const { name, restartPolicy } of Object.values(observers)) {
       t.equal(restartPolicy, 'Always', name)
@@ -64,7 +68,7 @@ t.test(
   },
 )
 
-t.test('an observer in mode container is the last container, without restartPolicy', async (t) => {
+t.test('observers in mode container are the last containers, without restartPolicy', async (t) => {
   const spec = {
     containers: [
       { name: 'app', image: 'a' },
@@ -103,7 +107,11 @@ t.test('an observer has only the fields of the catalog and of the plan', async (
     'securityContext',
     'volumeMounts',
   ]
-  t.strictSame(Object.keys(perfOf(ride(askingPod()))).sort(), allowed.sort(), 'no probes or hooks')
+  t.strictSame(
+    Object.keys(perfOf(ride(askingPod()))).sort(),
+    allowed.sort(),
+    'there are no probes and no hooks',
+  )
 })
 
 t.test('the process namespace is shared for every value of shareProcessNamespace', async (t) => {
@@ -115,14 +123,14 @@ t.test('the process namespace is shared for every value of shareProcessNamespace
   ]
   for (const [before, spec] of rows) {
     const { pod, status } = ride(askingPod(spec))
-    t.equal(pod.spec.shareProcessNamespace, true, before)
+    t.equal(pod.spec.shareProcessNamespace, true, `shareProcessNamespace was ${before}`)
     t.equal(status?.shareProcessNamespace, before, 'the status annotation has the original value')
   }
 })
 
 t.test('the service account token is covered by a volume if the pod mounts it', async (t) => {
   const rows: [string, Json, boolean][] = [
-    ['no field', {}, true],
+    ['automountServiceAccountToken is not set', {}, true],
     ['the token is mounted', { automountServiceAccountToken: true }, true],
     ['the token is not mounted', { automountServiceAccountToken: false }, false],
   ]
@@ -138,28 +146,34 @@ t.test('the service account token is covered by a volume if the pod mounts it', 
   }
 })
 
-t.test('all observers share one token cover, named after the uid of the request', async (t) => {
-  const both = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
-  const rows: [string, string][] = [
-    ['705ab4f5-6393-11e8-b7cc-42010a800002', 'ridealong-no-token-705ab4f5'],
-    ['ABCDEF01-2345', 'ridealong-no-token-abcdef01'],
-    ['a_b.c', 'ridealong-no-token-abc'],
-  ]
-  for (const [uid, name] of rows) {
-    const { pod, observers } = ride(both, { review: { uid } })
-    t.strictSame(namesIn(pod.spec.volumes), [name])
-    for (const { volumeMounts } of Object.values(observers)) {
-      t.strictSame(namesIn(volumeMounts), [name])
+t.test(
+  'one volume, named after the uid of the request, covers the token for all observers',
+  async (t) => {
+    const both = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
+    const rows: [string, string][] = [
+      ['705ab4f5-6393-11e8-b7cc-42010a800002', 'ridealong-no-token-705ab4f5'],
+      ['ABCDEF01-2345', 'ridealong-no-token-abcdef01'],
+      ['a_b.c', 'ridealong-no-token-abc'],
+    ]
+    for (const [uid, name] of rows) {
+      const { pod, observers } = ride(both, { review: { uid } })
+      t.strictSame(namesIn(pod.spec.volumes), [name])
+      for (const { volumeMounts } of Object.values(observers)) {
+        t.strictSame(namesIn(volumeMounts), [name])
+      }
     }
-  }
-  const odd = ride(both, { review: { uid: '---' } }).pod.spec.volumes?.[0]?.name
-  t.match(odd, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'the name is valid in Kubernetes')
-})
+    const odd = ride(both, { review: { uid: '---' } }).pod.spec.volumes?.[0]?.name
+    t.match(odd, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'the name is valid in Kubernetes')
+  },
+)
 
-t.test('the token cover is not local storage, so it does not prevent eviction', async (t) => {
-  const [volume] = ride(askingPod()).pod.spec.volumes ?? []
-  t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
-})
+t.test(
+  'the volume that covers the token is no local storage, which would prevent evictions',
+  async (t) => {
+    const [volume] = ride(askingPod()).pod.spec.volumes ?? []
+    t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
+  },
+)
 
 t.test('an observer gets its pod, node and rank from the downward API', async (t) => {
   const paths = (metadata: Json) => {
@@ -185,35 +199,42 @@ t.test('an observer gets its pod, node and rank from the downward API', async (t
     ...place,
     JOB_COMPLETION_INDEX: `metadata.annotations['${key}']`,
   })
-  t.strictSame(paths({ labels: { [key]: '3' } }), place, 'an indexed pod has the annotation')
+  t.strictSame(paths({ labels: { [key]: '3' } }), place, 'a label with this key is ignored')
 })
 
-t.test('an observer has the request in its variables', async (t) => {
-  const observer = perfOf(
-    ride(
-      askingPod(
-        { restartPolicy: 'OnFailure', containers: [{ name: 'lammps', image: 'a' }] },
-        { ...CONTAINER, 'ridealong.dev/target-command': 'lmp' },
+t.test(
+  'the variables of an observer contain the catalog, the request and the target',
+  async (t) => {
+    const observer = perfOf(
+      ride(
+        askingPod(
+          { restartPolicy: 'OnFailure', containers: [{ name: 'lammps', image: 'a' }] },
+          { ...CONTAINER, 'ridealong.dev/target-command': 'lmp' },
+        ),
       ),
-    ),
-  )
-  const told = [
-    ['RIDEALONG_CATALOG', '3f2a91c0'],
-    ['RIDEALONG_MODE', 'container'],
-    ['RIDEALONG_RESTART_POLICY', 'OnFailure'],
-    ['RIDEALONG_TARGET_CONTAINER', 'lammps'],
-    ['RIDEALONG_TARGET_COMMAND', 'lmp'],
-    ['RIDEALONG_OBSERVERS', 'perf-sysstat'],
-  ] as const
-  for (const [name, value] of told) t.equal(variable(observer, name), value, name)
-  const plain = perfOf(ride(askingPod()))
-  t.equal(variable(plain, 'RIDEALONG_MODE'), 'native')
-  t.equal(variable(plain, 'RIDEALONG_RESTART_POLICY'), 'Always', "Kubernetes's default")
-  const names = (observer.env ?? []).map(({ name }) => name)
-  t.equal(new Set(names).size, names.length, 'no repeated variable')
-})
+    )
+    const told = [
+      ['RIDEALONG_CATALOG', '3f2a91c0'],
+      ['RIDEALONG_MODE', 'container'],
+      ['RIDEALONG_RESTART_POLICY', 'OnFailure'],
+      ['RIDEALONG_TARGET_CONTAINER', 'lammps'],
+      ['RIDEALONG_TARGET_COMMAND', 'lmp'],
+      ['RIDEALONG_OBSERVERS', 'perf-sysstat'],
+    ] as const
+    for (const [name, value] of told) t.equal(variable(observer, name), value, name)
+    const plain = perfOf(ride(askingPod()))
+    t.equal(variable(plain, 'RIDEALONG_MODE'), 'native')
+    t.equal(
+      variable(plain, 'RIDEALONG_RESTART_POLICY'),
+      'Always',
+      'the default of Kubernetes is used',
+    )
+    const names = (observer.env ?? []).map(({ name }) => name)
+    t.equal(new Set(names).size, names.length, 'no variable is repeated')
+  },
+)
 
-t.test("an observer has the names of the pod's existing observers", async (t) => {
+t.test('a variable of an observer contains the names of all observers of its pod', async (t) => {
   const namesOf = ({ observers }: Ride, metric: string) =>
     variable(observers[metric] as ContainerObject, 'RIDEALONG_OBSERVERS')
   const second = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
@@ -236,42 +257,50 @@ t.test("an observer has the names of the pod's existing observers", async (t) =>
   )
 })
 
-t.test('an observer has the owner of the pod if its name is printable', async (t) => {
-  const ownerOf = (ownerReferences: unknown) =>
-    variable(
-      perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, { ownerReferences }))),
-      'RIDEALONG_OWNER',
-    )
-  const owner = (name: unknown, kind: unknown = 'Job', controller: unknown = true) => ({
-    apiVersion: 'batch/v1',
-    kind,
-    name,
-    controller,
-  })
-  const rows: [string, unknown, string | undefined][] = [
-    ['no owner', undefined, undefined],
-    ['no list', 'lammps', undefined],
-    ['the controller', [owner('lammps')], 'Job/lammps'],
-    [
-      'the controller among others',
-      [owner('other', 'ConfigMap', false), owner('lammps')],
-      'Job/lammps',
-    ],
-    ['an owner that is not a controller', [owner('lammps', 'Job', false)], undefined],
-    ['an owner without the field controller', [owner('lammps', 'Job', null)], undefined],
-    ['a name with NUL', [owner('lam\0mps')], undefined],
-    ['a name with a line break', [owner('lam\nmps')], undefined],
-    ['a name beyond ASCII', [owner('lämmps')], undefined],
-    ['a name of 512 characters with its kind', [owner('x'.repeat(508))], `Job/${'x'.repeat(508)}`],
-    ['a name that is too long', [owner('x'.repeat(509))], undefined],
-    ['a name that is not text', [owner(7)], undefined],
-    ['a kind that is not text', [owner('lammps', null)], undefined],
-    ['nonsense', [null, 7, 'x'], undefined],
-  ]
-  for (const [name, references, expected] of rows) t.equal(ownerOf(references), expected, name)
-})
+t.test(
+  'a variable of an observer contains the owner of the pod if its name is printable',
+  async (t) => {
+    const ownerOf = (ownerReferences: unknown) =>
+      variable(
+        perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, {}, { ownerReferences }))),
+        'RIDEALONG_OWNER',
+      )
+    const owner = (name: unknown, kind: unknown = 'Job', controller: unknown = true) => ({
+      apiVersion: 'batch/v1',
+      kind,
+      name,
+      controller,
+    })
+    const rows: [string, unknown, string | undefined][] = [
+      ['no owner', undefined, undefined],
+      ['a text instead of a list', 'lammps', undefined],
+      ['a controller', [owner('lammps')], 'Job/lammps'],
+      [
+        'a controller among other owners',
+        [owner('other', 'ConfigMap', false), owner('lammps')],
+        'Job/lammps',
+      ],
+      ['an owner that is not a controller', [owner('lammps', 'Job', false)], undefined],
+      ['an owner without the field controller', [owner('lammps', 'Job', null)], undefined],
+      ['a name with NUL', [owner('lam\0mps')], undefined],
+      ['a name with a line break', [owner('lam\nmps')], undefined],
+      ['a name beyond ASCII', [owner('lämmps')], undefined],
+      [
+        'a name of 512 characters with its kind',
+        [owner('x'.repeat(508))],
+        `Job/${'x'.repeat(508)}`,
+      ],
+      ['a name that is too long', [owner('x'.repeat(509))], undefined],
+      ['a name that is not text', [owner(7)], undefined],
+      ['a kind that is not text', [owner('lammps', null)], undefined],
+      ['values that are no owners', [null, 7, 'x'], undefined],
+    ]
+    for (const [name, references, expected] of rows)
+      t.equal(ownerOf(references), expected, `owner: ${name}`)
+  },
+)
 
-t.test('the kubelet expands each value to the text that the user wrote', async (t) => {
+t.test('the kubelet expands the target command to the text that the user wrote', async (t) => {
   const texts = [
     '$',
     '$$',
@@ -294,51 +323,61 @@ t.test('the kubelet expands each value to the text that the user wrote', async (
     const value = variable(observer, 'RIDEALONG_TARGET_COMMAND') ?? ''
     t.equal(expand(value), text, text)
   }
-  t.equal(expand('$(POD_NAME)'), 'EXPANDED:POD_NAME', 'unescaped text would be a reference')
+  t.equal(
+    expand('$(POD_NAME)'),
+    'EXPANDED:POD_NAME',
+    'the kubelet would expand text that is not escaped',
+  )
 })
 
-t.test('every variable of an observer is escaped', async (t) => {
-  const metadata = {
-    ownerReferences: [{ kind: 'Job', name: 'a$(POD_NAME)$', controller: true }],
-  }
-  const spec = { containers: [{ name: 'app$(POD_NAME)', image: 'a' }] }
-  const observer = perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, spec, metadata)))
-  t.equal(expand(variable(observer, 'RIDEALONG_OWNER') ?? ''), 'Job/a$(POD_NAME)$')
-  t.equal(expand(variable(observer, 'RIDEALONG_TARGET_CONTAINER') ?? ''), 'app$(POD_NAME)')
-})
+t.test(
+  'the names of the owner and of the target container are escaped for the kubelet',
+  async (t) => {
+    const metadata = {
+      ownerReferences: [{ kind: 'Job', name: 'a$(POD_NAME)$', controller: true }],
+    }
+    const spec = { containers: [{ name: 'app$(POD_NAME)', image: 'a' }] }
+    const observer = perfOf(ride(podOf({ 'ridealong.dev/inject': 'perf-sysstat' }, spec, metadata)))
+    t.equal(expand(variable(observer, 'RIDEALONG_OWNER') ?? ''), 'Job/a$(POD_NAME)$')
+    t.equal(expand(variable(observer, 'RIDEALONG_TARGET_CONTAINER') ?? ''), 'app$(POD_NAME)')
+  },
+)
 
-t.test("only Ridealong's annotations are written to the metadata", async (t) => {
-  const metadata = { labels: { app: 'lammps' }, finalizers: ['x'] }
-  const others = { 'example.com/a~b': 'c', '~1': '/' }
-  const written = (outcome: Ride) => {
-    const { annotations = {}, ...rest } = outcome.pod.metadata
-    const ours = Object.entries(annotations).filter(([key]) => !Object.hasOwn(others, key))
-    return { rest, keys: ours.map(([key]) => key).sort(), kept: annotations['example.com/a~b'] }
-  }
-  const asked = { 'ridealong.dev/inject': 'perf-sysstat' }
-  const at = (more: Texts) => written(ride(podOf({ ...others, ...asked, ...more }, {}, metadata)))
-  const rest = { name: 'lammps-0', ...metadata }
-  t.strictSame(at({}), {
-    rest,
-    keys: ['ridealong.dev/inject', 'ridealong.dev/status'],
-    kept: 'c',
-  })
-  t.strictSame(at(CONTAINER), {
-    rest,
-    keys: [
-      'kubectl.kubernetes.io/default-container',
-      'ridealong.dev/inject',
-      'ridealong.dev/mode',
-      'ridealong.dev/status',
-    ],
-    kept: 'c',
-  })
-  t.strictSame(at({ 'ridealong.dev/inject': 'nobody' }), {
-    rest,
-    keys: ['ridealong.dev/inject', 'ridealong.dev/status'],
-    kept: 'c',
-  })
-})
+t.test(
+  'only the status and, in mode container, the default container are added to the metadata',
+  async (t) => {
+    const metadata = { labels: { app: 'lammps' }, finalizers: ['x'] }
+    const others = { 'example.com/a~b': 'c', '~1': '/' }
+    const written = (outcome: Ride) => {
+      const { annotations = {}, ...rest } = outcome.pod.metadata
+      const ours = Object.entries(annotations).filter(([key]) => !Object.hasOwn(others, key))
+      return { rest, keys: ours.map(([key]) => key).sort(), kept: annotations['example.com/a~b'] }
+    }
+    const asked = { 'ridealong.dev/inject': 'perf-sysstat' }
+    const at = (more: Texts) => written(ride(podOf({ ...others, ...asked, ...more }, {}, metadata)))
+    const rest = { name: 'lammps-0', ...metadata }
+    t.strictSame(at({}), {
+      rest,
+      keys: ['ridealong.dev/inject', 'ridealong.dev/status'],
+      kept: 'c',
+    })
+    t.strictSame(at(CONTAINER), {
+      rest,
+      keys: [
+        'kubectl.kubernetes.io/default-container',
+        'ridealong.dev/inject',
+        'ridealong.dev/mode',
+        'ridealong.dev/status',
+      ],
+      kept: 'c',
+    })
+    t.strictSame(at({ 'ridealong.dev/inject': 'nobody' }), {
+      rest,
+      keys: ['ridealong.dev/inject', 'ridealong.dev/status'],
+      kept: 'c',
+    })
+  },
+)
 
 t.test('a pod that is left gets only a status annotation', async (t) => {
   const before = askingPod({ hostPID: true })

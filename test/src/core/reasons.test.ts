@@ -39,8 +39,8 @@ t.test('each reason has a word for metrics and a sentence for users', async (t) 
   for (const word of Object.keys(REASONS)) t.match(word, /^[a-z]+(-[a-z]+)*$/)
   for (const sentence of sentences) {
     t.match(sentence, /^[\x20-\x7e]{20,200}$/, sentence)
-    t.match(sentence, / .* .* /, 'of several words')
-    t.notMatch(sentence, /\.$/, 'without a full stop')
+    t.match(sentence, / .* .* /, 'the sentence has several words')
+    t.notMatch(sentence, /\.$/, 'the sentence has no full stop')
   }
   t.equal(new Set(sentences).size, sentences.length, 'all sentences differ')
 })

@@ -5,7 +5,7 @@ import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from '.
 
 const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
 
-/** Reads the request of a pod with some annotations, in a namespace with other annotations. */
+/** Reviews a pod with the annotations `own` in a namespace with the annotations `namespace`. */
 const asking = (own: Texts, namespace: Texts = {}): Ride =>
   ride(podOf(own), { annotations: namespace })
 
@@ -18,19 +18,15 @@ t.test(
     const rows: [string, string, string[]][] = [
       ['one name', 'perf-sysstat', ['perf-sysstat']],
       ['two names', 'perf-sysstat,io-sysstat', both],
-      [
-        'the order of the request is kept',
-        'io-sysstat,perf-sysstat',
-        ['io-sysstat', 'perf-sysstat'],
-      ],
-      ['blanks', '  perf-sysstat ,\tio-sysstat\n', both],
-      ['empty items', ',perf-sysstat,, ,io-sysstat,', both],
-      ['repetitions', 'perf-sysstat,io-sysstat, perf-sysstat,perf-sysstat', both],
+      ['two names in another order', 'io-sysstat,perf-sysstat', ['io-sysstat', 'perf-sysstat']],
+      ['two names with blanks', '  perf-sysstat ,\tio-sysstat\n', both],
+      ['two names with empty items', ',perf-sysstat,, ,io-sysstat,', both],
+      ['two names with repetitions', 'perf-sysstat,io-sysstat, perf-sysstat,perf-sysstat', both],
     ]
     for (const [name, inject, expected] of rows) {
       const outcome = asking({ 'ridealong.dev/inject': inject })
-      t.strictSame(names(outcome), expected, name)
-      t.strictSame(outcome.status?.metrics, expected, `${name}, in the status`)
+      t.strictSame(names(outcome), expected, `the observers for ${name}`)
+      t.strictSame(outcome.status?.metrics, expected, `the status annotation for ${name}`)
     }
   },
 )
@@ -55,7 +51,7 @@ t.test('the name of a metric must match exactly', async (t) => {
   ]
   for (const inject of wrong) {
     const outcome = asking({ 'ridealong.dev/inject': inject })
-    t.equal(outcome.word, 'unknown-metric', inject)
+    t.equal(outcome.word, 'unknown-metric', `inject: "${inject}"`)
     t.strictSame(names(outcome), [], 'nothing is injected')
   }
   t.match(
@@ -79,15 +75,25 @@ t.test('a pod that requests no observers is not patched', async (t) => {
     ['"false"', { 'ridealong.dev/inject': 'false' }, {}, 'opted-out'],
     ['"false" in an annotated namespace', { 'ridealong.dev/inject': 'false' }, ASKING, 'opted-out'],
     ['"false" with blanks', { 'ridealong.dev/inject': ' false ' }, ASKING, 'opted-out'],
-    ['"false" of the namespace', {}, { 'ridealong.dev/inject': 'false' }, 'not-asked'],
-    ['an empty list of the namespace', {}, { 'ridealong.dev/inject': '' }, 'not-asked'],
-    ['only other keys', { 'ridealong.dev/mode': 'container' }, {}, 'not-asked'],
-    ['only an invalid other key', { 'ridealong.dev/mode': 'x' }, {}, 'not-asked'],
+    [
+      'no annotation in a namespace with "false"',
+      {},
+      { 'ridealong.dev/inject': 'false' },
+      'not-asked',
+    ],
+    [
+      'no annotation in a namespace with an empty list',
+      {},
+      { 'ridealong.dev/inject': '' },
+      'not-asked',
+    ],
+    ['only other annotations', { 'ridealong.dev/mode': 'container' }, {}, 'not-asked'],
+    ['only another annotation, which is invalid', { 'ridealong.dev/mode': 'x' }, {}, 'not-asked'],
   ]
   for (const [name, own, namespace, word] of rows) {
     const outcome = asking(own, namespace)
-    t.equal(outcome.word, word, name)
-    t.equal(outcome.isPatched, false, `${name}: no patch`)
+    t.equal(outcome.word, word, `a pod with ${name}`)
+    t.equal(outcome.isPatched, false, `a pod with ${name} is not patched`)
   }
 })
 
@@ -105,12 +111,12 @@ t.test(
     }
     const denied = asking({}, namespace)
     t.equal(denied.word, 'unknown-target-container')
-    t.equal(denied.allowed, false, 'on-error of the namespace')
+    t.equal(denied.allowed, false, 'on-error of the namespace applies')
     t.equal(asking({ 'ridealong.dev/on-error': 'admit' }, namespace).allowed, true)
 
     const own = { ...ASKING, 'ridealong.dev/target-container': 'app' }
     const inherited = asking(own, namespace)
-    t.strictSame(names(inherited), ['perf-sysstat'], "only the pod's metrics")
+    t.strictSame(names(inherited), ['perf-sysstat'], "only the pod's own metrics are injected")
     t.equal(inherited.status?.mode, 'container')
     t.equal(variable(perfOf(inherited), 'RIDEALONG_TARGET_COMMAND'), 'lmp')
     t.equal(variable(perfOf(inherited), 'RIDEALONG_OPTION_RATE'), '7')
@@ -130,13 +136,13 @@ t.test(
     t.equal(
       variable(perfOf(mixed), 'RIDEALONG_OPTION_MAX_LOG'),
       '9',
-      'other keys are still inherited',
+      'an annotation that the pod does not have is inherited',
     )
     t.equal(asking(ASKING, { 'ridealong.dev/inject': 'false' }).word, 'injected')
   },
 )
 
-t.test('an option without a value has the default of the catalog', async (t) => {
+t.test('an option that is not set has the default of the catalog', async (t) => {
   const observer = perfOf(asking(ASKING))
   t.equal(variable(observer, 'RIDEALONG_OPTION_RATE'), '10')
   t.equal(variable(observer, 'RIDEALONG_OPTION_MAX_LOG'), '8')
@@ -144,7 +150,7 @@ t.test('an option without a value has the default of the catalog', async (t) => 
   t.equal(variable(observer, 'RIDEALONG_OPTION_UNIT'), 'KiB')
 })
 
-t.test('an option must have the type and the bounds of the catalog', async (t) => {
+t.test('an option must be of the type and within the bounds that the catalog sets', async (t) => {
   const rows: [string, string, string][] = [
     ['rate', '1', '1'],
     ['rate', '3600', '3600'],
@@ -213,7 +219,7 @@ t.test('options of a metric that is not requested are ignored, even if invalid',
   }
 })
 
-t.test('an unknown key of Ridealong is invalid, on the pod or the namespace', async (t) => {
+t.test('an unknown key of Ridealong in a pod or its namespace is an invalid option', async (t) => {
   const keys = [
     'ridealong.dev/rate',
     'ridealong.dev/Mode',
@@ -232,18 +238,18 @@ t.test('an unknown key of Ridealong is invalid, on the pod or the namespace', as
   for (const key of keys) {
     const own = asking({ ...ASKING, [key]: '5' })
     t.equal(own.word, 'invalid-option', key)
-    t.match(own.message, JSON.stringify(key), 'the key is named')
+    t.match(own.message, JSON.stringify(key), 'the message names the key')
     t.equal(asking(ASKING, { [key]: '5' }).word, 'invalid-option', `${key} of the namespace`)
   }
   t.match(
     asking({ ...ASKING, 'ridealong.dev/targetCommand': 'lmp' }).message,
     'ridealong.dev/target-command',
-    'the valid keys are named',
+    'the message names the valid keys',
   )
   t.match(
     asking({ ...ASKING, 'perf-sysstat.ridealong.dev/rates': '5' }).message,
     /rate\b.*max-log.*threads.*unit/,
-    'the valid options are named',
+    'the message names the valid options',
   )
 })
 
@@ -261,7 +267,11 @@ t.test('keys of other projects are ignored', async (t) => {
     const { word, isPatched } = asking({ [key]: 'perf-sysstat' })
     t.equal(word, 'not-asked', key)
     t.equal(isPatched, false)
-    t.equal(asking({ ...ASKING, [key]: 'nonsense' }).word, 'injected', `${key} beside ours`)
+    t.equal(
+      asking({ ...ASKING, [key]: 'nonsense' }).word,
+      'injected',
+      `${key} beside the key inject`,
+    )
   }
 })
 
@@ -270,7 +280,7 @@ t.test('an existing status annotation is not an unknown key', async (t) => {
   t.equal(asking({ ...ASKING, 'ridealong.dev/status': left }).word, 'injected')
 })
 
-t.test('mode is native or container', async (t) => {
+t.test('the mode is native, which is the default, or container', async (t) => {
   const rows: [string, string][] = [
     ['native', 'native'],
     ['container', 'container'],
@@ -280,7 +290,7 @@ t.test('mode is native or container', async (t) => {
     const { status } = asking({ ...ASKING, 'ridealong.dev/mode': written })
     t.equal(status?.mode, mode, `"${written}"`)
   }
-  t.equal(asking(ASKING).status?.mode, 'native', 'the default')
+  t.equal(asking(ASKING).status?.mode, 'native', 'native is the default')
   for (const written of ['', 'Native', 'sidecar', 'native,container', 'constructor']) {
     const { word, message } = asking({ ...ASKING, 'ridealong.dev/mode': written })
     t.equal(word, 'invalid-option', `"${written}"`)
@@ -298,7 +308,7 @@ t.test('a target command is a regular expression of 1 to 256 printable character
     t.equal(
       variable(perfOf(outcome), 'RIDEALONG_TARGET_COMMAND')?.replaceAll('$$', '$'),
       written,
-      'unchanged',
+      'the observer gets the text unchanged',
     )
   }
   const wrong = [
@@ -324,7 +334,7 @@ t.test('a target command is a regular expression of 1 to 256 printable character
   t.equal(
     variable(perfOf(asking(ASKING)), 'RIDEALONG_TARGET_COMMAND'),
     undefined,
-    'no variable without a command',
+    'without a target command, the observer has no such variable',
   )
 })
 
@@ -335,13 +345,13 @@ t.test("a user's text in a message is quoted, short and printable", async (t) =>
     ['a mode', { ...ASKING, 'ridealong.dev/mode': wild }],
     ['an option', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': wild }],
     ['a key', { ...ASKING, [`ridealong.dev/${wild}`]: 'x' }],
-    ['a container', { ...ASKING, 'ridealong.dev/target-container': wild }],
+    ['a target container', { ...ASKING, 'ridealong.dev/target-container': wild }],
     ['on-error', { ...ASKING, 'ridealong.dev/on-error': wild }],
   ]
   for (const [name, own] of rows) {
     const { message } = asking(own)
-    t.match(message, /^[\x20-\x7e]+$/, name)
-    t.ok(message.length < 400, `${name}: short`)
+    t.match(message, /^[\x20-\x7e]+$/, `the message about ${name} is printable`)
+    t.ok(message.length < 400, `the message about ${name} is short`)
   }
 })
 
@@ -353,19 +363,22 @@ t.test('annotations that are not text are ignored', async (t) => {
   }
 })
 
-t.test('an annotation named __proto__ is handled like any other', async (t) => {
-  const annotations = JSON.parse(
-    '{"__proto__":{"ridealong.dev/inject":"perf-sysstat"},"constructor":"x","toString":"y"}',
-  )
-  const { word } = ride({ ...podOf(), metadata: { annotations } })
-  t.equal(word, 'not-asked')
-  const asked = JSON.parse(
-    '{"ridealong.dev/inject":"perf-sysstat","__proto__":"x","constructor":"y"}',
-  )
-  t.equal(ride({ ...podOf(), metadata: { annotations: asked } }).word, 'injected')
-})
+t.test(
+  'annotations named __proto__, constructor or toString are ignored like others',
+  async (t) => {
+    const annotations = JSON.parse(
+      '{"__proto__":{"ridealong.dev/inject":"perf-sysstat"},"constructor":"x","toString":"y"}',
+    )
+    const { word } = ride({ ...podOf(), metadata: { annotations } })
+    t.equal(word, 'not-asked')
+    const asked = JSON.parse(
+      '{"ridealong.dev/inject":"perf-sysstat","__proto__":"x","constructor":"y"}',
+    )
+    t.equal(ride({ ...podOf(), metadata: { annotations: asked } }).word, 'injected')
+  },
+)
 
-t.test("only Ridealong's annotations are read", async (t) => {
+t.test("only Ridealong's annotations are read, and only if they are text", async (t) => {
   const annotations = {
     'ridealong.dev/inject': 'perf-sysstat',
     'perf-sysstat.ridealong.dev/rate': '5',
@@ -411,7 +424,7 @@ t.test('all annotations are searched only if a key of Ridealong may be misspelt'
   }
 })
 
-t.test('a request is of the kind nothing, wrong or asked', async (t) => {
+t.test('readRequest() returns a request of the kind nothing, wrong or asked', async (t) => {
   const read = (own: Texts) => readRequest(readAnnotations(own), new Map(), CATALOG)
   t.strictSame(read({}), { kind: 'nothing', reason: 'not-asked' })
   t.match(read({ 'ridealong.dev/inject': 'x' }), { kind: 'wrong', reason: 'unknown-metric' })
@@ -424,7 +437,7 @@ t.test('a request is of the kind nothing, wrong or asked', async (t) => {
   })
 })
 
-t.test('an annotation above the limit of Kubernetes is ignored', async (t) => {
+t.test('an annotation with a value of more than 256 KiB is ignored', async (t) => {
   const limit = 256 * 1024
   const inject = 'perf-sysstat'
   const read = readAnnotations({ 'ridealong.dev/inject': inject.padEnd(limit) })

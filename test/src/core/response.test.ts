@@ -13,7 +13,7 @@ const answer = (response: object) => ({
   response: { uid: 'a-b-c', ...response },
 })
 
-t.test('an object is allowed unchanged', async (t) => {
+t.test('allow() returns a response without a patch, with the warnings', async (t) => {
   t.strictSame(sent(allow(REVIEW)), answer({ allowed: true }))
   t.strictSame(sent(allow(REVIEW, [])), answer({ allowed: true }))
   t.strictSame(
@@ -22,7 +22,7 @@ t.test('an object is allowed unchanged', async (t) => {
   )
 })
 
-t.test('an object is allowed with a patch in base64', async (t) => {
+t.test('allowPatched() returns a response with the patch in base64 and the warnings', async (t) => {
   const operations = [{ op: 'add', path: '/a', value: 'größe 🚀' }] as const
   const { response } = sent(allowPatched(REVIEW, operations, ['one', 'two']))
   t.strictSame(Object.keys(response).sort(), ['allowed', 'patch', 'patchType', 'uid', 'warnings'])
@@ -36,7 +36,7 @@ t.test('an object is allowed with a patch in base64', async (t) => {
 })
 
 t.test(
-  'an empty patch is omitted, because the apiserver requires a patch type with a patch only',
+  'if the patch is empty, allowPatched() returns a response without a patch and a patch type',
   async (t) => {
     t.strictSame(sent(allowPatched(REVIEW, [])), answer({ allowed: true }))
     t.strictSame(
@@ -46,7 +46,7 @@ t.test(
   },
 )
 
-t.test('an object is denied with 403 and a message', async (t) => {
+t.test('deny() returns a response with the HTTP status 403 and the message', async (t) => {
   t.strictSame(
     sent(deny(REVIEW, 'the pod is wrong')),
     answer({
@@ -56,18 +56,21 @@ t.test('an object is denied with 403 and a message', async (t) => {
   )
 })
 
-t.test('a warning is cut to the length that the apiserver allows', async (t) => {
+t.test('a warning of more than 256 characters is cut', async (t) => {
   const { response } = sent(allow(REVIEW, ['x'.repeat(1000), 'short']))
   t.strictSame(response.warnings, [`ridealong: ${'x'.repeat(242)}...`, 'ridealong: short'])
   t.equal(response.warnings[0].length, 256)
 })
 
-t.test('a warning is ASCII, and the message of a denial is printable and short', async (t) => {
-  const hostile = '\u001b[2J\u009b2J\u202egr\u00f6\u00dfe\n'
-  const { response } = sent(allow(REVIEW, [hostile]))
-  t.strictSame(response.warnings, ['ridealong: ?[2J?2J?gr??e?'])
-  const { response: refusal } = sent(deny(REVIEW, hostile))
-  t.equal(refusal.status.message, 'ridealong: \\u001b[2J\\u009b2J\\u202egr\u00f6\u00dfe\\n')
-  const { response: long } = sent(deny(REVIEW, 'x'.repeat(5_000_000)))
-  t.equal(long.status.message.length, 1024)
-})
+t.test(
+  'a warning is printable ASCII, and the message of a denial is printable and short',
+  async (t) => {
+    const hostile = '\u001b[2J\u009b2J\u202egr\u00f6\u00dfe\n'
+    const { response } = sent(allow(REVIEW, [hostile]))
+    t.strictSame(response.warnings, ['ridealong: ?[2J?2J?gr??e?'])
+    const { response: refusal } = sent(deny(REVIEW, hostile))
+    t.equal(refusal.status.message, 'ridealong: \\u001b[2J\\u009b2J\\u202egr\u00f6\u00dfe\\n')
+    const { response: long } = sent(deny(REVIEW, 'x'.repeat(5_000_000)))
+    t.equal(long.status.message.length, 1024)
+  },
+)

@@ -4,7 +4,7 @@ import { readNamespace } from '../../../src/core/namespace.ts'
 import { reviewPod } from '../../../src/core/review-pod.ts'
 import { answerIn, askingPod, CATALOG, type Json, podOf, reviewOf, ride } from './build.ts'
 
-/** JSON values of every type. Each field is set to the values of the wrong type. */
+/** JSON values of every type. A test sets each field of a pod to each of these values. */
 const NONSENSE: readonly unknown[] = [
   null,
   true,
@@ -29,7 +29,7 @@ const NONSENSE: readonly unknown[] = [
 
 const ROOT: readonly string[] = []
 
-/** A pod with every field that Ridealong reads. A test replaces each of these fields. */
+/** Returns a pod with the fields that Ridealong reads. */
 const full = (): Json =>
   JSON.parse(
     JSON.stringify({
@@ -78,32 +78,32 @@ const full = (): Json =>
     }),
   )
 
-/** Returns the path of every value in a JSON value, including itself. */
+/** Returns the paths of a JSON value and of every value in it. */
 function pathsIn(value: unknown, path = ROOT): (readonly string[])[] {
   const children = typeof value === 'object' && value !== null ? Object.entries(value) : []
   return [path, ...children.flatMap(([key, child]) => pathsIn(child, [...path, key]))]
 }
 
-/** Returns the JSON value with another value at a path. */
+/** Returns a copy of a JSON value with the value `by` at a path. */
 function spoilt(value: unknown, [key, ...rest]: readonly string[], by: unknown): unknown {
   if (key === undefined) return by
   const copy = Array.isArray(value) ? [...value] : { ...(value as Json) }
   return Object.assign(copy, { [key]: spoilt((value as Json)[key], rest, by) })
 }
 
-t.test('a pod with a field of a wrong type is allowed, and nothing is thrown', async (t) => {
-  t.equal(ride(full()).word, 'injected', 'the unchanged pod')
+t.test('a pod with a field of any type is allowed without an internal error', async (t) => {
+  t.equal(ride(full()).word, 'injected', 'the unchanged pod is injected')
   for (const path of pathsIn(full())) {
     const answers = NONSENSE.map((nonsense) => answerIn({}, spoilt(full(), path, nonsense)))
     t.ok(
       answers.every(({ response }) => response.response.allowed),
-      `${path.join('.')}: allowed`,
+      `a pod with any value at /${path.join('/')} is allowed`,
     )
     t.ok(
       answers.every(
         ({ decision }) => !('reason' in decision) || decision.reason !== 'internal-error',
       ),
-      `${path.join('.')}: no internal error`,
+      `a value at /${path.join('/')} causes no internal error`,
     )
   }
 })
@@ -158,7 +158,7 @@ t.test('an answer has the uid of its request', async (t) => {
     ['injected', askingPod()],
     ['left', podOf()],
     ['denied', askingPod({ hostPID: true }, denied)],
-    ['nonsense', 7],
+    ['invalid', 7],
   ]
   for (const [name, pod] of pods) {
     const { response } = answerIn({ review: { uid: 'a-b-c' } }, pod)
@@ -167,47 +167,50 @@ t.test('an answer has the uid of its request', async (t) => {
       kind: 'AdmissionReview',
       response: { uid: 'a-b-c' },
     })
-    t.equal(response.response.patch !== undefined, name === 'injected', name)
+    t.equal(response.response.patch !== undefined, name === 'injected', `a pod that is ${name}`)
   }
 })
 
-t.test('a defect of the webhook allows the pod unchanged, even with on-error: deny', async (t) => {
-  const defects: [string, Catalog][] = [
-    ['an invalid catalog', { revision: 'x', metrics: null as never }],
-    ['an invalid metric', { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]) }],
-  ]
-  for (const [name, catalog] of defects) {
-    const pod = askingPod({}, { 'ridealong.dev/on-error': 'deny' })
-    const { decision, operations, response, fault } = answerIn({ catalog }, pod)
-    t.match(decision, { outcome: 'left', reason: 'internal-error' }, name)
-    t.strictSame(operations, [])
-    t.equal(response.response.allowed, true)
-    t.equal(response.response.patch, undefined)
-    t.equal(response.response.warnings?.length, 1, 'there is a warning')
-    t.match(response.response.warnings?.[0], 'ridealong: internal-error: ')
-    t.type(fault, Error, 'the defect is returned for the log')
-  }
-})
+t.test(
+  'after a defect of the webhook, a pod is allowed unchanged, even with on-error: deny',
+  async (t) => {
+    const defects: [string, Catalog][] = [
+      ['an invalid catalog', { revision: 'x', metrics: null as never }],
+      ['an invalid metric', { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]) }],
+    ]
+    for (const [name, catalog] of defects) {
+      const pod = askingPod({}, { 'ridealong.dev/on-error': 'deny' })
+      const { decision, operations, response, fault } = answerIn({ catalog }, pod)
+      t.match(decision, { outcome: 'left', reason: 'internal-error' }, name)
+      t.strictSame(operations, [])
+      t.equal(response.response.allowed, true)
+      t.equal(response.response.patch, undefined)
+      t.equal(response.response.warnings?.length, 1, 'there is a warning')
+      t.match(response.response.warnings?.[0], 'ridealong: internal-error: ')
+      t.type(fault, Error, 'the defect is returned for the log')
+    }
+  },
+)
 
-t.test('an answer without a defect has no fault', async (t) => {
+t.test('fault is undefined if the webhook has no defect', async (t) => {
   for (const pod of [askingPod(), podOf(), askingPod({ hostPID: true }), 7]) {
     t.equal(answerIn({}, pod).fault, undefined)
   }
 })
 
-t.test('a pod without a request causes no warning', async (t) => {
+t.test('a pod without a request and an injected pod cause no warning', async (t) => {
   t.strictSame(ride(podOf()).warnings, [])
   t.strictSame(ride(podOf({ 'ridealong.dev/inject': 'false' })).warnings, [])
   t.strictSame(ride(askingPod()).warnings, [], 'an injected pod causes no warning')
 })
 
-t.test('a dry run has the same answer as a creation', async (t) => {
+t.test('a dry run gets the same answer as a real creation', async (t) => {
   for (const pod of [askingPod(), podOf(), askingPod({ hostPID: true })]) {
     t.strictSame(answerIn({ review: { dryRun: true } }, pod), answerIn({}, pod))
   }
 })
 
-t.test('a review always has the same answer, and is not edited', async (t) => {
+t.test('the same review always gets the same answer, and is not changed', async (t) => {
   const review = reviewOf(full())
   const before = structuredClone(review)
   const settings = {

@@ -37,7 +37,7 @@ t.test('the request of an AdmissionReview is read', async (t) => {
   t.equal('object' in review && review.object, object, 'the object is not copied')
 })
 
-t.test('missing fields of a request are empty', async (t) => {
+t.test('fields of a request that are missing or of a wrong type have default values', async (t) => {
   t.strictSame(readReview(envelope(REQUEST)), {
     source: { size: Number.POSITIVE_INFINITY, mentions: Number.POSITIVE_INFINITY },
     uid: 'a-b-c',
@@ -70,47 +70,56 @@ t.test('the name is that of the request, or the name or generateName of the obje
   t.equal(nameOf(undefined, 'nonsense'), '')
 })
 
-t.test('a body that is not an AdmissionReview of version v1 has a problem', async (t) => {
-  const rows: [string, unknown][] = [
-    ['kind', undefined],
-    ['kind', null],
-    ['kind', 'AdmissionReview'],
-    ['kind', []],
-    ['kind', {}],
-    ['kind', { ...envelope(REQUEST), kind: 'Pod' }],
-    ['apiVersion', { kind: 'AdmissionReview', request: REQUEST }],
-    ['apiVersion', { ...envelope(REQUEST), apiVersion: 'admission.k8s.io/v1beta1' }],
-    ['uid', envelope(undefined)],
-    ['uid', envelope(null)],
-    ['uid', envelope([])],
-    ['uid', envelope({ operation: 'CREATE' })],
-    ['uid', envelope({ uid: '', operation: 'CREATE' })],
-    ['uid', envelope({ uid: 7, operation: 'CREATE' })],
-    ['operation', envelope({ uid: 'a' })],
-    ['operation', envelope({ uid: 'a', operation: null })],
-  ]
-  for (const [named, body] of rows) {
-    const review = readReview(body)
-    t.match(review, { problem: named }, JSON.stringify(body))
-    t.notOk('uid' in review)
-  }
-})
+t.test(
+  'the problem of a body that is no valid AdmissionReview of version v1 names the field',
+  async (t) => {
+    const rows: [string, unknown][] = [
+      ['kind', undefined],
+      ['kind', null],
+      ['kind', 'AdmissionReview'],
+      ['kind', []],
+      ['kind', {}],
+      ['kind', { ...envelope(REQUEST), kind: 'Pod' }],
+      ['apiVersion', { kind: 'AdmissionReview', request: REQUEST }],
+      ['apiVersion', { ...envelope(REQUEST), apiVersion: 'admission.k8s.io/v1beta1' }],
+      ['uid', envelope(undefined)],
+      ['uid', envelope(null)],
+      ['uid', envelope([])],
+      ['uid', envelope({ operation: 'CREATE' })],
+      ['uid', envelope({ uid: '', operation: 'CREATE' })],
+      ['uid', envelope({ uid: 7, operation: 'CREATE' })],
+      ['operation', envelope({ uid: 'a' })],
+      ['operation', envelope({ uid: 'a', operation: null })],
+    ]
+    for (const [named, body] of rows) {
+      const review = readReview(body)
+      t.match(review, { problem: named }, JSON.stringify(body))
+      t.notOk('uid' in review)
+    }
+  },
+)
 
-t.test('a pod depends on its namespace unless it has its own annotation inject', async (t) => {
-  const leaves = (metadata: unknown) => {
-    return leavesItToNamespace(reviewOf({ metadata }))
-  }
-  t.equal(leaves({ annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }), false)
-  t.equal(leaves({ annotations: { 'ridealong.dev/inject': 'false' } }), false)
-  t.equal(leaves({ annotations: { 'ridealong.dev/inject': '' } }), false)
-  t.equal(leaves({ annotations: { 'ridealong.dev/mode': 'native' } }), true)
-  for (const metadata of [undefined, null, 7, {}, { annotations: null }, { annotations: 'x' }]) {
-    t.equal(leaves(metadata), true)
-  }
-})
+t.test(
+  'a pod leaves the request to its namespace unless it has its own annotation inject',
+  async (t) => {
+    const leaves = (metadata: unknown) => {
+      return leavesItToNamespace(reviewOf({ metadata }))
+    }
+    t.equal(leaves({ annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }), false)
+    t.equal(leaves({ annotations: { 'ridealong.dev/inject': 'false' } }), false)
+    t.equal(leaves({ annotations: { 'ridealong.dev/inject': '' } }), false)
+    t.equal(leaves({ annotations: { 'ridealong.dev/mode': 'native' } }), true)
+    for (const metadata of [undefined, null, 7, {}, { annotations: null }, { annotations: 'x' }]) {
+      t.equal(leaves(metadata), true)
+    }
+  },
+)
 
-t.test('a uid that is too long is a problem, because the answer would repeat it', async (t) => {
-  const longest = 'x'.repeat(256)
-  t.match(readReview(envelope({ ...REQUEST, uid: longest })), { uid: longest })
-  t.match(readReview(envelope({ ...REQUEST, uid: `${longest}x` })), { problem: /uid/ })
-})
+t.test(
+  'a uid of more than 256 characters is invalid, because the answer would repeat the uid',
+  async (t) => {
+    const longest = 'x'.repeat(256)
+    t.match(readReview(envelope({ ...REQUEST, uid: longest })), { uid: longest })
+    t.match(readReview(envelope({ ...REQUEST, uid: `${longest}x` })), { problem: /uid/ })
+  },
+)

@@ -22,13 +22,13 @@ const bytes = (text: string) => new TextEncoder().encode(text).length
 const sizeOf = (annotations: Texts) =>
   Object.entries(annotations).reduce((sum, [key, value]) => sum + bytes(key) + bytes(value), 0)
 
-/** Returns a pod with both observers, as an earlier call of the webhook left it. */
+/** Returns a pod to which an earlier call of the webhook has added both observers. */
 const injected = (spec: Json = {}, annotations: Texts = BOTH): PodObject =>
   ride(podOf(annotations, spec)).pod
 
 type Change = (containers: readonly ContainerObject[]) => readonly ContainerObject[]
 
-/** Changes that another webhook may have made to the init containers since then. */
+/** Returns a pod with a change that another webhook may have made to its init containers. */
 const changed = (pod: PodObject, change: Change): PodObject => ({
   ...pod,
   spec: { ...pod.spec, initContainers: change(pod.spec.initContainers ?? []) },
@@ -39,7 +39,7 @@ const without =
   (containers) =>
     containers.filter((container) => container.name !== name)
 
-/** Removes a field, as an older Kubernetes or a client with old types would. */
+/** Removes the restartPolicy of these containers, as a client for an older Kubernetes would. */
 const stripped =
   (...names: string[]): Change =>
   (containers) =>
@@ -51,11 +51,11 @@ const namesIn = (list: readonly ContainerObject[] | undefined) => list?.map(({ n
 
 t.test('a pod with all of its observers is left without a patch', async (t) => {
   const rows: [string, PodObject][] = [
-    ['in mode native', injected()],
-    ['beside other init containers', injected({ initContainers: [{ name: 'setup', image: 'a' }] })],
-    ['in mode container', injected({}, { ...BOTH, 'ridealong.dev/mode': 'container' })],
+    ['with mode native', injected()],
+    ['with other init containers', injected({ initContainers: [{ name: 'setup', image: 'a' }] })],
+    ['with mode container', injected({}, { ...BOTH, 'ridealong.dev/mode': 'container' })],
     [
-      'after another webhook added its own',
+      'to which another webhook has added a container',
       changed(injected(), (all) => [
         { name: 'istio-proxy', image: 'i', restartPolicy: 'Always' },
         ...all,
@@ -64,9 +64,9 @@ t.test('a pod with all of its observers is left without a patch', async (t) => {
   ]
   for (const [name, pod] of rows) {
     const { word, isPatched, warnings } = ride(pod)
-    t.equal(word, 'already-injected', name)
-    t.equal(isPatched, false, name)
-    t.strictSame(warnings, [], name)
+    t.equal(word, 'already-injected', `a pod ${name}`)
+    t.equal(isPatched, false, `a pod ${name} is not patched`)
+    t.strictSame(warnings, [], `a pod ${name} causes no warning`)
   }
 })
 
@@ -74,10 +74,10 @@ t.test('a lost restartPolicy of an observer is restored at the same index', asyn
   const setup = { name: 'setup', image: 'a' }
   const whole = injected({ initContainers: [setup] })
   const rows: [string, string[], string[]][] = [
-    ['the first of two', ['perf-sysstat'], ['/spec/initContainers/1/restartPolicy']],
-    ['the second of two', ['io-sysstat'], ['/spec/initContainers/2/restartPolicy']],
+    ['the first of two observers', ['perf-sysstat'], ['/spec/initContainers/1/restartPolicy']],
+    ['the second of two observers', ['io-sysstat'], ['/spec/initContainers/2/restartPolicy']],
     [
-      'both',
+      'both observers',
       ['perf-sysstat', 'io-sysstat'],
       ['/spec/initContainers/1/restartPolicy', '/spec/initContainers/2/restartPolicy'],
     ],
@@ -95,7 +95,7 @@ t.test('a lost restartPolicy of an observer is restored at the same index', asyn
   }
 })
 
-t.test('a removed shareProcessNamespace is restored', async (t) => {
+t.test('a removed or changed shareProcessNamespace is restored', async (t) => {
   const whole = injected({ shareProcessNamespace: false })
   const { shareProcessNamespace, ...spec } = whole.spec
   t.equal(shareProcessNamespace, true)
@@ -109,7 +109,7 @@ t.test('a removed shareProcessNamespace is restored', async (t) => {
   }
 })
 
-t.test('a removed observer is added again, and the others stay', async (t) => {
+t.test('a removed observer is added again, and the other observer stays', async (t) => {
   for (const [before, spec] of [
     ['absent', {}],
     ['false', { shareProcessNamespace: false }],
@@ -117,13 +117,13 @@ t.test('a removed observer is added again, and the others stay', async (t) => {
   ] as const) {
     const broken = changed(injected(spec), without('perf-sysstat'))
     const { word, pod, status, observers } = ride(broken, { review: { uid: 'second' } })
-    t.equal(word, 'injected', before)
+    t.equal(word, 'injected', `shareProcessNamespace was ${before}`)
     t.strictSame(Object.keys(observers), ['perf-sysstat'])
     t.strictSame(namesIn(pod.spec.initContainers), ['io-sysstat', 'perf-sysstat'])
-    t.equal(status?.shareProcessNamespace, before, 'the original value of the pod')
+    t.equal(status?.shareProcessNamespace, before, 'the status annotation keeps the original value')
     t.strictSame(status?.metrics, ['io-sysstat', 'perf-sysstat'])
     const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
-    t.equal(new Set(volumes).size, 2, 'the second token cover has another name')
+    t.equal(new Set(volumes).size, 2, 'the second volume that covers the token has another name')
     t.equal(ride(pod).word, 'already-injected', 'no observer is missing afterwards')
   }
 })
@@ -177,7 +177,7 @@ t.test('a forged or invalid status annotation is ignored', async (t) => {
   }
 })
 
-t.test('existing observers are restored even if others cannot be added', async (t) => {
+t.test('an existing observer is restored even if another observer cannot be added', async (t) => {
   const status = JSON.stringify({ outcome: 'injected', metrics: ['io-sysstat'] })
   const image = 'registry.example/observer:1'
   const initContainers = ['io-sysstat', 'perf-sysstat'].map((name) => ({
@@ -189,7 +189,11 @@ t.test('existing observers are restored even if others cannot be added', async (
   t.equal(word, 'restored')
   const [ours, theirs] = pod.spec.initContainers ?? []
   t.equal(ours?.restartPolicy, 'Always')
-  t.strictSame(theirs, initContainers[1], 'a container with only the name is not changed')
+  t.strictSame(
+    theirs,
+    initContainers[1],
+    'a container that the status annotation does not name is not changed',
+  )
   t.equal(pod.metadata.annotations?.[KEY], status, 'the status annotation is unchanged')
 })
 
@@ -216,25 +220,28 @@ t.test('a status annotation is one JSON object of at most 512 bytes', async (t) 
   }
 })
 
-t.test('a message that is too long is cut to fit, and ends with three dots', async (t) => {
-  const rows: [string, string][] = [
-    ['plain', 'x'.repeat(5000)],
-    ['quotes, which JSON escapes', '"'.repeat(5000)],
-    ['backslashes', '\\'.repeat(1000)],
-    ['control characters', '\u0001'.repeat(1000)],
-    ['a mixture', 'x"\\\u0001'.repeat(1000)],
-    ['one character too many', 'x'.repeat(462)],
-  ]
-  for (const [name, message] of rows) {
-    const status = leftStatus('host-pid', message)
-    const read = JSON.parse(status)
-    t.ok(bytes(status) <= 512, `${name}: ${bytes(status)} bytes`)
-    t.match(read, { outcome: 'left', reason: 'host-pid' }, name)
-    t.ok(read.message.endsWith('...'), `${name}: ends with three dots`)
-    const shown = ascii(message, message.length)
-    t.ok(shown.startsWith(read.message.slice(0, -3)), `${name}: the beginning is kept`)
-  }
-})
+t.test(
+  'a message that is too long for a status is cut to fit, and ends with three dots',
+  async (t) => {
+    const rows: [string, string][] = [
+      ['plain text', 'x'.repeat(5000)],
+      ['quotes, which JSON escapes', '"'.repeat(5000)],
+      ['backslashes', '\\'.repeat(1000)],
+      ['control characters', '\u0001'.repeat(1000)],
+      ['a mixture', 'x"\\\u0001'.repeat(1000)],
+      ['one character too many', 'x'.repeat(462)],
+    ]
+    for (const [name, message] of rows) {
+      const status = leftStatus('host-pid', message)
+      const read = JSON.parse(status)
+      t.ok(bytes(status) <= 512, `${name}: ${bytes(status)} bytes`)
+      t.match(read, { outcome: 'left', reason: 'host-pid' }, name)
+      t.ok(read.message.endsWith('...'), `${name}: ends with three dots`)
+      const shown = ascii(message, message.length)
+      t.ok(shown.startsWith(read.message.slice(0, -3)), `${name}: the beginning is kept`)
+    }
+  },
+)
 
 t.test('a request with too many metrics for a status of 512 bytes is invalid', async (t) => {
   const names = Array.from({ length: 40 }, (_, place) => `${place + 10}-metric`)
@@ -247,7 +254,7 @@ t.test('a request with too many metrics for a status of 512 bytes is invalid', a
   const counts = names.map((_, place) => place + 1)
   const words = counts.map((count) => asking(count).word)
   const last = words.lastIndexOf('injected')
-  t.ok(last > 20 && last < 39, 'some of the numbers fit, and some do not')
+  t.ok(last > 20 && last < 39, 'some numbers of metrics fit, and others do not')
   t.strictSame(new Set(words.slice(0, last)), new Set(['injected']))
   t.strictSame(new Set(words.slice(last + 1)), new Set(['invalid-option']))
   const { pod } = asking(last + 1)
@@ -258,7 +265,7 @@ t.test('a request with too many metrics for a status of 512 bytes is invalid', a
   )
 })
 
-t.test('a message that fits exactly is not cut', async (t) => {
+t.test('a message that exactly fits into a status is not cut', async (t) => {
   const frame = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: '' }).length
   const message = 'x'.repeat(512 - frame)
   const status = leftStatus('host-pid', message)
@@ -269,37 +276,48 @@ t.test('a message that fits exactly is not cut', async (t) => {
   t.equal(JSON.parse(longer).message, `${message.slice(0, -3)}...`)
 })
 
-t.test('the annotations with the status annotation may have at most 256 KiB', async (t) => {
-  const usual = { 'kubectl.kubernetes.io/default-container': 'app' }
-  const rows: [string, Texts, string][] = [
-    ['of one byte', BOTH, 'x'],
-    ['of two bytes', BOTH, 'ü'],
-    ['of three bytes', BOTH, '€'],
-    ['of four bytes', BOTH, '🚀'],
-    ['with a default container to add', { ...BOTH, 'ridealong.dev/mode': 'container' }, 'x'],
-    [
-      'with an existing default container',
-      { ...BOTH, ...usual, 'ridealong.dev/mode': 'container' },
-      '€',
-    ],
-  ]
-  for (const [name, own, character] of rows) {
-    const room = LIMIT - sizeOf(injected({}, own).metadata.annotations ?? {}) - 'filler'.length
-    const count = Math.floor(room / bytes(character))
-    const filler = character.repeat(count) + 'x'.repeat(room - count * bytes(character))
-    for (const review of [{}, { source: UNKNOWN_BODY }]) {
-      const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
-      const fitting = at({ filler })
-      t.equal(fitting.word, 'injected', `characters ${name}`)
-      t.equal(sizeOf(fitting.pod.metadata.annotations ?? {}), LIMIT, 'they fill the limit exactly')
-      const { word, isPatched, allowed } = at({ filler: `${filler}x` })
-      t.equal(word, 'too-large', `one byte more ${name}`)
-      t.equal(isPatched, false)
-      t.equal(allowed, true)
-      t.equal(at({ fillers: filler }).word, 'too-large', 'keys are counted too')
+t.test(
+  'the annotations of a pod, with its status annotation, may have at most 256 KiB',
+  async (t) => {
+    const usual = { 'kubectl.kubernetes.io/default-container': 'app' }
+    const rows: [string, Texts, string][] = [
+      ['characters of one byte', BOTH, 'x'],
+      ['characters of two bytes', BOTH, 'ü'],
+      ['characters of three bytes', BOTH, '€'],
+      ['characters of four bytes', BOTH, '🚀'],
+      [
+        'mode container, without a default container',
+        { ...BOTH, 'ridealong.dev/mode': 'container' },
+        'x',
+      ],
+      [
+        'mode container, with a default container',
+        { ...BOTH, ...usual, 'ridealong.dev/mode': 'container' },
+        '€',
+      ],
+    ]
+    for (const [name, own, character] of rows) {
+      const room = LIMIT - sizeOf(injected({}, own).metadata.annotations ?? {}) - 'filler'.length
+      const count = Math.floor(room / bytes(character))
+      const filler = character.repeat(count) + 'x'.repeat(room - count * bytes(character))
+      for (const review of [{}, { source: UNKNOWN_BODY }]) {
+        const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
+        const fitting = at({ filler })
+        t.equal(fitting.word, 'injected', `${name}: the annotations fit`)
+        t.equal(
+          sizeOf(fitting.pod.metadata.annotations ?? {}),
+          LIMIT,
+          'the annotations have exactly 256 KiB',
+        )
+        const { word, isPatched, allowed } = at({ filler: `${filler}x` })
+        t.equal(word, 'too-large', `${name}: one more byte does not fit`)
+        t.equal(isPatched, false)
+        t.equal(allowed, true)
+        t.equal(at({ fillers: filler }).word, 'too-large', 'keys are counted too')
+      }
     }
-  }
-})
+  },
+)
 
 t.test('the size of a replaced status annotation is not counted', async (t) => {
   const old = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'x'.repeat(300) })
@@ -310,7 +328,7 @@ t.test('the size of a replaced status annotation is not counted', async (t) => {
   t.ok(sizeOf(pod.metadata.annotations ?? {}) < LIMIT)
 })
 
-t.test('a pod that is left gets a status annotation only if it fits', async (t) => {
+t.test('a pod that is left gets a status annotation only if the annotation fits', async (t) => {
   const spec = { hostPID: true }
   const told = ride(podOf(BOTH, spec)).pod.metadata.annotations ?? {}
   const filler = 'x'.repeat(LIMIT - sizeOf(told) - 'filler'.length)
@@ -323,7 +341,7 @@ t.test('a pod that is left gets a status annotation only if it fits', async (t) 
   t.equal(full.warnings.length, 1, 'there is still a warning')
 })
 
-t.test('a status annotation of exactly 512 bytes is read', async (t) => {
+t.test('a status annotation of 512 bytes is read, and a longer one is ignored', async (t) => {
   const whole = injected()
   const written = whole.metadata.annotations?.[KEY] ?? ''
   const at = (length: number) => {
@@ -332,27 +350,33 @@ t.test('a status annotation of exactly 512 bytes is read', async (t) => {
     return ride({ ...whole, metadata: { ...whole.metadata, annotations } }).word
   }
   t.equal(at(512), 'already-injected')
-  t.equal(at(513), 'name-taken', 'a longer status is ignored')
+  t.equal(at(513), 'name-taken', 'a status annotation of 513 bytes is ignored')
 })
 
-t.test('a message is cut as little as possible, with or without JSON escapes', async (t) => {
-  for (const character of ['x', '"', '\\']) {
-    const status = leftStatus('host-pid', character.repeat(5000))
-    t.ok(status.length > 508, `${character}: ${status.length} bytes are used`)
-  }
-})
+t.test(
+  'a message is cut by as few characters as possible, with or without JSON escapes',
+  async (t) => {
+    for (const character of ['x', '"', '\\']) {
+      const status = leftStatus('host-pid', character.repeat(5000))
+      t.ok(status.length > 508, `${character}: ${status.length} bytes are used`)
+    }
+  },
+)
 
-t.test('only valid values of an existing status annotation are used', async (t) => {
-  const asking = (status: Json) => askingPod({}, { [KEY]: JSON.stringify(status) })
-  const rows: [string, Json][] = [
-    ['an unknown value', { outcome: 'injected', shareProcessNamespace: 'perhaps' }],
-    ['a long text', { outcome: 'injected', shareProcessNamespace: 'ü'.repeat(200) }],
-    ['an object', { outcome: 'injected', shareProcessNamespace: { x: 1 } }],
-    ['a pod that was left before', { outcome: 'left', shareProcessNamespace: 'false' }],
-  ]
-  for (const [name, forged] of rows) {
-    const { word, status } = ride(asking(forged))
-    t.equal(word, 'injected', name)
-    t.equal(status?.shareProcessNamespace, 'absent', name)
-  }
-})
+t.test(
+  'an invalid shareProcessNamespace in an existing status annotation is ignored',
+  async (t) => {
+    const asking = (status: Json) => askingPod({}, { [KEY]: JSON.stringify(status) })
+    const rows: [string, Json][] = [
+      ['the value is unknown', { outcome: 'injected', shareProcessNamespace: 'perhaps' }],
+      ['the value is a long text', { outcome: 'injected', shareProcessNamespace: 'ü'.repeat(200) }],
+      ['the value is an object', { outcome: 'injected', shareProcessNamespace: { x: 1 } }],
+      ['the outcome is left', { outcome: 'left', shareProcessNamespace: 'false' }],
+    ]
+    for (const [name, forged] of rows) {
+      const { word, status } = ride(asking(forged))
+      t.equal(word, 'injected', name)
+      t.equal(status?.shareProcessNamespace, 'absent', name)
+    }
+  },
+)

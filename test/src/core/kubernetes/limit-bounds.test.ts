@@ -20,7 +20,7 @@ const problemOf = (bounds: Json, requests: Json, limits: Json) => {
   )
 }
 
-/** Bounds for cpu, a request, a limit, and the beginning of the problem; empty for no problem. */
+/** Bounds for cpu, a request, a limit, and a part of the problem; empty for no problem. */
 const ROWS: readonly (readonly [Json, string | undefined, string | undefined, string])[] = [
   [{ min: '100m' }, '100m', undefined, ''],
   [{ min: '100m' }, '99m', undefined, 'app requests 99m'],

@@ -115,7 +115,7 @@ t.test('defaults of a LimitRange for containers also apply to the observer', asy
 })
 
 t.test(
-  'with pod-level resources, the defaults for an observer must fit into those of the pod',
+  'the defaults for an observer must fit into the pod-level resources of its pod',
   async (t) => {
     const own = { requests: { cpu: '1' }, limits: { cpu: '1' } }
     const pod = (request: string, annotations = {}) =>

@@ -39,7 +39,7 @@ t.test(
 )
 
 t.test(
-  'items for claims have no effect, and items for pods have bounds but no defaults',
+  'items for PersistentVolumeClaims are ignored, and items for pods have no defaults',
   async (t) => {
     const { bounds, defaults } = read(
       { type: 'Pod', max: { cpu: '2' }, default: { cpu: '9' } },

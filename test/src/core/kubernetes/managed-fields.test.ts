@@ -30,7 +30,7 @@ t.test('an object without valid managedFields has no owners', async (t) => {
 })
 
 t.test(
-  'ownership() keeps the owners of an annotation without the names of the managers',
+  'ownership() keeps the times of the owners, but not the names of the managers',
   async (t) => {
     const kept = { metadata: { managedFields: ownership(OBJECT, KEYS.inject) } }
     t.match(findOwners(kept, KEYS.inject), [{ time: '2026-01-01T12:00:05Z' }])

@@ -21,34 +21,37 @@ const asking = (name: string, cpu: string, more: Json = {}) => ({
 const sidecar = (name: string, cpu: string) => asking(name, cpu, { restartPolicy: 'Always' })
 const MILLI = 10n ** 9n
 
-t.test('a pod requests the maximum over its init phase and the time after it', async (t) => {
-  const containers = [asking('a', '100m'), asking('b', '50m')]
-  const rows: [string, readonly Json[], bigint][] = [
-    ['the pod has no init containers', [], 150n],
-    ['an init container requests less than the containers', [asking('i', '120m')], 150n],
-    ['an init container requests more than the containers', [asking('i', '200m')], 200n],
-    ['a sidecar runs with the containers', [sidecar('s', '30m')], 180n],
-    [
-      'an init container runs after the start of a sidecar',
-      [sidecar('s', '30m'), asking('i', '200m')],
-      230n,
-    ],
-    [
-      'an init container runs before the start of a sidecar',
-      [asking('i', '200m'), sidecar('s', '30m')],
-      200n,
-    ],
-    [
-      'an init container runs between the starts of two sidecars',
-      [sidecar('s', '30m'), asking('i', '200m'), sidecar('u', '90m')],
-      270n,
-    ],
-  ]
-  for (const [what, initContainers, milli] of rows) {
-    const sum = sumContainers(read({ containers, initContainers }), 'requests')
-    t.equal(sum.get('cpu'), milli * MILLI, what)
-  }
-})
+t.test(
+  'the request of a pod is the maximum of its init phase and of the sum of its containers',
+  async (t) => {
+    const containers = [asking('a', '100m'), asking('b', '50m')]
+    const rows: [string, readonly Json[], bigint][] = [
+      ['the pod has no init containers', [], 150n],
+      ['an init container requests less than the containers', [asking('i', '120m')], 150n],
+      ['an init container requests more than the containers', [asking('i', '200m')], 200n],
+      ['a sidecar runs with the containers', [sidecar('s', '30m')], 180n],
+      [
+        'an init container runs after the start of a sidecar',
+        [sidecar('s', '30m'), asking('i', '200m')],
+        230n,
+      ],
+      [
+        'an init container runs before the start of a sidecar',
+        [asking('i', '200m'), sidecar('s', '30m')],
+        200n,
+      ],
+      [
+        'an init container runs between the starts of two sidecars',
+        [sidecar('s', '30m'), asking('i', '200m'), sidecar('u', '90m')],
+        270n,
+      ],
+    ]
+    for (const [what, initContainers, milli] of rows) {
+      const sum = sumContainers(read({ containers, initContainers }), 'requests')
+      t.equal(sum.get('cpu'), milli * MILLI, what)
+    }
+  },
+)
 
 t.test('a missing request is the limit of the container, or else the first default', async (t) => {
   const defaults = [

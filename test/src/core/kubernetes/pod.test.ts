@@ -219,24 +219,27 @@ t.test('only the valid values of a security context are read', async (t) => {
   t.equal(readSecurityContext({ privileged: 'true' }).privileged, false)
 })
 
-t.test('a pod with too many containers or too long values is invalid', async (t) => {
-  const containers = (count: number) => Array.from({ length: count }, () => ({ name: 'c' }))
-  const problemOf = (spec: Json) => {
-    const pod = readPod({ metadata: {}, spec: { containers: [{ name: 'app' }], ...spec } })
-    return 'problem' in pod ? pod.problem : undefined
-  }
-  t.equal(problemOf({ containers: containers(2 ** 16) }), undefined)
-  t.match(problemOf({ containers: containers(2 ** 16 + 1) }), 'spec.containers')
-  t.match(problemOf({ initContainers: containers(2 ** 16 + 1) }), 'spec.initContainers')
-  t.equal(problemOf({ containers: [{ name: 'x'.repeat(63) }] }), undefined)
-  t.match(problemOf({ containers: [{ name: 'x'.repeat(64) }] }), 'spec.containers')
-  t.equal(
-    problemOf({ restartPolicy: 'x'.repeat(63) }),
-    undefined,
-    'a value of a later version of Kubernetes is valid',
-  )
-  t.match(problemOf({ restartPolicy: 'x'.repeat(64) }), 'spec.restartPolicy')
-})
+t.test(
+  'a pod with too many containers, or with a value that is too long, is invalid',
+  async (t) => {
+    const containers = (count: number) => Array.from({ length: count }, () => ({ name: 'c' }))
+    const problemOf = (spec: Json) => {
+      const pod = readPod({ metadata: {}, spec: { containers: [{ name: 'app' }], ...spec } })
+      return 'problem' in pod ? pod.problem : undefined
+    }
+    t.equal(problemOf({ containers: containers(2 ** 16) }), undefined)
+    t.match(problemOf({ containers: containers(2 ** 16 + 1) }), 'spec.containers')
+    t.match(problemOf({ initContainers: containers(2 ** 16 + 1) }), 'spec.initContainers')
+    t.equal(problemOf({ containers: [{ name: 'x'.repeat(63) }] }), undefined)
+    t.match(problemOf({ containers: [{ name: 'x'.repeat(64) }] }), 'spec.containers')
+    t.equal(
+      problemOf({ restartPolicy: 'x'.repeat(63) }),
+      undefined,
+      'a value of a later version of Kubernetes is valid',
+    )
+    t.match(problemOf({ restartPolicy: 'x'.repeat(64) }), 'spec.restartPolicy')
+  },
+)
 
 t.test('repeated and invalid names of capabilities are ignored', async (t) => {
   const drop = ['NET_RAW', 'ALL', 'NET_RAW', 'cap_chown', '', 'A'.repeat(33), 'KILL!', 'É', 7]

@@ -116,7 +116,7 @@ t.test('a quantity may begin with a decimal point', async (t) => {
   t.equal(readQuantity(''), undefined)
 })
 
-t.test('a quantity is written as a whole number with a suffix', async (t) => {
+t.test('a quantity is written with the largest suffix that gives a whole number', async (t) => {
   const rows = [
     ['0', '0'],
     ['100m', '100m'],

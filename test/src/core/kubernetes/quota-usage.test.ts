@@ -75,7 +75,7 @@ t.test('a pod has pod-level resources only if they name cpu, memory or huge page
 })
 
 t.test(
-  'a pod is BestEffort if its requests and limits for cpu and memory are 0 or missing',
+  'a pod is BestEffort without cpu and memory at the pod level, or else in its containers',
   async (t) => {
     const rows: [Json, Json, boolean][] = [
       [{}, {}, true],

@@ -16,15 +16,18 @@ function found(pod: string, changes: Partial<MissedPod> = {}): MissedPod {
 }
 
 // A notice describes the missed pods of one owner, and becomes an Event.
-t.test('two thousand pods of one Job have one notice', async (t) => {
-  const pods = Array.from({ length: 2000 }, (_, place) => found(`lammps-${place}`))
-  const [notice, ...others] = groupMissedPods(pods)
-  t.strictSame(others, [])
-  t.match(notice, { reason: 'unanswered', namespace: 'hpc', regarding: JOB, count: 2000 })
-  t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create them again/)
-})
+t.test(
+  'two thousand missed pods of one Job have one notice, which names three of the pods',
+  async (t) => {
+    const pods = Array.from({ length: 2000 }, (_, place) => found(`lammps-${place}`))
+    const [notice, ...others] = groupMissedPods(pods)
+    t.strictSame(others, [])
+    t.match(notice, { reason: 'unanswered', namespace: 'hpc', regarding: JOB, count: 2000 })
+    t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create them again/)
+  },
+)
 
-t.test('each owner, reason and namespace has its own notice', async (t) => {
+t.test('pods with different owners, reasons or namespaces have separate notices', async (t) => {
   const notices = groupMissedPods([
     found('a'),
     found('b'),
@@ -42,7 +45,7 @@ t.test('each owner, reason and namespace has its own notice', async (t) => {
   )
 })
 
-t.test('a notice has the creation times of the first and the last pod', async (t) => {
+t.test('a notice has the earliest and the latest creation time of its pods', async (t) => {
   const times = ['2026-01-01T12:00:05Z', '2026-01-01T11:00:05Z', '2026-01-02T12:00:05Z']
   const notices = groupMissedPods(times.map((created, place) => found(`p-${place}`, { created })))
   t.match(notices, [{ first: times[1], last: times[2] }])
@@ -64,28 +67,33 @@ t.test('the Event of a notice names the owner and the number of pods', async (t)
   })
 })
 
-t.test('notices of the namespaces alternate, each namespace in its own order', async (t) => {
-  const many = Array.from({ length: 1000 }, (_, place) =>
-    found(`p-${place}`, { namespace: 'crowd', regarding: { ...JOB, name: `j-${place}` } }),
-  )
-  const turns = inTurns(
-    groupMissedPods([...many, found('a'), found('b', { reason: 'altered' })]),
-    100,
-  )
-  t.strictSame(
-    turns.slice(0, 5).map(({ namespace, message }) => [namespace, /: ([-\w]+)/.exec(message)?.[1]]),
-    [
-      ['crowd', 'p-0'],
-      ['hpc', 'a'],
-      ['crowd', 'p-1'],
-      ['hpc', 'b'],
-      ['crowd', 'p-2'],
-    ],
-  )
-  t.equal(turns.length, 102)
-})
+t.test(
+  'inTurns() alternates between namespaces, and keeps 100 notices of each namespace',
+  async (t) => {
+    const many = Array.from({ length: 1000 }, (_, place) =>
+      found(`p-${place}`, { namespace: 'crowd', regarding: { ...JOB, name: `j-${place}` } }),
+    )
+    const turns = inTurns(
+      groupMissedPods([...many, found('a'), found('b', { reason: 'altered' })]),
+      100,
+    )
+    t.strictSame(
+      turns
+        .slice(0, 5)
+        .map(({ namespace, message }) => [namespace, /: ([-\w]+)/.exec(message)?.[1]]),
+      [
+        ['crowd', 'p-0'],
+        ['hpc', 'a'],
+        ['crowd', 'p-1'],
+        ['hpc', 'b'],
+        ['crowd', 'p-2'],
+      ],
+    )
+    t.equal(turns.length, 102)
+  },
+)
 
-t.test('a message contains only names of pods, and fits into an Event', async (t) => {
+t.test('the message of a notice is printable, and not too long for an Event', async (t) => {
   // With events.k8s.io/v1, by which the same Event can be read, the limit is 1,024 bytes
   // (kubernetes pkg/apis/core/validation/events.go).
   const name = `\u001b[2J${'x'.repeat(1000)}`

@@ -19,9 +19,11 @@ const owner = (time: string, others: Json = {}) => ({
   fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${KEYS.inject}`]: {} } }, ...others },
 })
 
-/** A namespace with the annotation since THEN, and a namespace without the annotation. */
+/** Returns a namespace that has the annotation `inject` since the time THEN. */
 const asking = (managedFields: unknown = [owner(THEN)]) =>
   readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
+
+/** A namespace without the annotation `inject`. */
 const QUIET = readNamespace('hpc', { metadata: { name: 'hpc' } })
 
 const UID = '0f9d3c1e-5b7a-4c2d-9e8f-1a2b3c4d5e6f'
@@ -36,26 +38,29 @@ const reasonOf = (object: Json, namespace = QUIET, excluded: readonly string[] =
   findMissedPod(object, { namespace, excludedNamespaces: new Set(excluded), catalog: CATALOG })
     ?.reason
 
-/** Checks a pod in a namespace without the annotation; undefined if the pod was not missed. */
+/** Checks a pod in the namespace QUIET. Returns undefined if the pod was not missed. */
 const foundIn = (object: Json) =>
   findMissedPod(object, { namespace: QUIET, excludedNamespaces: new Set(), catalog: CATALOG })
 
 const status = (metrics: readonly string[]) => JSON.stringify({ outcome: 'injected', metrics })
 
-t.test('a pod that requested observers and has no status annotation was missed', async (t) => {
-  t.equal(reasonOf(pod(ASKING)), 'unanswered')
-  t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: '' })), 'unanswered')
-  t.equal(reasonOf(pod(), asking()), 'unanswered')
-})
+t.test(
+  'a pod that requested observers and has no or an empty status annotation was missed',
+  async (t) => {
+    t.equal(reasonOf(pod(ASKING)), 'unanswered')
+    t.equal(reasonOf(pod({ ...ASKING, [STATUS_KEY]: '' })), 'unanswered')
+    t.equal(reasonOf(pod(), asking()), 'unanswered')
+  },
+)
 
 t.test(
-  'a pod that did not request observers, opted out or is excluded was not missed',
+  'a pod without a request, in an excluded namespace or of a static pod was not missed',
   async (t) => {
     for (const inject of ['', ' , ', 'false', ' false ']) {
-      t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, inject)
+      t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, `inject: "${inject}"`)
     }
     t.equal(reasonOf(pod()), undefined)
-    t.equal(reasonOf(pod(ASKING), QUIET, ['hpc']), undefined, 'an excluded namespace')
+    t.equal(reasonOf(pod(ASKING), QUIET, ['hpc']), undefined, 'the namespace is excluded')
     t.equal(reasonOf(pod({ ...ASKING, 'kubernetes.io/config.mirror': 'x' })), undefined)
     t.equal(reasonOf({}), undefined)
   },
@@ -67,15 +72,19 @@ t.test('a pod with any text in its status annotation was not missed', async (t) 
   }
 })
 
-t.test('a pod without space for a status annotation was not missed', async (t) => {
+t.test('a pod without space for another annotation of 512 bytes was not missed', async (t) => {
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')
 })
 
 t.test('a pod that is older than the annotation of its namespace was not missed', async (t) => {
   t.equal(reasonOf(pod({}, { creationTimestamp: BEFORE }), asking()), undefined)
-  t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), asking()), undefined, 'in the same second')
-  t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'unknown times')
+  t.equal(
+    reasonOf(pod({}, { creationTimestamp: THEN }), asking()),
+    undefined,
+    'they have the same time',
+  )
+  t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'the time of the annotation is unknown')
   const both = asking([owner(AFTER), owner(BEFORE)])
   t.equal(reasonOf(pod({}, { creationTimestamp: THEN }), both), 'unanswered')
   t.equal(
@@ -89,10 +98,14 @@ t.test('a pod that was annotated after its creation was not missed', async (t) =
   const later = { managedFields: [{ time: AFTER, fieldsV1: { 'f:spec': {} } }, owner(AFTER)] }
   t.equal(reasonOf(pod(ASKING, later)), undefined)
   const first = { managedFields: [owner(AFTER, { 'f:spec': {} })] }
-  t.equal(reasonOf(pod(ASKING, first)), 'unanswered', 'the manager that created it wrote again')
+  t.equal(
+    reasonOf(pod(ASKING, first)),
+    'unanswered',
+    'the manager that created the pod owns the annotation',
+  )
 })
 
-t.test('a pod with a missing or changed observer was altered', async (t) => {
+t.test('a pod that lost shareProcessNamespace after its injection was altered', async (t) => {
   const said = { ...ASKING, [STATUS_KEY]: status(['perf-sysstat']) }
   const initContainers = [{ name: 'perf-sysstat', restartPolicy: 'Always' }]
   const whole = { initContainers, shareProcessNamespace: true }
@@ -100,7 +113,7 @@ t.test('a pod with a missing or changed observer was altered', async (t) => {
   t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
 })
 
-/** Returns a patched pod with changes to its status annotation and to its observer. */
+/** Returns an injected pod with these changes to its status annotation and to its observer. */
 function observed(status: Json = {}, change: Json = {}): Json {
   const { metadata, spec } = ride(askingPod()).pod
   const own = JSON.parse(metadata.annotations?.[STATUS_KEY] ?? '')
@@ -123,12 +136,12 @@ t.test('a pod whose observer differs from the current catalog was altered', asyn
     t.equal(
       reasonOf(observed({ metrics, catalog: '00000000' }, change)),
       undefined,
-      'a catalog from before an upgrade',
+      'the status annotation names another catalog',
     )
     t.equal(
       reasonOf(observed({ metrics, catalog: undefined }, change)),
       undefined,
-      'an unknown catalog',
+      'the status annotation names no catalog',
     )
   }
   t.equal(reasonOf(observed({}, { imagePullPolicy: 'Always', env: [] })), undefined)
@@ -141,7 +154,7 @@ t.test('a pod that was left because no node had the image is reported', async (t
 })
 
 t.test(
-  'a missed pod is reported with its name, its time and its controller or itself',
+  'a missed pod is reported with its name, its creation time and its controller, if any',
   async (t) => {
     const { controller: _, ...reference } = JOB
     t.strictSame(foundIn(pod(ASKING)), {
@@ -163,7 +176,7 @@ t.test(
   },
 )
 
-t.test('no text of a status annotation is reported', async (t) => {
+t.test('a missed pod is reported without the text of its status annotation', async (t) => {
   const text = 'call 555-0100 to get your pod back'
   const forged = [
     leftStatus('observer-unavailable', text),

@@ -4,13 +4,13 @@ import { findDrift } from '../../../../src/core/missed/observer-drift.ts'
 const LASTING = { name: 'perf-sysstat', restartPolicy: 'Always' }
 const NAMES = ['perf-sysstat']
 
-t.test('a pod as patched by the webhook has no changes', async (t) => {
+t.test('findDrift() reports no problem of a pod that the webhook has patched', async (t) => {
   const shared = { shareProcessNamespace: true }
   t.strictSame(findDrift({ ...shared, initContainers: [LASTING] }, NAMES), [])
   t.strictSame(findDrift({ ...shared, containers: [{ name: 'perf-sysstat' }] }, NAMES), [])
 })
 
-t.test('each missing observer and field is named', async (t) => {
+t.test('findDrift() names each missing observer and each missing field', async (t) => {
   const stripped = { initContainers: [{ name: 'perf-sysstat' }], shareProcessNamespace: true }
   t.match(findDrift(stripped, NAMES), [/^perf-sysstat has lost its restartPolicy/])
   t.strictSame(findDrift({ initContainers: [LASTING] }, NAMES), [

@@ -31,58 +31,64 @@ function write(object: unknown, more: Partial<Review> = {}, excluded: readonly s
   }
 }
 
-t.test('a namespace with the annotation is armed', async (t) => {
-  const rows: [string, NamespaceObject, Json][] = [
-    ['no labels', namespaceOf(ASKING), ARMED],
-    ['labels of null', namespaceOf(ASKING, null), ARMED],
-    ['empty labels', namespaceOf(ASKING, {}), ARMED],
-    ['other labels', namespaceOf(ASKING, { team: 'hpc' }), { team: 'hpc', ...ARMED }],
-    [
-      'a label with the value false',
-      namespaceOf(ASKING, { 'ridealong.dev/armed': 'false' }),
-      ARMED,
-    ],
-    ['an empty label', namespaceOf(ASKING, { 'ridealong.dev/armed': '' }), ARMED],
-  ]
-  for (const operation of ['CREATE', 'UPDATE']) {
-    for (const [name, object, labels] of rows) {
-      const { outcome, after, allowed } = write(object, { operation })
-      t.equal(outcome, 'armed', `${operation} with ${name}`)
-      t.strictSame(after.metadata.labels, labels, name)
-      t.strictSame(
-        after.metadata.annotations,
-        object.metadata.annotations,
-        'the annotations are unchanged',
-      )
-      t.equal(allowed, true)
+t.test(
+  'a namespace with the annotation inject is armed: it gets the label ridealong.dev/armed',
+  async (t) => {
+    const rows: [string, NamespaceObject, Json][] = [
+      ['no labels', namespaceOf(ASKING), ARMED],
+      ['labels of null', namespaceOf(ASKING, null), ARMED],
+      ['empty labels', namespaceOf(ASKING, {}), ARMED],
+      ['other labels', namespaceOf(ASKING, { team: 'hpc' }), { team: 'hpc', ...ARMED }],
+      [
+        'the label with the value false',
+        namespaceOf(ASKING, { 'ridealong.dev/armed': 'false' }),
+        ARMED,
+      ],
+      ['the label with an empty value', namespaceOf(ASKING, { 'ridealong.dev/armed': '' }), ARMED],
+    ]
+    for (const operation of ['CREATE', 'UPDATE']) {
+      for (const [name, object, labels] of rows) {
+        const { outcome, after, allowed } = write(object, { operation })
+        t.equal(outcome, 'armed', `${operation} of a namespace with ${name}`)
+        t.strictSame(after.metadata.labels, labels, `the labels of a namespace with ${name}`)
+        t.strictSame(
+          after.metadata.annotations,
+          object.metadata.annotations,
+          'the annotations are unchanged',
+        )
+        t.equal(allowed, true)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('a namespace without the annotation is disarmed', async (t) => {
+t.test('a namespace that requests no observers loses the label ridealong.dev/armed', async (t) => {
   const rows: [string, Json | null | undefined][] = [
     ['no annotations', undefined],
     ['annotations of null', null],
-    ['an empty list', { 'ridealong.dev/inject': '' }],
-    ['a list of nothing', { 'ridealong.dev/inject': ' ,' }],
-    ['"false"', { 'ridealong.dev/inject': 'false' }],
-    ['only other keys', { 'ridealong.dev/mode': 'container' }],
+    ['an empty inject', { 'ridealong.dev/inject': '' }],
+    ['an inject with only a blank and a comma', { 'ridealong.dev/inject': ' ,' }],
+    ['the inject "false"', { 'ridealong.dev/inject': 'false' }],
+    ['only other annotations of Ridealong', { 'ridealong.dev/mode': 'container' }],
   ]
   for (const [name, annotations] of rows) {
     for (const label of ['true', 'false', '']) {
       const labels = { team: 'hpc', 'ridealong.dev/armed': label }
       const { outcome, after } = write(namespaceOf(annotations, labels), { operation: 'UPDATE' })
-      t.equal(outcome, 'disarmed', `${name}, label "${label}"`)
-      t.strictSame(after.metadata.labels, { team: 'hpc' }, name)
+      t.equal(outcome, 'disarmed', `a namespace with ${name} and the label "${label}"`)
+      t.strictSame(after.metadata.labels, { team: 'hpc' }, `the labels of a namespace with ${name}`)
     }
   }
 })
 
-t.test('a correct label stays unchanged', async (t) => {
+t.test('a namespace whose label is correct is not changed', async (t) => {
   const rows: [string, NamespaceObject][] = [
-    ['armed and annotated', namespaceOf(ASKING, { ...ARMED, a: 'b' })],
-    ['neither', namespaceOf()],
-    ['neither, with other labels', namespaceOf({ other: 'x' }, { a: 'b' })],
+    ['the namespace has the annotation and the label', namespaceOf(ASKING, { ...ARMED, a: 'b' })],
+    ['the namespace has neither the annotation nor the label', namespaceOf()],
+    [
+      'the namespace has only other annotations and labels',
+      namespaceOf({ other: 'x' }, { a: 'b' }),
+    ],
   ]
   for (const [name, object] of rows) {
     const { outcome, isPatched } = write(object)
@@ -91,7 +97,7 @@ t.test('a correct label stays unchanged', async (t) => {
   }
 })
 
-t.test('a namespace with an invalid request is armed, so its pods get a reason', async (t) => {
+t.test('a namespace with an invalid request is armed, so that its pods get a reason', async (t) => {
   const { outcome, allowed } = write(namespaceOf({ 'ridealong.dev/inject': 'nobody' }))
   t.equal(outcome, 'armed')
   t.equal(allowed, true)
@@ -106,7 +112,11 @@ t.test('an excluded namespace is never armed, and its annotation causes a warnin
   const labelled = write(namespaceOf(ASKING, ARMED), {}, ['hpc'])
   t.equal(labelled.outcome, 'disarmed')
   t.strictSame(labelled.after.metadata.labels, {})
-  t.strictSame(write(namespaceOf(), {}, ['hpc']).warnings, [], 'no warning without the annotation')
+  t.strictSame(
+    write(namespaceOf(), {}, ['hpc']).warnings,
+    [],
+    'there is no warning without the annotation',
+  )
   t.equal(write(namespaceOf(ASKING), {}, ['other']).outcome, 'armed')
 })
 
@@ -132,44 +142,53 @@ t.test('a new annotation of a namespace causes a warning that states its effect'
   t.strictSame(
     write(namespaceOf({ 'ridealong.dev/mode': 'x' })).warnings,
     [],
-    'no warning without inject',
+    'there is no warning without inject',
   )
 })
 
-t.test("only a change of Ridealong's annotations causes a warning", async (t) => {
-  const old = namespaceOf({ ...ASKING, other: 'a' })
-  const rows: [number, string, Json][] = [
-    [0, 'nothing changed', { ...ASKING, other: 'a' }],
-    [0, 'another annotation changed', { ...ASKING, other: 'b' }],
-    [0, 'another annotation was added', { ...ASKING, other: 'a', more: 'c' }],
-    [0, 'the order changed', { other: 'a', ...ASKING }],
-    [1, 'a value changed', { 'ridealong.dev/inject': 'io-sysstat' }],
-    [1, 'a key was added', { ...ASKING, 'ridealong.dev/mode': 'container' }],
-    [1, 'an option was added', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }],
-    [0, 'the request was removed', { other: 'a' }],
-  ]
-  for (const [count, name, annotations] of rows) {
-    const { warnings } = write(namespaceOf(annotations), { operation: 'UPDATE', oldObject: old })
-    t.equal(warnings.length, count, name)
-  }
-  const more = namespaceOf({ ...ASKING, 'ridealong.dev/mode': 'container' })
-  const gone = write(namespaceOf(ASKING), { operation: 'UPDATE', oldObject: more })
-  t.equal(gone.warnings.length, 1, 'a key was removed')
-  const exchanged = write(namespaceOf({ ...ASKING, 'ridealong.dev/target-command': 'container' }), {
-    operation: 'UPDATE',
-    oldObject: more,
-  })
-  t.equal(exchanged.warnings.length, 1, 'a key replaced another key')
-})
+t.test(
+  "an update causes a warning only if it changes Ridealong's annotations and keeps inject",
+  async (t) => {
+    const old = namespaceOf({ ...ASKING, other: 'a' })
+    const rows: [number, string, Json][] = [
+      [0, 'nothing changed', { ...ASKING, other: 'a' }],
+      [0, 'another annotation changed', { ...ASKING, other: 'b' }],
+      [0, 'another annotation was added', { ...ASKING, other: 'a', more: 'c' }],
+      [0, 'the order changed', { other: 'a', ...ASKING }],
+      [1, 'a value changed', { 'ridealong.dev/inject': 'io-sysstat' }],
+      [1, 'a key was added', { ...ASKING, 'ridealong.dev/mode': 'container' }],
+      [1, 'an option was added', { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '5' }],
+      [0, 'the request was removed', { other: 'a' }],
+    ]
+    for (const [count, name, annotations] of rows) {
+      const { warnings } = write(namespaceOf(annotations), { operation: 'UPDATE', oldObject: old })
+      t.equal(warnings.length, count, name)
+    }
+    const more = namespaceOf({ ...ASKING, 'ridealong.dev/mode': 'container' })
+    const gone = write(namespaceOf(ASKING), { operation: 'UPDATE', oldObject: more })
+    t.equal(gone.warnings.length, 1, 'a key was removed')
+    const exchanged = write(
+      namespaceOf({ ...ASKING, 'ridealong.dev/target-command': 'container' }),
+      {
+        operation: 'UPDATE',
+        oldObject: more,
+      },
+    )
+    t.equal(exchanged.warnings.length, 1, 'a key replaced another key')
+  },
+)
 
-t.test('a missing label is set without a warning', async (t) => {
-  const object = namespaceOf(ASKING)
-  const { outcome, warnings } = write(object, { operation: 'UPDATE', oldObject: object })
-  t.equal(outcome, 'armed')
-  t.strictSame(warnings, [])
-})
+t.test(
+  'an update that does not change the annotations sets a missing label without a warning',
+  async (t) => {
+    const object = namespaceOf(ASKING)
+    const { outcome, warnings } = write(object, { operation: 'UPDATE', oldObject: object })
+    t.equal(outcome, 'armed')
+    t.strictSame(warnings, [])
+  },
+)
 
-t.test('only the creation or update of a namespace is reviewed', async (t) => {
+t.test('a namespace is changed only when it is created or updated', async (t) => {
   const rows: Partial<Review>[] = [
     { operation: 'DELETE' },
     { operation: 'CONNECT' },
@@ -185,7 +204,7 @@ t.test('only the creation or update of a namespace is reviewed', async (t) => {
   }
 })
 
-t.test('an invalid namespace is allowed unchanged', async (t) => {
+t.test('a namespace with invalid fields is allowed unchanged', async (t) => {
   const rows: unknown[] = [
     undefined,
     null,
@@ -208,17 +227,20 @@ t.test('an invalid namespace is allowed unchanged', async (t) => {
   }
 })
 
-t.test('a defect of the webhook allows the namespace unchanged, and is returned', async (t) => {
-  const broken: Catalog = { revision: 'x', metrics: null as never }
-  const { outcome, response, fault } = reviewNamespace(
-    reviewOf(namespaceOf(ASKING), { uid: 'a-b-c' }),
-    broken,
-    new Set(),
-  )
-  t.equal(outcome, 'unchanged')
-  t.match(response.response, { uid: 'a-b-c', allowed: true })
-  t.equal(response.response.patch, undefined)
-  t.type(fault, Error)
-  const fine = reviewNamespace(reviewOf(namespaceOf(ASKING)), CATALOG, new Set())
-  t.equal(fine.fault, undefined)
-})
+t.test(
+  'after a defect of the webhook, a namespace is allowed unchanged, and fault is the error',
+  async (t) => {
+    const broken: Catalog = { revision: 'x', metrics: null as never }
+    const { outcome, response, fault } = reviewNamespace(
+      reviewOf(namespaceOf(ASKING), { uid: 'a-b-c' }),
+      broken,
+      new Set(),
+    )
+    t.equal(outcome, 'unchanged')
+    t.match(response.response, { uid: 'a-b-c', allowed: true })
+    t.equal(response.response.patch, undefined)
+    t.type(fault, Error)
+    const fine = reviewNamespace(reviewOf(namespaceOf(ASKING)), CATALOG, new Set())
+    t.equal(fine.fault, undefined)
+  },
+)

@@ -29,16 +29,29 @@ t.test('a namespace that no longer requests observers loses the label', async (t
   }
 })
 
-t.test('a namespace that requests an unknown metric is armed, so pods get a reason', async (t) => {
-  t.equal(rearmed({ [KEYS.inject]: 'perf-sysstatt' })?.outcome, 'armed')
-})
+t.test(
+  'a namespace that requests an unknown metric is armed, so that its pods get a reason',
+  async (t) => {
+    t.equal(rearmed({ [KEYS.inject]: 'perf-sysstatt' })?.outcome, 'armed')
+  },
+)
 
-t.test('a correct label, and the label of an excluded namespace, stay unchanged', async (t) => {
-  t.equal(rearmed(ASKING, ARMED), undefined)
-  t.equal(rearmed({}, { team: 'a' }), undefined)
-  t.equal(rearmed(ASKING, {}, ['hpc']), undefined)
-  t.equal(rearmed({}, ARMED, ['hpc']), undefined)
-  for (const object of [undefined, null, 7, {}, { metadata: null }, { metadata: { labels: 7 } }]) {
-    t.equal(rearm(object, new Set()), undefined)
-  }
-})
+t.test(
+  'a correct label, an excluded namespace and an invalid object are not changed',
+  async (t) => {
+    t.equal(rearmed(ASKING, ARMED), undefined)
+    t.equal(rearmed({}, { team: 'a' }), undefined)
+    t.equal(rearmed(ASKING, {}, ['hpc']), undefined)
+    t.equal(rearmed({}, ARMED, ['hpc']), undefined)
+    for (const object of [
+      undefined,
+      null,
+      7,
+      {},
+      { metadata: null },
+      { metadata: { labels: 7 } },
+    ]) {
+      t.equal(rearm(object, new Set()), undefined)
+    }
+  },
+)

@@ -5,7 +5,7 @@ import { askingPod, type Json, metricDocument, podOf, ride } from '../build.ts'
 const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
-// The prediction of the counters that an observer can read. docs/observers.md lists its values.
+// Tests of the predicted counters that an observer can read. docs/observers.md lists the values.
 
 /** Returns the counters in the status annotation of a pod with one container. */
 function countersOf(container: Json | undefined, podLevel?: Json): unknown {
@@ -13,7 +13,10 @@ function countersOf(container: Json | undefined, podLevel?: Json): unknown {
   return ride(askingPod({ securityContext: podLevel, containers })).status?.counters
 }
 
-/** The counters that a metric with its own security context can read of one container. */
+/**
+ * Returns the counters in the status annotation of a pod with one container. The metric has its own
+ * security context.
+ */
 function countersWith(own: Json, target?: Json, podLevel?: Json): unknown {
   const { spec } = metricDocument('own')
   const container = { ...spec.container, securityContext: own }
@@ -23,44 +26,47 @@ function countersWith(own: Json, target?: Json, podLevel?: Json): unknown {
   return ride(asking, { catalog }).status?.counters
 }
 
-t.test('if the pod sets a user, the container and its observer run as this user', async (t) => {
-  const rows: [string, string, Json | undefined, Json?][] = [
-    ['all', 'user and group are known', USER],
-    ['all', 'user and group are known from the pod', undefined, USER],
-    ['unknown', 'the group is not known', { runAsUser: 1000 }],
-    ['unknown', 'an executable may have an added capability', adding(USER, 'SYS_PTRACE')],
-    ['unknown', 'not root, but privileged', { ...USER, privileged: true }],
-    ['all', 'root with a known group', ROOT],
-    ['all', 'root can take the group of a process', { runAsUser: 0 }],
-    ['all', 'root that drops all', dropping(ROOT, 'ALL')],
-    ['all', 'root that drops some', dropping(ROOT, 'NET_RAW')],
-    ['all', 'root that adds a capability that baseline allows', adding(ROOT, 'MKNOD')],
-    ['unknown', 'root that cannot take a group', dropping({ runAsUser: 0 }, 'SETGID')],
-    ['no-io', 'root that adds SYS_PTRACE', adding(ROOT, 'SYS_PTRACE')],
-    ['no-io', 'root that adds all', adding(ROOT, 'ALL')],
-    ['no-io', 'root that is privileged', { ...ROOT, privileged: true }],
-  ]
-  for (const [counters, name, container, podLevel] of rows) {
-    t.equal(countersOf(container, podLevel), counters, name)
-  }
-})
+t.test(
+  'if a user is set, the counters depend on user, group and capabilities of the target',
+  async (t) => {
+    const rows: [string, string, Json | undefined, Json?][] = [
+      ['all', 'user and group are known', USER],
+      ['all', 'user and group are known from the pod', undefined, USER],
+      ['unknown', 'the group is not known', { runAsUser: 1000 }],
+      ['unknown', 'an executable may have an added capability', adding(USER, 'SYS_PTRACE')],
+      ['unknown', 'not root, but privileged', { ...USER, privileged: true }],
+      ['all', 'root with a known group', ROOT],
+      ['all', 'root can take the group of a process', { runAsUser: 0 }],
+      ['all', 'root that drops all', dropping(ROOT, 'ALL')],
+      ['all', 'root that drops some', dropping(ROOT, 'NET_RAW')],
+      ['all', 'root that adds a capability that baseline allows', adding(ROOT, 'MKNOD')],
+      ['unknown', 'root that cannot take a group', dropping({ runAsUser: 0 }, 'SETGID')],
+      ['no-io', 'root that adds SYS_PTRACE', adding(ROOT, 'SYS_PTRACE')],
+      ['no-io', 'root that adds all', adding(ROOT, 'ALL')],
+      ['no-io', 'root that is privileged', { ...ROOT, privileged: true }],
+    ]
+    for (const [counters, name, container, podLevel] of rows) {
+      t.equal(countersOf(container, podLevel), counters, `target: ${name}`)
+    }
+  },
+)
 
-t.test('if the pod sets no user, the observer runs as root and can read every user', async (t) => {
+t.test('if no user is set, the observer runs as root and can read all counters', async (t) => {
   const rows: [string, string, Json | undefined, Json?][] = [
     ['all', 'nothing is set', undefined],
-    ['all', 'a group of the container', { runAsGroup: 1000 }],
-    ['all', 'a group of the pod', undefined, { runAsGroup: 1000 }],
+    ['all', 'the container sets a group', { runAsGroup: 1000 }],
+    ['all', 'the pod sets a group', undefined, { runAsGroup: 1000 }],
     ['all', 'a capability is dropped that reading does not need', dropping({}, 'NET_RAW')],
     ['all', 'a capability is added that runtimes grant anyway', adding({}, 'CHOWN')],
     ['all', 'the container may be root', { runAsNonRoot: false }, { runAsNonRoot: true }],
     ['all', 'seccomp is off', { seccompProfile: { type: 'Unconfined' } }],
   ]
   for (const [counters, name, container, podLevel] of rows) {
-    t.equal(countersOf(container, podLevel), counters, name)
+    t.equal(countersOf(container, podLevel), counters, `target: ${name}`)
   }
 })
 
-t.test('the counters are unknown if they depend on the image', async (t) => {
+t.test('the counters are unknown if they depend on the user that the image sets', async (t) => {
   const rows: [string, Json | undefined, Json?][] = [
     ['all capabilities are dropped', dropping({}, 'ALL')],
     ['SETUID is dropped', dropping({}, 'SETUID')],
@@ -69,8 +75,8 @@ t.test('the counters are unknown if they depend on the image', async (t) => {
     ['a capability is added that root then has', adding({}, 'SYS_PTRACE')],
     ['a capability is added that only some runtimes grant', adding({}, 'MKNOD')],
     ['the container is privileged', { privileged: true }],
-    ['runAsNonRoot', { runAsNonRoot: true }],
-    ['runAsNonRoot, and the group is known', { runAsNonRoot: true, runAsGroup: 1000 }],
+    ['runAsNonRoot is true', { runAsNonRoot: true }],
+    ['runAsNonRoot is true, and the group is known', { runAsNonRoot: true, runAsGroup: 1000 }],
   ]
   for (const [name, container, podLevel] of rows) {
     t.equal(countersOf(container, podLevel), 'unknown', name)
@@ -78,28 +84,39 @@ t.test('the counters are unknown if they depend on the image', async (t) => {
   t.equal(
     countersOf({ capabilities: { drop: ['ALL'], add: ['CHOWN'] } }),
     'no-io',
-    'root has more capabilities, and another user needs SETUID',
+    'a target that is root has more capabilities, and for another user SETUID is missing',
   )
 })
 
-t.test('with another AppArmor profile, the counters are unknown', async (t) => {
-  const unconfined = { appArmorProfile: { type: 'Unconfined' } }
-  const local = (name: string) => ({
-    appArmorProfile: { type: 'Localhost', localhostProfile: name },
-  })
-  t.equal(countersOf(unconfined), 'unknown')
-  t.equal(countersOf(undefined, unconfined), 'all', 'the observer has the profile of the pod')
-  t.equal(countersOf({ appArmorProfile: { type: 'RuntimeDefault' } }), 'all', 'the default')
-  t.equal(countersOf({ ...USER, ...local('a') }, local('a')), 'all', 'the same profile')
-  t.equal(countersOf({ ...USER, ...local('a') }, local('b')), 'unknown', 'another profile')
-  t.equal(
-    countersWith({ privileged: true }, unconfined),
-    'all',
-    'a privileged observer has no profile',
-  )
-})
+t.test(
+  'the counters are unknown if target and observer have different AppArmor profiles',
+  async (t) => {
+    const unconfined = { appArmorProfile: { type: 'Unconfined' } }
+    const local = (name: string) => ({
+      appArmorProfile: { type: 'Localhost', localhostProfile: name },
+    })
+    t.equal(countersOf(unconfined), 'unknown')
+    t.equal(countersOf(undefined, unconfined), 'all', 'the observer has the profile of the pod')
+    t.equal(
+      countersOf({ appArmorProfile: { type: 'RuntimeDefault' } }),
+      'all',
+      'RuntimeDefault is the default profile',
+    )
+    t.equal(countersOf({ ...USER, ...local('a') }, local('a')), 'all', 'both have the same profile')
+    t.equal(
+      countersOf({ ...USER, ...local('a') }, local('b')),
+      'unknown',
+      'they have different profiles',
+    )
+    t.equal(
+      countersWith({ privileged: true }, unconfined),
+      'all',
+      'a privileged observer has no profile',
+    )
+  },
+)
 
-t.test('with a target command, the counters consider all containers', async (t) => {
+t.test('with a target command, the counters are predicted for all containers', async (t) => {
   const container = (name: string, securityContext?: Json) => ({
     name,
     image: 'a',
@@ -119,7 +136,11 @@ t.test('with a target command, the counters consider all containers', async (t) 
       'containers of one user and two groups',
       { containers: [seven, container('b', { runAsUser: 7, runAsGroup: 8 })] },
     ],
-    ['unknown', 'one container of a known user', { containers: [seven, container('b')] }],
+    [
+      'unknown',
+      'containers of which only one sets a user',
+      { containers: [seven, container('b')] },
+    ],
     ['all', 'the first container sets no user', { containers: [container('a'), eight] }],
     [
       'unknown',
@@ -138,7 +159,7 @@ t.test('with a target command, the counters consider all containers', async (t) 
     ],
     [
       'all',
-      'an init container of another user, which ends before',
+      'an init container of another user, which ends before the observer starts',
       { containers: [seven], initContainers: [eight] },
     ],
   ]
@@ -155,7 +176,7 @@ t.test(
   async (t) => {
     const tracer = adding(ROOT, 'SYS_PTRACE')
     const rows: [string, string, Json, (Json | undefined)?, Json?][] = [
-      ['all', 'root with SYS_PTRACE, target of any user', tracer],
+      ['all', 'root with SYS_PTRACE, target with the user of its image', tracer],
       ['all', 'root with SYS_PTRACE, privileged target', tracer, { privileged: true }],
       ['all', 'privileged root', { ...ROOT, privileged: true }, adding(ROOT, 'SYS_PTRACE')],
       ['all', 'root, target of a user', ROOT, USER],
@@ -173,19 +194,29 @@ t.test(
       ['no-io', 'root without SETGID, target of another group', dropping(ROOT, 'ALL'), OTHER_GROUP],
       [
         'no-io',
-        'only SYS_PTRACE, which opens no files of another user',
+        'root with only SYS_PTRACE, which cannot open files of a user',
         { ...ROOT, capabilities: { add: ['SYS_PTRACE'], drop: ['ALL'] } },
         USER,
       ],
-      ['no-io', 'another user with SYS_PTRACE', adding({ runAsUser: 7 }, 'SYS_PTRACE'), USER],
-      ['no-io', 'another group', { runAsUser: 1000, runAsGroup: 7 }, USER],
-      ['no-io', 'another user with an unknown group', { runAsUser: 7 }, USER],
+      [
+        'no-io',
+        'a user with SYS_PTRACE, target of another user',
+        adding({ runAsUser: 7 }, 'SYS_PTRACE'),
+        USER,
+      ],
+      [
+        'no-io',
+        'a user, target of the same user and another group',
+        { runAsUser: 1000, runAsGroup: 7 },
+        USER,
+      ],
+      ['no-io', 'a user without a group, target of another user', { runAsUser: 7 }, USER],
       ['unknown', 'a user, target with the user of its image', USER],
-      ['all', 'the same user', USER, USER],
-      ['all', "the pod's user", {}, undefined, USER],
+      ['all', 'a user, target of the same user', USER, USER],
+      ['all', 'no user, target without a user, in a pod with a user', {}, undefined, USER],
     ]
     for (const [counters, name, own, target, podLevel] of rows) {
-      t.equal(countersWith(own, target, podLevel), counters, name)
+      t.equal(countersWith(own, target, podLevel), counters, `observer as ${name}`)
     }
   },
 )
@@ -203,7 +234,7 @@ t.test('the counters are unknown if two observers can read different counters', 
   t.equal(counters('perf-sysstat,own'), 'unknown')
 })
 
-t.test('only as many capability names as can exist are read', async (t) => {
+t.test('more capability names than exist make the counters no-io', async (t) => {
   const names = Array.from({ length: 66 }, (_, i) => 'X'.repeat(i % 22) + 'Y'.repeat(1 + (i % 3)))
   t.equal(countersOf(dropping(ROOT, ...names.slice(1))), 'all')
   t.equal(countersOf(dropping(ROOT, ...names)), 'no-io', 'the target may have more capabilities')
@@ -211,7 +242,7 @@ t.test('only as many capability names as can exist are read', async (t) => {
   t.equal(
     countersOf(adding(ROOT, ...spelled)),
     'no-io',
-    'a name that is not read may be above baseline',
+    'baseline may forbid a name that is not read',
   )
 })
 

@@ -8,7 +8,7 @@ const TRACER = 'registry.example/tracer:1'
 const inject = (metrics: string): Texts => ({ 'ridealong.dev/inject': metrics })
 const GRANTED = { labels: { 'ridealong.dev/privilege': 'privileged' } }
 
-t.test('a metric is injected if a node has its image, or if nodes are not watched', async (t) => {
+t.test('a metric is injected if a node has its image, or if images are not watched', async (t) => {
   const rows: [string, string, Place][] = [
     ['injected', 'perf-sysstat', {}],
     ['injected', 'perf-sysstat', { heldImages: [OBSERVER] }],
@@ -19,7 +19,11 @@ t.test('a metric is injected if a node has its image, or if nodes are not watche
     ['observer-unavailable', 'trace-stat', { heldImages: [OBSERVER], ...GRANTED }],
   ]
   for (const [word, metric, place] of rows) {
-    t.equal(ride(askingPod({}, inject(metric)), place).word, word, `${metric}: ${place.heldImages}`)
+    t.equal(
+      ride(askingPod({}, inject(metric)), place).word,
+      word,
+      `${metric} with the images ${place.heldImages}`,
+    )
   }
 })
 
@@ -42,7 +46,7 @@ t.test('unavailable images prevent an injection in mode container too', async (t
   t.equal(ride(pod, { heldImages: [] }).word, 'observer-unavailable')
 })
 
-t.test('permanent reasons are reported before an unavailable image', async (t) => {
+t.test('permanent reasons are reported instead of an unavailable image', async (t) => {
   const place = { heldImages: [] }
   t.equal(ride(askingPod({ hostPID: true }), place).word, 'host-pid')
   t.equal(ride(askingPod({}, inject('nobody')), place).word, 'unknown-metric')
@@ -50,7 +54,7 @@ t.test('permanent reasons are reported before an unavailable image', async (t) =
   t.equal(ride(askingPod({}, inject('false')), place).word, 'opted-out')
 })
 
-t.test('existing observers stay when their image becomes unavailable', async (t) => {
+t.test('an existing observer is not removed when its image becomes unavailable', async (t) => {
   const before = askingPod({}, inject('perf-sysstat'))
   const { pod } = ride(before)
   t.equal(ride(pod, { heldImages: [] }).word, 'already-injected')

@@ -11,23 +11,29 @@ const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 
 const wordIn = (place: Place) => ride(podOf({ 'ridealong.dev/inject': 'root-stat' }), place).word
 
-t.test('the first obstacle in the order of admission is the reason', async (t) => {
-  const granted = { 'ridealong.dev/privilege': 'baseline' }
-  const rules = { limitRanges, resourceQuotas }
-  t.equal(wordIn({ labels, rules }), 'privilege')
-  t.equal(wordIn({ labels: { ...labels, ...granted }, rules }), 'pod-security')
-  t.equal(wordIn({ labels: granted, rules }), 'limit-range')
-  t.equal(wordIn({ labels: granted, rules: { resourceQuotas } }), 'quota')
-  t.equal(wordIn({ labels: granted }), 'injected')
-})
+t.test(
+  'the reason is the first that applies of privilege, pod-security, limit-range and quota',
+  async (t) => {
+    const granted = { 'ridealong.dev/privilege': 'baseline' }
+    const rules = { limitRanges, resourceQuotas }
+    t.equal(wordIn({ labels, rules }), 'privilege')
+    t.equal(wordIn({ labels: { ...labels, ...granted }, rules }), 'pod-security')
+    t.equal(wordIn({ labels: granted, rules }), 'limit-range')
+    t.equal(wordIn({ labels: granted, rules: { resourceQuotas } }), 'quota')
+    t.equal(wordIn({ labels: granted }), 'injected')
+  },
+)
 
-t.test('the rules are not checked again for an existing observer', async (t) => {
-  const asking = podOf({ 'ridealong.dev/inject': 'perf-sysstat' })
-  const { pod } = ride(asking)
-  t.equal(ride(pod, { rules: { limitRanges, resourceQuotas } }).word, 'already-injected')
-})
+t.test(
+  'LimitRanges and ResourceQuotas are not checked again for an existing observer',
+  async (t) => {
+    const asking = podOf({ 'ridealong.dev/inject': 'perf-sysstat' })
+    const { pod } = ride(asking)
+    t.equal(ride(pod, { rules: { limitRanges, resourceQuotas } }).word, 'already-injected')
+  },
+)
 
-t.test('invalid pods and rules cause no internal error', async () => {
+t.test('invalid pods, LimitRanges and ResourceQuotas cause no internal error', async () => {
   const odd = fc.constantFrom(undefined, null, {}, [], 7, 'x', '1e99', '-1', { cpu: [] })
   const list = fc.oneof(odd, fc.record({ cpu: odd, memory: fc.constant('16Mi') }))
   const item = fc.record({ type: fc.constantFrom('Container', 'Pod', 7), min: list, max: list })

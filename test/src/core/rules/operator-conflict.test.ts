@@ -7,18 +7,18 @@ const asking = (labels: unknown, own: Texts = {}) =>
 const NATIVE = { 'ridealong.dev/mode': 'native' }
 const CONTAINER = { 'ridealong.dev/mode': 'container' }
 
-t.test('Argo Workflows conflicts with both modes', async (t) => {
+t.test('a pod of Argo Workflows is left in both modes', async (t) => {
   const labels = { 'workflows.argoproj.io/workflow': 'hello-x7k2p' }
   for (const mode of [NATIVE, CONTAINER]) {
     const { word, message, observers } = asking(labels, mode)
     t.equal(word, 'operator-conflict')
     t.match(message, /^Argo Workflows created this pod: .*process 1/)
-    t.notMatch(message, 'mode: native', 'no remedy is suggested')
+    t.notMatch(message, 'mode: native', 'the message suggests no remedy')
     t.strictSame(observers, {})
   }
 })
 
-t.test('netperf-operator and Volcano conflict only with mode container', async (t) => {
+t.test('a pod of netperf-operator or of Volcano is left only in mode container', async (t) => {
   const rows: [string, Texts][] = [
     ['netperf-operator', { app: 'netperf-operator' }],
     ['Volcano', { 'volcano.sh/job-name': 'lammps' }],
@@ -28,33 +28,36 @@ t.test('netperf-operator and Volcano conflict only with mode container', async (
     t.equal(asking(labels, NATIVE).word, 'injected', operator)
     const { word, message } = asking(labels, CONTAINER)
     t.equal(word, 'operator-conflict', operator)
-    t.match(message, operator, 'the operator is named')
+    t.match(message, operator, 'the message names the operator')
     t.match(message, 'use ridealong.dev/mode: native', 'the message names the remedy')
   }
 })
 
-t.test('a conflict needs the exact label key and, if there is one, the exact value', async (t) => {
-  const rows: unknown[] = [
-    undefined,
-    null,
-    {},
-    'workflows.argoproj.io/workflow',
-    { app: 'netperf' },
-    { app: 'netperf-operator-2' },
-    { 'volcano.sh/queue-name': 'q' },
-    { 'workflows.argoproj.io/completed': 'false' },
-    { workflow: 'w' },
-  ]
-  for (const labels of rows) {
-    t.equal(asking(labels, CONTAINER).word, 'injected', JSON.stringify(labels))
-  }
-  const empty = { 'workflows.argoproj.io/workflow': '' }
-  t.equal(asking(empty).word, 'operator-conflict', 'a label with an empty value matches')
-  const both = { app: 'netperf-operator', 'volcano.sh/job-name': 'j' }
-  t.equal(asking(both, CONTAINER).word, 'operator-conflict')
-})
+t.test(
+  'a conflict needs the exact key of a label and, for netperf-operator, the exact value',
+  async (t) => {
+    const rows: unknown[] = [
+      undefined,
+      null,
+      {},
+      'workflows.argoproj.io/workflow',
+      { app: 'netperf' },
+      { app: 'netperf-operator-2' },
+      { 'volcano.sh/queue-name': 'q' },
+      { 'workflows.argoproj.io/completed': 'false' },
+      { workflow: 'w' },
+    ]
+    for (const labels of rows) {
+      t.equal(asking(labels, CONTAINER).word, 'injected', JSON.stringify(labels))
+    }
+    const empty = { 'workflows.argoproj.io/workflow': '' }
+    t.equal(asking(empty).word, 'operator-conflict', 'a label with an empty value matches')
+    const both = { app: 'netperf-operator', 'volcano.sh/job-name': 'j' }
+    t.equal(asking(both, CONTAINER).word, 'operator-conflict')
+  },
+)
 
-t.test('an annotation with the key of the label does not match', async (t) => {
+t.test('an annotation with the key of such a label is no conflict', async (t) => {
   const { word } = asking({}, { 'workflows.argoproj.io/workflow': 'w' })
   t.equal(word, 'injected')
 })

@@ -3,8 +3,8 @@ import { buildCatalog } from '../../../../src/core/catalog.ts'
 import { askingPod, type Json, metricDocument, perfOf, podOf, ride } from '../build.ts'
 
 /**
- * Returns a pod that requests perf-sysstat, with the security contexts of its container and of the
- * pod.
+ * Returns a pod that requests perf-sysstat, with these security contexts of its container and of
+ * the pod.
  */
 const pod = (container: Json | undefined, podLevel?: Json, spec: Json = {}) =>
   askingPod({
@@ -22,7 +22,7 @@ const ALWAYS = {
 }
 const NON_ROOT = { ...ALWAYS, runAsNonRoot: true, capabilities: { drop: ['ALL'] } }
 
-t.test('an observer has only the user and group of its target', async (t) => {
+t.test('an observer has the user and group of its target', async (t) => {
   const rows: [string, Json | undefined, Json | undefined, Json][] = [
     [
       'user and group of the container',
@@ -37,7 +37,7 @@ t.test('an observer has only the user and group of its target', async (t) => {
       { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
     ],
     [
-      'those of the container before those of the pod',
+      'user and group of the container, which override those of the pod',
       { runAsUser: 1001, runAsGroup: 2001 },
       { runAsUser: 1000, runAsGroup: 2000 },
       { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2001 },
@@ -73,7 +73,7 @@ t.test('an observer has only the user and group of its target', async (t) => {
       { runAsUser: 1000, runAsNonRoot: true },
       { ...NON_ROOT, runAsUser: 1000 },
     ],
-    ['user 0', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
+    ['user 0 of the container', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
     [
       'root with a group, in a pod of another user',
       { runAsUser: 0, runAsGroup: 0 },
@@ -90,7 +90,7 @@ t.test('an observer has only the user and group of its target', async (t) => {
   }
 })
 
-t.test('an observer has a user if its target has only runAsNonRoot', async (t) => {
+t.test('an observer has the user 65532 if its target has runAsNonRoot but no user', async (t) => {
   const rows: [string, Json | undefined, Json | undefined][] = [
     ['runAsNonRoot of the container', { runAsNonRoot: true }, undefined],
     ['runAsNonRoot of the pod', undefined, { runAsNonRoot: true }],
@@ -104,12 +104,12 @@ t.test('an observer has a user if its target has only runAsNonRoot', async (t) =
   t.strictSame(
     grouped,
     { ...NON_ROOT, runAsUser: 65532, runAsGroup: 100 },
-    'with the group of the target',
+    'the observer has the group of the target',
   )
 })
 
 t.test(
-  'if a container may be root in a pod with runAsNonRoot, its observer may be too',
+  'runAsNonRoot: false of a target overrides the runAsNonRoot of the pod for its observer',
   async (t) => {
     const forbidding = { runAsNonRoot: true }
     t.strictSame(contextOf(pod({ runAsNonRoot: false }, forbidding)), {
@@ -124,68 +124,87 @@ t.test(
   },
 )
 
-t.test("a root observer has the target's capabilities that baseline allows", async (t) => {
-  const rows: [string, Json, Json | undefined][] = [
-    ['no changes', {}, undefined],
-    ['drops all', { drop: ['ALL'] }, { drop: ['ALL'] }],
-    ['drops some', { drop: ['NET_RAW', 'MKNOD'] }, { drop: ['NET_RAW', 'MKNOD'] }],
-    [
-      'drops all and adds one that baseline allows',
-      { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
-      { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
-    ],
-    ['adds one that baseline forbids', { add: ['SYS_PTRACE'] }, undefined],
-    ['adds all', { add: ['ALL'] }, undefined],
-    [
-      'adds allowed and forbidden ones',
-      { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] },
-      { add: ['CHOWN'] },
-    ],
-  ]
-  for (const [name, capabilities, expected] of rows) {
-    const context = contextOf(pod({ runAsUser: 0, capabilities }))
-    t.strictSame(context.capabilities, expected, name)
-  }
-  t.strictSame(
-    contextOf(pod({ runAsUser: 0, privileged: true, allowPrivilegeEscalation: true })),
-    { ...ALWAYS, runAsUser: 0 },
-    'a privileged target',
-  )
-})
+t.test(
+  'a root observer adds and drops the capabilities of its target, within baseline',
+  async (t) => {
+    const rows: [string, Json, Json | undefined][] = [
+      ['changes no capability', {}, undefined],
+      ['drops all capabilities', { drop: ['ALL'] }, { drop: ['ALL'] }],
+      ['drops some capabilities', { drop: ['NET_RAW', 'MKNOD'] }, { drop: ['NET_RAW', 'MKNOD'] }],
+      [
+        'drops all capabilities and adds one that baseline allows',
+        { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+        { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+      ],
+      ['adds a capability that baseline forbids', { add: ['SYS_PTRACE'] }, undefined],
+      ['adds all capabilities', { add: ['ALL'] }, undefined],
+      [
+        'adds capabilities that baseline allows and others that it forbids',
+        { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] },
+        { add: ['CHOWN'] },
+      ],
+    ]
+    for (const [name, capabilities, expected] of rows) {
+      const context = contextOf(pod({ runAsUser: 0, capabilities }))
+      t.strictSame(context.capabilities, expected, `the target ${name}`)
+    }
+    t.strictSame(
+      contextOf(pod({ runAsUser: 0, privileged: true, allowPrivilegeEscalation: true })),
+      { ...ALWAYS, runAsUser: 0 },
+      'the target is privileged',
+    )
+  },
+)
 
-t.test('if the pod sets no user, an observer inherits only restrictions', async (t) => {
-  const rows: [string, Json, Json | undefined, Json][] = [
-    [
-      'the dropped capabilities',
-      { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
-      undefined,
-      { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
-    ],
-    [
-      'no added capability, even if baseline allows it',
-      { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE', 'CHOWN'] } },
-      undefined,
-      { capabilities: { drop: ['ALL'] } },
-    ],
-    ['an added capability', { capabilities: { add: ['SYS_PTRACE'] } }, undefined, {}],
-    ['privileged', { privileged: true, allowPrivilegeEscalation: true }, undefined, {}],
-    [
-      'unconfined profiles',
-      { seccompProfile: { type: 'Unconfined' }, appArmorProfile: { type: 'Unconfined' } },
-      { seccompProfile: { type: 'Unconfined' } },
-      {},
-    ],
-    ['the group of the pod', {}, { runAsGroup: 5678 }, { runAsGroup: 5678 }],
-    ['its own runAsNonRoot', { runAsNonRoot: false }, undefined, { runAsNonRoot: false }],
-  ]
-  for (const [name, container, podLevel, expected] of rows) {
-    t.strictSame(contextOf(pod(container, podLevel)), { ...ALWAYS, ...expected }, name)
-  }
-  const baseline = { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } }
-  for (const [name, container, podLevel] of rows) {
-    t.equal(ride(pod(container, podLevel), baseline).word, 'injected', `baseline admits ${name}`)
-  }
-})
+t.test(
+  'without a user, an observer inherits only dropped capabilities, group and runAsNonRoot',
+  async (t) => {
+    const rows: [string, Json, Json | undefined, Json][] = [
+      [
+        'dropped capabilities',
+        { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
+        undefined,
+        { capabilities: { drop: ['NET_RAW', 'MKNOD'] } },
+      ],
+      [
+        'added capabilities that baseline allows',
+        { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE', 'CHOWN'] } },
+        undefined,
+        { capabilities: { drop: ['ALL'] } },
+      ],
+      [
+        'an added capability that baseline forbids',
+        { capabilities: { add: ['SYS_PTRACE'] } },
+        undefined,
+        {},
+      ],
+      ['privileged: true', { privileged: true, allowPrivilegeEscalation: true }, undefined, {}],
+      [
+        'unconfined profiles',
+        { seccompProfile: { type: 'Unconfined' }, appArmorProfile: { type: 'Unconfined' } },
+        { seccompProfile: { type: 'Unconfined' } },
+        {},
+      ],
+      ['the group of the pod', {}, { runAsGroup: 5678 }, { runAsGroup: 5678 }],
+      ['runAsNonRoot: false', { runAsNonRoot: false }, undefined, { runAsNonRoot: false }],
+    ]
+    for (const [name, container, podLevel, expected] of rows) {
+      t.strictSame(
+        contextOf(pod(container, podLevel)),
+        { ...ALWAYS, ...expected },
+        `the target has ${name}`,
+      )
+    }
+    const baseline = { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } }
+    for (const [name, container, podLevel] of rows) {
+      t.equal(
+        ride(pod(container, podLevel), baseline).word,
+        'injected',
+        `baseline allows the observer if the target has ${name}`,
+      )
+    }
+  },
+)
 
 t.test('an observer that is not root drops all capabilities', async (t) => {
   const targets = [
@@ -200,7 +219,7 @@ t.test('an observer that is not root drops all capabilities', async (t) => {
 })
 
 t.test(
-  'every capability that Pod Security baseline allows is granted to a root observer',
+  'a root observer adds each added capability of its target that baseline allows',
   async (t) => {
     // pod-security-admission policy/check_capabilities_baseline.go
     const allowed = [
@@ -223,55 +242,67 @@ t.test(
   },
 )
 
-t.test('users that are not whole numbers from 0 on are ignored', async (t) => {
+t.test('invalid values of runAsUser, runAsGroup and runAsNonRoot are ignored', async (t) => {
   for (const nonsense of [-1, 1.5, '1000', null, true, 2 ** 60, {}, []]) {
     const context = { runAsUser: nonsense, runAsGroup: nonsense, runAsNonRoot: 'yes' }
     t.strictSame(contextOf(pod(context, context)), ALWAYS, JSON.stringify(nonsense))
   }
 })
 
-t.test('a metric with its own security context derives no field from the target', async (t) => {
-  const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
-  const own = (securityContext: Json) =>
-    ride(podOf({ 'ridealong.dev/inject': 'trace-stat' }, { securityContext }), place)
-  const traced = own({ runAsUser: 1000, runAsGroup: 1000 })
-  t.strictSame(traced.observers['trace-stat']?.securityContext, {
-    runAsNonRoot: false,
-    runAsUser: 0,
-    runAsGroup: 0,
-    capabilities: { add: ['SYS_PTRACE'] },
-  })
-  t.strictSame(
-    own({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
-    false,
-    "the pod's runAsNonRoot does not prevent its start",
-  )
-})
+t.test(
+  'an observer with a security context in the catalog derives no field from the target',
+  async (t) => {
+    const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+    const own = (securityContext: Json) =>
+      ride(podOf({ 'ridealong.dev/inject': 'trace-stat' }, { securityContext }), place)
+    const traced = own({ runAsUser: 1000, runAsGroup: 1000 })
+    t.strictSame(traced.observers['trace-stat']?.securityContext, {
+      runAsNonRoot: false,
+      runAsUser: 0,
+      runAsGroup: 0,
+      capabilities: { add: ['SYS_PTRACE'] },
+    })
+    t.strictSame(
+      own({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
+      false,
+      "the pod's runAsNonRoot does not prevent the start of the observer",
+    )
+  },
+)
 
 t.test(
-  'a metric with its own security context has a valid runAsNonRoot for every user',
+  'runAsNonRoot of an observer with a security context in the catalog agrees with its user',
   async (t) => {
     const nonRoot = { runAsNonRoot: true }
     const rows: [string, Json, Json | undefined, Json][] = [
       ['root', { runAsUser: 0 }, nonRoot, { runAsNonRoot: false, runAsUser: 0 }],
-      ['a user', { runAsUser: 7 }, undefined, { runAsNonRoot: true, runAsUser: 7 }],
+      ['a user other than root', { runAsUser: 7 }, undefined, { runAsNonRoot: true, runAsUser: 7 }],
       ['a user that only the image sets', {}, nonRoot, { runAsNonRoot: false }],
-      ["the pod's user", {}, { runAsUser: 1000 }, { runAsNonRoot: true }],
-      ["the pod's root", {}, { runAsUser: 0 }, { runAsNonRoot: false }],
+      ['a user that the pod sets', {}, { runAsUser: 1000 }, { runAsNonRoot: true }],
+      ['root, which the pod sets', {}, { runAsUser: 0 }, { runAsNonRoot: false }],
       [
-        'root in a pod with another user',
+        'root, in a pod with another user',
         { runAsUser: 0 },
         { runAsUser: 1000 },
         { runAsNonRoot: false, runAsUser: 0 },
       ],
-      ['runAsNonRoot of the catalog', { runAsNonRoot: true }, undefined, { runAsNonRoot: true }],
+      [
+        'not set, and the catalog sets runAsNonRoot',
+        { runAsNonRoot: true },
+        undefined,
+        { runAsNonRoot: true },
+      ],
     ]
     for (const [name, securityContext, podLevel, expected] of rows) {
       const spec = metricDocument('own').spec
       const container = { ...spec.container, securityContext }
       const catalog = buildCatalog([metricDocument('own', { container })], 'r')
       const asking = podOf({ 'ridealong.dev/inject': 'own' }, { securityContext: podLevel })
-      t.strictSame(ride(asking, { catalog }).observers.own?.securityContext, expected, name)
+      t.strictSame(
+        ride(asking, { catalog }).observers.own?.securityContext,
+        expected,
+        `user: ${name}`,
+      )
     }
   },
 )

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { quote } from '../../../../src/core/text/quote.ts'
 
-t.test("a user's text is quoted in printable ASCII", async (t) => {
+t.test('quote() returns a text in double quotes, as printable ASCII', async (t) => {
   const rows: [string, string][] = [
     ['lmp', '"lmp"'],
     ['', '""'],
@@ -19,7 +19,7 @@ t.test("a user's text is quoted in printable ASCII", async (t) => {
   for (const [text, quoted] of rows) t.equal(quote(text), quoted, JSON.stringify(text))
 })
 
-t.test('a text of more than 64 characters is cut, and ends with three dots', async (t) => {
+t.test('quote() cuts a text of more than 64 characters, and ends it with three dots', async (t) => {
   t.equal(quote('x'.repeat(64)), `"${'x'.repeat(64)}"`)
   t.equal(quote('x'.repeat(65)), `"${'x'.repeat(64)}..."`)
   t.equal(quote('x'.repeat(1_000_000)), `"${'x'.repeat(64)}..."`)
