@@ -120,24 +120,31 @@ t.test('a pod that requests observers is injected if no rule prevents this', asy
 })
 
 for (const reason of reasons) {
-  t.test(`a pod that is left with the reason ${reason} is allowed by default`, async (t) => {
-    const { word, outcome, allowed, status, isPatched, warnings, message } = rideOf(CASES[reason])
-    t.equal(word, reason)
-    t.equal(outcome, 'left')
-    t.equal(allowed, true)
-    t.not(message, '', 'the decision has a message')
-    t.equal(
-      isPatched,
-      WRITTEN.includes(reason),
-      'a pod is patched only to write the status annotation',
-    )
-    if (WRITTEN.includes(reason)) {
-      t.match(status, { outcome: 'left', reason, message }, 'the status annotation has the reason')
-    }
-    const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
-    t.equal(warnings.length, isTold ? 1 : 0)
-    if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
-  })
+  t.test(
+    `a pod that gets no observers for the reason ${reason} is allowed by default`,
+    async (t) => {
+      const { word, outcome, allowed, status, isPatched, warnings, message } = rideOf(CASES[reason])
+      t.equal(word, reason)
+      t.equal(outcome, 'left')
+      t.equal(allowed, true)
+      t.not(message, '', 'the decision has a message')
+      t.equal(
+        isPatched,
+        WRITTEN.includes(reason),
+        'a pod is patched only to write the status annotation',
+      )
+      if (WRITTEN.includes(reason)) {
+        t.match(
+          status,
+          { outcome: 'left', reason, message },
+          'the status annotation has the reason',
+        )
+      }
+      const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
+      t.equal(warnings.length, isTold ? 1 : 0)
+      if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
+    },
+  )
 
   const isDenied = DENIABLE.includes(reason)
   const verb = isDenied ? 'denies' : 'allows'
@@ -166,13 +173,16 @@ t.test('a denied pod is refused with HTTP status 403 and a message with the reas
   t.match(message, 'perf-hwcounters')
 })
 
-t.test('a pod with an invalid on-error is left with the reason invalid-option', async (t) => {
-  for (const word of ['Deny', 'refuse', '', 'deny, admit']) {
-    const { word: reason, allowed } = rideOf({}, { 'ridealong.dev/on-error': word })
-    t.equal(reason, 'invalid-option', `on-error: "${word}"`)
-    t.equal(allowed, true)
-  }
-})
+t.test(
+  'a pod with an invalid on-error gets no observers, for the reason invalid-option',
+  async (t) => {
+    for (const word of ['Deny', 'refuse', '', 'deny, admit']) {
+      const { word: reason, allowed } = rideOf({}, { 'ridealong.dev/on-error': word })
+      t.equal(reason, 'invalid-option', `on-error: "${word}"`)
+      t.equal(allowed, true)
+    }
+  },
+)
 
 t.test('of several reasons, only the first in a fixed order is reported', async (t) => {
   // Each step removes the first reason of the step before.
@@ -331,23 +341,26 @@ t.test(
   },
 )
 
-t.test('a pod is left if a container of any kind has the name of a requested metric', async (t) => {
-  const rows: [string, Json][] = [
-    ['an ordinary container', { containers: [container('app'), container('perf-sysstat')] }],
-    ['an init container', { initContainers: [container('perf-sysstat')] }],
-    ['a native sidecar', { initContainers: [sidecar('perf-sysstat')] }],
-  ]
-  for (const [name, spec] of rows) {
-    const { word, message } = ride(askingPod(spec))
-    t.equal(word, 'name-taken', `${name} has the name`)
-    t.match(message, 'perf-sysstat')
-  }
-  t.equal(
-    ride(askingPod({ initContainers: [sidecar('io-sysstat')] })).word,
-    'injected',
-    'a container may have the name of a metric that is not requested',
-  )
-})
+t.test(
+  'a pod gets no observers if a container of any kind has the name of a requested metric',
+  async (t) => {
+    const rows: [string, Json][] = [
+      ['an ordinary container', { containers: [container('app'), container('perf-sysstat')] }],
+      ['an init container', { initContainers: [container('perf-sysstat')] }],
+      ['a native sidecar', { initContainers: [sidecar('perf-sysstat')] }],
+    ]
+    for (const [name, spec] of rows) {
+      const { word, message } = ride(askingPod(spec))
+      t.equal(word, 'name-taken', `${name} has the name`)
+      t.match(message, 'perf-sysstat')
+    }
+    t.equal(
+      ride(askingPod({ initContainers: [sidecar('io-sysstat')] })).word,
+      'injected',
+      'a container may have the name of a metric that is not requested',
+    )
+  },
+)
 
 t.test('no metric is injected if one of the requested metrics cannot be injected', async (t) => {
   const both = { 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
@@ -530,7 +543,11 @@ t.test('an observer has resources only in a pod without pod-level resources', as
   for (const [name, spec] of rows) {
     const { word, observers } = ride(askingPod(spec))
     t.equal(word, 'injected', `the pod-level resources have ${name}`)
-    t.equal(observers['perf-sysstat']?.resources, undefined, `with ${name}, there are none`)
+    t.equal(
+      observers['perf-sysstat']?.resources,
+      undefined,
+      `with ${name}, the observer has no resources`,
+    )
   }
   const none: [string, unknown][] = [
     ['null', null],

@@ -15,7 +15,7 @@ t.test('every operation of a patch is an add', async (t) => {
       'a pod with lists of init containers and volumes',
       askingPod({ initContainers: [], volumes: [], hostPID: false }),
     ],
-    ['a pod that is left', askingPod({ hostPID: true })],
+    ['a pod that gets no observers', askingPod({ hostPID: true })],
     ['a pod with mode container', askingPod({}, CONTAINER)],
     ['a pod with shareProcessNamespace: false', askingPod({ shareProcessNamespace: false })],
   ]
@@ -94,7 +94,7 @@ t.test('a status annotation is added to a pod whose annotations are absent or nu
     t.equal(
       left.status?.reason,
       'host-pid',
-      'the status annotation is also added to a pod that is left',
+      'the status annotation is also added to a pod that gets no observers',
     )
   }
 })

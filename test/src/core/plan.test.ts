@@ -85,7 +85,7 @@ t.test('observers in mode container are the last containers, without restartPoli
   }
 })
 
-t.test('an observer has only the fields of the catalog and of the plan', async (t) => {
+t.test('an observer has only the fields that the catalog or Ridealong sets', async (t) => {
   const { name, image, imagePullPolicy, command } = perfOf(ride(askingPod()))
   t.strictSame(
     { name, image, imagePullPolicy, command },
@@ -168,7 +168,7 @@ t.test(
 )
 
 t.test(
-  'the volume that covers the token is no local storage, which would prevent evictions',
+  'the volume that covers the token is not local storage, which would prevent evictions',
   async (t) => {
     const [volume] = ride(askingPod()).pod.spec.volumes ?? []
     t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
@@ -203,7 +203,7 @@ t.test('an observer gets its pod, node and rank from the downward API', async (t
 })
 
 t.test(
-  'the variables of an observer contain the catalog, the request and the target',
+  'the variables of an observer contain the catalog revision, the mode and the target',
   async (t) => {
     const observer = perfOf(
       ride(
@@ -344,7 +344,7 @@ t.test(
 )
 
 t.test(
-  'only the status and, in mode container, the default container are added to the metadata',
+  'only the status and, in mode container, the default container are added as annotations',
   async (t) => {
     const metadata = { labels: { app: 'lammps' }, finalizers: ['x'] }
     const others = { 'example.com/a~b': 'c', '~1': '/' }
@@ -379,7 +379,7 @@ t.test(
   },
 )
 
-t.test('a pod that is left gets only a status annotation', async (t) => {
+t.test('a pod that gets no observers is changed only by a status annotation', async (t) => {
   const before = askingPod({ hostPID: true })
   const { pod, status } = ride(before)
   t.strictSame(status, {

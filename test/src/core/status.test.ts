@@ -49,7 +49,7 @@ const stripped =
 
 const namesIn = (list: readonly ContainerObject[] | undefined) => list?.map(({ name }) => name)
 
-t.test('a pod with all of its observers is left without a patch', async (t) => {
+t.test('a pod with all of its observers is not patched', async (t) => {
   const rows: [string, PodObject][] = [
     ['with mode native', injected()],
     ['with other init containers', injected({ initContainers: [{ name: 'setup', image: 'a' }] })],
@@ -328,18 +328,21 @@ t.test('the size of a replaced status annotation is not counted', async (t) => {
   t.ok(sizeOf(pod.metadata.annotations ?? {}) < LIMIT)
 })
 
-t.test('a pod that is left gets a status annotation only if the annotation fits', async (t) => {
-  const spec = { hostPID: true }
-  const told = ride(podOf(BOTH, spec)).pod.metadata.annotations ?? {}
-  const filler = 'x'.repeat(LIMIT - sizeOf(told) - 'filler'.length)
-  const fitting = ride(podOf({ ...BOTH, filler }, spec))
-  t.equal(fitting.status?.reason, 'host-pid')
-  const full = ride(podOf({ ...BOTH, filler: `${filler}x` }, spec))
-  t.equal(full.word, 'host-pid')
-  t.equal(full.isPatched, false)
-  t.equal(full.allowed, true)
-  t.equal(full.warnings.length, 1, 'there is still a warning')
-})
+t.test(
+  'a pod without observers gets a status annotation only if the annotation fits',
+  async (t) => {
+    const spec = { hostPID: true }
+    const told = ride(podOf(BOTH, spec)).pod.metadata.annotations ?? {}
+    const filler = 'x'.repeat(LIMIT - sizeOf(told) - 'filler'.length)
+    const fitting = ride(podOf({ ...BOTH, filler }, spec))
+    t.equal(fitting.status?.reason, 'host-pid')
+    const full = ride(podOf({ ...BOTH, filler: `${filler}x` }, spec))
+    t.equal(full.word, 'host-pid')
+    t.equal(full.isPatched, false)
+    t.equal(full.allowed, true)
+    t.equal(full.warnings.length, 1, 'there is still a warning')
+  },
+)
 
 t.test('a status annotation of 512 bytes is read, and a longer one is ignored', async (t) => {
   const whole = injected()

@@ -31,7 +31,7 @@ t.test(
 )
 
 t.test(
-  'a document that cannot be annotated is reported, but printed, and the exit code is 0',
+  'a document that cannot be annotated is reported and printed, and the exit code is 0',
   async (t) => {
     const { code, out, err } = await run(['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat'])
     t.equal(code, 0)

@@ -47,61 +47,68 @@ t.test(
   },
 )
 
-t.test('a container covers another container whose capabilities it has all', async (t) => {
-  const rows: [Certainty, string, Lists, Lists][] = [
-    ['yes', 'both have the default capabilities', {}, {}],
-    ['yes', 'the other drops a capability', {}, { drop: ['KILL'] }],
-    [
+t.test(
+  'coversCapabilities() reports whether the first container has all capabilities of the other',
+  async (t) => {
+    const rows: [Certainty, string, Lists, Lists][] = [
+      ['yes', 'both have the default capabilities', {}, {}],
+      ['yes', 'the other drops a capability', {}, { drop: ['KILL'] }],
+      [
+        'yes',
+        'both drop the same capabilities',
+        { drop: ['KILL', 'CAP_CHOWN'] },
+        { drop: ['KILL', 'CAP_CHOWN'] },
+      ],
+      ['no', 'the first drops a capability', { drop: ['KILL'] }, {}],
+      ['no', 'the first drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
+      ['yes', 'both drop all', { drop: ['ALL'] }, { drop: ['ALL'] }],
+      ['no', 'the other adds a capability', {}, { add: ['SYS_PTRACE'] }],
+      ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
+      ['yes', 'the other adds a default capability', {}, { add: ['CHOWN'] }],
+      [
+        'unknown',
+        'the other adds a capability that only some runtimes grant by default',
+        {},
+        { add: ['MKNOD'] },
+      ],
+      [
+        'unknown',
+        'the first drops a capability that only some runtimes grant by default',
+        { drop: ['MKNOD'] },
+        {},
+      ],
+      ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
+      ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
+      [
+        'yes',
+        'both drop all, and the first adds a capability',
+        { drop: ['ALL'], add: ['BPF'] },
+        { drop: ['ALL'] },
+      ],
+      [
+        'no',
+        'both drop all, and the other adds a capability',
+        { drop: ['ALL'] },
+        { drop: ['ALL'], add: ['KILL'] },
+      ],
+      ['yes', 'both add the same capability', { add: ['SYS_PTRACE'] }, { add: ['SYS_PTRACE'] }],
+      ['yes', 'the first adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
+      ['no', 'the first adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
+      [
+        'no',
+        'the first drops two capabilities, one of which all runtimes grant by default',
+        { drop: ['MKNOD', 'KILL'] },
+        {},
+      ],
+    ]
+    for (const [certainty, name, holder, other] of rows) {
+      t.equal(coversCapabilities(of(holder), of(other)), certainty, name)
+    }
+    t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'the other is privileged')
+    t.equal(
+      coversCapabilities(of({}, true), of({ add: ['ALL'] })),
       'yes',
-      'both drop the same capabilities',
-      { drop: ['KILL', 'CAP_CHOWN'] },
-      { drop: ['KILL', 'CAP_CHOWN'] },
-    ],
-    ['no', 'the first drops a capability', { drop: ['KILL'] }, {}],
-    ['no', 'the first drops all', { drop: ['ALL'] }, { drop: ['KILL'] }],
-    ['yes', 'both drop all', { drop: ['ALL'] }, { drop: ['ALL'] }],
-    ['no', 'the other adds a capability', {}, { add: ['SYS_PTRACE'] }],
-    ['no', 'the other adds all', { add: ['SYS_PTRACE'] }, { add: ['ALL'] }],
-    ['yes', 'the other adds a default capability', {}, { add: ['CHOWN'] }],
-    [
-      'unknown',
-      'the other adds a capability that only some runtimes grant by default',
-      {},
-      { add: ['MKNOD'] },
-    ],
-    [
-      'unknown',
-      'the first drops a capability that only some runtimes grant by default',
-      { drop: ['MKNOD'] },
-      {},
-    ],
-    ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
-    ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
-    [
-      'yes',
-      'both drop all, and the first adds a capability',
-      { drop: ['ALL'], add: ['BPF'] },
-      { drop: ['ALL'] },
-    ],
-    [
-      'no',
-      'both drop all, and the other adds a capability',
-      { drop: ['ALL'] },
-      { drop: ['ALL'], add: ['KILL'] },
-    ],
-    ['yes', 'both add the same capability', { add: ['SYS_PTRACE'] }, { add: ['SYS_PTRACE'] }],
-    ['yes', 'the first adds all', { add: ['ALL'] }, { add: ['SYS_PTRACE'] }],
-    ['no', 'the first adds all but one', { add: ['ALL'], drop: ['BPF'] }, { add: ['ALL'] }],
-    [
-      'no',
-      'the first drops two capabilities, one of which all runtimes grant by default',
-      { drop: ['MKNOD', 'KILL'] },
-      {},
-    ],
-  ]
-  for (const [certainty, name, holder, other] of rows) {
-    t.equal(coversCapabilities(of(holder), of(other)), certainty, name)
-  }
-  t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'the other is privileged')
-  t.equal(coversCapabilities(of({}, true), of({ add: ['ALL'] })), 'yes', 'the first is privileged')
-})
+      'the first is privileged',
+    )
+  },
+)

@@ -24,9 +24,7 @@ t.test(
   },
 )
 
-/**
- * An item, its problem with a pod that is not Guaranteed, and its problem with a Guaranteed pod.
- */
+/** An item, its problem with a BestEffort pod, and its problem with a Guaranteed pod. */
 const ROWS: readonly (readonly [Json, string, string])[] = [
   [{ min: { cpu: '1m' } }, 'minimum cpu per Container is 1m, but perf-sysstat requests 0', ''],
   [
@@ -66,7 +64,7 @@ const ROWS: readonly (readonly [Json, string, string])[] = [
 
 for (const [item, burstable, guaranteed] of ROWS) {
   const [first, second] = [burstable, guaranteed].map((problem) => (problem ? 'forbids' : 'allows'))
-  const title = `${first} an observer, and ${second} an observer of a Guaranteed pod`
+  const title = `${first} the observer of a BestEffort pod, and ${second} that of a Guaranteed pod`
   t.test(`a LimitRange with ${JSON.stringify(item)} ${title}`, async (t) => {
     for (const [pod, problem] of [
       [askingPod(), burstable],
@@ -88,7 +86,7 @@ t.test(
   },
 )
 
-t.test('all observers of a pod and all LimitRanges of its namespace are considered', async (t) => {
+t.test('a bound applies to the sum of all observers, and every LimitRange applies', async (t) => {
   const both = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
   const item = { type: 'Pod', max: { cpu: '1150m' } }
   t.equal(under([item], askingPod(GUARANTEED)).word, 'injected')

@@ -9,7 +9,7 @@ const read = (...limits: readonly unknown[]) =>
 const texts = (amounts: ReadonlyMap<string, bigint>) =>
   Object.fromEntries([...amounts].map(([name, amount]) => [name, writeQuantity(amount)]))
 
-t.test('a LimitRange has the defaults that the apiserver adds', async (t) => {
+t.test('missing defaults of a LimitRange are added as the apiserver adds them', async (t) => {
   const rows: [Json, Json, Json][] = [
     [{ max: { cpu: '2' } }, { cpu: '2' }, { cpu: '2' }],
     [{ min: { cpu: '1' } }, {}, { cpu: '1' }],

@@ -91,7 +91,11 @@ t.test(
         'only some capabilities are dropped',
         { capabilities: { drop: ['NET_RAW'] } },
       ],
-      ['capabilities', 'all is in lower case', { capabilities: { drop: ['all'] } }],
+      [
+        'capabilities',
+        'the dropped capability ALL is in lower case',
+        { capabilities: { drop: ['all'] } },
+      ],
       ['capabilities', 'no capabilities are dropped', { capabilities: undefined }],
       [
         'CHOWN',
@@ -110,8 +114,8 @@ t.test(
     ]
     for (const [problem, name, more] of rows) {
       const found = refuses('restricted', { ...RESTRICTED, ...more })
-      if (problem === undefined) t.equal(found, undefined, name)
-      else t.match(found, problem, name)
+      if (problem === undefined) t.equal(found, undefined, `allowed: ${name}`)
+      else t.match(found, problem, `forbidden: ${name}`)
     }
   },
 )

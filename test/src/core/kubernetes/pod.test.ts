@@ -30,7 +30,7 @@ const APP = {
   securityContext: NO_CONTEXT,
 }
 
-t.test('a pod with empty fields has the defaults of Kubernetes', async (t) => {
+t.test('missing fields of a pod have the defaults of Kubernetes', async (t) => {
   t.match(read(), {
     name: '',
     annotations: undefined,

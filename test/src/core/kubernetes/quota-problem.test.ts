@@ -33,7 +33,7 @@ t.test('the observer of a Guaranteed pod needs a part of the quota on requests',
   })
 })
 
-t.test('a quota on limits includes the limits of the observer', async (t) => {
+t.test('an observer is not added if its limits exceed the rest of a quota on limits', async (t) => {
   const rows: [Texts, Texts, string][] = [
     [{ 'limits.cpu': '2100m' }, {}, 'injected'],
     [{ 'limits.cpu': '2099m' }, {}, 'quota'],
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('a quota that is used up prevents an observer', async (t) => {
+t.test('an observer is not added if a quota is used up', async (t) => {
   const full = resourceQuota({ 'limits.cpu': '2' }, { 'limits.cpu': '2' })
   t.equal(under([full], BURSTABLE).word, 'quota', 'without the observer, the pod may fit later')
 })

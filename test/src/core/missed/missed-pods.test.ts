@@ -54,7 +54,7 @@ t.test(
 )
 
 t.test(
-  'a pod without a request, in an excluded namespace or of a static pod was not missed',
+  'a pod without a request, a pod in an excluded namespace and a mirror pod were not missed',
   async (t) => {
     for (const inject of ['', ' , ', 'false', ' false ']) {
       t.equal(reasonOf(pod({ [KEYS.inject]: inject }), asking()), undefined, `inject: "${inject}"`)
@@ -82,7 +82,7 @@ t.test('a pod that is older than the annotation of its namespace was not missed'
   t.equal(
     reasonOf(pod({}, { creationTimestamp: THEN }), asking()),
     undefined,
-    'they have the same time',
+    'the pod and the annotation have the same time',
   )
   t.equal(reasonOf(pod({}, {}), asking([])), undefined, 'the time of the annotation is unknown')
   const both = asking([owner(AFTER), owner(BEFORE)])
@@ -147,7 +147,7 @@ t.test('a pod whose observer differs from the current catalog was altered', asyn
   t.equal(reasonOf(observed({}, { imagePullPolicy: 'Always', env: [] })), undefined)
 })
 
-t.test('a pod that was left because no node had the image is reported', async (t) => {
+t.test('a pod that got no observers because no node had the image is reported', async (t) => {
   const message = 'no node is known to have observer:1, the image of perf-sysstat'
   const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
   t.equal(reasonOf(pod(said)), 'observer-unavailable')

@@ -12,7 +12,7 @@ const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 const wordIn = (place: Place) => ride(podOf({ 'ridealong.dev/inject': 'root-stat' }), place).word
 
 t.test(
-  'the reason is the first that applies of privilege, pod-security, limit-range and quota',
+  'of privilege, pod-security, limit-range and quota, the first reason that applies is reported',
   async (t) => {
     const granted = { 'ridealong.dev/privilege': 'baseline' }
     const rules = { limitRanges, resourceQuotas }

@@ -7,7 +7,7 @@ const asking = (labels: unknown, own: Texts = {}) =>
 const NATIVE = { 'ridealong.dev/mode': 'native' }
 const CONTAINER = { 'ridealong.dev/mode': 'container' }
 
-t.test('a pod of Argo Workflows is left in both modes', async (t) => {
+t.test('a pod of Argo Workflows gets no observers, whatever the mode', async (t) => {
   const labels = { 'workflows.argoproj.io/workflow': 'hello-x7k2p' }
   for (const mode of [NATIVE, CONTAINER]) {
     const { word, message, observers } = asking(labels, mode)
@@ -18,7 +18,7 @@ t.test('a pod of Argo Workflows is left in both modes', async (t) => {
   }
 })
 
-t.test('a pod of netperf-operator or of Volcano is left only in mode container', async (t) => {
+t.test('a pod of netperf-operator or of Volcano gets no observers in mode container', async (t) => {
   const rows: [string, Texts][] = [
     ['netperf-operator', { app: 'netperf-operator' }],
     ['Volcano', { 'volcano.sh/job-name': 'lammps' }],

@@ -125,7 +125,7 @@ t.test(
 )
 
 t.test(
-  'a root observer adds and drops the capabilities of its target, within baseline',
+  'a root observer adds and drops the capabilities of its target if baseline allows them',
   async (t) => {
     const rows: [string, Json, Json | undefined][] = [
       ['changes no capability', {}, undefined],
@@ -157,7 +157,7 @@ t.test(
 )
 
 t.test(
-  'without a user, an observer inherits only dropped capabilities, group and runAsNonRoot',
+  'if no user is set, an observer inherits only dropped capabilities, group and runAsNonRoot',
   async (t) => {
     const rows: [string, Json, Json | undefined, Json][] = [
       [
