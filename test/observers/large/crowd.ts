@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { until as untilTrue } from '../../until.ts'
+import { openFolder, type Pod, type Running, until } from '../pod.ts'
+import { timepointsIn } from '../prerequisites.ts'
+
+let program: string | undefined
+
+/** Compiles crowd.c once. */
+function compile(): string {
+  const folder = openFolder('ridealong-crowd-')
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'crowd')
+  const source = new URL('crowd.c', import.meta.url).pathname
+  execFileSync('gcc', ['-O1', '-pthread', '-o', path, source])
+  return path
+}
+
+/**
+ * Starts a crowd of processes, or of processes with threads, in the container `app`.
+ *
+ * @returns its first process, and how many processes or threads the machine allowed
+ */
+export async function startCrowd(
+  t: Test,
+  { run }: Pod,
+  processes: number,
+  threads = 1,
+): Promise<{ readonly app: Running; readonly count: number }> {
+  program ??= compile()
+  const app = await run('app', [program, String(processes), String(threads)])
+  await until(app, /^ready \d+\n/)
+  const count = Number(/^ready (\d+)/.exec(app.log())?.[1])
+  t.comment(`${count} of ${processes * threads}`)
+  return { app, count }
+}
+
+/** Waits for more timepoints in a log of many megabytes, which is not searched often. */
+export async function moreTimepoints(watching: Running, more: number): Promise<void> {
+  const last = timepointsIn(watching.log()) + more
+  let isOver = false
+  watching.ended.then(() => {
+    isOver = true
+  })
+  const waiting = { patienceMs: 500_000, pauseMs: 2000 }
+  const isThere = () => isOver || timepointsIn(watching.log()) >= last
+  await untilTrue(`${more} timepoints`, isThere, waiting)
+  if (isOver) throw new Error(`the observer ended: ${await watching.ended}`)
+}

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { observer, podOf } from '../pod.ts'
+import { observerTests, summaryOf } from '../prerequisites.ts'
+import { moreTimepoints, startCrowd } from './crowd.ts'
+import { memoryGroup, reasonToSkipGroups } from './memory-group.ts'
+
+// An observer with a small memory limit in a pod with many processes.
+
+const options = { skip: observerTests().skip || reasonToSkipGroups(), timeout: 600_000 }
+const LIMIT = 16 << 20
+const PERF = observer('perf-sysstat')
+const ENV = {
+  RIDEALONG_TARGET_CONTAINER: 'app',
+  RIDEALONG_OPTION_RATE: '0.5',
+  RIDEALONG_OPTION_MAX_LOG: '256',
+}
+
+t.test(
+  'an observer with 16 MiB beside 4,000 processes leaves processes out',
+  options,
+  async (t) => {
+    const pod = await podOf(t)
+    await startCrowd(t, pod, 4000)
+    const group = memoryGroup(t, LIMIT)
+    const command = `${group.join}; ${group.show}; exec ${PERF}`
+    const watching = await pod.run('perf-sysstat', ['sh', '-c', command], ENV)
+    await moreTimepoints(watching, 3)
+    t.equal(group.kills(), 0)
+    t.ok(group.peak() <= LIMIT, `${group.peak()} bytes`)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.match(watching.log(), /ridealong: \d+ processes are left out: there is memory for \d+/)
+    t.ok(Number(summaryOf(watching.log())[0]?.processes_left_out) > 2000)
+  },
+)
+
+t.test(
+  'the pod continues after the kernel killed an observer for its memory',
+  options,
+  async (t) => {
+    const pod = await podOf(t)
+    const { app } = await startCrowd(t, pod, 4000)
+    const group = memoryGroup(t, LIMIT / 2)
+    // The observer reads a limit of 1 GiB, but the limit of its cgroup is smaller.
+    const wrong = 'mount -t tmpfs none /sys/fs/cgroup; echo 1073741824 >/sys/fs/cgroup/memory.max'
+    const command = `${group.join}; ${wrong}; exec ${PERF}`
+    const watching = await pod.run('perf-sysstat', ['sh', '-c', command], ENV)
+    t.equal(await watching.ended, 'SIGKILL')
+    t.equal(group.kills(), 1)
+    process.kill(app.pid, 0)
+    app.signal('SIGUSR1')
+    t.equal(await app.ended, 7, 'the application ends with its own exit code')
+  },
+)

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Returns the processor time of a process, in seconds. */
+function processorTime(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Returns the processor time of a process in the next seconds, as a share of one core. */
+export async function processorShare(pid: number, seconds: number): Promise<number> {
+  const [began, before] = [performance.now(), processorTime(pid)]
+  await sleep(seconds * 1000)
+  return ((processorTime(pid) - before) * 1000) / (performance.now() - began)
+}
+
+/** Returns the peak resident size of a process, in KiB. */
+export function peakResident(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
