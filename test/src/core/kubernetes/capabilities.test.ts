@@ -80,6 +80,12 @@ t.test(
       ['unknown', 'the other adds a name with CAP_', {}, { add: ['CAP_SYS_ADMIN'] }],
       ['unknown', 'the first drops a name with CAP_', { drop: ['CAP_KILL'] }, {}],
       [
+        'unknown',
+        'the first drops a name with CAP_, and the other adds this name',
+        { drop: ['CAP_MKNOD'] },
+        { add: ['CAP_MKNOD'] },
+      ],
+      [
         'yes',
         'both drop all, and the first adds a capability',
         { drop: ['ALL'], add: ['BPF'] },
