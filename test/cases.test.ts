@@ -32,7 +32,7 @@ interface Row {
   readonly after?: readonly string[]
   /** The pod's original value of shareProcessNamespace. */
   readonly shared?: 'absent' | 'false' | 'true'
-  /** The environment variables of the observers. */
+  /** Environment variables that each observer has, among others. */
   readonly told?: Readonly<Record<string, string>>
 }
 
@@ -151,7 +151,7 @@ t.test('only pods that request observers get a patch, with a status annotation',
     const { name, row, operations } = recorded
     const isSilent = NOT_PATCHED.includes(row.reason ?? '')
     const status = statusOf(recorded)
-    t.equal(operations.length === 0, isSilent, `${name}: patched`)
+    t.equal(operations.length === 0, isSilent, `${name}: no patch`)
     t.equal(status?.outcome, isSilent ? undefined : ((row.metrics && 'injected') ?? 'left'), name)
     t.equal(status?.reason, isSilent ? undefined : row.reason, `${name}: reason`)
     t.strictSame(status?.metrics, row.metrics, `${name}: metrics`)
@@ -223,7 +223,7 @@ t.test('every answer is the same as the golden file', async (t) => {
     t.equal(outcome, 'same', trouble?.join('\n') ?? name)
 })
 
-t.test('a patch only adds, and keeps all other fields of the pod', async (t) => {
+t.test('a patch has only add operations, and keeps all other fields of the pod', async (t) => {
   for (const { name, operations, pod, patched } of cases) {
     t.strictSame(new Set(operations.map(({ op }) => op)), new Set(operations.length ? ['add'] : []))
     const rest = operations.length === 0 ? patched : withoutObservers(patched, pod, [])
@@ -232,7 +232,7 @@ t.test('a patch only adds, and keeps all other fields of the pod', async (t) => 
   }
 })
 
-t.test('a second review gives no patch, and already-injected or the same reason', async (t) => {
+t.test('a second review gives no patch, and an injected pod is already-injected', async (t) => {
   for (const { name, row, review, patched } of cases) {
     const object = review.object === null ? null : patched
     const { decision, response } = answer({ ...review, object })

@@ -41,8 +41,8 @@ function candidatePorts(): readonly number[] {
 }
 
 /**
- * Returns the range in RANGE. Without this file, returns the range that the IANA reserves for this
- * use (RFC 6335).
+ * Returns the first and the last port of the range in the file RANGE. If the file is missing, the
+ * result is the range that the IANA reserves for this use (RFC 6335).
  */
 function readRange(): readonly number[] {
   try {

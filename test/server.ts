@@ -147,14 +147,14 @@ export function openSocket(port: number, ca: string): Promise<TLSSocket> {
     const socket = connectSecurely({ port, host: '127.0.0.1', ca, servername: 'localhost' })
     socket.once('error', reject)
     socket.once('secureConnect', () => {
-      // A server may close a connection after invalid data of a test.
+      // A server may close the connection after a test has sent invalid data.
       socket.on('error', () => {})
       resolve(socket)
     })
   })
 }
 
-/** Tells whether a program listens on a port. */
+/** Reports whether a program listens on a port. */
 export function isListening(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host })
@@ -236,7 +236,10 @@ export function reviewOf(object: unknown, changes: Json = {}): Json {
   }
 }
 
-/** Returns the sum of a Prometheus metric's samples with these labels; undefined without any. */
+/**
+ * Returns the sum of a Prometheus metric's samples with these labels; undefined if there is no such
+ * sample.
+ */
 export function sampleOf(exposition: string, name: string, labels: Json = {}): number | undefined {
   const samples = exposition.split('\n').filter((line) => {
     const [series = ''] = line.split(' ')
@@ -300,7 +303,7 @@ export interface StartOptions extends Partial<Omit<ServeOptions, 'namespaces' | 
   readonly days?: number
   readonly namespaces?: string
   /**
-   * The files of the catalog folder. Without files, the server is started without a catalog folder.
+   * The files of the catalog folder, by name. If undefined, the server uses the built-in catalog.
    */
   readonly catalog?: Readonly<Record<string, string>>
 }

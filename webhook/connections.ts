@@ -26,7 +26,7 @@ export interface ConnectionLimits {
  *   IdleConnTimeout). The apiserver does not repeat a request that is lost when a connection
  *   closes, so the server keeps idle connections longer.
  * - By default, the apiserver waits 3 s for this webhook (at most 30 s for any webhook). With this
- *   default, it no longer waits for the response to a request that has taken 10 s to arrive.
+ *   default, the apiserver no longer waits for a response when a request has taken 10 s to arrive.
  * - The apiserver opens a connection for each concurrent call. By default an apiserver handles 600
  *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), and only the
  *   mutating calls can reach this port. Five apiservers that call the same replica therefore need

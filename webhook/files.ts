@@ -86,8 +86,8 @@ export async function followFiles(
 }
 
 /**
- * Creates the options for following files. A new reading is applied and logged. An error is counted
- * and logged.
+ * Returns a function that creates the options of `follow` for one file or folder. With these
+ * options, a new reading is applied and logged, and an error is counted and logged.
  */
 export function reloader({ lookMs: everyMs, log }: FileFollowOptions, metrics: Metrics) {
   return <T>(what: string, apply: (reading: T) => void) => ({

@@ -79,7 +79,7 @@ export function answerProblem(
   return reply.code(status).send({ error: problem, message: printable(message, LONGEST_MESSAGE) })
 }
 
-/** Returns the problem for an error that Fastify or one of our routes threw. */
+/** Returns the problem for an error that Fastify, a hook or a route threw. */
 export function classifyError(error: FastifyError): CallProblem {
   const known = BY_CODE[error.code]
   if (known !== undefined) return known

@@ -33,7 +33,7 @@ export function recordPodReview(
   logPod(log, review, reviewed, seconds)
 }
 
-/** Counts and logs the response about a namespace. */
+/** Counts and logs the review of a namespace. */
 export function recordNamespaceReview(
   { metrics, log }: Telemetry,
   review: Review,

@@ -25,7 +25,7 @@ export interface Metric {
   readonly options: ReadonlyMap<string, OfferedOption>
   /** The environment variables for all options with their default values. */
   readonly defaults: readonly EnvVar[]
-  /** The rows of the observer's log; undefined if the document does not describe them. */
+  /** The rows of the observer's log; undefined if no document of the metric describes them. */
   readonly rows: RowsDescription | undefined
   readonly container: ObserverContainer
 }
@@ -37,7 +37,7 @@ export interface RowsDescription {
    * formats of the Metrics Operator's perf-sysstat and io-sysstat.
    */
   readonly format: 'jsonl' | 'pidstat' | 'iostat'
-  /** One kind of row each. A row names its section, unless there is only one. */
+  /** The kinds of rows. If there are several, each row names its section. */
   readonly sections: readonly RowSection[]
 }
 
@@ -53,13 +53,13 @@ export interface RowColumn {
   readonly name: string
   readonly type: 'text' | 'number'
   /**
-   * The unit and the behavior of a measured number: a counter only grows, from the start of the
-   * thing that the row describes; a gauge is a state, or an amount or rate of the interval. Numbers
-   * without both identify a thing, such as a process id.
+   * The unit and the behavior of a measured number. A counter only grows, from the start of the
+   * thing that the row describes. A gauge is a state, or an amount or rate of the interval. A
+   * number that identifies a thing, such as a process ID, has neither a unit nor a behavior.
    */
   readonly unit?: string
   readonly behavior?: 'gauge' | 'counter'
-  /** Whether the column tells rows of one section and time apart. */
+  /** True if the column is part of the key that distinguishes the rows of a section and time. */
   readonly key?: true
   readonly meaning: string
 }
@@ -115,7 +115,7 @@ export interface MetricDocument {
 
 /**
  * Builds a catalog from valid documents. If two documents have the same name, the later document is
- * used. If it does not describe its rows, the description in the earlier document is used.
+ * used. If only the earlier document describes the rows of the metric, its description is used.
  *
  * @param revision eight hexadecimal digits that change when a document changes
  */

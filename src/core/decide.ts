@@ -73,8 +73,8 @@ interface Earlier {
   readonly different: readonly Difference[]
   /**
    * The names of the observers that match the catalog, except possibly for the image. If another
-   * webhook removed the restartPolicy of such an observer, the field must be restored, or the
-   * application would never start.
+   * webhook removed the restartPolicy of such an observer, the field must be restored. Otherwise,
+   * the application would never start.
    */
   readonly repairable: readonly string[]
 }
@@ -249,8 +249,8 @@ function decideInjection(
 }
 
 function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
-  const message = `annotation ${KEYS.inject}: too many metrics, their status exceeds 512 bytes`
-  return refuse(onError, 'invalid-option', message)
+  const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed 512 bytes`
+  return refuse(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
 }
 
 function predictFor(
@@ -258,7 +258,7 @@ function predictFor(
   observers: readonly Observer[],
   target: Container,
 ): CounterPrediction {
-  // Observers search all containers for the target command, so each of them may contain a target.
+  // With a target command, observers search all containers, so each container may have a target.
   const targets = request.targetCommand === undefined ? [target] : lastingContainers(pod)
   const contexts = observers.map(({ securityContext }) => securityContext)
   return predictCounters(contexts, targets, pod)

@@ -70,8 +70,8 @@ export function readPodAnnotations(
 }
 
 /**
- * Selects the annotations with the given keys. A value that is longer than the limit for all
- * annotations together is skipped, because Kubernetes refuses the object anyway.
+ * Selects the annotations with the given keys. A value that is not text, or that is longer than the
+ * limit for all annotations together, is skipped, because Kubernetes refuses the object anyway.
  */
 function pick(annotations: Fields | undefined, keys: Iterable<string>): Annotations {
   const picked = new Map<string, string>()

@@ -26,7 +26,7 @@ t.test('the chart contains the documents of the built-in catalog', (t) => {
   t.end()
 })
 
-t.test('metrics in the values must match the schema of the catalog', (t) => {
+t.test('the schema of the values has the same definition of a metric as the catalog', (t) => {
   const { metric, ...definitions } = valuesSchema.definitions
   t.same(metric, metricSchema.properties.spec)
   for (const [name, definition] of Object.entries(metricSchema.definitions)) {
@@ -123,7 +123,7 @@ t.test('every template has a suite of unit tests', (t) => {
   t.end()
 })
 
-t.test('the program loads the catalog that the chart installs', { skip }, async (t) => {
+t.test('the catalog that the chart installs has the built-in metrics', { skip }, async (t) => {
   const objects = objectsOf(render([]))
   const map = objects.find(({ metadata }) => fieldsOrNone(metadata).name === 'ridealong-catalog')
   const folder = t.testdir(fieldsOrNone(map?.data) as Record<string, string>)
@@ -135,7 +135,7 @@ t.test('the program loads the catalog that the chart installs', { skip }, async 
   }
 })
 
-t.test('every expression of dashboards and alerts is valid PromQL', { skip }, (t) => {
+t.test('every expression of the dashboard and the alerts is valid PromQL', { skip }, (t) => {
   const rule = objectsOf(render(EVERYTHING)).find(({ kind }) => kind === 'PrometheusRule')
   const rules = listOrNone(fieldsOrNone(rule?.spec).groups).flatMap((group) =>
     listOrNone(fieldsOrNone(group).rules),

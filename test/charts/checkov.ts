@@ -6,7 +6,7 @@ import { CACHE, run } from '../cluster/machine/tools.ts'
 
 const REQUIREMENTS = fileURLToPath(new URL('checkov.txt', import.meta.url))
 
-/** The checks that the scanner skips, each with its reason. */
+/** The path of the file with the checks that the scanner skips, each with its reason. */
 export const CHECKOV_CONFIG = fileURLToPath(new URL('checkov.yaml', import.meta.url))
 
 const FOLDER = join(CACHE, 'checkov')

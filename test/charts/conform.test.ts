@@ -23,7 +23,7 @@ function kindsOf(manifests: readonly string[]): ReadonlySet<string> {
   return new Set(lines.map((line) => line.slice('kind: '.length)))
 }
 
-/** Returns the output of kubeconform for manifests, using only the schemas of a folder. */
+/** Runs kubeconform on manifests, with only the schemas of a folder. */
 function conform(folder: string, manifest: string) {
   const words = ['-strict', '-summary', '-schema-location', join(folder, SCHEMA_NAME), '-']
   return run(PROGRAMS.kubeconform, words, manifest)

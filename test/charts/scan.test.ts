@@ -26,7 +26,7 @@ t.test(
     t.testdir({
       'ridealong.yaml': manifests.replace('allowPrivilegeEscalation: false', 'privileged: true'),
     })
-    t.equal(scan().code, 1, 'a problem is found')
+    t.equal(scan().code, 1, 'the scanner finds a privileged container')
     t.end()
   },
 )

@@ -6,7 +6,7 @@ import { run } from '../cluster/machine/tools.ts'
 
 /**
  * The template of the file name that kubeconform expects for the schema of a kind (option
- * --schema-location). For kubeconform, the group of `v1` is `v1`.
+ * --schema-location). For the apiVersion `v1`, kubeconform uses `v1` as the group too.
  */
 export const SCHEMA_NAME = '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json'
 

@@ -16,8 +16,8 @@ import { runObserver } from './own-metric.ts'
 // describes them.
 
 /**
- * An observer of a machine that Ridealong does not know. The third rank is hot. One line is not a
- * row, one value cannot be read, and the observer says why.
+ * An observer of furnaces. The third rank is hot. One line is not a row. The observer cannot read
+ * one value, and prints a notice with the cause.
  */
 const SCRIPT = `#!/bin/sh
 trap 'echo "METRICS OPERATOR COLLECTION END"; exit 0' TERM
@@ -72,13 +72,13 @@ spec:
 
 const RANKS = [0, 1, 2, 3, 4]
 
-/** Writes the script and the document of a metric, and returns their places. */
+/** Writes the script and the document of a metric to a folder, and returns the paths. */
 function workplace(t: Test, script: string, document: string) {
   const folder = t.testdir({ catalog: { 'own.yaml': document }, 'observer.sh': script })
   return { folder, catalog: join(folder, 'catalog'), script: join(folder, 'observer.sh') }
 }
 
-/** The logs of all ranks, from the first test that needs them. */
+/** The logs of all ranks. The first test that needs the logs runs the observers. */
 let ranLogs: Promise<Readonly<Record<string, string>>> | undefined
 
 /** Runs the observers of all ranks, and returns their logs by POD/CONTAINER. */
@@ -105,7 +105,7 @@ async function furnaces(t: Test) {
 
 const linesOf = (text: string) => text.trimEnd().split('\n')
 
-t.test('a case with a metric of a folder answers with its observer', async (t) => {
+t.test('test --catalog uses the metric, and reports a mistake in its document', async (t) => {
   const asks = JSON.stringify(reviewOf(podOf({ 'ridealong.dev/inject': 'furnace' })))
   const cases = t.testdir({ catalog: { 'own.yaml': DOCUMENT }, asks: { 'review.json': asks } })
   const catalog = join(cases, 'catalog')
@@ -119,14 +119,14 @@ t.test('a case with a metric of a folder answers with its observer', async (t) =
   t.match(broken.err, /metric furnace: spec\.rows\.sections\.0\.columns\.1\.unit must be one of /)
 })
 
-t.test('the metric is listed as its document says', async (t) => {
+t.test('metrics --catalog shows the rows that the document describes', async (t) => {
   const { catalog } = workplace(t, SCRIPT, DOCUMENT)
   const { out } = await run(['metrics', 'furnace', '--catalog', catalog, '-o', 'json'])
   const { metrics } = await loadCatalog({ folder: catalog })
   t.strictSame(JSON.parse(out)[0].spec.rows, metrics.get('furnace')?.rows)
 })
 
-t.test('its rows are collected as JSON Lines, and the others are kept', async (t) => {
+t.test('collect writes the rows of the metric, and keeps lines that do not match', async (t) => {
   const { collect } = await furnaces(t)
   const { code, out, err } = await collect()
   t.equal(code, 0, err)
@@ -180,7 +180,7 @@ t.test('the CSV has the columns of the metric after those of io-sysstat', async 
 })
 
 t.test(
-  'the report reads the collected rows without the catalog, and the log with it',
+  'report needs the catalog for a log of the metric, and not for the collected rows',
   async (t) => {
     const { folder, catalog, collect, log } = await furnaces(t)
     const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
@@ -206,7 +206,7 @@ t.test(
   },
 )
 
-t.test('the report draws it in a real browser', { skip: NO_BROWSER }, async (t) => {
+t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, async (t) => {
   const { folder, collect } = await furnaces(t)
   const [rows, path] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
   t.equal((await collect('--to', rows)).code, 0)
@@ -232,7 +232,7 @@ t.test('the report draws it in a real browser', { skip: NO_BROWSER }, async (t) 
     )
   t.strictSame(await marked(), ['2 bottom', '2 top'])
   await page.click('#section-0 thead button:text("heat, peak")')
-  t.equal(await page.textContent('#section-0 tbody tr td'), '2', 'the hottest first')
+  t.equal(await page.textContent('#section-0 tbody tr td'), '2', 'the hottest rank is first')
   await page.fill('#ranks', '0-1')
   await until('four rows are shown', async () => {
     return (await page.locator('#section-0 tbody tr').count()) === 4
@@ -245,7 +245,7 @@ const [, OWN = ''] = PAGE.split('## A metric of your own\n')
 const blockOf = (language: string) =>
   new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(OWN)?.[1] ?? ''
 
-t.test('the metric in the documentation works as it is written there', async (t) => {
+t.test('the metric in docs/observers.md works as it is written there', async (t) => {
   const { catalog, folder, script } = workplace(t, blockOf('sh'), blockOf('yaml'))
   const log = await runObserver(script, 3, { RIDEALONG_OPTION_RATE: '1' })
   const file = join(folder, 'tcp.log')
@@ -259,6 +259,6 @@ t.test('the metric in the documentation works as it is written there', async (t)
   const [line] = sections[0]?.plots.lines ?? []
   t.ok(
     line?.values[0]?.some((value) => typeof value === 'number'),
-    'sockets',
+    'a number of sockets was read',
   )
 })

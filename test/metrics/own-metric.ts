@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 /**
- * Runs a shell script as an observer until it has printed a number of rows, and then ends it as a
- * kubelet does.
+ * Runs a shell script as an observer until it has printed a number of rows, and then ends the
+ * script with SIGTERM, as a kubelet does.
  *
  * @param env the variables that the observer has in its pod
  * @returns the log

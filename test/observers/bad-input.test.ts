@@ -7,7 +7,8 @@ const ENDING = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' 
 const SOON = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const PERF = observer('perf-sysstat')
 
-// The error, the observer's command and environment, and the line that reports the error.
+// The cause of an error, the observer's command and environment, and the line that reports the
+// error.
 const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, RegExp])[] = [
   [
     'an invalid regular expression',
@@ -28,7 +29,7 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
     /ended: rate is "often"; it must be a number, at least 0.1/,
   ],
   [
-    'no target container',
+    'a missing target container',
     [PERF],
     {},
     /ended: RIDEALONG_TARGET_CONTAINER must name a container of the pod/,
@@ -55,7 +56,7 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
 
 for (const [title, argv, env, line] of CASES) {
   t.test(
-    `${title}: the observer reports the error and does not affect the application`,
+    `the observer reports ${title}, and the application is not affected`,
     observerTests(),
     async (t) => {
       const { run } = await podOf(t)

@@ -8,7 +8,7 @@ import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 const MEBIBYTE = 1 << 20
 
 t.test(
-  'lengthens the interval of a run that is too long for its log, and ends the log properly',
+  'the observer lengthens its interval if the log would become too long, and completes the log',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)
@@ -32,7 +32,7 @@ t.test(
       .split('\n')
       .reduce((sum, line) => sum + line.length + 48 * (1 + Math.floor(line.length / 16384)), 0)
     t.ok(written <= MEBIBYTE, `${written} bytes`)
-    t.ok(written >= MEBIBYTE / 2, 'at least half of the budget is used')
+    t.ok(written >= MEBIBYTE / 2, 'the log has at least half of the permitted size')
     const { data } = parse('perf-sysstat', log)
     t.equal(data.length, timepointsIn(log))
     // The first timepoints may be taken before the shell has forked all processes.

@@ -10,7 +10,7 @@ export type Hierarchy = 'cpu' | 'memory' | 'unified'
 
 /** A cgroup of this machine. */
 export interface Cgroup {
-  /** Its directory. */
+  /** The directory of the cgroup. */
   readonly path: string
   /** A command of the shell that moves the shell into the cgroup. */
   readonly enter: string
@@ -21,8 +21,8 @@ export interface Cgroup {
 }
 
 /**
- * Returns the options of a test that makes cgroups. If this machine does not have these hierarchies
- * at their usual places, the test is skipped with a sentence; with CI=true it fails instead.
+ * Returns the options of a test that makes cgroups in these hierarchies. If a hierarchy is not at
+ * its usual place, the test is skipped with a message; with CI=true, it fails instead.
  */
 export function withCgroups<Options extends { readonly skip: false | string }>(
   options: Options,
@@ -37,10 +37,11 @@ export function withCgroups<Options extends { readonly skip: false | string }>(
 let made = 0
 
 /**
- * Makes a cgroup, and removes it when the test ends. Call it before the pod of the test is started:
- * teardowns run in reverse order, and the processes must have ended.
+ * Makes a cgroup, and removes it when the test ends. Call this function before the test starts its
+ * pod: teardowns run in reverse order, and a cgroup can be removed only after its processes have
+ * ended.
  *
- * @param settings the files that are written first, with their texts
+ * @param settings the texts that are written to files of the new cgroup, by the name of the file
  */
 export function makeCgroup(
   t: Test,
@@ -64,7 +65,11 @@ export function makeCgroup(
   }
 }
 
-/** The processes of a cgroup end a moment after they were killed. */
+/**
+ * Removes a cgroup when it has no processes. The processes end a moment after they were killed.
+ *
+ * @throws the error of the last attempt, after ten seconds
+ */
 async function removeWhenEmpty(path: string): Promise<void> {
   for (let left = 200; left > 0; left--) {
     try {

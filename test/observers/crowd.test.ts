@@ -12,7 +12,7 @@ for _ in range(999):
 print('forked', flush=True)
 time.sleep(600)`
 
-t.test('writes a row for each of a thousand processes', options, async (t) => {
+t.test('the observer writes a row for each of a thousand processes', options, async (t) => {
   const { run } = await podOf(t)
   const app = await run('app', ['python3', '-c', FORKS])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
@@ -40,7 +40,7 @@ t.test('writes a row for each of a thousand processes', options, async (t) => {
   t.ok(watching.message().length <= 4096)
 })
 
-/** Tells whether the last section of the last timepoint has its rows. */
+/** Reports whether the last section of the last timepoint has its rows. */
 function isWhole(log: string): boolean {
   const [, rows = ''] = log.slice(log.lastIndexOf('TIMEPOINT')).split('TASK SWITCHING\n')
   return rows.endsWith(']\n')
@@ -55,7 +55,7 @@ for _ in range(20):
 print('forked', flush=True)
 time.sleep(600)`
 
-t.test('writes rows without memory for zombies', options, async (t) => {
+t.test('the memory of a zombie is null', options, async (t) => {
   const { run } = await podOf(t)
   const app = await run('app', ['python3', '-c', ZOMBIES])
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3' }
@@ -82,11 +82,12 @@ kill $!; wait $!
 echo 4000 >/proc/sys/kernel/ns_last_pid
 /dev/shm/second 600 & wait`
 
-t.test('distinguishes two processes that had the same id', options, async (t) => {
+t.test('the observer distinguishes two processes that had the same id', options, async (t) => {
   const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  // By now, all processes of the observer have started. A later one could get the id 4001.
+  // By now, all processes of the observer have started. A process that started later could get the
+  // id 4001.
   await until(watching, /waiting for/)
   const app = await run('app', ['dash', '-c', SUCCESSION])
   await until(watching, /"pid":4001,[^}]*"program":"first"/)
@@ -105,7 +106,7 @@ t.test('distinguishes two processes that had the same id', options, async (t) =>
   ])
 })
 
-t.test('stops waiting for a target that ended before the first scan', options, async (t) => {
+t.test('an observer does not wait forever for a target that has ended', options, async (t) => {
   const { run } = await podOf(t)
   t.equal(await (await run('app', ['sh', '-c', 'exit 7'])).ended, 7)
   const argv = [observer('perf-sysstat')]

@@ -5,7 +5,8 @@ import { until as untilTrue } from '../until.ts'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
 
-// Extreme situations. The observer must not fail, use much processor time or report wrong values.
+// Tests in extreme situations. The observer must not fail, use much processor time or report wrong
+// values.
 
 const options = { ...observerTests(), timeout: 800_000 }
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
@@ -15,7 +16,7 @@ const PERF = observer('perf-sysstat')
 const SMALL = `
 mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exec ${PERF}`
 
-t.test('counts and reports the processes for which it has no memory', options, async (t) => {
+t.test('the observer counts the processes for which it has no memory', options, async (t) => {
   const { run } = await podOf(t)
   const many = 'i=0; while [ $i -lt 99 ]; do sleep 600 & i=$((i+1)); done; echo started; wait'
   await until(await run('app', ['sh', '-c', many]), /started/)
@@ -35,7 +36,7 @@ for _ in range(99): threading.Thread(target=time.sleep, args=(600,), daemon=True
 print('started', flush=True)
 time.sleep(600)`
 
-t.test('writes null for context switches if there are too many threads', options, async (t) => {
+t.test('context switches are null if there are too many threads to read', options, async (t) => {
   const { run } = await podOf(t)
   await until(await run('app', ['python3', '-c', THREADS]), /started/)
   const watching = await run('perf-sysstat', ['sh', '-c', SMALL], ENV)
@@ -61,7 +62,7 @@ const FULL_PIPE = 14 * 4096
 /** Starts an observer whose log is never read. */
 const STALLED = `mkfifo /dev/shm/log; exec 3<>/dev/shm/log; exec ${PERF} >/dev/shm/log`
 
-t.test('scans and ends although its log is not read', options, async (t) => {
+t.test('the observer scans and ends although its log is not read', options, async (t) => {
   const { run } = await podOf(t)
   const many = 'i=0; while [ $i -lt 63 ]; do sleep 600 & i=$((i+1)); done; echo started; wait'
   await until(await run('app', ['sh', '-c', many]), /started/)
@@ -75,7 +76,7 @@ t.test('scans and ends although its log is not read', options, async (t) => {
   t.match(JSON.parse(watching.message().split('\n')[0] ?? ''), { processes: 64 })
 })
 
-t.test('reports that the reader of the log has closed it, and continues', options, async (t) => {
+t.test('the observer reports that its log has no reader, and continues', options, async (t) => {
   const { run } = await podOf(t)
   await run('app', ['sleep', '60'])
   const gone = `mkfifo /dev/shm/gone; sleep 1 </dev/shm/gone & exec ${PERF} >/dev/shm/gone`
@@ -87,7 +88,7 @@ t.test('reports that the reader of the log has closed it, and continues', option
   t.equal(await watching.ended, 0)
 })
 
-t.test('reports that /proc hides processes', options, async (t) => {
+t.test('the observer reports that /proc hides processes', options, async (t) => {
   const { run } = await podOf(t)
   const hiding = `mount -t proc -o hidepid=2 none /proc; exec ${PERF}`
   const watching = await run('perf-sysstat', ['sh', '-c', hiding], ENV)
@@ -109,7 +110,7 @@ for name in [b'a\\x1b[2J', b'b\\xff\\xfe', 'c\\u202exyz'.encode(), 'd\\u009b1m'.
         time.sleep(600)
 time.sleep(600)`
 
-t.test('replaces hostile characters in names by question marks', options, async (t) => {
+t.test('hostile characters in names are replaced by question marks', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [PERF], ENV)
   await run('app', ['python3', '-c', HOSTILE])
@@ -124,7 +125,7 @@ t.test('replaces hostile characters in names by question marks', options, async 
   t.strictSame(rows.map(({ command }) => command).sort(), names)
 })
 
-t.test('spends little processor time on a hostile regular expression', options, async (t) => {
+t.test('a hostile regular expression takes little processor time', options, async (t) => {
   const { run } = await podOf(t)
   const size = { ...ENV, RIDEALONG_TARGET_COMMAND: '((((a{1,255}){1,255}){1,255}){1,255})' }
   const refused = await run('perf-sysstat', [PERF], size)

@@ -3,8 +3,8 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, onPath, parse, summaryOf } from './prerequisites.ts'
 
-// Tests with a restricted /proc. It hides the application from an observer of another user, or
-// contains only the directories of processes. The pod does not fail in either case.
+// Tests with a restricted /proc, which hides the application from an observer of another user, or
+// contains only the directories of processes. In both cases, the observer exits with 0.
 
 const options = observerTests()
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
@@ -18,7 +18,7 @@ function hidden(mountOptions: string, metric: 'perf-sysstat' | 'io-sysstat'): re
 }
 
 for (const hidepid of ['1', '2', '4']) {
-  t.test(`reports hidepid=${hidepid}, which hides the target`, options, async (t) => {
+  t.test(`the observer reports that hidepid=${hidepid} hides the target`, options, async (t) => {
     const { run } = await podOf(t)
     await run('app', ['sleep', '600'])
     const env = { ...ENV, RIDEALONG_OPTION_TIMEOUT: '1' }
@@ -41,7 +41,7 @@ for (const hidepid of ['1', '2', '4']) {
 }
 
 for (const metric of ['perf-sysstat', 'io-sysstat'] as const) {
-  t.test(`${metric} reports a /proc that has only processes`, options, async (t) => {
+  t.test(`${metric} reports a /proc that contains only processes`, options, async (t) => {
     const { run } = await podOf(t)
     await run('app', ['sleep', '600'])
     const watching = await run(metric, hidden('subset=pid', metric), ENV)

@@ -12,7 +12,7 @@ import { NAMES } from './program.ts'
 const options = observerTests()
 const WITHOUT_NAME = join(dirname(observer('hold')), 'ridealong-observer')
 
-/** Tells whether a process runs the program and sleeps, which means that it waits for a signal. */
+/** Reports whether a process runs the program and sleeps, that is, waits for a signal. */
 function waits(pid: string): boolean {
   if (!readlinkSync(`/proc/${pid}/exe`).endsWith('ridealong-observer')) return false
   return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.startsWith('S') === true

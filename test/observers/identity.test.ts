@@ -12,11 +12,12 @@ const ENV = {
 /** The capabilities of root in a container, as far as the tests need them. */
 const ROOT = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid', 'setpcap', 'kill'] }
 
-// The title, the identities of the observer and of the target, and the counters that can be read.
-// Root in a container has the capabilities to assume the user and group of another process.
+// The end of the title, the identities of the observer and of the target, and the counters that the
+// observer can read. Root in a container has the capabilities to assume the user and group of
+// another process.
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io'])[] = [
-  ['reads a process of another user', ROOT, { user: 1234, group: 5678 }, 'all'],
-  ['reads a process of root with the same capabilities', ROOT, ROOT, 'all'],
+  ['can read all counters of another user', ROOT, { user: 1234, group: 5678 }, 'all'],
+  ['can read all counters of root with the same capabilities', ROOT, ROOT, 'all'],
   ['cannot read the I/O of a root process with more capabilities', ROOT, {}, 'no-io'],
   [
     'cannot read the I/O of another user without the capability SETGID',
@@ -44,7 +45,7 @@ for (const [title, watcher, target, counters] of CASES) {
   })
 }
 
-t.test('reads processes of two users, and restores its own identity', options, async (t) => {
+t.test('root reads the I/O of other users, and restores its own identity', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, ROOT)
   await run('app', ['sleep', '60'], {}, { user: 1234, group: 5678 })

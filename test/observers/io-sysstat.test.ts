@@ -7,7 +7,7 @@ const options = { ...observerTests(), timeout: 800_000 }
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
 
 t.test(
-  'in mode container, writes complete documents, and "devices":"node" in the metadata',
+  'in mode container, io-sysstat writes complete documents, with devices: node in the metadata',
   options,
   async (t) => {
     const { run } = await podOf(t)

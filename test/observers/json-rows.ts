@@ -1,20 +1,20 @@
 import type { Running } from './pod.ts'
 import type { Row } from './prerequisites.ts'
 
-/** The rows of a log in JSON Lines, without notices. */
+/** Returns the rows of a section in a log in JSON Lines. */
 export function rowsOf({ log }: Running, section: string): readonly Row[] {
   return jsonOf(log()).filter((row) => row.section === section)
 }
 
-/** The notices of such a log. */
+/** Returns the texts of the notices in a log in JSON Lines. */
 export function noticesOf({ log }: Running): readonly string[] {
   return jsonOf(log()).flatMap(({ notice }) => (typeof notice === 'string' ? [notice] : []))
 }
 
 /**
- * Parses the lines between the markers. The last line is left out if it is not complete.
+ * Parses the lines between the markers of a log. The last line is skipped if it is not complete.
  *
- * @throws where a line is not JSON
+ * @throws SyntaxError if a line is not JSON
  */
 function jsonOf(log: string): readonly Row[] {
   const [, begun = ''] = log.split('METRICS OPERATOR COLLECTION START\n')

@@ -7,7 +7,7 @@ import { observerTests, parse, type Row, timepointsIn } from './prerequisites.ts
 const options = observerTests()
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 
-t.test('observes a process of the target that is named like an observer', options, async (t) => {
+t.test('a process of the target that is named like an observer has rows', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   await run('app', ['bash', '-c', 'sleep 60 & exec -a perf-sysstat sleep 61'])
@@ -29,7 +29,7 @@ for name in sys.argv[1:]:
     if os.fork() == 0: os.execv(path, [path, b'600'])
 time.sleep(600)`
 
-t.test('replaces control characters and invalid UTF-8 in names', options, async (t) => {
+t.test('control characters and invalid UTF-8 in names are replaced', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names: readonly (readonly [string, string])[] = [

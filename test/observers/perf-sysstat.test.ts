@@ -37,7 +37,7 @@ function programs(rows: readonly Row[] = []): readonly unknown[] {
   return [...new Set(rows.map((row) => row.program))].sort()
 }
 
-t.test('writes all timepoints, sections and keys of pidstat for the parser', options, async (t) => {
+t.test('each timepoint in the log has all sections and keys of pidstat', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...CONTAINER,
@@ -62,7 +62,7 @@ t.test('writes all timepoints, sections and keys of pidstat for the parser', opt
 })
 
 t.test(
-  'without a target-command, writes rows for all processes of the target container only',
+  'without a target-command, exactly the processes of the target container have rows',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('reads the numbers of a process named like lines of /proc', options, async (t) => {
+t.test('a name that looks like lines of /proc does not change the numbers', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
   const names = ['VmRSS: 7 Uid: 9', ') Z 0 (1 2 3']
@@ -105,7 +105,7 @@ t.test('reads the numbers of a process named like lines of /proc', options, asyn
 })
 
 t.test(
-  'with a target-command, writes rows for matching programs of all containers',
+  'with a target-command, the matching programs of all containers except observers have rows',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -137,7 +137,7 @@ t.test(
 )
 
 t.test(
-  'names a script by its file, and a shell by the program that it has executed',
+  'a shell that has executed a Python script has the name of the script as its program',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -156,7 +156,7 @@ t.test(
 )
 
 t.test(
-  'in mode native, continues until SIGTERM after the application has ended',
+  'in mode native, the observer continues until SIGTERM after the application has ended',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -179,7 +179,7 @@ t.test(
 )
 
 t.test(
-  'in mode native, prints the closing marker after the last timepoint, and keeps running',
+  'in mode native, the observer closes the log after the last timepoint, and keeps running',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -193,12 +193,12 @@ t.test(
     process.kill(watching.pid, 0)
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
-    t.equal(watching.log().split('COLLECTION END').length, 2, 'one marker')
+    t.equal(watching.log().split('COLLECTION END').length, 2, 'the log has one closing marker')
   },
 )
 
 t.test(
-  'in mode container, ends with the target container, also without a matching program',
+  'in mode container, an observer without a matching program ends with the target container',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -223,13 +223,13 @@ t.test(
     await until(always, () => always.log() !== '')
     await (await run('app', ['sleep', '0.8'])).ended
     await sleep(1500)
-    t.notMatch(always.log(), 'COLLECTION END', 'with restartPolicy Always, it continues')
+    t.notMatch(always.log(), 'COLLECTION END', 'with restartPolicy Always, the observer continues')
     always.signal('SIGTERM')
     t.equal(await always.ended, 0)
   },
 )
 
-t.test('writes the start of the summary as the termination message', options, async (t) => {
+t.test('the termination message is the start of the summary', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], CONTAINER)
   const many = `
@@ -263,7 +263,7 @@ t.test('writes the start of the summary as the termination message', options, as
   t.ok(summaryOf(watching.log()).length >= 62, 'the log has the whole summary')
 })
 
-t.test('with the option threads, writes a row for each thread', options, async (t) => {
+t.test('with the option threads, each thread has a row', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
@@ -300,7 +300,7 @@ time.sleep(600)`
 })
 
 t.test(
-  'writes program names that contain keywords of the parser or special characters',
+  'the parser reads program names that contain its keywords or special characters',
   options,
   async (t) => {
     const { run } = await podOf(t)

@@ -67,7 +67,7 @@ export interface Identity {
 
 /** The process of a container, and its output. */
 export interface Running {
-  /** Its process id on this machine. */
+  /** The process id on this machine. */
   readonly pid: number
   /** Resolves when the process has ended, with the exit code or the name of the signal. */
   readonly ended: Promise<number | string>

@@ -8,20 +8,21 @@ import { noticesOf, rowsOf } from './json-rows.ts'
 import { observer, podOf, type Running, until } from './pod.ts'
 import { observerTests, onPath, type Row } from './prerequisites.ts'
 
-// Compares the rows with the accounts of the kernel. The loads are stopped before an account is
-// read, so that both show the same moment however busy the machine is.
+// Compares the rows of the observer with the accounts of the kernel. A load sleeps or is stopped
+// when an account is read, so that the row and the account have the same values, even on a busy
+// machine.
 
 const RATE = 0.5
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
 const options = { ...observerTests(), timeout: 800_000 }
 const SPIN = 'while :; do :; done'
 
-/** A shell that spins for some seconds, says so, and waits. */
+/** Returns a shell command that computes for some seconds, prints `spun`, and then sleeps. */
 function spinFor(seconds: number): string {
   return `timeout ${seconds} sh -c '${SPIN}'; echo spun; sleep 600`
 }
 
-/** Waits until two more rows of a section were taken, and returns the last one. */
+/** Waits until a section has two more rows, and returns the last row. */
 async function nextRow(watching: Running, section: string): Promise<Row> {
   const before = rowsOf(watching, section).length
   await until(watching, () => rowsOf(watching, section).length >= before + 2)
@@ -30,14 +31,14 @@ async function nextRow(watching: Running, section: string): Promise<Row> {
 
 function isNear(t: Test, found: unknown, expected: number, part: number, what: string): void {
   const difference = Math.abs(Number(found) - expected)
-  t.ok(difference <= part * expected, `${what}: ${found} where the kernel has ${expected}`)
+  t.ok(difference <= part * expected, `${what} is ${found}, expected: ${expected}`)
 }
 
 for (const [title, isolate] of [
-  ['in the whole hierarchy', ''],
-  ['with its own cgroup mounted', 'mount --bind $PLACE /sys/fs/cgroup/cpu;'],
+  ['if the container sees all cgroups', ''],
+  ['if the container sees only its own cgroup', 'mount --bind $PLACE /sys/fs/cgroup/cpu;'],
 ] as const) {
-  t.test(`throttled time of a container ${title}`, withCgroups(options, 'cpu'), async (t) => {
+  t.test(`the throttled time is correct ${title}`, withCgroups(options, 'cpu'), async (t) => {
     const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '20000' })
     const { run } = await podOf(t)
     const watching = await run('pressure', [observer('pressure')], ENV)
@@ -56,13 +57,13 @@ for (const [title, isolate] of [
     t.strictSame(
       times,
       [...times].sort((one, other) => one - other),
-      'it only grows',
+      'the throttled time only grows',
     )
   })
 }
 
 t.test(
-  'pressure stall of a container with a cgroup namespace',
+  'the pressure stall time of a container with a cgroup namespace is correct',
   withCgroups(options, 'unified'),
   async (t) => {
     const cgroup = makeCgroup(t, 'unified')
@@ -87,13 +88,13 @@ t.test(
   },
 )
 
-/** The first processor on which this process may run. */
+/** Returns the first processor on which this process may run. */
 function oneProcessor(): number {
   const list = execFileSync(onPath('taskset'), ['-cp', String(process.pid)], { encoding: 'utf8' })
   return Number(list.match(/: (\d+)/)?.[1])
 }
 
-t.test('two loops that share a core wait half of their time each', options, async (t) => {
+t.test('each of two loops that share a core waits half of the time', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('pressure', [observer('pressure')], ENV)
   const loop = `taskset -c ${oneProcessor()} sh -c 'echo begun; exec bash -c "${SPIN}"' &`
@@ -114,12 +115,12 @@ t.test('two loops that share a core wait half of their time each', options, asyn
   const last = await nextLoops(watching)
   const ended = last.map(usage)
   const ran = sum(ended, 'ran') - sum(began, 'ran')
-  // The time in which the core ran neither of them, on a machine that others use too.
+  // The time in which the core ran other programs, and neither of the loops.
   const elapsed = Number(ended[0]?.at) - Number(began[0]?.at)
   const foreign = Math.max(0, elapsed - ran)
   for (const [index, end] of ended.entries()) {
     const waited = end.waited - Number(began[index]?.waited) - foreign
-    isNear(t, waited / ran, 0.5, 0.03, 'part of the time of both')
+    isNear(t, waited / ran, 0.5, 0.03, 'the waiting time of a loop, by the time of both loops,')
   }
   for (const pid of loops) process.kill(pid, 'SIGSTOP')
   const stopped = await nextLoops(watching)
@@ -146,12 +147,12 @@ function sum(rows: readonly Usage[], key: 'ran' | 'waited'): number {
   return rows.reduce((all, row) => all + row[key], 0)
 }
 
-/** The rows of the two loops, those of a timepoint in the order of their process ids. */
+/** Returns the rows of the two loops, by timepoint and process id. */
 function loopRows(watching: Running): readonly Row[] {
   return rowsOf(watching, 'process').filter(({ program }) => program === 'bash')
 }
 
-/** Waits until two more timepoints have rows of both loops, and returns those of the last one. */
+/** Waits until two more timepoints have rows of both loops, and returns the last two rows. */
 async function nextLoops(watching: Running): Promise<readonly Row[]> {
   const before = loopRows(watching).length
   await until(watching, () => loopRows(watching).length >= before + 4)
@@ -168,7 +169,7 @@ function childrenOf(pid: number): readonly number[] {
     .sort((one, other) => one - other)
 }
 
-/** Two processes that share 96 MiB; the second one has 32 MiB of its own. */
+/** A program of two processes that share 96 MiB. The second process has 32 MiB of its own. */
 const SHARING = `
 import mmap, os, time
 shared = mmap.mmap(-1, 96 << 20)
@@ -179,7 +180,7 @@ sum(shared[::4096])
 print('ready', flush=True)
 time.sleep(600)`
 
-t.test('the memory of a process is that of its smaps', options, async (t) => {
+t.test('the memory of a process is the sum of the sizes in its smaps', options, async (t) => {
   const { run } = await podOf(t)
   const app = await run('app', ['python3', '-c', SHARING])
   await until(app, /ready[\s\S]*ready/)
@@ -202,7 +203,7 @@ t.test('the memory of a process is that of its smaps', options, async (t) => {
   }
 })
 
-t.test('the processors of a process are those that it may run on', options, async (t) => {
+t.test('a row names the processors on which its process may run', options, async (t) => {
   const { run } = await podOf(t)
   const processor = oneProcessor()
   const app = await run('app', ['taskset', '-c', String(processor), 'sleep', '600'])

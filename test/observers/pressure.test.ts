@@ -9,7 +9,10 @@ const options = observerTests()
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
 
-/** The same, without the shell that starts the imitation of a container. */
+/**
+ * The settings of NATIVE, with a target-command that matches only `sleep`, and not the shell that
+ * starts the imitation of a container.
+ */
 const SLEEP = { ...NATIVE, RIDEALONG_TARGET_COMMAND: '^sleep$' }
 
 const SECTIONS = {
@@ -47,9 +50,10 @@ t.test(
         t.match(row.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       }
     }
-    t.equal(rowsOf(watching, 'container').length, 3, 'a row of the container at each timepoint')
+    t.equal(rowsOf(watching, 'container').length, 3, 'the container has a row at each timepoint')
     const processes = rowsOf(watching, 'process')
-    t.equal(new Set(processes.map(({ time }) => time)).size, 3, 'completions are timepoints')
+    const times = new Set(processes.map(({ time }) => time))
+    t.equal(times.size, 3, 'completions is the number of timepoints')
     t.strictSame([...new Set(processes.map(({ program }) => program))].sort(), ['sh', 'sleep'])
     t.ok(processes.every((row) => Number(row.run_delay) >= 0 && Number(row.cpu_time) >= 0))
     const placements = rowsOf(watching, 'placement')
@@ -63,7 +67,7 @@ t.test(
   },
 )
 
-t.test('with a target-command the containers of all matches have rows', options, async (t) => {
+t.test('with a target-command, each container with a match has rows', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('pressure', [observer('pressure')], SLEEP)
   await run('app', ['sh', '-c', 'sleep 60 & wait'])
@@ -78,7 +82,7 @@ t.test('with a target-command the containers of all matches have rows', options,
   t.ok(rowsOf(watching, 'process').every(({ program }) => program === 'sleep'))
 })
 
-t.test('a value that cannot be read is null, and a notice says why, once', options, async (t) => {
+t.test('a value that cannot be read is null, and one notice says why', options, async (t) => {
   const { run } = await podOf(t)
   const user = { user: 65_532, group: 65_532 }
   const watching = await run('pressure', [observer('pressure')], SLEEP, user)
@@ -98,7 +102,7 @@ t.test('a value that cannot be read is null, and a notice says why, once', optio
 })
 
 t.test(
-  'root reads the containers of other users after taking their user and group',
+  'root with SETUID and SETGID reads the values of a process of another user',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -116,7 +120,7 @@ t.test(
 )
 
 t.test(
-  'an observer without anything to observe, or with wrong settings, ends its log',
+  'an observer without a target, or with invalid settings, writes a complete log',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -138,7 +142,7 @@ t.test(
 )
 
 t.test(
-  'memory of cgroup version 1: its limit, its peak, and a kill',
+  'the memory limit, the peak and a kill in a cgroup of version 1 are reported',
   withCgroups(options, 'memory'),
   async (t) => {
     const limit = 64 << 20

@@ -6,7 +6,7 @@ const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 /** The names of the program. */
 export const NAMES = ['perf-sysstat', 'io-sysstat', 'pressure', 'hold'] as const
 
-/** Tells whether this machine can build the program. */
+/** Reports whether this machine can build the program. */
 export function hasCargo(): boolean {
   return spawnSync('cargo', ['--version']).status === 0
 }

@@ -10,34 +10,40 @@ const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 // Tests of the table in docs/observers.md: the files that the kernel lets an observer read depend
 // on its identity and on its target (kernel/ptrace.c, __ptrace_may_access).
 
-// The title, the identities of the observer and of the target, the counters that can be read, and
-// whether the number of open files can be read.
+// The end of the title, the identities of the observer and of the target, the counters that the
+// observer can read, and whether it can read the number of open files.
 const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', boolean])[] = [
   [
-    'the same user and group',
+    'with the user and the group of its target can read all counters',
     { user: 1000, group: 1000 },
     { user: 1000, group: 1000 },
     'all',
     true,
   ],
   [
-    'the same user with another group',
+    'with the user, but not the group, of its target cannot read I/O',
     { user: 1000, group: 1001 },
     { user: 1000, group: 1000 },
     'no-io',
     true,
   ],
-  ['another user', { user: 1001, group: 1001 }, { user: 1000, group: 1000 }, 'no-io', false],
-  ['the observer and the target are root', { drops: false }, {}, 'all', true],
   [
-    'the observer is root without capabilities, the target is root with all',
+    'with another user than its target cannot read I/O and open files',
+    { user: 1001, group: 1001 },
+    { user: 1000, group: 1000 },
+    'no-io',
+    false,
+  ],
+  ['that is root can read all counters of root', { drops: false }, {}, 'all', true],
+  [
+    'that is root without capabilities cannot read the I/O of root with all capabilities',
     { drops: true },
     {},
     'no-io',
     true,
   ],
   [
-    'the observer is root without capabilities, the target is another user',
+    'that is root without capabilities cannot read I/O and open files of another user',
     { drops: true },
     { user: 1000, group: 1000 },
     'no-io',
@@ -46,7 +52,7 @@ const CASES: readonly (readonly [string, Identity, Identity, 'all' | 'no-io', bo
 ]
 
 for (const [title, watcher, target, counters, hasFiles] of CASES) {
-  t.test(`reads what the kernel allows: ${title}`, observerTests(), async (t) => {
+  t.test(`an observer ${title}`, observerTests(), async (t) => {
     const { run } = await podOf(t)
     const watching = await run(
       'perf-sysstat',
@@ -68,20 +74,20 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
     t.equal(
       last?.io_statistics?.[0]?.kb_rd_s === null,
       counters === 'no-io',
-      'bytes that cannot be read are null',
+      'bytes are null only if they cannot be read',
     )
     for (const sum of summaryOf(watching.log())) {
-      t.equal(sum.bytes_read === null, counters === 'no-io', 'their sums are also null')
+      t.equal(sum.bytes_read === null, counters === 'no-io', 'sums of such bytes are also null')
       t.equal(sum.unaccounted_bytes_written === null, counters === 'no-io')
     }
-    t.equal(last?.kernel_tables?.[0]?.fd_nr !== null, hasFiles, 'open files')
+    t.equal(last?.kernel_tables?.[0]?.fd_nr !== null, hasFiles, 'fd_nr is null only if unreadable')
     t.type(last?.cpu_statistics_task?.[0]?.percent_cpu, 'number')
     t.type(last?.task_switching?.[0]?.cswch_s, 'number')
     t.ok(Number(last?.pagefaults_task?.[0]?.rss) > 0)
   })
 }
 
-t.test('notices that a process has changed its user', observerTests(), async (t) => {
+t.test('open files become null when a process changes its user', observerTests(), async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, { drops: true })
   const becoming = [
@@ -96,13 +102,13 @@ t.test('notices that a process has changed its user', observerTests(), async (t)
   await until(watching, () => filesIn().some(([, , program]) => program === 'dash'))
   app.signal('SIGUSR1')
   await until(watching, () => filesIn().some(([, files]) => files === 'null'))
-  t.not(filesIn()[0]?.[1], 'null', 'known while it was root')
+  t.not(filesIn()[0]?.[1], 'null', 'the number was known while the process was root')
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
 })
 
 t.test(
-  'keeps the peak RSS of an interpreter whose stack address is hidden',
+  'the peak RSS of an interpreter is kept, although the address of its stack is hidden',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)
@@ -202,7 +208,7 @@ int main(void) {
 }`
 
 t.test(
-  'counts the bytes that were written while io was hidden, once io can be read again',
+  'the bytes that a process wrote while its io was hidden are counted when io can be read again',
   observerTests(),
   async (t) => {
     const watching = await watchedByItsUser(t, 'hiding', HIDING, 5)
@@ -236,7 +242,7 @@ int main(void) {
   return 0;
 }`
 
-t.test('keeps the bytes that a zombie wrote', observerTests(), async (t) => {
+t.test('the bytes that a zombie wrote are counted', observerTests(), async (t) => {
   const watching = await watchedByItsUser(t, 'leaving', LEAVING, 2)
   t.match(watching.log(), /"rss":null[^}]*"program":"leaving"/)
   t.equal(mebibytesBy('leaving', watching), 1)
@@ -264,7 +270,7 @@ int main(void) {
 }`
 
 t.test(
-  'writes null for the bytes of a process whose first thread has ended',
+  'the bytes of a process whose first thread has ended are null',
   observerTests(),
   async (t) => {
     const watching = await watchedByItsUser(t, 'headless', HEADLESS, 3)

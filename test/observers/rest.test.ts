@@ -40,7 +40,7 @@ with open(sys.argv[1], 'wb') as file:
 print('ran', time.process_time() - begun, flush=True)
 time.sleep(600)`
 
-t.test('writes all changes of a process that mostly sleeps', observerTests(), async (t) => {
+t.test('all changes of a process that mostly sleeps are in the log', observerTests(), async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-rest-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -65,9 +65,10 @@ t.test('writes all changes of a process that mostly sleeps', observerTests(), as
   // The first row includes the start of the program.
   const ran = ['usr_ms', 'system_ms'].map((key) => column('cpu_statistics_child', key).slice(1))
   const said = Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000
-  t.ok(Math.abs(sum(...ran) - said) <= 30, `${sum(...ran)} ms, the program ${said}`)
+  t.ok(Math.abs(sum(...ran) - said) <= 30, `observer: ${sum(...ran)} ms, program: ${said} ms`)
   const shares = column('cpu_statistics_task', 'percent_cpu')
-  t.ok(shares.filter((share) => share === 0).length > shares.length / 2, `slept: ${shares}`)
+  const slept = shares.filter((share) => share === 0)
+  t.ok(slept.length > shares.length / 2, `the program slept in most intervals: ${shares}`)
 
   const resident = column('pagefaults_task', 'rss')
   const growth = resident.findIndex((kibibytes) => kibibytes >= Number(resident[0]) + 60_000)
@@ -92,8 +93,8 @@ t.test('writes all changes of a process that mostly sleeps', observerTests(), as
 })
 
 t.test(
-  'notices that a process now runs on another processor',
-  { skip: availableParallelism() < 2 ? 'this needs two processors' : observerTests().skip },
+  'the row of a process names the processor on which the process now runs',
+  { skip: availableParallelism() < 2 ? 'the test needs two processors' : observerTests().skip },
   async (t) => {
     const { run } = await podOf(t)
     const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)

@@ -7,7 +7,7 @@ const RUNS = 100
 const AT_ONCE = 4
 
 t.test(
-  'writes complete logs after SIGTERM at a hundred random times',
+  'the log is complete after SIGTERM at each of a hundred random times',
   { ...observerTests(), timeout: 800_000 },
   async (t) => {
     const { run } = await podOf(t)

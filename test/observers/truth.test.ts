@@ -22,7 +22,7 @@ interface Usage {
   readonly switches: number
 }
 
-t.test('reports the values of the kernel', { ...observerTests(), timeout: 800_000 }, async (t) => {
+t.test('values match those of the kernel', { ...observerTests(), timeout: 800_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -83,10 +83,7 @@ function compare(t: Tap, kind: string, seen: Row, usage: Usage): void {
     ['context switches', seen.context_switches, usage.switches, 40],
   ] as const
   for (const [what, number, truth, least] of pairs) {
-    t.ok(
-      isNear(Number(number), truth, 0.03, least),
-      `${kind}: ${what} ${number}, the kernel ${truth}`,
-    )
+    t.ok(isNear(Number(number), truth, 0.03, least), `${kind}: ${what} ${number}, kernel: ${truth}`)
   }
 }
 
@@ -111,7 +108,7 @@ const LAUNCHERS: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
 
 for (const [where, env, script] of LAUNCHERS) {
   t.test(
-    `counts a launched child once if ${where}`,
+    `the time of a launched child is counted once if ${where}`,
     { ...observerTests(), timeout: 800_000 },
     async (t) => {
       const { run } = await podOf(t)
@@ -130,7 +127,7 @@ for (const [where, env, script] of LAUNCHERS) {
       t.ok(truth >= 3, `${truth} CPU seconds in the kernel`)
       const [whole] = summaryOf(watching.log())
       const found = Number(whole?.cpu_seconds) + Number(whole?.unaccounted_cpu_seconds)
-      t.ok(isNear(found, truth, 0.03, 0.05), `${found} CPU seconds, the kernel ${truth}`)
+      t.ok(isNear(found, truth, 0.03, 0.05), `observer: ${found} CPU seconds, kernel: ${truth}`)
       const programs = summaryOf(watching.log()).map(({ program }) => String(program))
       const wanted = new RegExp(env.RIDEALONG_TARGET_COMMAND ?? '')
       t.ok(
@@ -144,7 +141,7 @@ for (const [where, env, script] of LAUNCHERS) {
 type Tap = { ok(value: boolean, message: string): unknown }
 
 /**
- * Tells whether a value differs from the truth by at most a share of the truth, or by at most
+ * Reports whether a value differs from the truth by at most a share of the truth, or by at most
  * `least`.
  */
 function isNear(number: number, truth: number, share: number, least: number): boolean {

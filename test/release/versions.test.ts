@@ -8,7 +8,7 @@ const { version } = JSON.parse(read('package.json'))
 const chart = parse(read('charts/ridealong/Chart.yaml'))
 const values = parse(read('charts/ridealong/values.yaml'))
 
-t.test('the package, its lock files and the chart have the same version', async (t) => {
+t.test('the package, the observer, their lock files and the chart have one version', async (t) => {
   const lock = JSON.parse(read('package-lock.json'))
   t.match(version, /^\d+\.\d+\.\d+$/)
   t.equal(lock.version, version)

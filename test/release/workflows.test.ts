@@ -9,7 +9,7 @@ import { folderOf } from '../cluster/machine/tools.ts'
 const WORKFLOWS = fileURLToPath(new URL('../../.github/workflows', import.meta.url))
 const ACTIONLINT = join(await folderOf('actionlint'), 'actionlint')
 
-/** In CI, the test fails if actionlint is not built. */
+/** The reason to skip the tests that run actionlint, or false. In CI, these tests always run. */
 const skip =
   existsSync(ACTIONLINT) || process.env.CI === 'true'
     ? false
@@ -36,7 +36,7 @@ for (const name of names) {
   })
 }
 
-/** A text of the release workflow, its replacement with an error, and actionlint's message. */
+/** Texts of the release workflow, each with a wrong replacement and actionlint's message. */
 const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ['needs: images', 'needs: pictures', /job "chart" needs job "pictures" which does not exist/],
   ['packages: write', 'packages: push', /"push" is invalid as permission of scope "packages"/],

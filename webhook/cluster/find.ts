@@ -6,9 +6,10 @@ import type { NamespaceCache } from './namespace-cache.ts'
 
 /**
  * Creates the function that finds namespaces. The function returns a cached namespace in the same
- * turn of the event loop. The function looks up the namespace if the caches may be out of date:
+ * turn of the event loop. In these cases, the function looks up the namespace at the apiserver:
  * - The caches do not have the namespace.
  * - A pod was sent because its namespace requests metrics, but the cached namespace requests none.
+ * - `isComplete` is false.
  *
  * @param isComplete reports whether all resources have been listed once. Until then, a cached
  * namespace may lack its LimitRanges, so each namespace is looked up.

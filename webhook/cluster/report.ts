@@ -19,7 +19,7 @@ export interface Report {
 export function createReport(registry: Registry, log: Logger, age: () => number): Report {
   new Gauge({
     name: 'ridealong_namespace_cache_age_seconds',
-    help: 'Seconds since the caches were last known to be up to date; up to 60 if nothing changes',
+    help: 'Seconds since the oldest cache was last known to be up to date; 60 or less is normal',
     registers: [registry],
     collect() {
       this.set(age())

@@ -222,7 +222,7 @@ function isCapability(name: unknown): name is string {
   return typeof name === 'string' && CAPABILITY.test(name)
 }
 
-/** Shared by all containers that have no security context. */
+/** Shared by all pods and containers that have no security context. */
 const NO_CONTEXT = readContext({})
 
 function readOwner(value: unknown): Owner | undefined {

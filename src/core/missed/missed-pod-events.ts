@@ -77,8 +77,9 @@ function formatPods(group: readonly MissedPod[]): string {
 }
 
 /**
- * Orders notices so that namespaces alternate, and drops the notices above a limit. A namespace
- * with many notices therefore does not delay the notices of other namespaces.
+ * Orders notices so that the first notices of all namespaces precede all second notices, and so on.
+ * Drops the notices of a namespace above a limit. A namespace with many notices therefore does not
+ * delay the notices of other namespaces.
  *
  * @param most the maximum number of notices per namespace
  */

@@ -44,7 +44,8 @@ const ALL: CounterPrediction = { counters: 'all' }
  * process (kernel/ptrace.c, __ptrace_may_access). An observer that is root with the capabilities
  * SETUID and SETGID assumes the user and group of each process for the time of a read.
  *
- * An observer whose security context sets no user runs as root, because its image sets none either.
+ * If neither the security context of an observer nor that of the pod sets a user, the observer runs
+ * as root, because its image sets no user either.
  *
  * @param contexts the core/v1 SecurityContexts of the observers
  * @param targets the containers that may contain a target process
@@ -206,7 +207,7 @@ function compare(one: number | undefined, other: number | undefined): Certainty 
 
 /**
  * Reports whether a container allows capabilities that runtimes do not grant by default. A program
- * file could grant these to a process that is not root.
+ * file could grant such capabilities to a process that is not root.
  */
 function mayExceedDefaults({ privileged, addedCapabilities }: SecurityContext): boolean {
   return privileged || addedCapabilities.some((name) => !BASELINE_CAPABILITIES.has(name))

@@ -21,7 +21,7 @@ export type ContainerList = 'initContainers' | 'containers' | 'ephemeralContaine
  * mounts and change the pull policy.
  *
  * @param container a core/v1 Container that has not been validated
- * @returns undefined if the container is the catalog's observer
+ * @returns undefined if the container matches the catalog's observer
  */
 export function differenceFrom(
   catalog: Catalog,
@@ -115,7 +115,8 @@ export function findContainer(
 }
 
 /**
- * Compares the containers that a pod's status annotation names with the catalog's observers.
+ * Lists the differences between the catalog's observers and the containers that a pod's status
+ * annotation names.
  *
  * @param names the names of the observers that the annotation lists as added; names for which the
  * pod has no container are ignored

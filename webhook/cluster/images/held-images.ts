@@ -14,7 +14,7 @@ export interface HeldImageOptions {
   readonly namespace: string
   readonly pace: Intervals
   onTrouble(trouble: string, isLasting: boolean): void
-  /** Called for each image that becomes available or unavailable. */
+  /** Called for each image that is new, or that becomes available or unavailable. */
   onChange(image: string, isHeld: boolean): void
 }
 

@@ -14,7 +14,7 @@ export interface Store {
    * objects with a later version are kept.
    */
   settle(namespace: string, listed: readonly StoredObject[], resourceVersion: string): void
-  /** Replaces the objects of all namespaces in the same way. */
+  /** Replaces the objects of all namespaces. Stored objects with a later version are kept. */
   settleAll(listed: readonly StoredObject[], resourceVersion: string): void
 }
 
