@@ -138,8 +138,8 @@ export const RULES = {
 }
 
 /**
- * The adversaries. The security audit and the search (search.ts) found them to be slow or to have
- * large answers.
+ * The adversaries. A security audit and the search (search.ts) found reviews of these kinds whose
+ * answers took long or were large.
  */
 export const ADVERSARIES: readonly Adversary[] = [
   repeating(
@@ -198,12 +198,12 @@ export const ADVERSARIES: readonly Adversary[] = [
     (items) => ({ annotations: asked(items) }),
   ),
   repeating(
-    'annotations of others',
+    'annotations of other programs',
     (i) => `"example.com/a${i}":"x"`,
     (items) => ({ annotations: asked(items) }),
   ),
   repeating(
-    'annotations of others, and an escape',
+    'annotations of other programs, with an escape',
     (i) => `"example.com/a${i}":"\\u0061"`,
     (items) => ({ annotations: asked(items) }),
   ),
@@ -227,7 +227,7 @@ export const ADVERSARIES: readonly Adversary[] = [
     (containers) => ({ containers, annotations: targeting }),
   ),
   repeating(
-    'containers named as a stripped observer',
+    'containers with the name of a stripped observer',
     () => '{"name":"perf-sysstat","command":["perf-sysstat"]}',
     (items) => ({ ...initContainers(items), annotations: asked(stripped) }),
   ),

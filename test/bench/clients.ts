@@ -138,7 +138,7 @@ function sendWhole(body: Buffer): (socket: Socket) => void {
 
 /** For each scene, the number of hostile clients and their action. */
 const SCENES: Readonly<Record<string, readonly [number, (socket: Socket) => void]>> = {
-  'no other client': [0, () => {}],
+  none: [0, () => {}],
   '80 hold 6.9 MB each': [80, hold(BLANKS)],
   '80 hold 6.9 MB of é each': [80, hold(ACCENTS)],
   '80 send 6.9 MB of blanks each': [80, sendWhole(BLANKS)],
@@ -172,7 +172,7 @@ if (isMainThread) {
   await withServer((_pid, ca) => printCuts(ca))
   print(`\nOrdinary reviews during ${SECONDS} s, each on a new connection; times in milliseconds:`)
   const head = ['RSS', 'reviews', 'refused', 'median', 'p99', 'max']
-  print(`${''.padEnd(30)}${head.map((cell) => cell.padStart(9)).join('')}`)
+  print(`${'hostile clients'.padEnd(30)}${head.map((cell) => cell.padStart(9)).join('')}`)
   for (const scene of Object.keys(SCENES)) {
     await withServer((pid, ca) => printScene(scene, pid, ca))
   }

@@ -97,7 +97,7 @@ async function tryOne(
   ]
   const widths = [7, 8, 9, 8, 12, 5, 6]
   const row = cells.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ')
-  print(`${name.padEnd(50)}  ${row}${isWithin ? '' : '  beyond'}`)
+  print(`${name.padEnd(50)}  ${row}${isWithin ? '' : '  exceeds a bound'}`)
   return isWithin
 }
 

@@ -89,7 +89,7 @@ function subjectsOf({ threads }: Load, floor: string): readonly Subject[] {
   return [
     { name: 'perf-sysstat', argv: [observer('perf-sysstat')], env: ours },
     { name: 'pidstat', argv: pidstat },
-    { name: 'the floor', argv: isThreaded ? [floor, 'threads'] : [floor] },
+    { name: 'read-files', argv: isThreaded ? [floor, 'threads'] : [floor] },
     ...OTHER_METRICS.map((name) => ({ name, argv: [observer(name)], env: ours })),
   ]
 }
@@ -119,7 +119,8 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
       const memory = median(list.map(({ mebibytes }) => mebibytes)).toFixed(1)
       const ratio = (ours / share).toFixed(2)
       const words = [`${share.toFixed(3)} % of a core`, `${memory} MiB`, calls.get(subject.name)]
-      print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; perf-sysstat: ${ratio} of that`)
+      const times = `perf-sysstat uses ${ratio} times as much of a core`
+      print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; ${times}`)
     }
     const shares = new Map(subjects.map((subject) => [subject.name, shareOf(costs.get(subject))]))
     const share = (name: string) => shares.get(name) ?? Number.NaN

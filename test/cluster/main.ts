@@ -26,10 +26,10 @@ const program = new Command('cluster')
     'after',
     `
 Examples:
-  $ export KUBECONFIG=$(npm run -s cluster)   # start one, or find it
+  $ export KUBECONFIG=$(npm run -s cluster)   # start a cluster, or use the running one
   $ npm run cluster -- up --no-node           # only the control plane: no root needed
   $ npm run cluster -- status
-  $ npm run cluster -- down                   # end it and remove its files`,
+  $ npm run cluster -- down                   # end the cluster and remove its files`,
   )
 
 withKind(program.command('up', { isDefault: true }))

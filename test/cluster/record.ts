@@ -128,7 +128,7 @@ const program = new Command('record')
   .description('record the pods that a real Kubernetes creates from manifests, as new cases')
   .argument('[manifest...]', 'YAML files', [join(TEST, 'workloads', 'core.yaml')])
   .option('--into <dir>', 'the folder of cases; existing cases stay', join(TEST, 'cases'))
-  .option('--namespace <name>', 'for objects without a namespace', 'recorded')
+  .option('--namespace <name>', 'the namespace of objects that name none', 'recorded')
   .addHelpText(
     'after',
     `

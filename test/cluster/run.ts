@@ -125,11 +125,12 @@ interface Options {
 
 /** Starts a cluster, runs tests on it, and ends it unless `keep` is set. */
 async function testOn(kind: Kind, names: readonly string[], { keep }: Options): Promise<boolean> {
-  const cluster = await timed(`start${kind.hasNode ? ', with a node' : ''}`, () => up(kind, say))
+  const what = `a cluster ${kind.hasNode ? 'with' : 'without'} a node`
+  const cluster = await timed(`start ${what}`, () => up(kind, say))
   const applications = names.flatMap((name) => OBSERVED[name] ?? [])
-  if (kind.hasNode) await timed('images', () => loadImages(cluster, applications))
+  if (kind.hasNode) await timed('load the images', () => loadImages(cluster, applications))
   const hasPassed = await runLane(cluster, names, onEnd)
-  if (!keep) await timed(`end${kind.hasNode ? ', with the node' : ''}`, () => down(kind, say))
+  if (!keep) await timed(`end ${what}`, () => down(kind, say))
   return hasPassed
 }
 
@@ -146,8 +147,8 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   const usual = known.filter((name) => options.all || !LONG.includes(name))
   const { chosen, isWhole } = withoutOperators(names.length === 0 ? usual : names)
   if (chosen.length === 0) return isWhole
-  await timed(`Kubernetes ${minor}`, () => programsOf(minor, say))
-  for (const program of modulesOf(chosen)) await timed(program, () => tools(program, say))
+  await timed(`build Kubernetes ${minor}`, () => programsOf(minor, say))
+  for (const module of modulesOf(chosen)) await timed(`build ${module}`, () => tools(module, say))
   const lanes = [true, false].map((hasNode) => ({
     kind: { minor, hasNode },
     names: chosen.filter((name) => needsNode(name) === hasNode),
@@ -186,13 +187,13 @@ const program = new Command('test:cluster')
   .description('start a real Kubernetes, run tests on it, and end it')
   .argument(
     '[test...]',
-    'tests by name (recordings, workloads, ...); without a name, those that take a minute at most',
+    'the tests to run (recordings, workloads, ...); by default, all that take at most a minute',
   )
-  .option('--all', `also those that take longer: ${LONG.join(', ')}`)
+  .option('--all', `also run the tests that take longer: ${LONG.join(', ')}`)
   .addOption(
     new Option(
       '--kubernetes <minor>',
-      'the version; an older one runs only tests that need no node',
+      'the version; on an older version, only tests that need no node run',
     )
       .choices(MINORS)
       .default(MINORS[0]),

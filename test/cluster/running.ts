@@ -16,7 +16,7 @@ const KIND: Kind = {
 /** Returns the cluster of the tests, and a client of it that is closed when the test ends. */
 export async function runningCluster(t: Test): Promise<{ cluster: Cluster; api: Api }> {
   const cluster = await find(KIND)
-  if (cluster === undefined) throw new Error('no cluster runs: npm run cluster starts one')
+  if (cluster === undefined) throw new Error('no cluster is running; run npm run cluster')
   const api = await openApi(cluster)
   t.teardown(() => api.close())
   return { cluster, api }

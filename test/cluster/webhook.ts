@@ -18,9 +18,9 @@ export interface Webhook {
   readonly port: number
   readonly statusPort: number
   readonly daemon: Daemon
-  /** Returns the metrics of the webhook. */
+  /** Returns the Prometheus metrics of the webhook. */
   metrics(): Promise<string>
-  /** Ends the process, but not the configuration, so the apiserver still calls the webhook. */
+  /** Ends the process and keeps the configuration, so the apiserver still calls the webhook. */
   stop(): Promise<void>
   /** Ends the process and deletes the configuration. */
   remove(): Promise<void>

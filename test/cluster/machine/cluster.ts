@@ -48,8 +48,8 @@ export async function find(kind: Kind): Promise<Cluster | undefined> {
 }
 
 /**
- * Starts a cluster on loopback and waits until it is ready. If the cluster already runs, it is
- * used.
+ * Starts a cluster on loopback and waits until the cluster is ready. A cluster of this kind that
+ * already runs is returned instead.
  *
  * @throws an error with the name of the program that did not start, and the end of its log.
  * All started programs are then ended.

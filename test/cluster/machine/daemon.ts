@@ -28,7 +28,7 @@ export function start(
   return { name, pid: child.pid, startTime: startTimeOf(child.pid) ?? '' }
 }
 
-/** Tells whether a daemon runs. A later process with the same id does not count. */
+/** Reports whether a daemon runs. A later process with the same id does not count. */
 export function isRunning({ pid, startTime }: Daemon): boolean {
   return startTimeOf(pid) === startTime
 }

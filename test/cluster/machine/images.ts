@@ -152,7 +152,10 @@ async function makeDebian(say: (line: string) => void): Promise<void> {
   })
 }
 
-/** The npm package `node` contains the same binary as the official image. */
+/**
+ * Builds an image with Node and npm, on the image of Debian. The binary of Node comes from the npm
+ * package `node`, which contains the same binary as the official image.
+ */
 async function makeNode(say: (line: string) => void): Promise<void> {
   say('making a stand-in for the image of Node')
   await inFolder(async (folder) => {
@@ -179,8 +182,9 @@ mkdir -p "target/$2/release" && cp /usr/local/lib/ridealong-observer "target/$2/
 `
 
 /**
- * A Rust toolchain has a size of a gigabyte. This image contains a replacement for cargo instead,
- * which copies one program that was built on this machine.
+ * Builds an image that replaces the image of Rust, because a Rust toolchain has a size of a
+ * gigabyte. The image contains a replacement for cargo, which copies one program that was built on
+ * this machine.
  */
 async function makeRust(say: (line: string) => void): Promise<void> {
   say('making a stand-in for the image of Rust')

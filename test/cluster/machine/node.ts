@@ -27,7 +27,7 @@ export function containerdSocket(folder: string): string {
 }
 
 /**
- * Tells whether this machine is already a node of another cluster. A second kube-proxy, or the
+ * Reports whether this machine is already a node of another cluster. A second kube-proxy, or the
  * cleanup of our node, would break that cluster.
  */
 export function isNodeAlready(): Promise<boolean> {
@@ -84,7 +84,8 @@ state = "${join(folder, 'containerd-state')}"
 }
 
 /**
- * Starts the kubelet. Its node is named `localhost`, so that the apiserver reaches it on loopback.
+ * Starts the kubelet. The name of its node is `localhost`, so that the apiserver reaches the
+ * kubelet on loopback.
  */
 export async function startKubelet({ folder, programs, ports }: Node): Promise<Daemon> {
   const config = {

@@ -62,7 +62,7 @@ export async function folderOf(module: Module): Promise<string> {
   return join(CACHE, `${module}-${await fingerprint(join(MODULES, module))}`)
 }
 
-/** Returns the folder with the source of a Go module that one of our modules requires. */
+/** Returns the folder with the source of the Go module `path`, which a module requires. */
 export async function moduleFolder(module: Module, path: string): Promise<string> {
   const words = ['list', '-m', '-f', '{{.Dir}}', path]
   return (await run('go', words, { cwd: join(MODULES, module) })).trim()
@@ -76,7 +76,10 @@ async function fingerprint(source: string): Promise<string> {
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Without these flags, Kubernetes does not report its version (hack/lib/version.sh). */
+/**
+ * Returns the linker flags for a module. Without the flags `-X`, Kubernetes does not report its
+ * version (hack/lib/version.sh).
+ */
 async function flags(module: Module): Promise<string> {
   if (!module.startsWith('kubernetes')) return '-s -w'
   const version = await kubernetesVersion(module)

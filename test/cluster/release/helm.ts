@@ -66,7 +66,7 @@ export async function replicasOf({ cluster, name }: Release): Promise<readonly R
   })
 }
 
-/** Reads the metrics of a replica. */
+/** Reads the Prometheus metrics of a replica. */
 export async function metricsOf({ address }: Replica): Promise<string> {
   return (await fetch(`http://${address}:8080/metrics`)).text()
 }

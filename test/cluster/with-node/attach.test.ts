@@ -71,7 +71,7 @@ t.test('attach adds an observer to a running pod', async (t) => {
   const started = runPod(cluster, 'explain-attach', pod('wrong'))
 
   for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
-    await t.test(`pod ${name}: the log is complete, and a second attach is refused`, async (t) => {
+    await t.test(`the log of pod ${name} is complete; a second attach is refused`, async (t) => {
       t.equal(code, 0, err)
       t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
       t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
@@ -132,7 +132,7 @@ t.test('attach adds an observer to a running pod', async (t) => {
   })
 })
 
-t.test('attach names the policy or the missing right that prevents it', async (t) => {
+t.test('attach names the policy or the missing right that prevents an observer', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-forbidden')
   await runPod(cluster, 'explain-forbidden', pod('root'))

@@ -62,7 +62,7 @@ t.test('explain reports a missing webhook, an unknown pod and an unknown kind', 
   t.match(await explain('balloon/b'), { code: 2, err: /has no namespaced kind "balloon"/ })
 })
 
-t.test('explain with a webhook', async (t) => {
+t.test('explain describes the pods of a cluster with a webhook', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain')
   const webhook = await webhookFor(t, cluster)

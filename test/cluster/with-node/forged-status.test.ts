@@ -247,7 +247,7 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
         const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
         t.strictSame(names, ['perf-sysstat'], `${name}: the pod has one observer`)
         const isOurs = body.spec.initContainers[0].image === IMAGES.observer
-        t.equal(isOurs, forgery.decided === undefined, `${name}: only a forgery has another image`)
+        t.equal(isOurs, forgery.decided === undefined, `${name}: the image of the observer`)
         t.match(warnings[0] ?? '', forgery.decided ?? /^$/, name)
         const unanswered = await tryUnanswered(again)
         t.match(unanswered, forgery.guarded, `${name}: the guard's warning`)

@@ -88,8 +88,8 @@ async function identities(api: Api): Promise<readonly string[]> {
 }
 
 /**
- * Returns a function that tells whether exactly one replica counts missed pods, and reports
- * `wanted`.
+ * Returns a function that reports whether exactly one replica counts missed pods, and whether its
+ * number of missed pods is `wanted`.
  */
 const oneCounts = (release: Release, wanted: number) => async () => {
   const found = await counting(release)

@@ -26,6 +26,7 @@ const SPACES = {
 type Readable = 'all' | 'no-io'
 
 interface Case {
+  /** The settings of the target and of its pod. */
   readonly title: string
   readonly predicted: Readable | 'unknown'
   /** The counters that can be read, by the image of the target. */
@@ -100,13 +101,13 @@ const CASES: readonly Case[] = [
     read: { root: 'no-io', 1234: 'all' },
   },
   {
-    title: 'root, and SYS_PTRACE added',
+    title: 'user 0, and SYS_PTRACE added',
     context: { ...ROOT, capabilities: { add: ['SYS_PTRACE'] } },
     predicted: 'no-io',
     read: { root: 'no-io' },
   },
   {
-    title: 'root, and privileged',
+    title: 'user 0, and privileged',
     context: { ...ROOT, privileged: true },
     predicted: 'no-io',
     read: { root: 'no-io' },
@@ -119,19 +120,19 @@ const CASES: readonly Case[] = [
     read: { root: 'all', 1234: 'all' },
   },
   {
-    title: 'runAsUser only; the image may set its group',
+    title: 'only runAsUser, so that the image may set the group',
     context: { runAsUser: 1234 },
     predicted: 'unknown',
     read: { root: 'all', 1234: 'no-io' },
   },
   {
-    title: 'runAsNonRoot only',
+    title: 'only runAsNonRoot',
     context: { runAsNonRoot: true },
     predicted: 'unknown',
     read: { 1234: 'no-io', 65532: 'all' },
   },
   {
-    title: 'runAsNonRoot only, in a namespace that enforces restricted',
+    title: 'only runAsNonRoot, in a namespace that enforces restricted',
     context: RESTRICTED,
     space: 'identities-restricted',
     predicted: 'unknown',
@@ -163,7 +164,8 @@ function watchedPods(): readonly Watched[] {
       if (expected === undefined) return []
       const name = `case-${index}-${user}`
       const place = space ?? 'identities-privileged'
-      const about = { name, space: place, title: `${title}; user of the image: ${user}` }
+      const target = `a target with ${title}, and with ${user} as the user of its image`
+      const about = { name, space: place, title: `${predicted} is predicted for ${target}` }
       return { ...about, predicted, read: expected, pod: podOf(name, image, context, spec) }
     }),
   )

@@ -221,7 +221,7 @@ interface Webhook {
   readonly clientConfig: { readonly caBundle?: string }
 }
 
-/** Tells whether `helm test` passes. */
+/** Reports whether `helm test` passes. */
 function passes(release: Release, program: Helm = 'helm-4'): Promise<boolean> {
   return helm(release, 'test', [], program).then(
     (said) => /Phase: +Succeeded/.test(said),

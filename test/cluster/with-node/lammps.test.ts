@@ -41,8 +41,8 @@ const MPIRUN = [
 ].join(' ')
 
 /**
- * `times` prints the processor time of mpirun and its ranks at the end. The sleep gives the
- * observer time for its last samples.
+ * Returns the shell command of a pod. After LAMMPS, `times` prints the processor time of mpirun and
+ * its ranks. The sleep gives the observer time for its last samples.
  */
 function command({ ranks, seconds }: Shape): string {
   const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${seconds}`

@@ -108,7 +108,7 @@ function wasObserved(t: Test, { object, output }: Pod): void {
   ]) {
     t.equal(restartCount, 0, `${name} was never restarted`)
   }
-  t.notMatch(output, /Return value for follower worker/, 'its Flux broker joined at once')
+  t.notMatch(output, /Return value for follower worker/, 'the Flux broker joined at once')
 }
 
 /** Returns the size of the file that LAMMPS wrote, which `wc -c` printed at the end of rank 0. */
@@ -156,7 +156,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
     t.end()
   })
 
-  await t.test('no I/O counter is null', (t) => {
+  await t.test('no I/O counter of LAMMPS is null', (t) => {
     for (const row of processes) {
       const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
       const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)

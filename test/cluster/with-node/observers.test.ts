@@ -106,21 +106,21 @@ const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
 
-// The name of the row, the metric, the security context of the target, the `counters` in the status
-// annotation, and the counters that the observer could read.
+// A description of the observer, the metric, the security context of the target, the `counters` in
+// the status annotation, and the counters that the observer could read.
 const READABLE: readonly (readonly [string, string, object, string, string])[] = [
-  ['the same user and group', 'perf-sysstat', USER, 'all', 'all'],
-  ['the same user, another group', 'of-another-group', USER, 'no-io', 'no-io'],
-  ['the same user, unknown group', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
-  ['another user', 'of-another-user', USER, 'no-io', 'no-io'],
-  ['root, target of root', 'perf-sysstat', ROOT, 'all', 'all'],
+  ['with the user and group of its target', 'perf-sysstat', USER, 'all', 'all'],
+  ['with another group than its target', 'of-another-group', USER, 'no-io', 'no-io'],
+  ['of a target without a set group', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
+  ['with another user than its target', 'of-another-user', USER, 'no-io', 'no-io'],
+  ['that is root, with a target of root', 'perf-sysstat', ROOT, 'all', 'all'],
   // If the pod sets no user, each container runs as the user of its image, which is root.
-  ['no user set in the pod', 'perf-sysstat', {}, 'all', 'all'],
-  ['root, target of a user', 'of-root', USER, 'all', 'all'],
-  ['root, target of root with added capabilities', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
-  ['root with SYS_PTRACE, target of a user', 'of-a-tracer', USER, 'all', 'all'],
+  ['in a pod that sets no user', 'perf-sysstat', {}, 'all', 'all'],
+  ['that is root, with a target of another user', 'of-root', USER, 'all', 'all'],
+  ['with fewer capabilities than its root target', 'perf-sysstat', STRONG, 'no-io', 'no-io'],
+  ['with SYS_PTRACE, and a target of another user', 'of-a-tracer', USER, 'all', 'all'],
   [
-    'root with SYS_PTRACE, target of root with added capabilities',
+    'with SYS_PTRACE, and a root target with more capabilities',
     'of-a-tracer',
     STRONG,
     'all',
@@ -162,7 +162,8 @@ t.test('observers read the predicted counters, and kubectl reads whole logs', as
     all.map(({ log }) => log),
   )
   for (const [index, [title, , , promised, read]] of READABLE.entries()) {
-    await t.test(`${title}: predicted ${promised}, read ${read}`, async (t) => {
+    const outcome = `the prediction is ${promised}, and the log has ${read}`
+    await t.test(`for an observer ${title}, ${outcome}`, async (t) => {
       t.equal(all[index]?.counters, promised)
       t.equal(logs[index]?.metadata.counters, read)
       const rows = (logs[index]?.data ?? []).flatMap((timepoint) => timepoint.io_statistics ?? [])

@@ -56,7 +56,7 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
   ['the server certificate is renewed', renewLeaf],
   ['the CA is renewed', renewAuthority],
   [
-    'a rolling restart',
+    'the replicas are restarted one after the other',
     async (release) => {
       await rollout(release, 'restart')
       await rollout(release, 'status')
@@ -64,14 +64,14 @@ const UPHEAVALS: readonly (readonly [string, (release: Release) => Promise<unkno
     },
   ],
   [
-    'scaling from two replicas to four and back',
+    'two replicas become four and then two again',
     async (release) => {
       await scale(release, 4)
       await scale(release, 2)
     },
   ],
   [
-    'helm upgrade',
+    'helm upgrade runs',
     async (release) => {
       // A changed configuration makes the apiserver open new connections.
       const words = ['--set', 'webhook.logLevel=warn,webhook.timeoutSeconds=4']
@@ -88,7 +88,7 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
   await createNamespace(t, api, 'steady-armed', { annotations: ASKS })
 
   for (const [what, upheaval] of UPHEAVALS) {
-    await t.test(`no pod is missed: ${what}`, async (t) => {
+    await t.test(`no pod is missed while ${what}`, async (t) => {
       const { created, ...others } = await during(t, api, () => upheaval(release))
       t.ok(created > 0)
       t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each pod has its observer')
@@ -96,7 +96,7 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
   }
 
   for (const count of [1, 2]) {
-    await t.test(`each missed pod is counted: ${count} of 2 replicas killed`, async (t) => {
+    await t.test(`each missed pod is counted if ${count} of 2 replicas are killed`, async (t) => {
       await settled(release, 2)
       const before = await failures(api)
       const { missed, left, warned, refused } = await during(t, api, () => kill(release, count))

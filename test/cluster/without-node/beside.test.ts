@@ -127,13 +127,13 @@ const OTHERS: readonly Beside[] = [
     wanted: { mesh: ALWAYS, 'perf-sysstat': ALWAYS },
   },
   {
-    what: 'removes restartPolicy once: Ridealong restores it',
+    what: 'removes restartPolicy once, and Ridealong restores it',
     name: 'z-last',
     mutate: stripOnce(),
     wanted: { 'perf-sysstat': ALWAYS },
   },
   {
-    what: 'always removes restartPolicy: the status annotation still shows the injection',
+    what: 'always removes restartPolicy, which is then missing',
     name: 'z-last',
     mutate: strip,
     wanted: { 'perf-sysstat': undefined },
@@ -141,7 +141,7 @@ const OTHERS: readonly Beside[] = [
 ]
 
 for (const { what, name, mutate, wanted } of OTHERS) {
-  t.test(`another webhook ${what}`, async (t) => {
+  t.test(`a pod is injected if another webhook ${what}`, async (t) => {
     const { cluster, api } = await runningCluster(t)
     await createNamespace(t, api, 'beside', { labels: { other: 'yes' } })
     const webhook = await startWebhook(cluster)

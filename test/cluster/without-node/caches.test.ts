@@ -68,12 +68,12 @@ async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = tr
   if (isReady) {
     await until('the replica is ready', () => cluster.checks().every(({ fatal }) => !fatal))
   }
-  /** Tells whether a pod without annotations is patched if the webhook is called for it. */
+  /** Reports whether a pod without annotations is patched if the webhook is called for the pod. */
   const isPatched = async (namespace: string) => {
     const answer = await post(app, '/mutate/pods', reviewOf(podOf({}), { namespace }))
     return addedNames(answer).includes('perf-sysstat')
   }
-  /** Tells whether the cache contains the annotation, without a request to the apiserver. */
+  /** Reports whether the cache contains the annotation, without a request to the apiserver. */
   const isKnownToAsk = (name: string) => {
     const found = cluster.find(name, false)
     return !(found instanceof Promise) && found.annotations.has(KEYS.inject)

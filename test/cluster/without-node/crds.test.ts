@@ -25,7 +25,7 @@ function isBuiltIn(apiVersion: string): boolean {
   return apiVersion.split('/')[0]?.endsWith('.k8s.io') === true && !apiVersion.includes('x-k8s.io')
 }
 
-/** Tells whether kubectl reports that the apiserver does not serve a kind. */
+/** Reports whether kubectl printed that the apiserver does not serve a kind. */
 function isUnserved(said: string): boolean {
   return /no matches for kind|could not find the requested resource/.test(said)
 }

@@ -188,7 +188,7 @@ t.test("the guard names containers that differ from the catalog's observers", as
     return found.join() === `${NOT} other:1 instead of ${image}`
   })
   const rows: readonly (readonly [string, object, readonly string[]])[] = [
-    ['the observer', claiming(own()), []],
+    ["the catalog's observer", claiming(own()), []],
     [
       'fields that other webhooks add',
       claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })),
@@ -206,7 +206,7 @@ t.test("the guard names containers that differ from the catalog's observers", as
       [`${NOT} ${image} with another command than that of the catalog`],
     ],
     [
-      'args',
+      'added args',
       claiming(own({ args: ['x'] })),
       [`${NOT} ${image} with another command than that of the catalog`],
     ],
@@ -227,7 +227,9 @@ t.test("the guard names containers that differ from the catalog's observers", as
     ],
     ['a long status annotation', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
   ]
-  for (const [what, pod, expected] of rows) t.same(await warnings(pod), expected, what)
+  for (const [what, pod, expected] of rows) {
+    t.same(await warnings(pod), expected, `the warnings about ${what}`)
+  }
 })
 
 /** Returns the manifests in the first block of YAML in a document. */

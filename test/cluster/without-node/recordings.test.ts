@@ -156,7 +156,8 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
     const [setting = '', recording = ''] = key.split('/')
     const now = after.get(key)
     if (!isAccepted) {
-      t.not(now?.outcome, 'injected', `${key} is refused without the webhook: ${message}`)
+      const refusal = `without the webhook, it is refused: ${message}`
+      t.not(now?.outcome, 'injected', `${key} is not injected; ${refusal}`)
       continue
     }
     t.ok(now?.isAccepted, `${key} is accepted ${now?.message}`)
