@@ -141,8 +141,8 @@ t.test('every recording gets the expected outcome, reason and metrics', async (t
     t.equal(reason, row.reason, `${name}: reason`)
     const names = observersOf(recorded).map(({ name }) => name)
     t.strictSame(names, row.metrics ?? [], `${name}: metrics`)
-    t.equal(response.response.allowed, true, `${name}: allowed`)
-    t.equal(fault, undefined, `${name}: fault`)
+    t.equal(response.response.allowed, true, `${name}: the request is allowed`)
+    t.equal(fault, undefined, `${name}: no internal error`)
   }
 })
 
@@ -178,8 +178,9 @@ t.test('observers run as the user of their target', async (t) => {
 t.test('Guaranteed pods stay Guaranteed, and no other pod becomes Guaranteed', async (t) => {
   for (const { name, row, pod, patched } of injected) {
     const isSaid = row.isStillGuaranteed === true
-    t.equal(isGuaranteed(pod), isSaid, `${name} without observers`)
-    t.equal(isGuaranteed(patched), isSaid, `${name} with observers`)
+    const outcome = isSaid ? 'is Guaranteed' : 'is not Guaranteed'
+    t.equal(isGuaranteed(pod), isSaid, `${name} ${outcome} without observers`)
+    t.equal(isGuaranteed(patched), isSaid, `${name} ${outcome} with observers`)
   }
 })
 

@@ -5,7 +5,8 @@ import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 
 /**
- * The numbers of containers, variables, volumes and annotations that are added to a recorded pod.
+ * The number of containers of a pod, and the numbers of variables, volumes and annotations that are
+ * added to the recorded pod.
  */
 interface Size {
   readonly containers: number
@@ -73,8 +74,8 @@ export async function benchHandler(path: string, print: (line: string) => void):
 const WIDTHS = [10, 9, 7, 11]
 
 /**
- * Returns the recorded review with the additions in `size`. Additional containers are copies of the
- * first container.
+ * Returns the recorded review with a pod of this size. All containers are copies of the first
+ * container, which also gets the variables.
  */
 function enlarge(recorded: string, size: Size): string {
   const review = JSON.parse(recorded)

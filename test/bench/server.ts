@@ -33,8 +33,8 @@ export interface Contender {
 
 /**
  * Prints the reviews per second over HTTPS for Ridealong and for the bare server, in alternating
- * turns of one run. Both servers run on the first core. This process, the client, may use all
- * cores.
+ * turns of one run. Both servers run on the first core if taskset is installed. This process, the
+ * client, may use all cores.
  *
  * @param path a recorded AdmissionReview whose pod requests observers
  * @param namespaces the file with the Namespaces of this pod

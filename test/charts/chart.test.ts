@@ -21,7 +21,7 @@ const valuesSchema = JSON.parse(read(join(CHART, 'values.schema.json')))
 t.test('the chart contains the documents of the built-in catalog', (t) => {
   const names = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
   const copies = join(CHART, 'files/catalog')
-  t.same(readdirSync(copies).sort(), names.sort(), '`npm run chart:catalog` copies them')
+  t.same(readdirSync(copies).sort(), names.sort(), 'run `npm run chart:catalog`')
   for (const name of names) t.equal(read(join(copies, name)), read(join(BUILT_IN, name)), name)
   t.end()
 })

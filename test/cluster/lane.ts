@@ -18,7 +18,11 @@ export interface Ended {
   readonly output: string
 }
 
-/** Runs test files by name on a cluster, in order, and reports each as soon as it ends. */
+/**
+ * Runs test files by name on a cluster, in order, and reports each file as soon as it ends.
+ *
+ * @returns true if all files have passed
+ */
 export async function runLane(
   cluster: Cluster,
   names: readonly string[],

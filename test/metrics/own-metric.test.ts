@@ -224,7 +224,7 @@ t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, as
   ])
   const plots = await coloursOf(page, '#sections .plot canvas')
   t.equal(plots.length, 4)
-  for (const colours of plots) t.ok(colours > 10, `${colours} colours`)
+  for (const colours of plots) t.ok(colours > 10, `the plot has ${colours} colours`)
   t.equal(await page.locator('#summary').isVisible(), false, 'no process was observed')
   const marked = () =>
     page.$$eval('#section-0 tbody tr:has(td.out)', (all) =>

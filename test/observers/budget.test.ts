@@ -31,7 +31,7 @@ t.test(
     const written = log
       .split('\n')
       .reduce((sum, line) => sum + line.length + 48 * (1 + Math.floor(line.length / 16384)), 0)
-    t.ok(written <= MEBIBYTE, `${written} bytes`)
+    t.ok(written <= MEBIBYTE, `the log has ${written} bytes, at most 1 MiB`)
     t.ok(written >= MEBIBYTE / 2, 'the log has at least half of the permitted size')
     const { data } = parse('perf-sysstat', log)
     t.equal(data.length, timepointsIn(log))

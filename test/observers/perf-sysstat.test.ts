@@ -100,7 +100,8 @@ t.test('a name that looks like lines of /proc does not change the numbers', opti
   for (const name of names) {
     const row = rows.find(({ command }) => command === name)
     t.match(row, { uid: 0, program: 'sh' }, name)
-    t.ok(Number(row?.rss) > 100 && Number(row?.vsz) > 1000, `${name}: ${row?.rss} KiB`)
+    const isTrue = Number(row?.rss) > 100 && Number(row?.vsz) > 1000
+    t.ok(isTrue, `the process ${name} has ${row?.rss} KiB of memory`)
   }
 })
 
@@ -252,7 +253,7 @@ t.test('the termination message is the start of the summary', options, async (t)
   app.signal('SIGUSR1')
   t.equal(await watching.ended, 0)
   const message = watching.message()
-  t.ok(message.length <= 4096, `${message.length} bytes`)
+  t.ok(message.length <= 4096, `the message has ${message.length} bytes, at most 4096`)
   const lines = message
     .trim()
     .split('\n')
@@ -284,7 +285,7 @@ time.sleep(600)`
   watching.signal('SIGTERM')
   await watching.ended
   const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.cpu_statistics_task ?? []
-  t.equal(rows.length, 4, 'the process and three threads')
+  t.equal(rows.length, 4, 'the process and its three threads have rows')
   t.match(rows[0], { tid: '-', tgid: String(rows[0]?.pid) })
   t.ok(
     rows
@@ -296,7 +297,8 @@ time.sleep(600)`
   )
   const shares = rows.map((row) => Number(row.percent_cpu))
   const [whole = 0, ...parts] = shares
-  t.ok(Math.abs(whole - parts.reduce((sum, part) => sum + part, 0)) <= 12, `${shares}`)
+  const ofThreads = parts.reduce((sum, part) => sum + part, 0)
+  t.ok(Math.abs(whole - ofThreads) <= 12, `process: ${whole} %, its threads: ${ofThreads} %`)
 })
 
 t.test(

@@ -51,7 +51,8 @@ for (const [title, isolate] of [
     isNear(t, row.throttled, cgroup.readKey('cpu.stat', 'throttled_time') / 1e9, 0.05, 'throttled')
     isNear(t, row.nr_throttled, cgroup.readKey('cpu.stat', 'nr_throttled'), 0.05, 'nr_throttled')
     isNear(t, row.nr_periods, cgroup.readKey('cpu.stat', 'nr_periods'), 0.05, 'nr_periods')
-    t.ok(Number(row.nr_throttled) >= 20, `throttled in ${row.nr_throttled} periods`)
+    const periods = Number(row.nr_throttled)
+    t.ok(periods >= 20, `the container was throttled in ${periods} periods, at least 20`)
     t.equal(row.cpu_limit, 0.2)
     const times = rowsOf(watching, 'container').map(({ throttled }) => Number(throttled))
     t.strictSame(
@@ -80,7 +81,7 @@ t.test(
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
     const total = Number(cgroup.read('cpu.pressure').match(/^some .* total=(\d+)$/m)?.[1]) / 1e6
-    t.ok(total > 2, `${total} s of pressure`)
+    t.ok(total > 2, `the kernel counted ${total} s of pressure, more than 2 s`)
     isNear(t, row.cpu_some, total, 0.05, 'cpu_some')
     t.type(row.memory_full, 'number')
     t.type(row.io_some, 'number')

@@ -124,7 +124,7 @@ t.test(
     t.equal(await watching.ended, 0)
     const { peak_rss_kib: peak } =
       summaryOf(watching.log()).find(({ program }) => program === 'bash') ?? {}
-    t.ok(Number(peak) > 60_000, `${peak} KiB`)
+    t.ok(Number(peak) > 60_000, `the peak RSS is ${peak} KiB, more than 60,000 KiB`)
   },
 )
 

@@ -72,21 +72,23 @@ t.test('all changes of a process that mostly sleeps are in the log', observerTes
 
   const resident = column('pagefaults_task', 'rss')
   const growth = resident.findIndex((kibibytes) => kibibytes >= Number(resident[0]) + 60_000)
-  t.ok(growth > 0, `${resident}`)
+  t.ok(growth > 0, `the resident memory grew: ${resident}`)
   t.ok(
     shares.slice(1, growth - 2).some((share) => share > 0),
     'the program computed before it allocated memory',
   )
   t.ok(Number(program.peak_rss_kib) >= Math.max(...resident))
   const faults = column('pagefaults_child', 'minflt_nr')
-  t.ok(Number(faults[growth]) > 0 && faults.at(-1) === 0, `${faults}`)
+  const isRight = Number(faults[growth]) > 0 && faults.at(-1) === 0
+  t.ok(isRight, `the growth caused page faults, and the end did not: ${faults}`)
 
   const files = column('kernel_tables', 'fd_nr')
-  t.ok(files.includes(Number(files[1]) + 10), `${files}`)
+  t.ok(files.includes(Number(files[1]) + 10), `ten files were opened: ${files}`)
   t.match(column('kernel_tables', 'threads').join(''), /^1+2+1+$/)
 
   const written = column('io_statistics', 'kb_wr_s')
-  t.ok(written.filter((rate) => rate > 0).length >= 15, `${written}`)
+  const isWriting = written.filter((rate) => rate > 0)
+  t.ok(isWriting.length >= 15, `at least 15 intervals have written bytes: ${written}`)
   t.equal(written.at(-1), 0)
   t.ok(Math.abs(sum(written) * RATE * 1024 - Number(program.bytes_written)) <= 200_000)
   t.ok(Number(program.bytes_written) >= 20 * 65_536)

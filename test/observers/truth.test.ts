@@ -43,7 +43,7 @@ t.test('values match those of the kernel', { ...observerTests(), timeout: 800_00
   t.equal(await app.ended, 0)
   t.equal(await watching.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
-  t.ok(data.length >= 50, `${data.length} intervals`)
+  t.ok(data.length >= 50, `the log has ${data.length} intervals, at least 50`)
   for (const kind of kinds.slice(0, -1)) {
     const usage: Usage = JSON.parse(readFileSync(join(folder, `${kind}.out`), 'utf8'))
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
@@ -54,9 +54,10 @@ t.test('values match those of the kernel', { ...observerTests(), timeout: 800_00
   const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
   const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
   t.ok(Number(launcher.unaccounted_cpu_seconds) > 0, 'some children ended before the next scan')
-  t.ok(isNear(found, cpu + children, 0.03, 0.08), `launch: ${found} of ${cpu + children} s`)
+  const truth = cpu + children
+  t.ok(isNear(found, truth, 0.03, 0.08), `launch: CPU seconds ${found}, kernel: ${truth}`)
   const bytes = Number(launcher.bytes_written) + Number(launcher.unaccounted_bytes_written)
-  t.ok(isNear(bytes, 40 << 20, 0.03, 0), `launch: ${bytes} of ${40 << 20} bytes written`)
+  t.ok(isNear(bytes, 40 << 20, 0.03, 0), `launch: bytes written ${bytes}, truth: ${40 << 20}`)
   const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
   const first = rows.find((row) => row.program === 'launch')?.pid
   const own = rows.filter((row) => row.pid === first)
@@ -132,7 +133,7 @@ for (const [where, env, script] of LAUNCHERS) {
       const wanted = new RegExp(env.RIDEALONG_TARGET_COMMAND ?? '')
       t.ok(
         programs.slice(1).every((program) => wanted.test(program)),
-        `${programs}`,
+        `each program in the summary matches: ${programs}`,
       )
     },
   )

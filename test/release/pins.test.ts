@@ -25,7 +25,7 @@ t.test('base images are pinned by digest', async (t) => {
   t.match(dockerfile, /^FROM \S+@sha256:/m)
   t.strictSame(unpinnedBases(dockerfile), [])
   const floating = dockerfile.replace(/@sha256:[0-9a-f]{64}/, '')
-  t.equal(unpinnedBases(floating).length, 1, 'a floating tag is found')
+  t.equal(unpinnedBases(floating).length, 1, 'an image with only a tag is found')
 })
 
 /**
@@ -43,7 +43,7 @@ for (const file of readdirSync(WORKFLOWS)) {
     t.match(workflow, /uses: /)
     t.strictSame(unpinnedActions(workflow), [])
     const floating = workflow.replace(/@[0-9a-f]{40} # (v\d+)\S*/, '@$1')
-    t.equal(unpinnedActions(floating).length, 1, 'a floating tag is found')
+    t.equal(unpinnedActions(floating).length, 1, 'an action with only a tag is found')
     const uses = new Set([...workflow.matchAll(/uses: (\S+@\S+)/g)].map(([, text]) => text))
     const names = [...uses].map((text) => text?.split('@')[0])
     t.equal(new Set(names).size, names.length, names.join(', '))

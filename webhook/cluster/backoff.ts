@@ -55,7 +55,7 @@ export interface Intervals {
   readonly eventMs: number
   /** The time after which any replica may take a Lease that was not renewed. */
   readonly leaseMs: number
-  /** The shorter time for which the holder relies on a Lease that it cannot renew. */
+  /** The time for which the holder relies on a Lease that it cannot renew; less than `leaseMs`. */
   readonly holdMs: number
   /** The longest time between two attempts to get or renew a Lease. */
   readonly renewMs: number

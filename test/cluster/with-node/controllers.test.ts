@@ -108,7 +108,10 @@ async function jobSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
   for (const [pod, names] of programs) t.ok(names.has('sh'), `${pod} has rows of ${[...names]}`)
 }
 
-/** The pods run as user 1000, as in the MPI Operator's example (examples/v2beta1/pi/pi.yaml). */
+/**
+ * Returns the replicas of one type in an MPIJob. The pods run as user 1000, as in the MPI
+ * Operator's example (examples/v2beta1/pi/pi.yaml).
+ */
 function replica(count: number, command: readonly string[], annotations: object) {
   const container = {
     name: 'mpi',

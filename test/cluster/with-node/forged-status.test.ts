@@ -266,9 +266,9 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
           show(t, ['explain', `pod/${name}`, ...at, ...same]),
           show(t, ['explain', '-f', file, ...at, ...same]),
         ])
-        t.match(live, { code: 1, out: forgery.explained }, name)
+        t.match(live, { code: 1, out: forgery.explained }, `the running pod ${name}`)
         const code = forgery.decided === undefined ? 0 : 1
-        t.match(manifest, { code, out: forgery.wouldBe }, `${name}, its manifest`)
+        t.match(manifest, { code, out: forgery.wouldBe }, `the manifest of ${name}`)
       }
       const control = await show(t, ['explain', 'pod/control', ...at, ...same])
       t.match(control, { code: 0, out: /The pod was injected with perf-sysstat\.$/m })

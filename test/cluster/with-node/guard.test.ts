@@ -131,7 +131,7 @@ t.test('the scan finds pods that the webhook missed', async (t) => {
       await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 90_000)
       await until('the Events exist', async () => (await told(api)).length >= EVENTS.length)
       await sleep(5000)
-      t.same(await told(api), EVENTS, 'one Event for each owner')
+      t.same(await told(api), EVENTS, 'each owner has one Event')
       t.equal((await counting(release)).length, 1)
       const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
       t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)

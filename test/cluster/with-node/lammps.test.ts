@@ -139,7 +139,7 @@ const programs = (rows: readonly Row[]) => rows.map(({ program }) => program).so
 
 function holdsWhole(t: Test, { log, data, metadata }: Observed, seconds: number): void {
   t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
-  t.ok(data.length >= seconds / 2, `${data.length} timepoints in ${seconds} s`)
+  t.ok(data.length >= seconds / 2, `the log has ${data.length} timepoints in ${seconds} s`)
   t.equal(metadata.counters, 'all')
   t.match(log.trimEnd(), /SUMMARY END$/)
 }

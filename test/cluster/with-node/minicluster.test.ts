@@ -148,7 +148,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
       t.equal(
         new Set(own.map(({ timepoint }) => timepoint)).size,
         own.length,
-        'one row for each timepoint',
+        'each timepoint has one row',
       )
       t.ok(own.length > 5, `rank ${rank} has ${own.length} rows`)
       t.ok(own.some(({ percent_cpu }) => percent_cpu > 0))
@@ -160,7 +160,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
     for (const row of processes) {
       const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
       const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
-      t.ok(isRead, `rank ${rank}, timepoint ${timepoint}`)
+      t.ok(isRead, `rank ${rank} has all counters at timepoint ${timepoint}`)
     }
     for (const { metadata } of logs) t.equal(metadata.counters, 'all')
     t.end()

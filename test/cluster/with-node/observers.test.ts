@@ -110,7 +110,7 @@ const STRONG = { ...ROOT, capabilities: { add: ['IPC_LOCK'] } }
 // the status annotation, and the counters that the observer could read.
 const READABLE: readonly (readonly [string, string, object, string, string])[] = [
   ['with the user and group of its target', 'perf-sysstat', USER, 'all', 'all'],
-  ['with another group than its target', 'of-another-group', USER, 'no-io', 'no-io'],
+  ['with the user, but not the group, of its target', 'of-another-group', USER, 'no-io', 'no-io'],
   ['of a target without a set group', 'perf-sysstat', { runAsUser: 1000 }, 'unknown', 'all'],
   ['with another user than its target', 'of-another-user', USER, 'no-io', 'no-io'],
   ['that is root, with a target of root', 'perf-sysstat', ROOT, 'all', 'all'],
@@ -183,12 +183,14 @@ t.test('observers read the predicted counters, and kubectl reads whole logs', as
     t.ok(data.length > 0)
     t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
     t.equal(data.length, whole?.timepoints, 'the summary counts every timepoint')
-    t.ok(log.length > 4 << 20 && log.length < 8 << 20, `${log.length} bytes, from 4 to 8 MiB`)
+    const isLong = log.length > 4 << 20 && log.length < 8 << 20
+    t.ok(isLong, `the log has ${log.length} bytes, which is from 4 to 8 MiB`)
     // The first samples precede the start of some processes, and the last follow the end of some.
     const isFull = ({ policy }: (typeof data)[number]) => policy?.length === PROCESSES
     const full = data.slice(data.findIndex(isFull), data.findLastIndex(isFull) + 1)
     t.ok(full.every(isFull), 'each timepoint has a row for every process while all processes run')
-    t.ok(full.length >= data.length * 0.8, `${full.length} of ${data.length} timepoints`)
+    const share = `${full.length} of ${data.length} timepoints`
+    t.ok(full.length >= data.length * 0.8, `${share} are from the time in which all processes run`)
     t.match(log.trimEnd(), /SUMMARY END$/)
   })
 })

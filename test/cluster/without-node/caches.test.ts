@@ -108,7 +108,7 @@ t.test('pods are patched before the first list is complete', options, async (t) 
   t.equal(await isPatched(name), true)
 })
 
-t.test('a lookup of an unknown namespace also returns its LimitRange', options, async (t) => {
+t.test('the look-up of an unknown namespace includes its LimitRange', options, async (t) => {
   const namespace = await create(t, ASKING)
   // The client's types name the field `default` of a LimitRange `_default`.
   const limits = [{ type: 'Container', _default: { cpu: '1' }, max: { cpu: '2' } }]

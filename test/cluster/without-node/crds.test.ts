@@ -36,7 +36,7 @@ t.test("every custom resource is valid for its operator's definition", async (t)
   await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=300s'])
   await createNamespace(t, api, 'custom')
   const resources = customResources()
-  t.ok(resources.length >= 5, `${resources.length} custom resources`)
+  t.ok(resources.length >= 5, `the manifests contain ${resources.length} custom resources`)
   for (const resource of resources) {
     const { kind, metadata } = resource
     const inCustom = { ...resource, metadata: { ...metadata, namespace: 'custom' } }
@@ -45,7 +45,7 @@ t.test("every custom resource is valid for its operator's definition", async (t)
     // A kind is served a moment after its definition is established.
     await until(`${kind} is served`, async () => !isUnserved(await create()))
     const said = await create()
-    t.match(said, /created \(server dry run\)/, `${kind} ${metadata.name}`)
+    t.match(said, /created \(server dry run\)/, `${kind} ${metadata.name} is valid`)
   }
   await kubectl(cluster, ['delete', '-f', CRDS, '--wait=false'])
 })

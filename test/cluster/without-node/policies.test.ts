@@ -104,7 +104,7 @@ t.test('the guard warns about missing and altered observers', async (t) => {
     ],
   ]
   for (const [namespace, pod, expected] of rows) {
-    t.same(await warnings(namespace, pod), expected, JSON.stringify(pod))
+    t.same(await warnings(namespace, pod), expected, `the warnings about ${JSON.stringify(pod)}`)
   }
 })
 

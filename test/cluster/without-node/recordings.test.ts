@@ -164,7 +164,7 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
     if (qos === 'Guaranteed') t.equal(now?.qos, qos, `${key} stays Guaranteed`)
     const plain = after.get(`plain/${recording}`)?.outcome
     const wanted = wantedIn(setting, recording, qos, plain)
-    t.equal(now?.outcome, wanted, `${key} is ${wanted}`)
+    t.equal(now?.outcome, wanted, `${key} has the outcome ${wanted}`)
   }
   const injected = [...after].filter(([key, { outcome }]) => {
     return key.startsWith('plain/') && outcome === 'injected'

@@ -21,7 +21,7 @@ import { announcer } from './announce.ts'
  */
 const PAGE = '100'
 
-/** The time between two checks whether a scan is due, in milliseconds. */
+/** The time between two checks of whether a scan is due, in milliseconds. */
 const LOOK_MS = 500
 
 export interface ScanOptions {
