@@ -121,7 +121,7 @@ t.test('each of two loops that share a core waits half of the time', options, as
   const foreign = Math.max(0, elapsed - ran)
   for (const [index, end] of ended.entries()) {
     const waited = end.waited - Number(began[index]?.waited) - foreign
-    isNear(t, waited / ran, 0.5, 0.03, 'the waiting time of a loop, by the time of both loops,')
+    isNear(t, waited / ran, 0.5, 0.03, 'the wait of a loop as a share of the time of both loops')
   }
   for (const pid of loops) process.kill(pid, 'SIGSTOP')
   const stopped = await nextLoops(watching)

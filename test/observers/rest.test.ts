@@ -87,8 +87,8 @@ t.test('all changes of a process that mostly sleeps are in the log', observerTes
   t.match(column('kernel_tables', 'threads').join(''), /^1+2+1+$/)
 
   const written = column('io_statistics', 'kb_wr_s')
-  const isWriting = written.filter((rate) => rate > 0)
-  t.ok(isWriting.length >= 15, `at least 15 intervals have written bytes: ${written}`)
+  const writing = written.filter((rate) => rate > 0)
+  t.ok(writing.length >= 15, `at least 15 intervals have written bytes: ${written}`)
   t.equal(written.at(-1), 0)
   t.ok(Math.abs(sum(written) * RATE * 1024 - Number(program.bytes_written)) <= 200_000)
   t.ok(Number(program.bytes_written) >= 20 * 65_536)

@@ -6,8 +6,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Real controllers create these pods and a real kubelet runs them. Annotated pods are observed, and
-// jobs complete.
+// Real controllers create the pods of this test, and a real kubelet runs the pods. Annotated pods
+// are observed, and Jobs complete.
 
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
 const LABELS = { app: 'busy' }

@@ -8,13 +8,14 @@ export interface Store {
   namespaces(): Iterable<string>
   /** Stores an object from a watch, unless a later version is already stored. */
   put(item: StoredObject): void
+  /** Removes an object, unless a later version is stored. */
   remove(item: StoredObject): void
   /**
    * Replaces the objects of one namespace with a list that was read at a resourceVersion. Stored
    * objects with a later version are kept.
    */
   settle(namespace: string, listed: readonly StoredObject[], resourceVersion: string): void
-  /** Replaces the objects of all namespaces. Stored objects with a later version are kept. */
+  /** Replaces the objects of all namespaces with a list, by the rule of `settle`. */
   settleAll(listed: readonly StoredObject[], resourceVersion: string): void
 }
 
