@@ -28,7 +28,7 @@ t.test('kubectl can call the program to complete words', async (t) => {
   const complete = (...words: readonly string[]) =>
     spawnSync('kubectl_complete-ridealong', words, { env, encoding: 'utf8' }).stdout
   t.match(complete('coll'), /^collect\tcollect .*\n:4\n$/)
-  t.equal(complete('metrics', ''), 'io-sysstat\nperf-sysstat\n:4\n')
+  t.equal(complete('metrics', 'io'), 'io-sysstat\n:4\n')
   t.equal(complete('report', 'lam'), ':0\n')
 })
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 
@@ -33,9 +33,12 @@ t.test('the chart lists the images that it installs', async (t) => {
 
 t.test('the built-in metrics and the documents name the images of this version', async (t) => {
   const { registry, repository } = values.observer.image
-  for (const name of ['perf-sysstat', 'io-sysstat']) {
-    const { spec } = parse(read(`src/catalog/${name}.yaml`))
-    t.equal(spec.container.image, `${registry}/${repository}:${version}`, name)
+  const folder = new URL('../../src/catalog/', import.meta.url)
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+  t.ok(files.length >= 2, 'the folder has the documents')
+  for (const file of files) {
+    const { spec } = parse(read(`src/catalog/${file}`))
+    t.equal(spec.container.image, `${registry}/${repository}:${version}`, file)
   }
   for (const document of ['README.md', 'docs/install.md']) {
     const tags = [...read(document).matchAll(/ridealong\/\$target:([\w.]+)/g)]
