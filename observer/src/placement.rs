@@ -1,4 +1,4 @@
-//! Where a process may run, and where its memory is. Reading this takes the kernel long (see
+//! Where a process may run, and where its memory is. Reading this is slow in the kernel (see
 //! [`SHARE`]), so it is done rarely.
 
 use std::collections::BTreeMap;

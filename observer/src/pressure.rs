@@ -30,7 +30,7 @@ const ROW_BYTES: usize = 512;
 /// timepoint.
 const MAX_TRIES: usize = 3;
 
-/// Observes until the end.
+/// Observes until there is a reason to end, and then writes the end of the log.
 pub fn run(settings: Settings, session: &mut Session) {
     let began = clock::since_boot();
     let pressure = Pressure {
@@ -132,7 +132,7 @@ impl Pressure {
 
     /// Reads a container through one of the processes `keys`, first through the process of the last
     /// timepoint, and tries at most [`MAX_TRIES`] processes. If access is denied, reports the
-    /// reason, and returns no values. `None` if all tries fail for other reasons, for example
+    /// reason, and returns an empty usage. `None` if all tries fail for other reasons, for example
     /// because the processes have ended.
     fn read_container(
         &mut self,

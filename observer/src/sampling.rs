@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
     fn log_notices(&mut self) {
         let log = &mut self.session.log;
         if !self.processes.containers.has_names {
-            let observed = "the processes of all other containers are observed";
+            let observed = "all containers except those of observers are observed";
             log.note(&format!(
                 "no mount of the kubelet contains the names of containers: {observed}"
             ));

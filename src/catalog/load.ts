@@ -35,7 +35,7 @@ export interface CatalogSources {
   readonly folder?: string | undefined
   /** The texts of files that were already read, by path; an alternative to `folder`. */
   readonly files?: ReadonlyMap<string, string> | undefined
-  /** The image of the built-in metrics' observers, if it is not the published image. */
+  /** The image of the built-in metrics' observers, if it is not the image in their documents. */
   readonly observerImage?: string | undefined
 }
 

@@ -31,7 +31,8 @@ export const REASONS = {
   },
   'observer-differs': {
     sentence:
-      "a container that ridealong.dev/status lists as an observer differs from the catalog's",
+      'a container that ridealong.dev/status lists as an observer differs from ' +
+      "the catalog's observer",
     written: false,
     deniable: false,
   },

@@ -45,7 +45,7 @@ function replicaCheck({ metadata, spec, status }: Fields): InstallationCheck {
   const updated = isOld ? 0 : (asId(updatedReplicas) ?? 0)
   const sentence = `${ready} of ${wanted} replicas are ready, ${updated} run the current template`
   const remedy =
-    `find the other pods with kubectl -n ${asText(namespace)} get pods. The path /readyz on port` +
+    `list the pods with kubectl -n ${asText(namespace)} get pods. The path /readyz on port` +
     ' 8080 of a pod returns the reason why the pod is not ready. A pod in ContainerCreating waits' +
     ' for the Secret of the certificate'
   return ready < wanted || updated < wanted

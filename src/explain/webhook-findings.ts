@@ -120,7 +120,11 @@ function objectFinding({ objectSelector }: Fields, { labels }: Caller): Finding 
 function conditionFinding(webhook: Fields, { asksItself }: Caller): Finding {
   const { holds, names } = readMatchConditions(webhook, asksItself)
   if (holds === undefined)
-    return find('matchConditions', 'unknown', `${names}: an expression is not the chart's`)
+    return find(
+      'matchConditions',
+      'unknown',
+      `${names}: not evaluated, because an expression differs from the chart's`,
+    )
   return holds
     ? find('matchConditions', 'ok', names === '' ? 'there are none' : `true: ${names}`)
     : stop('matchConditions', 'not-selected', `not all are true: ${names}`)

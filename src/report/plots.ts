@@ -2,7 +2,7 @@ import { chooseGrid, type Grid, type GridValue, onGrid } from './grid.ts'
 import { marksIn, median, plainMean } from './statistics.ts'
 import type { Track } from './track.ts'
 
-/** A line of a plot: one thing that rows describe, or several things with the same name. */
+/** A line of a plot: one process, device or other thing, or the sum of several with one name. */
 export interface Line {
   readonly rank: string
   readonly program: string
@@ -69,7 +69,7 @@ function findGaps({ seconds }: Track): number[] {
   return seconds.slice(1, 50).flatMap((at, index) => at - (seconds[index] ?? at) || [])
 }
 
-/** Returns the title of a measure or a column without its other properties. */
+/** Returns only the key, title, unit and meaning of a measure or a column. */
 export function titleOf({ key, title, unit, meaning }: Titled): Titled {
   return meaning === undefined ? { key, title, unit } : { key, title, unit, meaning }
 }

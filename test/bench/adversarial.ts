@@ -227,7 +227,7 @@ export const ADVERSARIES: readonly Adversary[] = [
     (containers) => ({ containers, annotations: targeting }),
   ),
   repeating(
-    'containers with the name of a stripped observer',
+    'containers with the name of an observer without its restart policy',
     () => '{"name":"perf-sysstat","command":["perf-sysstat"]}',
     (items) => ({ ...initContainers(items), annotations: asked(stripped) }),
   ),

@@ -46,7 +46,7 @@ for (const file of readdirSync(WORKFLOWS)) {
     t.equal(unpinnedActions(floating).length, 1, 'an action with only a tag is found')
     const uses = new Set([...workflow.matchAll(/uses: (\S+@\S+)/g)].map(([, text]) => text))
     const names = [...uses].map((text) => text?.split('@')[0])
-    t.equal(new Set(names).size, names.length, names.join(', '))
+    t.equal(new Set(names).size, names.length, `each action has one commit: ${names.join(', ')}`)
   })
 }
 
@@ -66,10 +66,13 @@ t.test('Dependabot updates every pin', async (t) => {
   t.ok(modules.length > 5)
   for (const module of modules) {
     const parent = `${module.slice(0, module.lastIndexOf('/'))}/*`
-    t.ok(folders('gomod').includes(module) || folders('gomod').includes(parent), module)
+    t.ok(
+      folders('gomod').includes(module) || folders('gomod').includes(parent),
+      `Dependabot updates ${module}`,
+    )
   }
   for (const folder of updates.flatMap(({ directory }: Update) => directory ?? []))
-    t.ok(existsSync(`${ROOT}${folder}`), folder)
+    t.ok(existsSync(`${ROOT}${folder}`), `${folder} exists`)
 })
 
 interface Update {

@@ -1,4 +1,4 @@
-//! A list of processors, and another one.
+//! Fuzzes the parser of lists of processors, and the functions that count and compare them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

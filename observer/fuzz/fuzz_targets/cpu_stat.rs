@@ -1,4 +1,4 @@
-//! Throttling and use of processors, and any key of a file of keys.
+//! Fuzzes the parser of a cgroup's `cpu.stat`, and the parser of other files with keys.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

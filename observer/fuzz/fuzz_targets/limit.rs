@@ -1,4 +1,4 @@
-//! Limits of a cgroup.
+//! Fuzzes the parsers of the limits of a cgroup, such as `cpu.max` and `memory.max`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! The cgroups of a process: the first line that is empty divides its `cgroup` from its
-//! `mountinfo`.
+//! Fuzzes the search for the cgroups of a process. The first empty line separates
+//! `/proc/PID/cgroup` from `/proc/PID/mountinfo`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

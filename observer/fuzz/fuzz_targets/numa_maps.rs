@@ -1,4 +1,4 @@
-//! The memory of a process by NUMA node.
+//! Fuzzes the parser of `/proc/PID/numa_maps`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

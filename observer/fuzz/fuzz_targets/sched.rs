@@ -1,4 +1,4 @@
-//! The scheduler's account of a thread.
+//! Fuzzes the parser of `/proc/PID/sched`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

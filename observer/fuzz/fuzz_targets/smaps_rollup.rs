@@ -1,4 +1,4 @@
-//! The memory of a process.
+//! Fuzzes the parser of `/proc/PID/smaps_rollup`, the file with the memory of a process.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Pressure stall information.
+//! Fuzzes the parser of pressure stall information, such as `cpu.pressure`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

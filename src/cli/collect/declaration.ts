@@ -19,7 +19,7 @@ export function declareCollect(program: Command): void {
     .option('--context <name>', 'the context of the kubeconfig to use')
     .option('-f, --follow', 'collect until all observers have ended')
     .addOption(
-      new Option('-o, --output <format>', 'the output format; logs: the unchanged logs')
+      new Option('-o, --output <format>', 'the output format; "logs" keeps the logs unchanged')
         .choices(FORMS)
         .default('jsonl'),
     )

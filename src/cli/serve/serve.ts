@@ -67,7 +67,7 @@ export async function serve(options: ServeArguments): Promise<void> {
 /**
  * The number of characters of log lines that are written together. Fewer characters are written
  * after a second. Each write wakes a thread, which took 5 % of a busy server's time at 4 KiB.
- * sonic-boom, with which pino writes the log, writes less than 16 KiB at once.
+ * The number must be less than 16 KiB, the most that sonic-boom, pino's writer, writes at once.
  */
 const LOG_BATCH = 15 * 1024
 

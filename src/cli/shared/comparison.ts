@@ -7,7 +7,10 @@ import type { SettingOptions } from './settings.ts'
 
 /** The catalogs with which the containers of pods are compared. */
 export interface Comparison {
-  /** The catalog that describes the metrics: the catalog of the cluster, otherwise `known`. */
+  /**
+   * The catalog that describes the metrics: the catalog that the options name, otherwise the
+   * catalog of the cluster, otherwise the built-in catalog.
+   */
   readonly catalog: Catalog
   /** Returns the catalog for a pod; undefined if it is not known. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined

@@ -48,7 +48,7 @@ function heat(stops, part) {
   return from.map((value, index) => Math.round(value + ((to[index] ?? 0) - value) * (at % 1)))
 }
 
-/** Returns the stops of the strip's colour scale as red, green and blue. */
+/** Returns the stops of the heat map's colour scale as red, green and blue. */
 function heatStops() {
   return ['heat-0', 'heat-1', 'heat-2'].map((name) => {
     const number = Number.parseInt(colour(name).slice(1), 16)

@@ -11,8 +11,8 @@ function addSection({ title, description, isMerged }, index) {
   section.id = `section-${index}`
   section.className = 'metric'
   const merged =
-    ' Because there are too many lines, all rows of a log with the same name share a line: the' +
-    ' greatest value of each gauge, and the sum of each counter.'
+    ' There are too many lines for the plots. Therefore, in each log, all rows with the same name' +
+    ' share a line, which shows the greatest value of each gauge, and the sum of each counter.'
   const about = made('p', `${description}.${isMerged ? merged : ''}`)
   about.className = 'note'
   const scroll = made('div')

@@ -61,7 +61,7 @@ export async function checkDoctorRights(t: Test, release: Release): Promise<void
     })
   }
   await apply(cluster, roles)
-  await until('no check is unknown again', async () => (await doctor()).length === 0)
+  await until('no check is unknown with all rights', async () => (await doctor()).length === 0)
 
   const as = `--as=system:serviceaccount:${name}:${name}-doctor`
   const create = ['create', 'namespace', 'doctor-created', as]

@@ -223,7 +223,7 @@ t.test('a second recorder of the same name is refused, or replaces the first', a
   )
   first.child.kill('SIGINT')
   t.equal(await first.ended, 1)
-  t.ok(await isConfigured(api, namespace), "the first recorder keeps the second's configuration")
+  t.ok(await isConfigured(api, namespace), 'the configuration of the second recorder remains')
   second.child.kill('SIGINT')
   t.equal(await second.ended, 0, second.text())
   t.notOk(await isConfigured(api, namespace))

@@ -14,7 +14,7 @@ const CRATE = fileURLToPath(new URL('../../../observer', import.meta.url))
 const QEMU = onPath('qemu-aarch64')
 const TOOLS = ['qemu-aarch64', 'aarch64-linux-gnu-gcc']
 const missing = TOOLS.filter((program) => onPath(program) === program)
-const needed = `the program for arm64 is tested with ${TOOLS.join(' and ')}; not installed: ${missing}`
+const needed = `this test needs ${TOOLS.join(' and ')}; not installed: ${missing}`
 const skip = observerTests().skip || (missing.length > 0 ? needed : false)
 const options = { skip, timeout: 900_000 }
 

@@ -1,8 +1,8 @@
 // Starts many processes or threads, which wait until they are killed:
 //   crowd COUNT           COUNT processes, this one included
 //   crowd COUNT THREADS   COUNT processes with THREADS threads each
-// The first process ends with exit code 7 on SIGUSR1. When all have started it writes "ready COUNT",
-// with the number of processes or threads that the machine allowed.
+// The first process ends with exit code 7 on SIGUSR1. When all have started, it writes
+// "ready COUNT", with the number of processes or threads that the machine allowed.
 
 #include <pthread.h>
 #include <signal.h>

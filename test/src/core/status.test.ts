@@ -123,7 +123,7 @@ t.test('a removed observer is added again, and the other observer stays', async 
     t.equal(status?.shareProcessNamespace, before, 'the status annotation keeps the original value')
     t.strictSame(status?.metrics, ['io-sysstat', 'perf-sysstat'])
     const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
-    t.equal(new Set(volumes).size, 2, 'the second volume that covers the token has another name')
+    t.equal(new Set(volumes).size, 2, 'the two volumes that hide the token have different names')
     t.equal(ride(pod).word, 'already-injected', 'no observer is missing afterwards')
   }
 })

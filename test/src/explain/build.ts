@@ -14,7 +14,7 @@ const EXCLUDED = {
 }
 const ARMED = { matchLabels: { 'ridealong.dev/armed': 'true' }, ...EXCLUDED }
 
-/** Returns the webhook configuration that the chart installs. */
+/** Returns a webhook configuration like the chart's, with simpler selectors and conditions. */
 export function configuration(
   caBundle = '',
   clientConfig: Json = { url: 'https://10.0.0.1/' },

@@ -14,7 +14,7 @@ t.test('the expression POD_ASKS is equal to that of the chart', async (t) => {
   t.equal(POD_ASKS, defined)
 })
 
-t.test('match conditions are met if all are true, and unknown if one is unknown', async (t) => {
+t.test('match conditions are true if all are, false if one is, otherwise unknown', async (t) => {
   const of = (...expressions: string[]) => ({
     matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
   })

@@ -79,7 +79,7 @@ t.test('rows of the same time are one timepoint, with or without markers', async
   }
 })
 
-t.test('the interval is that of the section, and null if the time goes back', async (t) => {
+t.test('an interval is measured within a section, and null if the time goes back', async (t) => {
   const lines = [
     row(1, { section: 'power', watts: 1 }),
     row(2, { section: 'fans', rpm: 9 }),
@@ -162,7 +162,7 @@ t.test('at most 1,000 lines that do not match are kept, cut to 1,000 characters'
   t.match(log.notices, [notice])
 })
 
-t.test("an observer's own sentences become notices of the log", async (t) => {
+t.test('the messages of an observer become notices of the log', async (t) => {
   const notice = row(1, { notice: 'cgroup v1 has no pressure' })
   const text = `${START}${notice}${notice}ridealong: 3 are left out\n${row(1, { watts: 1 })}${END}`
   const { others, log } = read(text)

@@ -55,16 +55,19 @@ t.test('the restartPolicy beside the template of a Kubeflow job has priority', a
   t.equal(policy(undefined, 'Always', 'Master'), 'OnFailure')
 })
 
-t.test('the default restartPolicy of an MPIJob depends on its version and the replica', async (t) => {
-  const policy = (version: string, role: string) => {
-    const template = { spec: { ...TEMPLATE.spec, restartPolicy: 'Always' } }
-    const spec = { mpiReplicaSpecs: { [role]: { template } } }
-    return madesOf(`kubeflow.org/${version}`, 'MPIJob', spec)[0]?.restartPolicy
-  }
-  t.equal(policy('v2beta1', 'Launcher'), 'OnFailure')
-  t.equal(policy('v2beta1', 'Worker'), 'Never')
-  t.equal(policy('v1', 'Launcher'), 'Never')
-})
+t.test(
+  'the default restartPolicy of an MPIJob depends on its version and the replica',
+  async (t) => {
+    const policy = (version: string, role: string) => {
+      const template = { spec: { ...TEMPLATE.spec, restartPolicy: 'Always' } }
+      const spec = { mpiReplicaSpecs: { [role]: { template } } }
+      return madesOf(`kubeflow.org/${version}`, 'MPIJob', spec)[0]?.restartPolicy
+    }
+    t.equal(policy('v2beta1', 'Launcher'), 'OnFailure')
+    t.equal(policy('v2beta1', 'Worker'), 'Never')
+    t.equal(policy('v1', 'Launcher'), 'Never')
+  },
+)
 
 t.test('pods of Volcano have its label, so that conflicts are detected', async (t) => {
   const made = madesOf('batch.volcano.sh/v1alpha1', 'Job', { tasks: [{ template: TEMPLATE }] })

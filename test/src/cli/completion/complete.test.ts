@@ -33,7 +33,7 @@ const completed = async (line: string) => {
   return values.length === 0 ? otherwise : values.join(' ')
 }
 
-/** The word at the cursor, the typed line, and the candidates or the kind of completed names. */
+/** The word at the cursor, the typed line, and the candidates; if there are none, `otherwise`. */
 const LINES: readonly (readonly [string, string, string])[] = [
   ['a verb', '', 'collect report test metrics completion help'],
   ['the rest of a verb', 'c', 'collect completion'],
