@@ -57,7 +57,7 @@ pub struct Sum {
     pub wait: u64,
     /// Whether some bytes are unknown, and can no longer become known.
     pub is_hidden: bool,
-    /// Whether some context switches are unknown.
+    /// Whether some context switches and run-queue times are unknown.
     pub has_too_many_threads: bool,
     /// The resource use of children that the sums of their own programs do not include.
     pub unaccounted: Unaccounted,
@@ -91,10 +91,10 @@ impl Sums {
         &self.list
     }
 
-    /// Adds the use of a process since the previous call to the sum of its program. Call this
+    /// Adds the resource use of a process since the previous call to the sum of its program. Call this
     /// method before the process executes another program, and when the process has ended.
     pub fn account(&mut self, process: &mut Process) {
-        // If the process was observed earlier, its use was added when it executed another program.
+        // If the process was observed earlier, its use was added before it executed this program.
         if !process.is_observed {
             return;
         }
@@ -110,7 +110,8 @@ impl Sums {
         add(measured, sum);
     }
 
-    /// Closes the account of a process that has ended, or of any process at the end of the log.
+    /// Adds the remaining resource use of a process, and the unaccounted use of its children. Call
+    /// this method when the process has ended, or when the observer ends.
     pub fn close(&mut self, process: &mut Process) {
         self.account(process);
         let Some(measured) = &process.measured else {
@@ -119,7 +120,8 @@ impl Sums {
         let Some(sum) = measured.account.sum.and_then(|at| self.list.get_mut(at)) else {
             return;
         };
-        // The kernel adds the use of a child to these counters only when its parent waits for it.
+        // The kernel adds the use of a child to the parent's counters of children only when the
+        // parent waits for the child.
         let credit = process.credit.unwrap_or_default();
         let rest = &mut sum.unaccounted;
         rest.cpu += measured.now.stat.children_cpu().saturating_sub(credit.cpu);

@@ -45,7 +45,8 @@ impl Budget {
         self.used
     }
 
-    /// Whether there is room for a timepoint of about `bytes` bytes, and for the end of the log.
+    /// Whether there is room for a timepoint of about `bytes` bytes, the closing marker and
+    /// the summary.
     #[must_use]
     pub fn has_room(&self, bytes: f64) -> bool {
         self.used + bytes * 1.1 + 4096.0 < self.total - RESERVE
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_kept_for_the_end() {
+    fn room_is_kept_for_the_closing_marker_and_the_summary() {
         assert!(used(0.9).has_room(1000.0));
         assert!(!used(0.97).has_room(1000.0));
         assert!(used(0.99).has_room_for_summary());

@@ -4,7 +4,8 @@
 use crate::cgroup::limit::Limit;
 
 const MEBIBYTE: u64 = 1 << 20;
-/// The limit of the built-in metrics' containers, used if no limit can be read.
+/// The memory limit of the built-in observers. It is used if the container has no limit, or if the
+/// limit cannot be read.
 const DEFAULT_LIMIT: u64 = 32 * MEBIBYTE;
 /// A larger limit counts as this limit, which is enough for more than 300,000 processes.
 const MAX_LIMIT: u64 = 1024 * MEBIBYTE;
@@ -16,7 +17,7 @@ const PER_PROCESS: u64 = 1024;
 const PER_NAMES: usize = 128;
 /// Bytes for the text of a process's rows in one timepoint, if its names are short.
 const PER_ROWS: u64 = 1792;
-/// Bytes for a thread: its counters at this scan and at the previous one.
+/// Bytes for a thread: its counters at two consecutive scans.
 const PER_THREAD: u64 = 96;
 /// Bytes for a thread that has rows.
 const PER_THREAD_WITH_ROWS: u64 = 1024;

@@ -20,8 +20,8 @@ pub struct Containers {
     /// Whether the names of containers are known, from the kubelet's mounts. Otherwise containers
     /// are distinguished by their cgroups.
     pub has_names: bool,
-    /// Whether the containers are known to share the process namespace of the pod. In that case,
-    /// process 1 is the pause process. False if the names of containers are unknown.
+    /// Whether the containers are known to share the process namespace of the pod, in which process
+    /// 1 is the pause process. Always false if the names of containers are unknown.
     pub is_pod: bool,
     target: String,
     names: Vec<String>,
@@ -45,7 +45,7 @@ impl Containers {
             observers: OBSERVERS.map(str::to_owned).into(),
         };
         // Observers are recognized by the names of their containers, which no process can change.
-        // Built-in observers that are not in the list may have been added to the pod later.
+        // `observers` may lack built-in observers that were added to the pod later.
         containers.observers.extend(observers.iter().cloned());
         containers.observers.remove(target);
         containers
@@ -74,8 +74,8 @@ impl Containers {
         self.names.get(container).map_or("", String::as_str)
     }
 
-    /// If container names are missing, marks a container as an observer by the program of its first
-    /// process, which has no parent in the pod: `parent` is then 0.
+    /// If the names of containers are unknown, marks a container as an observer if its first
+    /// process runs a built-in observer. The first process has no parent in the pod: `parent` is 0.
     pub fn mark_observer(&mut self, container: ContainerId, program: &str, parent: i32) {
         let is_observer = !self.has_names && parent == 0 && OBSERVERS.contains(&program);
         if let Some(name) = self.names.get(container).filter(|_| is_observer) {
@@ -89,8 +89,8 @@ impl Containers {
         self.observers.contains(self.name(container))
     }
 
-    /// Whether the container is the target. If container names are missing, all containers are
-    /// targets except observers and the container of process 1.
+    /// Whether the container is the target. If the names of containers are unknown, all containers
+    /// are targets except observers and the container of process 1.
     #[must_use]
     pub fn is_target(&self, container: ContainerId) -> bool {
         !self.is_observer(container) && (!self.has_names || self.name(container) == self.target)
@@ -110,7 +110,7 @@ fn container(files: &mut Files, process: &str) -> Option<String> {
     mountinfo::container(text).map(clean)
 }
 
-/// Returns the cgroups of a process, which distinguish containers if their names are missing.
+/// Returns the cgroups of a process, which distinguish containers if their names are unknown.
 fn cgroup(files: &mut Files, process: &str) -> Option<String> {
     let text = files.read_whole(&format!("{process}/cgroup")).ok()?;
     let parts: Vec<String> = words::words(text).map(clean).collect();

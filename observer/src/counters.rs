@@ -7,9 +7,9 @@ use crate::proc::stat::StatCounters;
 /// cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// The counters from its file `stat`.
+    /// The counters in the file `stat` of the process or thread.
     pub stat: StatCounters,
-    /// Context switches and run-queue time of all threads.
+    /// Context switches and run-queue time: of all threads of the process, or of the thread.
     pub switches: Option<Switches>,
     /// Bytes at the storage layer, without the bytes of children.
     pub io: Option<Io>,

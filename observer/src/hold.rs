@@ -9,7 +9,7 @@ use crate::session::termination_signals;
 /// a container, but delivers a signal that the process waits for.
 ///
 /// # Errors
-/// If the signals cannot be blocked.
+/// If the signals cannot be blocked, or if the wait fails.
 pub fn hold() -> Result<Signal, Errno> {
     let signals = termination_signals();
     signals.thread_block()?;

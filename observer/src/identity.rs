@@ -29,7 +29,7 @@ impl Identity {
     }
 }
 
-/// The observer's own identity, and whether the observer can assume others.
+/// The observer's own identity, and whether the observer can assume other identities.
 #[derive(Clone, Copy, Debug)]
 pub struct ObserverIdentity {
     identity: Identity,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_root_with_both_capabilities_assumes_an_identity() {
+    fn an_identity_can_be_assumed_only_with_both_capabilities() {
         let root = status([0; 4], [0; 4]);
         let other = Identity {
             user: 1234,

@@ -24,7 +24,7 @@ const WHEN_FULL: f64 = 5.0;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// Observes until there is a reason to end, and ends the log.
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(mut settings: Settings, session: &mut Session) {
     let prepared = prepare(&mut settings);
     write_header(&settings, session);
@@ -106,15 +106,15 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
-            // If a document is not printed, the next document also covers its interval.
+            // If a document is not printed, the interval of the next document begins at the same time.
             if self.print(ended - began, &before, &now) {
                 (before, began) = (now, ended);
             }
         }
     }
 
-    /// Waits for some seconds. If the observer ends with the target, scans meanwhile for processes
-    /// of the target. Returns the reason to end, if there is one.
+    /// Waits for some seconds. If the observer ends with the target, also scans for processes of
+    /// the target. Returns the reason to end, if there is one.
     fn wait(&mut self, seconds: f64) -> Option<String> {
         let until = clock::since_boot() + seconds;
         loop {

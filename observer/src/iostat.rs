@@ -158,8 +158,8 @@ impl Device {
         self.completed() > 0
     }
 
-    /// Whether this device has replaced the device `before`, which had the same name. In that case,
-    /// its counters have started at zero.
+    /// Whether this device has replaced the device `before`, which had the same name. The counters
+    /// of a new device start at zero.
     fn has_replaced(&self, before: &Self) -> bool {
         let is_less =
             |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;
@@ -204,7 +204,7 @@ impl Growth {
         }
     }
 
-    /// Returns the percentage of requests that were merged into others.
+    /// Returns the percentage of requests that were merged into other requests.
     fn merged_share(&self) -> f64 {
         let all = self.merged + self.completed;
         if all > 0.0 {
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(
             disks.as_array().unwrap().len(),
             1,
-            "no partition and no unused device"
+            "the document omits the partition and the unused device"
         );
         for (key, expected) in [
             ("r/s", 50.0),

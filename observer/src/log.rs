@@ -150,7 +150,7 @@ impl Log {
             return true;
         }
         let mut out = [PollFd::new(self.out.as_fd(), PollFlags::POLLOUT)];
-        // `poll` also returns if the pipe has an error, which the write then reports.
+        // A pipe with an error also counts as ready. The write then reports the error.
         poll(&mut out, PollTimeout::ZERO).is_ok_and(|count| count > 0)
     }
 

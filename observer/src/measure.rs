@@ -117,7 +117,7 @@ impl Meter {
         Some(status)
     }
 
-    /// Sums only the time on run queues. False if the process is gone.
+    /// Sums only the time on run queues. Returns false if the process has ended.
     fn measure_wait(
         &mut self,
         pid: i32,
@@ -242,8 +242,8 @@ impl Meter {
     }
 
     /// Updates the bytes that a process itself has read and written at the storage layer. When a
-    /// process waits for a child, the kernel adds the bytes of the child to those of the process
-    /// (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes the
+    /// process waits for a child, the kernel adds the bytes of the child to the bytes of the
+    /// process (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes the
     /// bytes of the processes that it launched. `/proc/PID/task/TID/io` does not include children.
     fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
         let (found, _guard) =
@@ -302,8 +302,8 @@ impl Meter {
 
     fn sum_own_io(&mut self, pid: i32, measured: &mut Measured, tids: &[i32]) {
         if measured.has_too_many_threads {
-            // Without its threads, the bytes of the process cannot be separated from those of its
-            // children.
+            // Without its threads, the bytes of the process cannot be separated from the bytes of
+            // its children.
             measured.is_hidden = true;
             measured.now.io = None;
             return;
@@ -395,7 +395,7 @@ impl Meter {
     }
 }
 
-/// Whether an error says that a file is hidden from the observer.
+/// Whether an error means that the kernel denies access to a file.
 #[must_use]
 pub fn is_denial(error: Errno) -> bool {
     matches!(error, Errno::EACCES | Errno::EPERM)

@@ -1,5 +1,5 @@
-//! The header of a log. It has the keys of the Metrics Operator (pkg/metadata/metadata.go), and
-//! keys of the observer.
+//! Writes the header of a log. The header has the keys that the Metrics Operator writes
+//! (pkg/metadata/metadata.go), and additional keys.
 
 use crate::clock::WallTime;
 use crate::json::{push_member, push_string};

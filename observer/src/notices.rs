@@ -1,4 +1,4 @@
-//! The reasons why values cannot be read. Each reason is reported once.
+//! Reports the reasons why values cannot be read, each reason once.
 
 use std::collections::BTreeSet;
 

@@ -14,7 +14,7 @@ use crate::totals;
 const DESCRIPTION: &str =
     "CPU, memory, I/O, faults and context switches of the application's processes";
 
-/// Observes until there is a reason to end, and ends the log.
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(settings: Settings, session: &mut Session) {
     sampling::run(PerfSysstat, settings, session);
 }
@@ -78,7 +78,8 @@ impl Sampler for PerfSysstat {
     }
 }
 
-/// Whether the I/O of the observed processes can be read.
+/// Returns `all` if the I/O of all observed processes can be read, `no-io` if the I/O of no process
+/// can be read, and otherwise `some-io`.
 fn readable_counters(processes: &ProcessTable) -> &'static str {
     let shown = &processes.observed;
     let is_hidden = |key: &&Key| {

@@ -1,5 +1,5 @@
-//! Where a process may run, and where its memory is. Reading this is slow in the kernel (see
-//! [`SHARE`]), so it is done rarely.
+//! The placement of a process: the processors on which it may run, and the NUMA nodes that have its
+//! memory. The kernel produces these values slowly (see [`SHARE`]), so they are read rarely.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub struct CostLimit {
 }
 
 impl CostLimit {
-    /// A limit for a run that begins at a time in seconds.
+    /// Creates the limit for a run that begins at `began`, in seconds since boot.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self { began, spent: 0.0 }
@@ -98,8 +98,9 @@ impl CostLimit {
     }
 }
 
-/// Reads the placement of a process. `report` gets a sentence for each value that cannot be read.
-/// `None` if the process is gone, or has no memory any more.
+/// Reads the placement of a process. `report` gets a sentence if the migrations, the share of
+/// memory or the memory by node cannot be read. `None` if the process has ended, or has no memory
+/// any more.
 pub fn read(
     meter: &mut Meter,
     topology: Option<&Topology>,
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_use_a_share_of_a_core() {
+    fn readings_use_at_most_a_thousandth_of_a_core_on_average() {
         let mut limit = CostLimit::new(100.0);
         assert!(limit.allows_more(100.0));
         limit.count(0.25);

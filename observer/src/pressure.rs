@@ -30,7 +30,7 @@ const ROW_BYTES: usize = 512;
 /// timepoint.
 const MAX_TRIES: usize = 3;
 
-/// Observes until there is a reason to end, and then writes the end of the log.
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(settings: Settings, session: &mut Session) {
     let began = clock::since_boot();
     let pressure = Pressure {
@@ -200,7 +200,7 @@ impl Pressure {
     }
 
     /// Prints a row for each process whose placement is due, until the limit of processor time is
-    /// reached. The rows of the other processes follow in later timepoints.
+    /// reached. The rows of the remaining processes follow in later timepoints.
     fn print_placements(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let all = &run.processes.all;
         self.placements.retain(|key, _| all.contains_key(key));
@@ -233,7 +233,7 @@ impl Pressure {
         }
     }
 
-    /// The processes whose placement is due. The process that was due first is first.
+    /// Returns the processes whose placement is due, sorted by the time since which it is due.
     fn due_placements(&mut self, keys: &[Key], now: f64) -> Vec<Key> {
         let due = |key: &Key| (self.placements.entry(*key).or_default().due(), *key);
         let mut list: Vec<(f64, Key)> = keys
@@ -320,7 +320,8 @@ fn whole(pod: &str, timepoints: u64, processes: u64, left_out: u64) -> Vec<u8> {
     line
 }
 
-/// The lines of the summary for the programs, those that waited longest for a processor first.
+/// The lines of the summary for the programs. The program with the longest run-queue delay is
+/// first.
 fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let containers = &processes.containers;
     let ticks = processes.meter.machine.ticks;

@@ -59,7 +59,8 @@ pub fn push_usage(out: &mut Vec<u8>, usage: &ContainerUsage) {
     push_text(out, "unlimited", unlimited(usage).as_deref());
 }
 
-/// The names of the resources without a limit, or `none`. `None` if no limit can be read.
+/// Returns the names of the resources without a limit, or `none` if each resource has a limit or
+/// cannot be read. `None` if no limit can be read.
 fn unlimited(usage: &ContainerUsage) -> Option<String> {
     let limits = [
         ("cpu", usage.cpu_limit),
@@ -143,7 +144,7 @@ fn push_stall(out: &mut Vec<u8>, [some, full]: [&str; 2], stall: Stall) {
     push_decimals(out, full, stall.full, MICRO);
 }
 
-/// Appends a number of 10^-`digits`, or `null`.
+/// Appends a member with a number in units of 10^-`digits`, or with `null`, after a comma.
 fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: u32) {
     push_key(out, key);
     match number {

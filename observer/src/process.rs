@@ -68,7 +68,7 @@ pub struct Measured {
     pub now: Counters,
     /// The counters at the beginning of the interval.
     pub base: Option<Base>,
-    /// Bytes at the storage layer, including those of children for which the process has waited.
+    /// Bytes at the storage layer, including the bytes of children for which the process has waited.
     pub io_with_children: Io,
     /// The current state: values that are not counters.
     pub state: State,
@@ -120,6 +120,6 @@ pub struct State {
     pub stat: StatGauges,
     /// The number of open files; `None` if the kernel hides the number.
     pub open_files: Option<u64>,
-    /// Memory; a zombie has none.
+    /// The memory; `None` for a zombie.
     pub memory: Option<Memory>,
 }

@@ -139,8 +139,8 @@ impl ProcessTable {
         let Some(stat) = stat::parse(&text[..length]) else {
             return;
         };
-        // This is the container runtime, which runs in a new container until it executes the
-        // application.
+        // A process with this name is the container runtime, which runs in a new container until it
+        // executes the application.
         if stat.comm.starts_with(b"runc:[") {
             return;
         }
@@ -261,8 +261,8 @@ impl ProcessTable {
         &name[..SHORT_NAME]
     }
 
-    /// Adds the use of a process to the sum of its old program, and resets the values that depend
-    /// on the program. The new program has new memory, and possibly another user.
+    /// Adds the resource use of a process to the sum of its old program, and resets the values
+    /// that depend on the program. The new program has new memory, and possibly another user.
     fn end_program(&mut self, process: &mut Process) {
         self.sums.account(process);
         if let Some(measured) = &mut process.measured {
@@ -379,7 +379,8 @@ impl ProcessTable {
 /// Whether a process is new, or may have executed another program since the last scan. An execution
 /// changes the address of the stack, and usually also the kernel's name of the process. If the
 /// kernel hides the address, and an interpreter executes itself with another script, neither value
-/// changes. In that case, new page faults show that the process may have executed a program.
+/// changes. Therefore, if the address is hidden, an interpreter with new page faults counts as
+/// replaced.
 fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
     if process.seen == 0 || *process.comm != *stat.comm || process.stack != stat.stack {
         return true;

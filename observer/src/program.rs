@@ -1,5 +1,5 @@
-//! The name of a program: the base name of argv[0]. If argv[0] is an interpreter, the base name of
-//! the script, or the name of the Python module.
+//! The name of a program: the base name of argv[0]. If argv[0] is an interpreter, the name is the
+//! base name of the script, or the name of the Python module.
 
 /// Longer names are cut. File names have at most this many bytes (limits.h, `NAME_MAX`), but a
 /// process can set its argv[0] to any text.
@@ -97,7 +97,7 @@ fn is_python(interpreter: &[u8]) -> bool {
     interpreter.starts_with(b"python") || interpreter.starts_with(b"pypy")
 }
 
-/// Whether the next word is the value of an option.
+/// Whether the word after an option of an interpreter is the value of the option.
 fn takes_value(interpreter: &[u8], option: &[u8]) -> bool {
     if is_python(interpreter) {
         return matches!(option, b"-W" | b"-X" | b"--check-hash-based-pycs");

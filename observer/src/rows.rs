@@ -1,5 +1,5 @@
-//! The rows of perf-sysstat. Their keys and types are those of jc 1.26 for pidstat, with the
-//! additional keys `container` and `program`.
+//! The rows of perf-sysstat. They have the same keys and types as the output of jc 1.26 for
+//! pidstat, and the additional keys `container` and `program`.
 
 use crate::counters::Counters;
 use crate::json::push_or_null;

@@ -1,5 +1,5 @@
 //! The sampling of processes, for perf-sysstat and pressure: the observer scans the processes until
-//! the end of the run, and writes a timepoint when one is due and the log has room for it.
+//! there is a reason to end, and writes a timepoint when it is due and the log has room for it.
 
 use crate::clock;
 use crate::ending::Progress;
@@ -49,7 +49,7 @@ pub trait Sampler {
     fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>>;
 }
 
-/// Observes until there is a reason to end, and then writes the end of the log.
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run<S: Sampler>(mut sampler: S, mut settings: Settings, session: &mut Session) {
     match prepare(&mut settings) {
         Ok(processes) => Run::new(&settings, processes, session, S::INITIAL_ROW_BYTES).run(sampler),
@@ -69,7 +69,7 @@ pub struct Run<'a> {
     pub processes: ProcessTable,
     /// The log, and the signal that ends the run.
     pub session: &'a mut Session,
-    /// Whether the header is written, and the number of timepoints.
+    /// The progress of the run, such as the number of timepoints.
     pub progress: Progress,
     /// The timepoints, processes and rows that are missing in the log.
     pub omissions: Omissions,
@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
             let next = self
                 .next_scan()
                 .max(ended + IDLE_FACTOR * (clock::own_cpu() - cpu));
-            // The duration of the scan is part of the interval.
+            // The duration of this scan is part of the time until the next scan.
             if !self.session.pause(next - ended) {
                 break;
             }
@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
     fn take_timepoint<S: Sampler>(&mut self, sampler: &mut S) {
         self.session.log.flush();
         if self.session.log.is_waiting() {
-            // The next timepoint also covers this interval.
+            // The interval of each process continues until the next timepoint.
             self.omissions.count_missed_timepoint();
             return;
         }

@@ -43,7 +43,7 @@ pub struct Settings {
     pub target: String,
     /// Matches the names of the programs to observe; `None` to observe every process of the target.
     pub command: Option<TargetCommand>,
-    /// The text of the expression; empty if there is none.
+    /// The text of target-command; empty if there is no target-command.
     pub pattern: String,
     /// The interval between samples.
     pub rate: f64,
@@ -58,7 +58,7 @@ pub struct Settings {
     /// Whether the observer ends with its target: in mode container, unless the kubelet would
     /// restart it.
     pub exits_by_itself: bool,
-    /// The containers of the pod that are observers.
+    /// The names of the containers that are not observed.
     pub observers: Vec<String>,
     /// The keys and values that the header of the log copies from the environment. A missing value
     /// is empty.

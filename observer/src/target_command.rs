@@ -3,7 +3,7 @@
 //! `problemOfTargetCommand` in src/core/target-command.ts documents the grammar. It is a subset of
 //! POSIX extended regular expressions (IEEE Std 1003.1, 9.4). A valid expression matches the same
 //! names in gawk with `LC_ALL=C` and in this module. test/observers/target-command.test.ts uses
-//! generated expressions to compare this implementation of the grammar with the one in TypeScript.
+//! generated expressions to compare this implementation with the implementation in TypeScript.
 //!
 //! As in the C locale, each byte of a name is one character. The regex-lite crate matches text, so
 //! each byte of an expression or a name is passed to the crate as one character. Expressions are

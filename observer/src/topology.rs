@@ -1,4 +1,4 @@
-//! The NUMA nodes of the machine, and the processors of each.
+//! The NUMA nodes of the machine, and the processors of each node.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Topology {
     }
 
     /// Returns the amount of memory on nodes to which none of the `processors` belongs. `memory` is
-    /// the amount on each node. The result has the same unit.
+    /// the amount on each node. The result has the unit of `memory`.
     #[must_use]
     pub fn remote(&self, memory: &BTreeMap<u32, u64>, processors: &CpuList) -> u64 {
         let is_remote = |node: &u32| {

@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn a_list_of_processors_has_those_that_it_names(numbers in prop::collection::btree_set(0..64_u32, 0..20)) {
+    fn a_list_of_processors_contains_only_the_listed_numbers(numbers in prop::collection::btree_set(0..64_u32, 0..20)) {
         let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
         let list = CpuList::parse(words.join(",").as_bytes()).unwrap();
         prop_assert_eq!(list.count(), numbers.len() as u64);
@@ -146,7 +146,7 @@ proptest! {
         let mounted = mounted.min(names.len());
         let mountinfo = format!("1 2 0:3 {} /sys/fs/cgroup ro - cgroup2 cgroup rw\n", path(&names[..mounted]));
         let found = locate(format!("0::{}\n", path(&names)).as_bytes(), mountinfo.as_bytes());
-        // If a cgroup is mounted and not the whole hierarchy, it is the container's.
+        // If only a cgroup is mounted, and not the whole hierarchy, it is the container's cgroup.
         let below = if mounted == 0 { &names[..] } else { &[] };
         let expected = [&["sys/fs/cgroup".to_owned()], below].concat().join("/");
         prop_assert_eq!(found.memory.map(|found| found.path), Some(expected.into_bytes()));

@@ -1,7 +1,7 @@
 /**
  * Reviews that are built to be slow. Each pod requests an observer, and one part of the review can
- * have any size. The webhook must read, add up, compare or quote this part. The answer to such a
- * review must not take much longer than its parsing.
+ * have any size. The webhook must read, add up, compare or quote this part. The webhook must not
+ * need much longer for the answer than for parsing the review.
  */
 
 /** A kind of hostile review. */

@@ -1,7 +1,7 @@
 /**
  * Measures how a server with default settings treats hostile clients: `npm run bench:clients`. The
  * measurement takes three minutes and needs Linux. It prints the seconds until the server closes a
- * connection that sends half of a request. Then it prints the memory of the server, and the time of
+ * connection without a complete request. Then it prints the memory of the server, and the time of
  * ordinary reviews, while hostile clients are connected.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -73,7 +73,7 @@ function closing(socket: Socket): Promise<unknown> {
   return new Promise((resolve) => socket.resume().once('close', resolve))
 }
 
-/** Sends half of a request, and prints the seconds until the server closes the connection. */
+/** Sends a part of a request, and prints the seconds until the server closes the connection. */
 async function timeCut(what: string, socket: Socket, half: string): Promise<void> {
   const start = performance.now()
   const closed = closing(socket)
@@ -136,7 +136,7 @@ function sendWhole(body: Buffer): (socket: Socket) => void {
   }
 }
 
-/** For each scene, the number of hostile clients and their action. */
+/** The number of hostile clients and the action of each client, by the title of the scene. */
 const SCENES: Readonly<Record<string, readonly [number, (socket: Socket) => void]>> = {
   none: [0, () => {}],
   '80 hold 6.9 MB each': [80, hold(BLANKS)],
@@ -168,7 +168,7 @@ async function printScene(scene: string, pid: number, ca: string): Promise<void>
 }
 
 if (isMainThread) {
-  print('Seconds until the server closes a connection that sends half of a request:')
+  print('Seconds until the server closes a connection without a complete request:')
   await withServer((_pid, ca) => printCuts(ca))
   print(`\nOrdinary reviews during ${SECONDS} s, each on a new connection; times in milliseconds:`)
   const head = ['RSS', 'reviews', 'refused', 'median', 'p99', 'max']

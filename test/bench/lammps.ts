@@ -8,7 +8,8 @@ const MELT = fileURLToPath(new URL('../cluster/applications/lammps/in.lj', impor
 const PAIRS = Number(process.env.PAIRS ?? 20)
 const RANKS = availableParallelism()
 /**
- * The steps of a run. They take a few seconds, so that each run includes at least one timepoint.
+ * The number of steps in a run. They take a few seconds, so that each run with the observer
+ * includes at least one timepoint.
  */
 const STEPS = Number(process.env.STEPS ?? 400)
 const WARM_UP_STEPS = 500
@@ -31,7 +32,7 @@ const MPIRUN = ['mpirun', '--oversubscribe', '--mca', 'btl_vader_single_copy_mec
 const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
 
 /**
- * Measures how much an observer with one timepoint per second lengthens LAMMPS's own loop, and
+ * Measures how much an observer with one timepoint per second lengthens the loop of LAMMPS, and
  * prints the result. One process of LAMMPS repeats the loop, and the observer is stopped with
  * SIGSTOP in half of the runs. Two processes of LAMMPS would differ by more than this effect,
  * because their memory and ranks are placed differently. A pair consists of four runs with the
@@ -85,7 +86,7 @@ async function pairsOf(app: Running, print: (line: string) => void): Promise<rea
   return ratios
 }
 
-/** Returns the seconds of LAMMPS's own loop for each run, without the warm-up. */
+/** Returns the loop time that LAMMPS printed for each run, in seconds, without the warm-up. */
 function loopTimes(log: string): readonly number[] {
   return [...log.matchAll(/Loop time of ([\d.]+)/g)].slice(1).map(([, seconds]) => Number(seconds))
 }

@@ -1,7 +1,7 @@
 /**
  * Measures the cost of the observers, of pidstat, and of a program that only reads the same files:
- * `npm run bench:observer`. Also measures how much an observer lengthens LAMMPS's own loop. The
- * measurement needs Linux, root and 16 GiB. The variables MEBIBYTES, ROUNDS, SECONDS and PAIRS can
+ * `npm run bench:observer`. Also measures how much an observer lengthens the loop of LAMMPS. The
+ * measurement needs Linux, root and 16 GiB of memory. The variables MEBIBYTES, ROUNDS, SECONDS and PAIRS can
  * reduce its size.
  */
 import { execFile, execFileSync } from 'node:child_process'
@@ -67,7 +67,7 @@ for i in range(${processes}):
         for _ in range(${threads - 1}): threading.Thread(target=wake, daemon=True).start()
         wake()`
 
-/** The other metrics of processes. Users combine them with perf-sysstat. */
+/** The metrics of processes other than perf-sysstat. Users combine them with perf-sysstat. */
 const OTHER_METRICS = ['pressure'] as const
 
 /** A program that takes a sample every second. */
@@ -126,7 +126,7 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
     const share = (name: string) => shares.get(name) ?? Number.NaN
     const all = ['perf-sysstat', ...OTHER_METRICS]
     const ratio = all.map(share).reduce((sum, each) => sum + each) / share('pidstat')
-    print(`  ${all.join(' and ')} together: ${ratio.toFixed(2)} of pidstat`)
+    print(`  ${all.join(' and ')} together use ${ratio.toFixed(2)} times as much as pidstat`)
   } finally {
     pod.end()
   }
@@ -210,8 +210,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-// This measurement runs first, because the processes of the other measurements are a load
-// themselves.
+// LAMMPS is measured first, because the processes of the loads would also use the machine.
 if (process.env.PAIRS !== '0') await benchLammps(print)
 const folder = openFolder('ridealong-bench-')
 const floor = join(folder, 'read-files')

@@ -1,5 +1,6 @@
-// The minimum work of an observer of processes: once a second, this program opens, reads and closes
-// the files of each process. With the argument threads, it also reads the files of each thread.
+// Does the minimum work of an observer of processes: once a second, this program opens, reads and
+// closes the files of each process. With the argument threads, it also reads the files of each
+// thread.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>

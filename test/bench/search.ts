@@ -1,5 +1,5 @@
 /**
- * Searches for reviews whose answer takes long compared with their parsing:
+ * Searches for reviews whose answers take long compared with the parsing of the reviews:
  * `npm run bench:search -- --rounds 2000 --seed 1`. The search mutates reviews, keeps the slowest,
  * and prints them, slowest first. If a review is slower than all adversaries in adversarial.ts, add
  * the review to that file.
@@ -62,7 +62,8 @@ function measure(origin: string, text: string): Found | undefined {
 }
 
 /**
- * Returns the processor time of an answer minus three times that of its parsing, in milliseconds.
+ * Returns the processor time of an answer minus three times the processor time of parsing the
+ * review, in milliseconds.
  */
 const badness = ({ answerMs, parseMs }: Found) => answerMs - 3 * parseMs
 

@@ -12,8 +12,8 @@ import { standIn } from '../stand-ins/pod-logs.ts'
 import { until } from '../until.ts'
 import { runObserver } from './own-metric.ts'
 
-// Metrics that are not built in: a shell script that prints JSON Lines, and a catalog document that
-// describes them.
+// Tests of metrics that are not built in. Each metric consists of a shell script that prints JSON
+// Lines, and a catalog document that describes these lines.
 
 /**
  * An observer of furnaces. The third rank is hot. One line is not a row. The observer cannot read
@@ -163,7 +163,7 @@ t.test('collect writes the rows of the metric, and keeps lines that do not match
   })
 })
 
-t.test('the CSV has the columns of the metric after those of io-sysstat', async (t) => {
+t.test('the CSV has the columns of the metric after the columns of io-sysstat', async (t) => {
   const { collect } = await furnaces(t)
   const { code, out } = await collect('-o', 'csv')
   t.equal(code, 0)
@@ -180,7 +180,7 @@ t.test('the CSV has the columns of the metric after those of io-sysstat', async 
 })
 
 t.test(
-  'report needs the catalog for a log of the metric, and not for the collected rows',
+  'report needs the catalog for a log of the metric, but not for rows that collect has written',
   async (t) => {
     const { folder, catalog, collect, log } = await furnaces(t)
     const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
@@ -245,7 +245,7 @@ const [, OWN = ''] = PAGE.split('## A metric of your own\n')
 const blockOf = (language: string) =>
   new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(OWN)?.[1] ?? ''
 
-t.test('the metric in docs/observers.md works as it is written there', async (t) => {
+t.test('report makes a page from a log of the metric in docs/observers.md', async (t) => {
   const { catalog, folder, script } = workplace(t, blockOf('sh'), blockOf('yaml'))
   const log = await runObserver(script, 3, { RIDEALONG_OPTION_RATE: '1' })
   const file = join(folder, 'tcp.log')

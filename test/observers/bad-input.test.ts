@@ -47,7 +47,7 @@ const CASES: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, R
     /ended: \/proc cannot be read/,
   ],
   [
-    'a full disk behind stdout',
+    'a full disk on standard output',
     ['sh', '-c', `exec ${PERF} >/dev/full`],
     SOON,
     /the log cannot be written: No space left on device/,

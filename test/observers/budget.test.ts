@@ -2,8 +2,8 @@ import t from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 
-// To fill the log soon, the observer takes a timepoint of 64 processes every 0.1 s, and the limit
-// of the log is 1 MiB. The defaults are 10 s and 8 MiB.
+// In this test, the log is soon full: the observer takes a timepoint of 64 processes every 0.1 s,
+// and the limit of the log is 1 MiB. The defaults are 10 s and 8 MiB.
 
 const MEBIBYTE = 1 << 20
 

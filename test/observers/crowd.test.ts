@@ -24,7 +24,8 @@ t.test('the observer writes a row for each of a thousand processes', options, as
   await until(app, /forked/)
   const before = timepointsIn(watching.log())
   await until(watching, () => timepointsIn(watching.log()) >= before + 3)
-  // After SIGTERM, there may not be enough time for a slow reader to read the rest of a timepoint.
+  // After SIGTERM, the observer waits only half a second for the reader, so it may not write the
+  // rest of a timepoint.
   await until(watching, () => isWhole(watching.log()))
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
@@ -32,7 +33,8 @@ t.test('the observer writes a row for each of a thousand processes', options, as
   t.equal(data.length, timepointsIn(watching.log()))
   const last = data.at(-1) ?? {}
   for (const [section, rows] of Object.entries(last)) {
-    t.equal(new Set(rows.map(({ pid }) => pid)).size, 1000, section)
+    const pids = new Set(rows.map(({ pid }) => pid))
+    t.equal(pids.size, 1000, `all processes have rows in the section ${section}`)
     t.equal(rows.length, 1000)
   }
   const ofProgram = summaryOf(watching.log()).find(({ program }) => program === 'python3')
@@ -86,8 +88,8 @@ t.test('the observer distinguishes two processes that had the same id', options,
   const { run } = await podOf(t)
   const env = { ...TARGET, RIDEALONG_OPTION_RATE: '0.3', RIDEALONG_TARGET_COMMAND: 'first|second' }
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
-  // By now, all processes of the observer have started. A process that started later could get the
-  // id 4001.
+  // After this line of the log, the observer starts no process. A process that started later could
+  // get the id 4001.
   await until(watching, /waiting for/)
   const app = await run('app', ['dash', '-c', SUCCESSION])
   await until(watching, /"pid":4001,[^}]*"program":"first"/)

@@ -4,7 +4,7 @@ import { observer, podOf, until } from './pod.ts'
 import { observerTests, onPath, parse, summaryOf } from './prerequisites.ts'
 
 // Tests with a restricted /proc, which hides the application from an observer of another user, or
-// contains only the directories of processes. In both cases, the observer exits with 0.
+// contains only the directories of processes. The observer always exits with 0.
 
 const options = observerTests()
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }

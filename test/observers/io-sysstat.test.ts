@@ -31,7 +31,7 @@ t.test(
   },
 )
 
-t.test('SIGTERM in the middle of an interval keeps all previous documents', options, async (t) => {
+t.test('the log has all previous documents after SIGTERM in the middle of an interval', options, async (t) => {
   const { run } = await podOf(t)
   for (const milliseconds of [200, 1400, 2600]) {
     const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)

@@ -7,7 +7,7 @@ const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const APP = 'trap "kill \\$!; exit 7" USR1; echo ready; sleep 600 >/dev/null 2>&1 & wait'
 
 t.test(
-  'a new observer continues after SIGKILL has ended the first one',
+  'after SIGKILL has ended an observer, a new observer takes timepoints',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)

@@ -1,5 +1,5 @@
-// Runs a load of one kind for at least twelve seconds: load KIND FILE. At the end, the program
-// prints its values from getrusage as JSON.
+// Runs a load of one kind for at least twelve seconds: load KIND FILE. Before it ends, the
+// program prints its values from getrusage as JSON.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -99,7 +99,7 @@ t.test('a name that looks like lines of /proc does not change the numbers', opti
   const { pagefaults_task: rows = [] } = parse('perf-sysstat', watching.log()).data.at(-1) ?? {}
   for (const name of names) {
     const row = rows.find(({ command }) => command === name)
-    t.match(row, { uid: 0, program: 'sh' }, name)
+    t.match(row, { uid: 0, program: 'sh' }, `the process ${name} has its own user and program`)
     const isTrue = Number(row?.rss) > 100 && Number(row?.vsz) > 1000
     t.ok(isTrue, `the process ${name} has ${row?.rss} KiB of memory`)
   }
@@ -259,7 +259,7 @@ t.test('the termination message is the start of the summary', options, async (t)
     .split('\n')
     .map((line) => JSON.parse(line))
   t.match(lines[0], { metric: 'perf-sysstat' })
-  t.ok(lines[0].processes >= 61, 'the sixty programs, their shell, and possibly cp')
+  t.ok(lines[0].processes >= 61, 'the sixty programs, their shell, and possibly cp are counted')
   t.strictSame(lines, summaryOf(watching.log()).slice(0, lines.length))
   t.ok(summaryOf(watching.log()).length >= 62, 'the log has the whole summary')
 })
@@ -268,8 +268,8 @@ t.test('with the option threads, each thread has a row', options, async (t) => {
   const { run } = await podOf(t)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...NATIVE,
-    // The threads are read a little after their process. In a longer interval, this makes less
-    // difference.
+    // The threads are read a little after their process. The longer the interval, the less this
+    // delay matters.
     RIDEALONG_OPTION_RATE: '2',
     RIDEALONG_OPTION_THREADS: 'true',
   })

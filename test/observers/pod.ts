@@ -21,8 +21,8 @@ import { buildObserver, NAMES } from './program.ts'
 let copied: string | undefined
 
 /**
- * Returns the path of the program of the observers under one of its names. The path is that of a
- * copy that every user can run. If cargo is not installed, the tests are skipped, and the function
+ * Returns the path of the program of the observers under one of its names. The path names a copy
+ * that every user can run. If cargo is not installed, the tests are skipped, and the function
  * returns only the name.
  */
 export function observer(name: (typeof NAMES)[number]): string {
@@ -105,14 +105,14 @@ wait`
 
 /**
  * Creates the mount whose path contains the name of the container, as the kubelet does. The program
- * starts only after its process id was read, because a short process could end before that.
+ * starts only after its process id was read, because a short process could end too soon.
  */
 const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
 
 /**
  * Imitates a pod whose containers share a process namespace. Process 1 imitates the pause process.
  * The first process of each container has parent 0 and its own mounts. One of these mounts imitates
- * that of the kubelet, with the name of the container. There is no kubelet, no container runtime
+ * the mount of the kubelet, with the name of the container. There is no kubelet, no container runtime
  * and no cgroup. The function needs root and Linux.
  */
 export async function startPod(): Promise<Pod> {

@@ -8,9 +8,8 @@ import { noticesOf, rowsOf } from './json-rows.ts'
 import { observer, podOf, type Running, until } from './pod.ts'
 import { observerTests, onPath, type Row } from './prerequisites.ts'
 
-// Compares the rows of the observer with the accounts of the kernel. A load sleeps or is stopped
-// when an account is read, so that the row and the account have the same values, even on a busy
-// machine.
+// Compares the rows of the observer with the kernel's counters. A load sleeps or is stopped when a
+// counter is read, so that the row and the counter have the same value, even on a busy machine.
 
 const RATE = 0.5
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }

@@ -30,7 +30,7 @@ const SECTIONS = {
 }
 
 t.test(
-  'the log has rows of the container, its processes and their placement',
+  'the log has rows of the container, its processes and the placement of the processes',
   options,
   async (t) => {
     const { run } = await podOf(t)
@@ -162,7 +162,7 @@ t.test(
     t.equal(last?.memory_max, Number(cgroup.read('memory.failcnt')))
     t.ok(Number(last?.memory_current) < limit)
     t.match(last, { oom: null, memory_high: null })
-    // The other cgroups of the container are the roots of their hierarchies.
+    // In all hierarchies except memory, the container is in the root.
     t.match(last, { cpu_usage: null, cpu_some: null, pids_current: null })
     t.match(noticesOf(watching).join('\n'), /cpu controller: its cgroup is the root/)
     const missing = 'memory events high and oom, which only version 2 of cgroups has'

@@ -6,8 +6,8 @@ import t from 'tap'
 import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
-// Compares the observer's values for a process with those of the kernel at its end (getrusage), for
-// each kind of load and over at least fifty intervals. A load sleeps for its last second (five
+// Compares the observer's values for a process with the values that the process gets from the kernel
+// before it ends (getrusage), for each kind of load and over at least fifty intervals. A load sleeps for its last second (five
 // intervals), so that the last sample includes all of its work.
 
 const RATE = 0.2
@@ -22,7 +22,7 @@ interface Usage {
   readonly switches: number
 }
 
-t.test('values match those of the kernel', { ...observerTests(), timeout: 800_000 }, async (t) => {
+t.test('values match the kernel', { ...observerTests(), timeout: 800_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
@@ -125,7 +125,7 @@ for (const [where, env, script] of LAUNCHERS) {
       t.equal(await watching.ended, 0)
       const parts = [...(app.log().trimEnd().split('\n').at(-1) ?? '').matchAll(/0m([\d.]+)s/g)]
       const truth = parts.reduce((sum, [, seconds]) => sum + Number(seconds), 0)
-      t.ok(truth >= 3, `${truth} CPU seconds in the kernel`)
+      t.ok(truth >= 3, `the kernel counted ${truth} CPU seconds, at least 3`)
       const [whole] = summaryOf(watching.log())
       const found = Number(whole?.cpu_seconds) + Number(whole?.unaccounted_cpu_seconds)
       t.ok(isNear(found, truth, 0.03, 0.05), `observer: ${found} CPU seconds, kernel: ${truth}`)

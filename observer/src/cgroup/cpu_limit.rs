@@ -17,7 +17,8 @@ pub fn parse_max(text: &[u8]) -> Option<Limit> {
 }
 
 /// Parses `cpu.cfs_quota_us` and `cpu.cfs_period_us` of version 1, and returns the limit in
-/// thousandths of a processor. `None` if one of the texts is invalid.
+/// thousandths of a processor. `None` if the quota is invalid, or if there is a limit and the
+/// period is invalid.
 #[must_use]
 pub fn parse_quota(quota: &[u8], period: &[u8]) -> Option<Limit> {
     let quota = words(quota).next()?;

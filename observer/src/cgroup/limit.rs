@@ -2,7 +2,7 @@
 
 use crate::proc::words::{number, words};
 
-/// A limit that can be read.
+/// The limit of a cgroup, or its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// There is no limit.
@@ -12,8 +12,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Parses a limit. If there is no limit, version 2 has the text `max`, and version 1 has a
-    /// number of bytes that no machine has: here, a number from 2^60. `None` if the text is
+    /// Parses a limit. If there is no limit, the text is `max`. For memory in version 1, the text
+    /// is then a number of bytes that no machine has: here, at least 2^60. `None` if the text is
     /// invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {

@@ -7,7 +7,7 @@ use crate::proc::mountinfo::{CgroupMount, cgroup_mounts};
 /// A version of cgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// Each controller has a hierarchy.
+    /// Controllers have separate hierarchies.
     One,
     /// All controllers have the same hierarchy.
     Two,
@@ -25,12 +25,13 @@ pub struct Directory {
     pub may_be_root: bool,
 }
 
-/// The directories of a container's cgroups. `None` if the container has no mount of the hierarchy.
+/// The directories of a container's cgroups. A directory is `None` if no mount in the container
+/// contains the cgroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// The controller of processor time.
     pub cpu: Option<Directory>,
-    /// The controller that counts processor time. In version 2, this directory is also that of
+    /// The controller that counts processor time. In version 2, this is the same directory as
     /// `cpu`.
     pub cpuacct: Option<Directory>,
     /// The controller of memory.
@@ -210,7 +211,7 @@ mod tests {
             located("0::/../../../system.slice/app\n", from_within),
             ["Two sys/fs/cgroup/system.slice/app"; 5]
         );
-        // The names of the cgroups above 2a are not known.
+        // The path does not contain the names of the cgroups above 2a.
         assert_eq!(located("0::/../2a\n", from_within), ["-"; 5]);
     }
 

@@ -68,8 +68,8 @@ pub enum Gap {
     Unreadable(Errno),
 }
 
-/// Reads a container through the root directory of one of its processes. `report` gets the name of
-/// each file or value that cannot be read, and the reason.
+/// Reads the cgroups of a container through the root directory of one of its processes. `report` gets
+/// the name of each file or value that cannot be read, and the reason.
 pub fn read(
     files: &mut Files,
     root: &RootDirectory,
@@ -176,7 +176,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The directory of a controller; `None` if there is none, or if it describes the whole node.
+    /// Returns the directory of a controller. If the directory is not mounted, or describes the
+    /// whole node, reports this and returns `None`.
     fn directory<'b>(
         &mut self,
         found: Option<&'b Directory>,
@@ -191,9 +192,9 @@ impl Reader<'_> {
         None
     }
 
-    /// Whether a cgroup is the root of its hierarchy. Only the root has `cgroup.sane_behavior` in
-    /// version 1, and only the others have `cgroup.events` in version 2 (kernel/cgroup/cgroup-v1.c
-    /// and cgroup.c, `CFTYPE_ONLY_ON_ROOT` and `CFTYPE_NOT_ON_ROOT`).
+    /// Whether a cgroup is the root of its hierarchy. In version 1, only the root has the file
+    /// `cgroup.sane_behavior`. In version 2, all cgroups except the root have `cgroup.events`
+    /// (kernel/cgroup/cgroup-v1.c and cgroup.c, `CFTYPE_ONLY_ON_ROOT` and `CFTYPE_NOT_ON_ROOT`).
     fn is_root(&mut self, directory: &Directory) -> bool {
         let mut read = |name| self.files.read_in(self.root, &directory.path, name).err();
         match directory.version {

@@ -1,4 +1,4 @@
-//! `/proc/PID/cgroup`.
+//! Parses `/proc/PID/cgroup`.
 
 use super::words::lines;
 

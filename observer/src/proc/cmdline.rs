@@ -1,4 +1,4 @@
-//! `/proc/PID/cmdline`.
+//! Parses `/proc/PID/cmdline`.
 
 /// The maximum number of words that are parsed. An interpreter has fewer options before its script.
 const MAX_WORDS: usize = 32;

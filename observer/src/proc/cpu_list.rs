@@ -1,5 +1,5 @@
-//! Lists of processors or nodes: the line `Cpus_allowed_list` of `/proc/PID/status`, and files such
-//! as `/sys/devices/system/node/node0/cpulist`.
+//! Parses lists of processors or nodes: the line `Cpus_allowed_list` of `/proc/PID/status`, and files
+//! such as `/sys/devices/system/node/node0/cpulist`.
 
 use super::words::{number, words};
 
@@ -8,7 +8,7 @@ use super::words::{number, words};
 pub struct CpuList(Vec<(u32, u32)>);
 
 impl CpuList {
-    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if a text is invalid.
+    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if the text is invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let Some(word) = words(text).next() else {
@@ -18,14 +18,14 @@ impl CpuList {
         ranges.collect::<Option<_>>().map(Self)
     }
 
-    /// Returns the number of processors in the list.
+    /// Returns the number of processors or nodes in the list.
     #[must_use]
     pub fn count(&self) -> u64 {
         let size = |(first, last): &(u32, u32)| u64::from(last - first) + 1;
         self.0.iter().map(size).sum()
     }
 
-    /// Whether the lists have a processor in common.
+    /// Whether the lists have a processor or node in common.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let meets =

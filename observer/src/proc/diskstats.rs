@@ -1,5 +1,5 @@
-//! `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is always 512 bytes,
-//! even if the device has larger sectors.
+//! Parses `/proc/diskstats` (kernel Documentation/admin-guide/iostats.rst). A sector is always
+//! 512 bytes, even if the device has larger sectors.
 
 use super::words::{number, words};
 
@@ -8,7 +8,7 @@ use super::words::{number, words};
 pub struct Requests {
     /// Completed requests.
     pub completed: u64,
-    /// Requests that were merged into others.
+    /// Requests that were merged into other requests.
     pub merged: u64,
     /// Sectors of 512 bytes.
     pub sectors: u64,

@@ -25,7 +25,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub enum Task {
     /// A process by its id.
     Process(i32),
-    /// A thread: the process's id, and its own.
+    /// A thread by the id of its process and its own id.
     Thread(i32, i32),
 }
 

@@ -1,4 +1,4 @@
-//! `/proc/PID/io` and `/proc/PID/task/TID/io`.
+//! Parses `/proc/PID/io` and `/proc/PID/task/TID/io`.
 
 use super::words::{lines, number_after};
 

@@ -1,4 +1,4 @@
-//! `/proc/meminfo`.
+//! Parses `/proc/meminfo`.
 
 use super::words::{lines, number_after};
 

@@ -1,4 +1,4 @@
-//! `/proc/PID/mountinfo`.
+//! Parses `/proc/PID/mountinfo`.
 
 use super::words::{lines, words};
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_proc_is_known_by_its_option() {
+    fn the_option_hidepid_of_proc_is_found_if_it_hides_processes() {
         assert_eq!(hidepid(LOG), None);
         let hidden = b"22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible\n";
         assert_eq!(hidepid(hidden), Some(b"invisible".as_slice()));

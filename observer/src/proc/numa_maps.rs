@@ -1,4 +1,4 @@
-//! `/proc/PID/numa_maps`.
+//! Parses `/proc/PID/numa_maps`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `/proc/PID/sched` and `/proc/PID/task/TID/sched`.
+//! Parses `/proc/PID/sched` and `/proc/PID/task/TID/sched`.
 
 use super::words::{lines, number, words};
 

@@ -1,4 +1,4 @@
-//! `/proc/PID/smaps_rollup`.
+//! Parses `/proc/PID/smaps_rollup`.
 
 use super::words::{lines, number_after};
 
@@ -12,7 +12,7 @@ pub struct MemoryShare {
     pub swapped: u64,
 }
 
-/// Parses a `smaps_rollup` file. `None` if one of the two lines is missing.
+/// Parses a `smaps_rollup` file. `None` if the line `Pss` or `SwapPss` is missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<MemoryShare> {
     let find = |label| lines(text).find_map(|line| number_after(line, label));

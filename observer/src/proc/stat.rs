@@ -1,4 +1,4 @@
-//! `/proc/PID/stat` and `/proc/PID/task/TID/stat`.
+//! Parses `/proc/PID/stat` and `/proc/PID/task/TID/stat`.
 
 use super::words::number;
 
@@ -156,7 +156,7 @@ mod tests {
     const CAT: &[u8] = b"9795 (cat) R 9793 9793 21514 0 -1 4194304 103 1 2 3 4 5 6 7 20 0 1 0 96006 3133440 390 18446744073709551615 94448823144448 94448823164329 140732421906320 0 0 0 0 0 0 0 0 0 17 1 0 0 8 9 10 94448823180336 94448823181952 94448857698304 140732421913032 140732421913105 140732421913105 140732421914603 0\n";
 
     #[test]
-    fn every_field_has_its_position_of_proc_5() {
+    fn every_field_is_at_its_position_in_proc_5() {
         let stat = parse(CAT).unwrap();
         assert_eq!(stat.comm, b"cat");
         assert_eq!((stat.state, stat.ppid), (b'R', 9793));

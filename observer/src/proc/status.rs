@@ -1,8 +1,8 @@
-//! `/proc/PID/status` and `/proc/PID/task/TID/status`.
+//! Parses `/proc/PID/status` and `/proc/PID/task/TID/status`.
 
 use super::words::{lines, number, number_after, words};
 
-/// The memory of a process, in KiB. A zombie has none.
+/// The memory of a process, in KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Virtual size.

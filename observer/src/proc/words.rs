@@ -1,4 +1,4 @@
-//! Words and decimal numbers in the bytes of a file.
+//! Splits the bytes of a file into lines and words, and parses decimal numbers.
 
 /// Returns the words of a text, which are separated by blanks, tabs and newlines.
 pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -71,7 +71,7 @@ t.test('attach adds an observer to a running pod', async (t) => {
   const started = runPod(cluster, 'explain-attach', pod('wrong'))
 
   for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
-    await t.test(`the log of pod ${name} is complete; a second attach is refused`, async (t) => {
+    await t.test(`the log of pod ${name} is complete, and a second attach is refused`, async (t) => {
       t.equal(code, 0, err)
       t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
       t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
@@ -109,7 +109,7 @@ t.test('attach adds an observer to a running pod', async (t) => {
     },
   )
 
-  await t.test('attach states in one sentence why it fails', async (t) => {
+  await t.test('the message of attach names the reason for a failure', async (t) => {
     await started
     const [nobody, target, option] = await Promise.all([
       attach('nobody'),

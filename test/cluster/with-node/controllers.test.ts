@@ -212,7 +212,8 @@ async function metricSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
   const pods = await podsOf(cluster, selector)
   t.equal(pods.length, 2)
   for (const { name, status } of pods) {
-    t.match(status, { outcome: 'injected', shareProcessNamespace: 'false', counters: 'all' }, name)
+    const expected = { outcome: 'injected', shareProcessNamespace: 'false', counters: 'all' }
+    t.match(status, expected, `the status annotation of ${name}`)
   }
   const programs = await programsOf(t, cluster, 'jobset/set')
   t.strictSame([...programs.keys()].sort(), pods.map(({ name }) => name).sort())

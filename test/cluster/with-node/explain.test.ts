@@ -232,7 +232,7 @@ interface Named {
   readonly verdict: string
 }
 
-/** Waits until the stopped webhook is the only configured one, so that no other webhook answers. */
+/** Waits until the stopped webhook is the only configured webhook, so that no webhook answers. */
 async function alone(cluster: Cluster): Promise<void> {
   const get = ['get', 'mutatingwebhookconfigurations', '-o', 'json']
   await until('no other webhook is configured', async () => {

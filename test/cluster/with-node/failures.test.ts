@@ -18,7 +18,7 @@ function pod(name: string, annotations: object, spec: object = NOWHERE) {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: whole }
 }
 
-/** Returns the apiserver's metric about a webhook, summed over the labels. */
+/** Returns a metric of the apiserver about a webhook, summed over the other labels. */
 async function counted(api: Api, name: string, webhook: string): Promise<number> {
   const { body } = await api.get('/metrics')
   return sampleOf(body, name, { name: webhook }) ?? 0
@@ -49,7 +49,7 @@ t.test('the webhook is not called for pods that do not request observers', async
 
 /**
  * Returns the number of reviews of pods. Reviews of namespaces do not count: namespaces with the
- * annotation are reviewed even while they are deleted, for example those of earlier tests.
+ * annotation are reviewed even while they are deleted, for example the namespaces of earlier tests.
  */
 function podReviews(exposition: string): number {
   return ['injected', 'left', 'denied']
@@ -120,7 +120,7 @@ t.test('a webhook that hangs delays a pod by only one timeout', async (t) => {
   try {
     // The time of the apiserver itself is measured with a pod for which the webhook is not called.
     const [asking, quiet] = [await seconds(ASKS), await seconds({})]
-    t.ok(asking >= TIMEOUT_SECONDS, `the apiserver waited ${asking.toFixed(1)} s`)
+    t.ok(asking >= TIMEOUT_SECONDS, `the apiserver waited ${asking.toFixed(1)} s, at least ${TIMEOUT_SECONDS} s`)
     t.ok(asking - quiet < TIMEOUT_SECONDS * 2, 'the apiserver waited for one call only')
   } finally {
     process.kill(webhook.daemon.pid, 'SIGCONT')

@@ -167,7 +167,10 @@ const podOf = (
   },
 })
 
-/** Starts the webhook, which also scans for missed pods, and installs the policies of the guard. */
+/**
+ * Starts the webhook, which also scans for pods without their observers, and installs the policies
+ * of the guard.
+ */
 async function install(t: Test, cluster: Cluster, api: Api) {
   await api.post('/apis/coordination.k8s.io/v1/namespaces/default/leases', {
     ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: LEASE } },
@@ -247,11 +250,12 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
         const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
         t.strictSame(names, ['perf-sysstat'], `${name}: the pod has one observer`)
         const isOurs = body.spec.initContainers[0].image === IMAGES.observer
-        t.equal(isOurs, forgery.decided === undefined, `${name}: the image of the observer`)
-        t.match(warnings[0] ?? '', forgery.decided ?? /^$/, name)
+        const shouldBeOurs = forgery.decided === undefined
+        t.equal(isOurs, shouldBeOurs, `${name}: the observer has the image of the catalog`)
+        t.match(warnings[0] ?? '', forgery.decided ?? /^$/, `${name}: the webhook's warning`)
         const unanswered = await tryUnanswered(again)
         t.match(unanswered, forgery.guarded, `${name}: the guard's warning`)
-        t.equal(HARMFUL.exec(unanswered)?.[0], undefined, name)
+        t.equal(HARMFUL.exec(unanswered)?.[0], undefined, `${name}: the warning is printable`)
       }
     },
   )
@@ -287,9 +291,10 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
       })
       for (const form of ['jsonl', 'csv', 'logs']) {
         const { code, out } = await show(t, [...logs, '-o', form])
-        t.equal(code, 0, form)
+        t.equal(code, 0, `${form}: all logs were collected`)
         t.match(out, DIFFERS, `${form}: a notice marks the forged log`)
-        t.notMatch(out, /forged\/(absent|unavailable|long|not-json|owned)\//, form)
+        const without = /forged\/(absent|unavailable|long|not-json|owned)\//
+        t.notMatch(out, without, `${form}: pods without an observer have no log`)
         t.match(out, /\?\]0;PWNED\?/, `${form}: the process name is printable`)
       }
       const none = await show(t, ['collect', 'pod/unavailable', ...at, ...image])
@@ -363,7 +368,8 @@ function recreated(name: string, forgery: Forgery, catalog: string) {
 async function show(t: Test, args: readonly string[]) {
   const { code, out } = await runInTerminal(args)
   const text = out.replace(OURS, '')
-  t.equal(HARMFUL.exec(text)?.[0], undefined, args.slice(0, 2).join(' '))
+  const verb = args.slice(0, 2).join(' ')
+  t.equal(HARMFUL.exec(text)?.[0], undefined, `the output of ${verb} is printable`)
   t.notMatch(text, FORGED, 'no forged text begins a line')
   return { code, out: text }
 }

@@ -9,8 +9,8 @@ import { killContainer, scale, settled } from '../release/replicas.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
-// Pods are created while no webhook answers. After the webhook has started again, one replica finds
-// all of these pods, counts them, and writes one Event for each owner. The replica has only the
+// Pods are created while no webhook answers: missed pods. After the webhook has started again, one
+// replica finds all missed pods, counts them, and writes one Event for each owner. The replica has only the
 // rights that the chart grants, and changes no pod.
 
 const NAME = 'ridealong-guarded'
@@ -51,7 +51,7 @@ async function install(t: Test): Promise<{ release: Release; api: Api }> {
   return { release: await installChart(t, cluster, api, NAME, ['--set', OFTEN]), api }
 }
 
-/** Returns the replicas that count pods, with the number of missed pods that each reports. */
+/** Returns the replicas that count missed pods, each with its number of missed pods. */
 async function counting(release: Release): Promise<readonly (readonly [Replica, number])[]> {
   const name = 'ridealong_unobserved_pods'
   const running = (await replicasOf(release)).filter(({ isReady }) => isReady)
@@ -139,7 +139,7 @@ t.test('the scan finds pods that the webhook missed', async (t) => {
   )
 
   await t.test(
-    'after the counting replica was killed, one replica counts the same pods',
+    'after the replica that counts was killed, one replica counts all missed pods',
     async (t) => {
       const [[replica] = []] = await counting(release)
       if (replica === undefined) throw new Error('no replica counts')
@@ -161,7 +161,7 @@ t.test('the scan finds pods that the webhook missed', async (t) => {
     t.same(await identities(api), before)
   })
 
-  await t.test('deleted pods are no longer counted', async () => {
+  await t.test('missed pods that were deleted are no longer counted', async () => {
     await kubectl(release.cluster, ['delete', 'job/lammps', '-n', ARMED])
     await kubectl(release.cluster, ['delete', 'pod/alone', '-n', QUIET])
     await until('no pod is counted', oneCounts(release, 0))

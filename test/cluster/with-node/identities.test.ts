@@ -236,7 +236,7 @@ t.test('the status annotation predicts the counters that the observer can read',
       t.strictSame(
         new Set(hidden),
         new Set([read === 'no-io']),
-        'bytes are null only if unreadable',
+        'bytes are null only if they cannot be read',
       )
     })
   }
@@ -245,7 +245,8 @@ t.test('the status annotation predicts the counters that the observer can read',
 t.test('unknown is predicted only if the readable counters depend on the image', async (t) => {
   for (const { title, predicted, read } of CASES) {
     const answers = new Set(Object.values(read))
-    t.equal(answers.size, predicted === 'unknown' ? 2 : 1, title)
-    if (predicted !== 'unknown') t.ok(answers.has(predicted), title)
+    const count = predicted === 'unknown' ? 2 : 1
+    t.equal(answers.size, count, `${count} kinds of readable counters: ${title}`)
+    if (predicted !== 'unknown') t.ok(answers.has(predicted), `${predicted} is true: ${title}`)
   }
 })

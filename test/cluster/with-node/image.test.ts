@@ -49,7 +49,7 @@ t.test('the images run as any user, with a read-only root file system', async (t
   }
   const image = IMAGES.webhook
   const version = await outputOf('command', { image, args: ['--version'] })
-  t.equal(version.trim(), manifest.version, 'the entrypoint is the command ridealong')
+  t.equal(version.trim(), manifest.version, 'the entrypoint of the image is ridealong')
 
   const list = 'id -u; cd /app/node_modules; ls -d * @*/*; touch x 2>&1 || true'
   const listed = (await outputOf('content', { image, command: ['sh', '-c', list] })).split('\n')

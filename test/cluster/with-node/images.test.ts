@@ -10,8 +10,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
 
-// The image of an observer cannot be pulled. Applications run without observers, and users see the
-// reason. As soon as a node has the image, new pods are observed, without any other change.
+// Tests with an image of the observers that cannot be pulled. Applications run without observers,
+// and users see the reason. As soon as a node has the image, new pods are observed.
 
 /** A host name that never resolves (RFC 6761). */
 const REGISTRY = 'registry.invalid'
@@ -94,7 +94,7 @@ t.test('pods run without observers until a node has the image of the observers',
             reason: 'observer-unavailable',
             message: `no node is known to have ${IMAGE}, the image of perf-sysstat`,
           })
-          t.equal(spec.containers.length, 1, name)
+          t.equal(spec.containers.length, 1, `pods of the Job ${name} have only the application`)
           t.equal(spec.initContainers, undefined)
           t.equal(spec.shareProcessNamespace, undefined)
         }

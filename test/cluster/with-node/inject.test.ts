@@ -69,10 +69,10 @@ interface Pod {
 /**
  * Returns a pod without the fields in which pods of the same Job in two namespaces may differ:
  * - the uid of the Job, which the apiserver generates
- * - the generated names of two volumes: that of the service account's token, and the one that
- *   covers it in the observer
- * - the order of these two volumes, because the apiserver adds the token before a webhook but after
- *   a template
+ * - the generated names of two volumes: the volume with the service account token, and the empty
+ *   volume that hides the token from the observer
+ * - the order of these two volumes: the apiserver adds the token before the webhook adds the empty
+ *   volume, but a template already contains the empty volume
  *
  * Other metadata, such as names and times, and the status are not compared.
  */

@@ -221,7 +221,7 @@ interface Webhook {
   readonly clientConfig: { readonly caBundle?: string }
 }
 
-/** Reports whether `helm test` passes. */
+/** Runs `helm test`, and reports whether it passes. */
 function passes(release: Release, program: Helm = 'helm-4'): Promise<boolean> {
   return helm(release, 'test', [], program).then(
     (said) => /Phase: +Succeeded/.test(said),
@@ -359,7 +359,7 @@ async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise
   }
 }
 
-/** Returns a value for the chart that adds the built-in metric under another name, as JSON. */
+/** Returns a value for the chart, as JSON, that adds the metric perf-sysstat under another name. */
 async function ownMetric(cluster: Cluster): Promise<string> {
   const words = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
   const { data } = JSON.parse(await kubectl(cluster, words))
@@ -421,7 +421,7 @@ async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
     ...(await list(['get', around, '-o', 'name', '-l', `app.kubernetes.io/instance=${name}`])),
     ...(await list(['get', 'namespaces', '-o', 'name', '-l', 'ridealong.dev/armed'])),
   ]
-  // Pods and Secrets are deleted a moment after their owners.
+  // Pods and Secrets are deleted a moment after the objects that own them.
   await until(
     'all objects are deleted',
     async () => (await left()).length <= OF_EVERY_NAMESPACE.length,

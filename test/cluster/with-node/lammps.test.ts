@@ -13,10 +13,11 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Observes a real application under MPI with four ranks: in one pod, and in two pods with two each.
+// Observes a real application under MPI with four ranks: in one pod, and in two pods with two ranks
+// each.
 
 /**
- * The duration of LAMMPS's loop in seconds. LAMMPS runs for a fixed time, not for a number of
+ * The duration of the loop of LAMMPS in seconds. LAMMPS runs for a fixed time, not for a number of
  * steps, so that a log has about the same number of timepoints on every machine.
  */
 const SECONDS = Number(process.env.LAMMPS_SECONDS ?? 40)
@@ -113,13 +114,16 @@ async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonl
       t.match(metadata.annotations['ridealong.dev/status'], '"counters":"all"')
       const log = await kubectl(cluster, ['logs', metadata.name, ...here, '-c', 'perf-sysstat'])
       const said = await kubectl(cluster, ['logs', metadata.name, ...here, '-c', 'app'])
-      t.match(said, new RegExp(`Loop time of .* on ${shape.ranks} procs`), 'LAMMPS ran to its end')
+      t.match(said, new RegExp(`Loop time of .* on ${shape.ranks} procs`), 'LAMMPS completed its loop')
       return { log, ...parse('perf-sysstat', log), seconds: secondsOf(said) }
     }),
   )
 }
 
-/** Parses the line of `times` about a shell's children: 0m27.8s 0m12.7s, user and system. */
+/**
+ * Parses the last line of `times`, such as 0m27.8s 0m12.7s: the user and system time of the shell's
+ * children. Returns the sum in seconds.
+ */
 function secondsOf(said: string): number {
   const last = said.trimEnd().split('\n').at(-1) ?? ''
   const parts = [...last.matchAll(/(\d+)m([\d.]+)s/g)]
@@ -218,7 +222,7 @@ t.test('LAMMPS under mpirun is observed', async (t) => {
         const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
         t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
       }
-      // The observer may miss the last interval of each rank, but the shell's `times` counts it.
+      // The observer may miss the CPU time of each rank in its last interval, which `times` includes.
       const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
       const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
       t.ok(isTrue, `observer: ${cpu} CPU seconds, kernel: ${seconds}`)

@@ -171,7 +171,7 @@ t.test('observers read the predicted counters, and kubectl reads whole logs', as
       const isHidden = read === 'no-io'
       t.ok(
         rows.every(({ kb_rd_s }) => (kb_rd_s === null) === isHidden),
-        'bytes are null only if unreadable',
+        'bytes are null only if they cannot be read',
       )
     })
   }
@@ -185,7 +185,7 @@ t.test('observers read the predicted counters, and kubectl reads whole logs', as
     t.equal(data.length, whole?.timepoints, 'the summary counts every timepoint')
     const isLong = log.length > 4 << 20 && log.length < 8 << 20
     t.ok(isLong, `the log has ${log.length} bytes, which is from 4 to 8 MiB`)
-    // The first samples precede the start of some processes, and the last follow the end of some.
+    // Some processes start after the first samples, and some processes end before the last samples.
     const isFull = ({ policy }: (typeof data)[number]) => policy?.length === PROCESSES
     const full = data.slice(data.findIndex(isFull), data.findLastIndex(isFull) + 1)
     t.ok(full.every(isFull), 'each timepoint has a row for every process while all processes run')

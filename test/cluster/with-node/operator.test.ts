@@ -20,7 +20,7 @@ const OPERATOR = 'github.com/kubeflow/training-operator'
 const SECRET = 'training-operator-webhook-cert'
 const VALIDATOR = 'validator.training-operator.kubeflow.org'
 
-/** The objects that the operator needs, as in its own manifests. */
+/** The objects that the operator needs, as in the manifests of the operator. */
 const GROUND = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubeflow' } },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET, namespace: 'kubeflow' } },

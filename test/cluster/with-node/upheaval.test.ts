@@ -42,7 +42,7 @@ async function renewLeaf(release: Release): Promise<void> {
 
 const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
 
-/** Renews the CA, then the server certificate. Only then does the apiserver get the new CA. */
+/** Renews the certificate of the CA, and then the server certificate. */
 async function renewAuthority(release: Release): Promise<void> {
   const authority = { namespace: NAME, name: `${NAME}-ca` }
   const before = await issued(release.cluster, authority)
@@ -101,9 +101,9 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
       const before = await failures(api)
       const { missed, left, warned, refused } = await during(t, api, () => kill(release, count))
       const after = await failures(api)
-      t.comment(`${missed} missed`)
-      t.same({ left, refused }, { left: 0, refused: [] }, 'no pod is left or refused')
-      t.equal(warned, missed, 'the guard warns about each missed pod, and about no other')
+      t.comment(`${missed} pods were missed`)
+      t.same({ left, refused }, { left: 0, refused: [] }, 'the webhook leaves or refuses no pod')
+      t.equal(warned, missed, 'the guard warns about each missed pod, and about no other pod')
       t.equal(after.guard - before.guard, missed, 'the apiserver counts each warning')
       // The second call (reinvocation) for a pod that already has its observer may also fail.
       const failed = after.open - before.open

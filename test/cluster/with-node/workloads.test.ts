@@ -73,7 +73,7 @@ function log(cluster: Cluster, pod: Pod, container: string): Promise<string> {
   return kubectl(cluster, ['logs', '-n', namespace, name, '-c', container])
 }
 
-/** Checks the properties of every observed pod. */
+/** Checks that a pod is injected, and that its observer has written samples. */
 async function holdsForPod(t: Test, cluster: Cluster, pod: Pod): Promise<void> {
   const { metadata, spec } = pod
   t.equal(spec.shareProcessNamespace, true, 'the containers share one process namespace')
@@ -83,7 +83,7 @@ async function holdsForPod(t: Test, cluster: Cluster, pod: Pod): Promise<void> {
   const mounted = observer.volumeMounts?.map(({ mountPath }: Pod) => mountPath) ?? []
   t.ok(
     mounted.includes('/var/run/secrets/kubernetes.io/serviceaccount'),
-    'the service account token is covered',
+    'the observer mounts another volume in place of the service account token',
   )
   const text = await log(cluster, pod, 'perf-sysstat')
   t.match(text, /METADATA START .*perf-sysstat/, 'the log begins with metadata')

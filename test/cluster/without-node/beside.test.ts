@@ -10,8 +10,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Other webhooks mutate the same pods, before or after Ridealong, and may also mutate its
-// observers. Kubernetes calls webhooks in the order of the names of their configurations, and calls
+// Tests with another webhook that mutates the same pods before or after Ridealong, and may also
+// mutate the observers. Kubernetes calls webhooks in the order of the names of their configurations, and calls
 // some of them a second time (reinvocation).
 
 // biome-ignore lint/suspicious/noExplicitAny: pods as the apiserver sends them.
@@ -91,7 +91,7 @@ const strip: Mutate = (pod) =>
     restartPolicy ? [{ op: 'remove', path: `/spec/initContainers/${place}/restartPolicy` }] : [],
   )
 
-/** Removes `restartPolicy` as `strip` does, but only once for each pod. */
+/** Removes `restartPolicy` from init containers, but only once for each pod. */
 function stripOnce(): Mutate {
   const stripped = new Set<string>()
   return (pod) => {

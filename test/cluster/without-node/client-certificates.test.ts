@@ -70,7 +70,7 @@ t.test('a changed file of client CAs takes effect without a restart', async (t) 
   t.match(await statusOf(api), /"outcome":"injected"/)
 })
 
-t.test('without --client-ca, the webhook answers the same apiserver', async (t) => {
+t.test('without --client-ca, the webhook answers an apiserver with a certificate', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, NAME)
   const webhook = await startWebhook(cluster, { name: NAME, namespace: NAME })

@@ -120,7 +120,8 @@ t.test('the guard denies pods in namespaces that denyNamespaceSelector selects',
   await until('the guard denies the pod', async () => {
     return (await api.post(path, asks('perf-sysstat'))).status === 422
   })
-  t.equal((await api.post(path, podOf({}))).status, 201, 'a pod without a request is created')
+  const { status } = await api.post(path, podOf({}))
+  t.equal(status, 201, 'a pod that requests no observers is created')
 })
 
 t.test('the webhook may change only the label ridealong.dev/armed of a namespace', async (t) => {
@@ -216,7 +217,7 @@ t.test("the guard names containers that differ from the catalog's observers", as
       [`${NOT.replace('perf-sysstat', 'setup')} a, but the catalog has no metric of that name`],
     ],
     [
-      'a pod that was left',
+      'a pod whose status annotation says that it has no observers',
       podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
       [],
     ],
@@ -239,7 +240,7 @@ function manifestsIn(document: string): string {
   return yaml
 }
 
-t.test('the policy of docs/security.md protects only ridealong.dev/privilege', async (t) => {
+t.test('the policy of docs/security.md restricts only the label ridealong.dev/privilege', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'annotated'
   await createNamespace(t, api, name)

@@ -122,7 +122,7 @@ t.test('pods of real controllers are recorded, redacted, and answered', async (t
   const answerOf = (name: string) =>
     JSON.parse(readFileSync(join(folder, name, 'answer.json'), 'utf8'))
   const web = cases.find(({ name }) => name.startsWith('replicaset'))?.name ?? ''
-  for (const name of ['job-asking-0', web]) t.equal(answerOf(name).outcome, 'injected', name)
+  for (const name of ['job-asking-0', web]) t.equal(answerOf(name).outcome, 'injected', `the pod of ${name} is injected`)
 })
 
 t.test('a recorded quota does not count the recorded pod', async (t) => {
@@ -163,8 +163,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     t.equal((await api.post(pods, other)).status, 201)
     t.equal((await api.post(pods, named('chosen'))).status, 201)
     await until('the pod is recorded', async () => recorder.text().includes('pod-chosen:'))
-    // Signals follow every 5 ms. They would end a program that does not wait for its cleanup.
-    // Node.js does not handle signals while it exits, so the exit code may be the signal's.
+    // The recorder gets a signal every 5 ms. The second signal would end a program that does not
+    // wait for its cleanup. Node.js does not handle signals while it exits, so a signal may also end
+    // the recorder. Therefore the exit code is not checked.
     const hand = setInterval(() => recorder.child.kill(signal), 5)
     t.teardown(() => clearInterval(hand))
     await recorder.ended
@@ -206,7 +207,7 @@ t.test('a recorder that cannot write to its folder removes its configuration', a
   t.notOk(await isConfigured(place.api, place.namespace))
 })
 
-t.test('a second recorder of the same name is refused, or replaces the first', async (t) => {
+t.test('a second recorder of the same name is refused, and with --force replaces the first', async (t) => {
   const place = await prepare(t, 'record-twice')
   const { api, namespace } = place
   const first = await start(t, place)

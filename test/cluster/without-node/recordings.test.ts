@@ -24,9 +24,9 @@ interface Setting {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly limits?: readonly unknown[]
-  /** The reason for which pods are left; undefined if all pods are injected. */
+  /** The reason why pods get no observers; undefined if all pods are injected. */
   readonly reason?: string
-  /** The QoS classes of the pods that are left; undefined for all classes. */
+  /** The QoS classes of the pods that get no observers; undefined for all classes. */
   readonly classes?: readonly string[]
   /** Pods to which the rule of the namespace does not apply. */
   readonly except?: readonly string[]
@@ -59,7 +59,7 @@ const SETTINGS: readonly Setting[] = [
       default: { cpu: '50m', memory: '16Mi' },
     }),
     reason: 'limit-range',
-    // The observers of this pod have no resources, so they get those of the LimitRange.
+    // The observers of this pod have no resources, so they get the defaults of the LimitRange.
     except: ['pod-level-resources'],
   },
   {
@@ -160,7 +160,7 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
       t.not(now?.outcome, 'injected', `${key} is not injected; ${refusal}`)
       continue
     }
-    t.ok(now?.isAccepted, `${key} is accepted ${now?.message}`)
+    t.ok(now?.isAccepted, `${key} is accepted with the webhook ${now?.message}`)
     if (qos === 'Guaranteed') t.equal(now?.qos, qos, `${key} stays Guaranteed`)
     const plain = after.get(`plain/${recording}`)?.outcome
     const wanted = wantedIn(setting, recording, qos, plain)

@@ -7,7 +7,7 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { openFolder, podOf, until } from '../pod.ts'
 import { observerTests, onPath, parse, timepointsIn } from '../prerequisites.ts'
 
-// The program for linux/arm64, built in the same way as for its image, on an emulated processor
+// Tests of the program for linux/arm64, which is built as for the image, on an emulated processor
 // (qemu-user).
 
 const CRATE = fileURLToPath(new URL('../../../observer', import.meta.url))
@@ -27,14 +27,14 @@ t.before(() => {
   program = join(folder, 'ridealong-observer')
 })
 
-t.test('the program prints its version and its help', options, async (t) => {
+t.test('the program for arm64 prints its version and its help', options, async (t) => {
   const say = (word: string) => spawnSync(QEMU, [program, word], { encoding: 'utf8' })
   t.equal(say('--version').stdout, `${manifest.version}\n`)
   t.match(say('--help').stdout, /^Usage: perf-sysstat \| io-sysstat \| pressure \| hold$/m)
   t.equal(say('x').status, 2)
 })
 
-t.test('perf-sysstat prints rows and ends on SIGTERM', options, async (t) => {
+t.test('perf-sysstat on arm64 prints rows and ends on SIGTERM', options, async (t) => {
   const { run } = await podOf(t)
   await run('app', ['python3', '-c', 'open("/dev/shm/x", "w")\nwhile True: pass'])
   const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
@@ -47,13 +47,13 @@ t.test('perf-sysstat prints rows and ends on SIGTERM', options, async (t) => {
   t.equal(metadata.counters, 'all')
   const last = data.at(-1)
   const share = Number(last?.cpu_statistics_task?.[0]?.percent_cpu)
-  t.ok(share > 0 && share < 110, `${share} % of a core`)
+  t.ok(share > 0 && share < 110, `the loop used ${share} % of a core, more than 0 % and less than 110 %`)
   t.ok(Number(last?.pagefaults_task?.[0]?.rss) > 1000)
   t.match(last?.policy, [{ program: 'python3', policy: 'NORMAL' }])
   t.match(last?.kernel_tables, [{ threads: '1', fd_nr: /^\d+$/ }])
 })
 
-t.test('perf-sysstat assumes the user of its target', options, async (t) => {
+t.test('perf-sysstat on arm64 reads the counters of a target with another user', options, async (t) => {
   const { run } = await podOf(t)
   await run('app', ['sleep', '600'], {}, { user: 1234, group: 5678 })
   const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
@@ -65,7 +65,7 @@ t.test('perf-sysstat assumes the user of its target', options, async (t) => {
   t.equal(parse('perf-sysstat', watching.log()).metadata.counters, 'all')
 })
 
-t.test('io-sysstat prints documents', options, async (t) => {
+t.test('io-sysstat on arm64 prints documents', options, async (t) => {
   const { run } = await podOf(t)
   await run('app', ['sleep', '600'])
   const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }

@@ -6,8 +6,8 @@ import t from 'tap'
 import { openFolder, podOf, until } from '../pod.ts'
 import { observerTests, parse, timepointsIn } from '../prerequisites.ts'
 
-// The wall clock jumps by days while an observer runs. The test uses libfaketime, which replaces
-// functions of the C library. For this reason the program is linked dynamically here.
+// Tests in which the wall clock jumps by days while an observer runs. The tests use libfaketime,
+// which replaces functions of the C library. Therefore the program is linked dynamically here.
 
 const CRATE = fileURLToPath(new URL('../../../observer', import.meta.url))
 const [LIBRARY] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
@@ -27,7 +27,7 @@ const JUMPS = ['-3d', '+4000d', '@1960-01-01 00:00:00', '@9999-12-31 23:59:58', 
 
 for (const metric of ['perf-sysstat', 'io-sysstat'] as const) {
   t.test(
-    `the wall clock does not affect the intervals of ${metric}`,
+    `jumps of the wall clock do not affect the intervals of ${metric}`,
     { skip, timeout: 300_000 },
     async (t) => {
       const folder = openFolder('ridealong-clock-')
@@ -57,7 +57,7 @@ for (const metric of ['perf-sysstat', 'io-sysstat'] as const) {
         t.ok(
           dates.includes('01/01/70') &&
             dates.some((date) => /^12\/31\/99|01\/01\/00/.test(date ?? '')),
-          `${dates}`,
+          `the documents have the dates to which the clock jumped: ${dates}`,
         )
         return
       }

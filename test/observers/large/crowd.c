@@ -1,8 +1,9 @@
 // Starts many processes or threads, which wait until they are killed:
-//   crowd COUNT           COUNT processes, this one included
+//   crowd COUNT           COUNT processes, including the first process
 //   crowd COUNT THREADS   COUNT processes with THREADS threads each
-// The first process ends with exit code 7 on SIGUSR1. When all have started, it writes
-// "ready COUNT", with the number of processes or threads that the machine allowed.
+// The first process ends with exit code 7 on SIGUSR1. When all processes and threads have started,
+// the first process writes "ready COUNT", with the number of threads that the machine allowed. A
+// process without THREADS counts as one thread.
 
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +19,9 @@ static void *wait_forever(void *unused) {
 
 static void end(int unused) { _exit(7 + 0 * unused); }
 
-// All stacks share one mapping, because vm.max_map_count limits the mappings of a process.
+// Starts threads until the process has `count` threads, including its first thread, and returns the
+// number of its threads. All stacks share one mapping, because vm.max_map_count limits the mappings
+// of a process.
 static long start_threads(long count) {
   const size_t size = 16384;
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -37,7 +40,8 @@ static long start_threads(long count) {
 
 // Starts the threads of a child and reports their number to the first process.
 static void be_child(long threads, int out) {
-  // Otherwise the output of the first process would stay open after its end.
+  // If the children kept these descriptors, the output of the first process would stay open after
+  // this process has ended.
   close(STDOUT_FILENO);
   close(STDERR_FILENO);
   long started = start_threads(threads);

@@ -8,7 +8,7 @@ import { timepointsIn } from '../prerequisites.ts'
 
 let program: string | undefined
 
-/** Compiles crowd.c once. */
+/** Compiles crowd.c, and returns the path of the program. */
 function compile(): string {
   const folder = openFolder('ridealong-crowd-')
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -21,7 +21,7 @@ function compile(): string {
 /**
  * Starts a crowd of processes, or of processes with threads, in the container `app`.
  *
- * @returns its first process, and how many processes or threads the machine allowed
+ * @returns the first process of the crowd, and the number of threads that the machine allowed
  */
 export async function startCrowd(
   t: Test,
@@ -33,11 +33,16 @@ export async function startCrowd(
   const app = await run('app', [program, String(processes), String(threads)])
   await until(app, /^ready \d+\n/)
   const count = Number(/^ready (\d+)/.exec(app.log())?.[1])
-  t.comment(`${count} of ${processes * threads}`)
+  t.comment(`the machine allowed ${count} of ${processes * threads} threads`)
   return { app, count }
 }
 
-/** Waits for more timepoints in a log of many megabytes, which is not searched often. */
+/**
+ * Waits until a log has this many more timepoints. A log of many megabytes is searched only every
+ * two seconds.
+ *
+ * @throws if the observer ends first
+ */
 export async function moreTimepoints(watching: Running, more: number): Promise<void> {
   const last = timepointsIn(watching.log()) + more
   let isOver = false

@@ -6,7 +6,7 @@ import { until } from '../../until.ts'
 const V2 = '/sys/fs/cgroup'
 const V1 = '/sys/fs/cgroup/memory'
 
-/** A memory cgroup with a limit, like that of a container. */
+/** A memory cgroup with a limit, like the memory cgroup of a container. */
 export interface MemoryGroup {
   /** A shell command that moves the shell and the programs that it executes into the group. */
   readonly join: string
@@ -24,11 +24,11 @@ export function reasonToSkipGroups(): false | string {
   return isThere ? false : 'a memory cgroup is needed; none is mounted at /sys/fs/cgroup'
 }
 
-/** Creates a memory cgroup (version 1 or 2) and removes it at the end of the test. */
+/** Creates a memory cgroup of version 1 or 2, and removes the cgroup when the test ends. */
 export function memoryGroup(t: Test, limit: number): MemoryGroup {
   const name = `ridealong-test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`
   const group = hasV1() ? groupOfV1(name, limit) : groupOfV2(name, limit)
-  t.teardown(() => until(`${group.folder} is empty`, () => isRemoved(group.folder)))
+  t.teardown(() => until(`${group.folder} is removed`, () => isRemoved(group.folder)))
   return group
 }
 
@@ -67,7 +67,7 @@ function killsIn(file: string): number {
   return Number(/^oom_kill (\d+)$/m.exec(readFileSync(file, 'utf8'))?.[1])
 }
 
-/** Tries to remove a group. A group with processes cannot be removed. */
+/** Tries to remove a group, and returns false if it still has processes. */
 function isRemoved(folder: string): boolean {
   try {
     rmdirSync(folder)

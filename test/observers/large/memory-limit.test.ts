@@ -4,7 +4,7 @@ import { observerTests, summaryOf } from '../prerequisites.ts'
 import { moreTimepoints, startCrowd } from './crowd.ts'
 import { memoryGroup, reasonToSkipGroups } from './memory-group.ts'
 
-// An observer with a small memory limit in a pod with many processes.
+// Tests of an observer with a small memory limit in a pod with many processes.
 
 const options = { skip: observerTests().skip || reasonToSkipGroups(), timeout: 600_000 }
 const LIMIT = 16 << 20
@@ -16,7 +16,7 @@ const ENV = {
 }
 
 t.test(
-  'an observer with 16 MiB beside 4,000 processes leaves processes out',
+  'an observer with a limit of 16 MiB stays within it, and leaves out some of 4,000 processes',
   options,
   async (t) => {
     const pod = await podOf(t)
@@ -25,8 +25,8 @@ t.test(
     const command = `${group.join}; ${group.show}; exec ${PERF}`
     const watching = await pod.run('perf-sysstat', ['sh', '-c', command], ENV)
     await moreTimepoints(watching, 3)
-    t.equal(group.kills(), 0)
-    t.ok(group.peak() <= LIMIT, `${group.peak()} bytes`)
+    t.equal(group.kills(), 0, 'the kernel killed no process of the group')
+    t.ok(group.peak() <= LIMIT, `the group used ${group.peak()} bytes, at most ${LIMIT}`)
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
     t.match(watching.log(), /ridealong: \d+ processes are left out: there is memory for \d+/)
@@ -35,7 +35,7 @@ t.test(
 )
 
 t.test(
-  'the pod continues after the kernel killed an observer for its memory',
+  'the application continues after the kernel has killed an observer because of its memory limit',
   options,
   async (t) => {
     const pod = await podOf(t)

@@ -8,7 +8,7 @@ function processorTime(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Returns the processor time of a process in the next seconds, as a share of one core. */
+/** Measures a process for some seconds, and returns its processor time as a share of one core. */
 export async function processorShare(pid: number, seconds: number): Promise<number> {
   const [began, before] = [performance.now(), processorTime(pid)]
   await sleep(seconds * 1000)
