@@ -27,10 +27,10 @@ export const REMEDIES = {
   'host-pid': 'remove hostPID from the pod template',
   windows: 'nothing: Windows cannot share a process namespace',
   'operator-conflict':
-    'use the mode that the message names, if it names one; otherwise the pods of this operator' +
+    'if the message names a mode, use this mode; otherwise the pods of this operator' +
     ' cannot be observed',
   'unknown-metric':
-    'choose a metric that ridealong metrics lists; an administrator can add others to the catalog',
+    'choose a metric that ridealong metrics lists; an administrator can add metrics to the catalog',
   'invalid-option': 'correct the annotation that the message names',
   'unknown-target-container': 'choose one of the containers that the message lists',
   'name-taken': 'rename the container that has the name of a metric',

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:cluster` measures by how much the webhook delays the creation of pods, through a
  * real apiserver. Each run compares no webhook, Ridealong, and a webhook that sends the same patch
- * without reading the pod. Each contender has its own namespace and runs until the end. The
+ * without reading the pod. Each contender has its own namespace. The
  * absolute figures depend on the machine, because all parts of the cluster run on one machine.
  */
 import { writeFileSync } from 'node:fs'
@@ -177,7 +177,7 @@ function percentiles(times: readonly number[]) {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** Reads the apiserver's metrics about WEBHOOK, the name of the webhook of both contenders. */
+/** Reads the apiserver's metrics about WEBHOOK, the name of both webhooks that are compared. */
 async function measuredBy(api: Api) {
   const { body } = await api.get('/metrics')
   const sample = (name: string) => sampleOf(body, name, { name: WEBHOOK }) ?? 0
@@ -324,7 +324,7 @@ async function takeTurn(
   })
 }
 
-/** Compares the p95 of Ridealong with that of the constant webhook, round by round. */
+/** Compares the p95 of Ridealong with the p95 of the constant webhook, for each round. */
 function ratioAt(rows: readonly Row[], clients: number): string {
   const p95Of = (wanted: Name) =>
     rows.filter((row) => row.name === wanted && row.clients === clients).map(({ p95 }) => p95)

@@ -37,7 +37,7 @@ function readManifests(files: readonly string[], namespace: string): readonly Ma
   })
 }
 
-/** Returns the namespaces of the objects, including those that have no manifest. */
+/** Returns the namespaces of the objects, including namespaces that have no manifest. */
 function namespacesOf(manifests: readonly Manifest[]): readonly Manifest[] {
   const described = manifests.filter(({ kind }) => kind === 'Namespace')
   const names = new Set(manifests.flatMap(({ metadata }) => metadata.namespace ?? []))
@@ -51,7 +51,9 @@ function namespacesOf(manifests: readonly Manifest[]): readonly Manifest[] {
 }
 
 /**
- * @throws an error with the name of a namespace that exists already and would be deleted at the end
+ * Checks that no namespace of these names exists, because the recording deletes them.
+ *
+ * @throws an error with the names of the namespaces that already exist
  */
 async function mustBeNew(cluster: Cluster, names: readonly string[]): Promise<void> {
   const words = ['get', 'namespaces', '--ignore-not-found', '-o', 'name', ...names]
@@ -65,7 +67,10 @@ function create(cluster: Cluster, items: readonly Manifest[]): Promise<string> {
   return kubectl(cluster, ['create', '-f', '-'], JSON.stringify(list))
 }
 
-/** Waits until the controllers have created their pods. */
+/**
+ * Waits until the recorder has printed nothing for QUIET_MS, and at least for `leastMs`, or until
+ * it has ended.
+ */
 async function untilQuiet(recorder: RunningRecorder, leastMs: number): Promise<void> {
   const start = performance.now()
   let [seen, since] = ['', start]
@@ -78,7 +83,7 @@ async function untilQuiet(recorder: RunningRecorder, leastMs: number): Promise<v
   }
 }
 
-/** Records the pods that are created from manifests, and deletes them again. */
+/** Records the pods that are created from manifests, and then deletes their namespaces. */
 async function record(
   cluster: Cluster,
   manifests: readonly Manifest[],
@@ -87,7 +92,7 @@ async function record(
   const namespaces = namespacesOf(manifests)
   const names = namespaces.map(({ metadata }) => metadata.name)
   await mustBeNew(cluster, names)
-  // An interrupt ends the recorder and then this program; the namespaces must still be deleted.
+  // An interrupt ends the recorder. This program continues, because it must delete the namespaces.
   process.on('SIGINT', () => {})
   try {
     await create(cluster, namespaces)

@@ -11,7 +11,7 @@ export interface RunningRecorder {
   readonly child: ChildProcess
   /** Returns the output on both streams until now. */
   text(): string
-  /** Resolves when the recorder is ready; rejects if it ends before. */
+  /** Resolves when the recorder is ready; rejects if it ends before it is ready. */
   readonly ready: Promise<void>
   /** Resolves with the exit code, after all output was read. */
   readonly ended: Promise<number | null>

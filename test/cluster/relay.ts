@@ -5,10 +5,10 @@ import type { Test } from 'tap'
 /** A TCP relay between a program and a server, which a test can interrupt. */
 export interface Relay {
   readonly port: number
-  /** Closes all connections, and each new one immediately, until `mend` is called. */
+  /** Closes all connections, and each new connection immediately, until `mend` is called. */
   cut(): void
   /**
-   * Accepts data but does not forward it, until `mend` is called. Connections of that time stay
+   * Accepts data but does not forward it, until `mend` is called. These connections stay
    * blocked even after `mend`.
    */
   hang(): void

@@ -162,8 +162,8 @@ async function test(names: readonly string[], options: Options): Promise<boolean
 }
 
 /**
- * Skips WITH_OPERATORS if programs are missing in the folder of machine/operators-folder.ts. Then
- * the run fails if CI=true.
+ * Skips the tests in WITH_OPERATORS if programs are missing in the folder of
+ * machine/operators-folder.ts. With CI=true, the run then fails.
  */
 function withoutOperators(names: readonly string[]) {
   const concerned = names.filter((name) => WITH_OPERATORS.includes(name))
@@ -187,7 +187,7 @@ const program = new Command('test:cluster')
   .description('start a real Kubernetes, run tests on it, and end it')
   .argument(
     '[test...]',
-    'the tests to run (recordings, workloads, ...); by default, all that take at most a minute',
+    'the tests to run (recordings, workloads, ...); by default, all tests that take at most a minute',
   )
   .option('--all', `also run the tests that take longer: ${LONG.join(', ')}`)
   .addOption(

@@ -89,8 +89,8 @@ interface Called {
 }
 
 /**
- * Makes the apiserver call a server with the chart's own configuration, in which a URL replaces the
- * Service. Waits until the apiserver calls the server.
+ * Makes the apiserver call a server with the webhook configuration of the chart, in which a URL
+ * replaces the Service. Waits until the apiserver calls the server.
  */
 export async function configure(
   cluster: Cluster,

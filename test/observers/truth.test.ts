@@ -6,9 +6,10 @@ import t from 'tap'
 import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
-// Compares the observer's values for a process with the values that the process gets from the kernel
-// before it ends (getrusage), for each kind of load and over at least fifty intervals. A load sleeps for its last second (five
-// intervals), so that the last sample includes all of its work.
+// Compares the observer's values for a process with the values that the process gets from the
+// kernel before it ends (getrusage), for each kind of load and over at least fifty intervals. A
+// load sleeps for its last second (five intervals), so that the last sample includes all of its
+// work.
 
 const RATE = 0.2
 const LOAD = new URL('load.c', import.meta.url).pathname

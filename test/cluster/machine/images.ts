@@ -59,7 +59,8 @@ export async function buildTarget(target: Target, say: (line: string) => void): 
 }
 
 /**
- * Replaces the pinned base images in the Dockerfile by the local ones, which have other digests.
+ * Returns the build arguments that replace the pinned base images of the Dockerfile by the local
+ * images, which have other digests.
  */
 async function standIns(): Promise<readonly string[]> {
   const dockerfile = await readFile(join(REPOSITORY, 'Dockerfile'), 'utf8')

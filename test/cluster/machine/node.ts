@@ -133,7 +133,7 @@ export async function startKubelet({ folder, programs, ports }: Node): Promise<D
   )
 }
 
-/** Starts kube-proxy, so that pods reach Services, including the apiserver's. */
+/** Starts kube-proxy, so that pods reach Services, including the Service of the apiserver. */
 export function startProxy({ folder, programs, ports }: Node): Daemon {
   return start(
     folder,

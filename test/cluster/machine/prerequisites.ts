@@ -12,8 +12,8 @@ const PACKAGES = {
 } as const
 
 /**
- * Returns a sentence about the prerequisites of a cluster that this machine lacks; undefined if it
- * has all.
+ * Returns a sentence about the prerequisites of a cluster that this machine lacks; undefined if no
+ * prerequisite is missing.
  *
  * @param hasNode whether pods are to run, which needs root, Linux and more programs
  */

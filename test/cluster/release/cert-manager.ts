@@ -13,7 +13,7 @@ const KINDS = ['certificates', 'certificaterequests', 'issuers', 'clusterissuers
 /**
  * Runs the real cert-manager beside a cluster until the test ends: its controllers and its CA
  * injector, without the webhook that validates Certificates. Removes the CustomResourceDefinitions
- * at the end.
+ * when the test ends.
  */
 export async function startCertManager(t: Test, cluster: Cluster): Promise<void> {
   const program = join(await tools('cert-manager', () => {}), 'cert-manager')
@@ -47,7 +47,7 @@ export async function issued(
   return new X509Certificate(Buffer.from(await kubectl(cluster, path), 'base64'))
 }
 
-/** Makes cert-manager issue a certificate again, as `cmctl renew` does, and waits for it. */
+/** Makes cert-manager issue a certificate again, as `cmctl renew` does, and returns it. */
 export async function renew(cluster: Cluster, certificate: Certificate): Promise<X509Certificate> {
   const { namespace, name } = certificate
   const before = await issued(cluster, certificate)

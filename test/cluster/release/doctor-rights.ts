@@ -36,8 +36,8 @@ interface Manifest {
 
 /**
  * Gives a service account the rights of `helm test`'s service account, and removes each right in
- * turn. Verifies which checks of the doctor then become unknown, and that the account can create
- * objects only in a dry run.
+ * turn. Verifies which checks of the doctor are unknown without the right, and that the account can
+ * create objects only in a dry run.
  */
 export async function checkDoctorRights(t: Test, release: Release): Promise<void> {
   const { cluster, name } = release

@@ -48,7 +48,7 @@ export interface Replica {
   readonly isReady: boolean
 }
 
-/** Lists the pods of the webhook, including those that start or end. */
+/** Lists the pods of the webhook, including pods that are starting or ending. */
 export async function replicasOf({ cluster, name }: Release): Promise<readonly Replica[]> {
   const selector = `app.kubernetes.io/instance=${name},app.kubernetes.io/component=webhook`
   const words = ['get', 'pods', '-n', name, '-l', selector, '-o', 'json']

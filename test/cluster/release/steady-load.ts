@@ -8,7 +8,7 @@ export interface Tally {
   readonly missed: number
   /** Pods with a status other than `injected`. */
   readonly left: number
-  /** Pods whose creation returned a warning, such as that of the guard. */
+  /** Pods whose creation returned a warning, such as the warning of the guard. */
   readonly warned: number
   /** The apiserver's messages for failed creations. */
   readonly refused: readonly string[]
@@ -90,7 +90,7 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
   }
 }
 
-/** The number of parallel calls of the job controllers of a large cluster. */
+/** The maximum number of parallel calls: as many as in a large cluster with many controllers. */
 const MOST_OPEN = 100
 
 function podOf(annotations: Place['annotations']) {

@@ -164,8 +164,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     t.equal((await api.post(pods, named('chosen'))).status, 201)
     await until('the pod is recorded', async () => recorder.text().includes('pod-chosen:'))
     // The recorder gets a signal every 5 ms. The second signal would end a program that does not
-    // wait for its cleanup. Node.js does not handle signals while it exits, so a signal may also end
-    // the recorder. Therefore the exit code is not checked.
+    // wait for its cleanup. Node.js does not handle signals while it exits, so a signal may also
+    // end the recorder. Therefore the exit code is not checked.
     const hand = setInterval(() => recorder.child.kill(signal), 5)
     t.teardown(() => clearInterval(hand))
     await recorder.ended

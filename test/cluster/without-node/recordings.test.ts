@@ -238,12 +238,12 @@ t.test('a pod that fills its quota exactly is accepted without observers', async
       await createNamespace(t, api, namespace)
       await fillExactly(api, namespace, pod, [`${kind}.cpu`, `${kind}.memory`])
       // The webhook and the apiserver's quota check each get the quota from their own watch.
-      await until(`the webhook leaves ${recording} for the quota on ${kind}`, async () => {
+      await until(`the webhook knows the quota on ${kind} for ${recording}`, async () => {
         return (await tryIn(api, namespace, pod)).outcome === 'quota'
       })
       const { isAccepted, outcome, message } = await tryIn(api, namespace, pod)
       t.ok(isAccepted, `${recording} is accepted under a quota on ${kind} ${message}`)
-      t.equal(outcome, 'quota', `${recording} is left: its observers would exceed the quota`)
+      t.equal(outcome, 'quota', `${recording} gets no observers, which would exceed the quota`)
     }
   }
 })
