@@ -91,8 +91,8 @@ impl Sums {
         &self.list
     }
 
-    /// Adds the resource use of a process since the previous call to the sum of its program. Call this
-    /// method before the process executes another program, and when the process has ended.
+    /// Adds the resource use of a process since the previous call to the sum of its program. Call
+    /// this method before the process executes another program, and when the process has ended.
     pub fn account(&mut self, process: &mut Process) {
         // If the process was observed earlier, its use was added before it executed this program.
         if !process.is_observed {

@@ -106,7 +106,8 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
-            // If a document is not printed, the interval of the next document begins at the same time.
+            // If a document is not printed, the interval of the next document begins at the same
+            // time.
             if self.print(ended - began, &before, &now) {
                 (before, began) = (now, ended);
             }

@@ -243,8 +243,9 @@ impl Meter {
 
     /// Updates the bytes that a process itself has read and written at the storage layer. When a
     /// process waits for a child, the kernel adds the bytes of the child to the bytes of the
-    /// process (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes the
-    /// bytes of the processes that it launched. `/proc/PID/task/TID/io` does not include children.
+    /// process (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes
+    /// the bytes of the processes that it launched. `/proc/PID/task/TID/io` does not include
+    /// children.
     fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
         let (found, _guard) =
             self.with_access(&mut measured.io_access, measured.identity, |meter| {

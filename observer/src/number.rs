@@ -19,7 +19,7 @@ pub fn push(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a number with two decimals. The text is the same as that of C's `%.2f`, except for ties.
+/// Appends a number with two decimals. The text is the same as for `%.2f` in C, except for ties.
 /// Negative numbers and NaN become 0.00, and numbers above 10^17 become 10^17.
 pub fn push_decimal(out: &mut Vec<u8>, number: f64) {
     // The cast turns NaN into 0, and a number out of range into the nearest `u64`.

@@ -68,7 +68,8 @@ pub struct Measured {
     pub now: Counters,
     /// The counters at the beginning of the interval.
     pub base: Option<Base>,
-    /// Bytes at the storage layer, including the bytes of children for which the process has waited.
+    /// Bytes at the storage layer, including the bytes of children for which the process has
+    /// waited.
     pub io_with_children: Io,
     /// The current state: values that are not counters.
     pub state: State,

@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn a_list_of_processors_contains_only_the_listed_numbers(numbers in prop::collection::btree_set(0..64_u32, 0..20)) {
+    fn a_list_of_processors_contains_its_numbers(numbers in prop::collection::btree_set(0..64_u32, 0..20)) {
         let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
         let list = CpuList::parse(words.join(",").as_bytes()).unwrap();
         prop_assert_eq!(list.count(), numbers.len() as u64);

@@ -1,8 +1,8 @@
 /**
  * Measures the cost of the observers, of pidstat, and of a program that only reads the same files:
  * `npm run bench:observer`. Also measures how much an observer lengthens the loop of LAMMPS. The
- * measurement needs Linux, root and 16 GiB of memory. The variables MEBIBYTES, ROUNDS, SECONDS and PAIRS can
- * reduce its size.
+ * measurement needs Linux, root and 16 GiB of memory. The variables MEBIBYTES, ROUNDS, SECONDS and
+ * PAIRS can reduce its size.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -187,7 +187,7 @@ const program = new Command('test:cluster')
   .description('start a real Kubernetes, run tests on it, and end it')
   .argument(
     '[test...]',
-    'the tests to run (recordings, workloads, ...); by default, all tests that take at most a minute',
+    'the tests to run (recordings, workloads, ...); by default, all tests of at most a minute',
   )
   .option('--all', `also run the tests that take longer: ${LONG.join(', ')}`)
   .addOption(

@@ -31,15 +31,19 @@ t.test(
   },
 )
 
-t.test('the log has all previous documents after SIGTERM in the middle of an interval', options, async (t) => {
-  const { run } = await podOf(t)
-  for (const milliseconds of [200, 1400, 2600]) {
-    const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
-    // An earlier signal would end the shell that starts the observer.
-    await until(watching, /COLLECTION START/)
-    await sleep(milliseconds)
-    watching.signal('SIGTERM')
-    t.equal(await watching.ended, 0)
-    t.equal(parse('io-sysstat', watching.log()).data.length, timepointsIn(watching.log()))
-  }
-})
+t.test(
+  'the log has all previous documents after SIGTERM in the middle of an interval',
+  options,
+  async (t) => {
+    const { run } = await podOf(t)
+    for (const milliseconds of [200, 1400, 2600]) {
+      const watching = await run('io-sysstat', [observer('io-sysstat')], NATIVE)
+      // An earlier signal would end the shell that starts the observer.
+      await until(watching, /COLLECTION START/)
+      await sleep(milliseconds)
+      watching.signal('SIGTERM')
+      t.equal(await watching.ended, 0)
+      t.equal(parse('io-sysstat', watching.log()).data.length, timepointsIn(watching.log()))
+    }
+  },
+)

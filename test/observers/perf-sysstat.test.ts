@@ -54,7 +54,8 @@ t.test('each timepoint in the log has all sections and keys of pidstat', options
     t.strictSame(Object.keys(timepoint), Object.keys(SECTIONS))
     for (const [section, keys] of Object.entries(SECTIONS)) {
       const expected = `time uid pid ${keys} command container program`.split(' ')
-      t.strictSame(Object.keys(timepoint[section]?.[0] ?? {}), expected, section)
+      const found = Object.keys(timepoint[section]?.[0] ?? {})
+      t.strictSame(found, expected, `the keys of the section ${section}`)
     }
   }
   t.match(metadata, { pod: 'lammps-0', container: 'app', catalog: '3f2a91c0', counters: 'all' })

@@ -112,8 +112,8 @@ const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && ex
 /**
  * Imitates a pod whose containers share a process namespace. Process 1 imitates the pause process.
  * The first process of each container has parent 0 and its own mounts. One of these mounts imitates
- * the mount of the kubelet, with the name of the container. There is no kubelet, no container runtime
- * and no cgroup. The function needs root and Linux.
+ * the mount of the kubelet, with the name of the container. There is no kubelet, no container
+ * runtime and no cgroup. The function needs root and Linux.
  */
 export async function startPod(): Promise<Pod> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))

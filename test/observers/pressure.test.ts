@@ -45,7 +45,8 @@ t.test(
     t.equal(await watching.ended, 0)
     for (const [section, columns] of Object.entries(SECTIONS)) {
       for (const row of rowsOf(watching, section)) {
-        t.strictSame(Object.keys(row), ['time', 'section', ...columns], section)
+        const expected = ['time', 'section', ...columns]
+        t.strictSame(Object.keys(row), expected, `the columns of the section ${section}`)
         t.equal(row.container, 'app')
         t.match(row.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       }
@@ -91,7 +92,7 @@ t.test('a value that cannot be read is null, and one notice says why', options, 
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const last = rowsOf(watching, 'container').at(-1) ?? {}
-  for (const column of SECTIONS.container.slice(1)) t.equal(last[column], null, column)
+  for (const column of SECTIONS.container.slice(1)) t.equal(last[column], null, `${column} is null`)
   t.match(rowsOf(watching, 'placement'), [{ pss: null, numa: null, numa_remote: null }])
   t.type(rowsOf(watching, 'placement')[0]?.cpus_allowed, 'string')
   t.type(rowsOf(watching, 'process').at(-1)?.run_delay, 'number')

@@ -77,7 +77,11 @@ for (const [title, watcher, target, counters, hasFiles] of CASES) {
       'bytes are null only if they cannot be read',
     )
     for (const sum of summaryOf(watching.log())) {
-      t.equal(sum.bytes_read === null, counters === 'no-io', 'sums of bytes are null only if the bytes cannot be read')
+      t.equal(
+        sum.bytes_read === null,
+        counters === 'no-io',
+        'sums of bytes are null only if the bytes cannot be read',
+      )
       t.equal(sum.unaccounted_bytes_written === null, counters === 'no-io')
     }
     t.equal(last?.kernel_tables?.[0]?.fd_nr !== null, hasFiles, 'fd_nr is null only if unreadable')

@@ -68,8 +68,8 @@ pub enum Gap {
     Unreadable(Errno),
 }
 
-/// Reads the cgroups of a container through the root directory of one of its processes. `report` gets
-/// the name of each file or value that cannot be read, and the reason.
+/// Reads the cgroups of a container through the root directory of one of its processes. `report`
+/// gets the name of each file or value that cannot be read, and the reason.
 pub fn read(
     files: &mut Files,
     root: &RootDirectory,

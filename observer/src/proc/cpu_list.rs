@@ -1,5 +1,5 @@
-//! Parses lists of processors or nodes: the line `Cpus_allowed_list` of `/proc/PID/status`, and files
-//! such as `/sys/devices/system/node/node0/cpulist`.
+//! Parses lists of processors or nodes: the line `Cpus_allowed_list` of `/proc/PID/status`, and
+//! files such as `/sys/devices/system/node/node0/cpulist`.
 
 use super::words::{number, words};
 
@@ -8,7 +8,8 @@ use super::words::{number, words};
 pub struct CpuList(Vec<(u32, u32)>);
 
 impl CpuList {
-    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if the text is invalid.
+    /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if the text is
+    /// invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let Some(word) = words(text).next() else {

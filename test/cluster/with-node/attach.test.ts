@@ -71,26 +71,29 @@ t.test('attach adds an observer to a running pod', async (t) => {
   const started = runPod(cluster, 'explain-attach', pod('wrong'))
 
   for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
-    await t.test(`the log of pod ${name} is complete, and a second attach is refused`, async (t) => {
-      t.equal(code, 0, err)
-      t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
-      t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
-      t.match(log, /"container":"app","mode":"container"/)
-      t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
-      t.match(log, /METRICS OPERATOR COLLECTION END/)
-      const { data, metadata } = parse('perf-sysstat', log)
-      t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
-      t.equal(timepointsIn(log), 2)
-      t.equal(data.length, 2, 'the parser returns every timepoint')
-      for (const { cpu_statistics_task: rows = [] } of data) {
-        t.ok(rows.some(({ program }) => program === 'sh'))
-      }
-      t.match(again, {
-        code: 2,
-        out: '',
-        err: /^ridealong: pod \w+: perf-sysstat is already attached/,
-      })
-    })
+    await t.test(
+      `the log of pod ${name} is complete, and a second attach is refused`,
+      async (t) => {
+        t.equal(code, 0, err)
+        t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
+        t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
+        t.match(log, /"container":"app","mode":"container"/)
+        t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
+        t.match(log, /METRICS OPERATOR COLLECTION END/)
+        const { data, metadata } = parse('perf-sysstat', log)
+        t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
+        t.equal(timepointsIn(log), 2)
+        t.equal(data.length, 2, 'the parser returns every timepoint')
+        for (const { cpu_statistics_task: rows = [] } of data) {
+          t.ok(rows.some(({ program }) => program === 'sh'))
+        }
+        t.match(again, {
+          code: 2,
+          out: '',
+          err: /^ridealong: pod \w+: perf-sysstat is already attached/,
+        })
+      },
+    )
   }
 
   await t.test(

@@ -120,7 +120,10 @@ t.test('a webhook that hangs delays a pod by only one timeout', async (t) => {
   try {
     // The time of the apiserver itself is measured with a pod for which the webhook is not called.
     const [asking, quiet] = [await seconds(ASKS), await seconds({})]
-    t.ok(asking >= TIMEOUT_SECONDS, `the apiserver waited ${asking.toFixed(1)} s, at least ${TIMEOUT_SECONDS} s`)
+    t.ok(
+      asking >= TIMEOUT_SECONDS,
+      `the apiserver waited ${asking.toFixed(1)} s, at least ${TIMEOUT_SECONDS} s`,
+    )
     t.ok(asking - quiet < TIMEOUT_SECONDS * 2, 'the apiserver waited for one call only')
   } finally {
     process.kill(webhook.daemon.pid, 'SIGCONT')

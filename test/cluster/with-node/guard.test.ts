@@ -10,8 +10,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
 // Pods are created while no webhook answers: missed pods. After the webhook has started again, one
-// replica finds all missed pods, counts them, and writes one Event for each owner. The replica has only the
-// rights that the chart grants, and changes no pod.
+// replica finds all missed pods, counts them, and writes one Event for each owner. The replica has
+// only the rights that the chart grants, and changes no pod.
 
 const NAME = 'ridealong-guarded'
 const ARMED = 'guarded-armed'

@@ -114,7 +114,11 @@ async function observe(t: Test, cluster: Cluster, shape: Shape): Promise<readonl
       t.match(metadata.annotations['ridealong.dev/status'], '"counters":"all"')
       const log = await kubectl(cluster, ['logs', metadata.name, ...here, '-c', 'perf-sysstat'])
       const said = await kubectl(cluster, ['logs', metadata.name, ...here, '-c', 'app'])
-      t.match(said, new RegExp(`Loop time of .* on ${shape.ranks} procs`), 'LAMMPS completed its loop')
+      t.match(
+        said,
+        new RegExp(`Loop time of .* on ${shape.ranks} procs`),
+        'LAMMPS completed its loop',
+      )
       return { log, ...parse('perf-sysstat', log), seconds: secondsOf(said) }
     }),
   )
@@ -222,7 +226,8 @@ t.test('LAMMPS under mpirun is observed', async (t) => {
         const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
         t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
       }
-      // The observer may miss the CPU time of each rank in its last interval, which `times` includes.
+      // The observer may miss the CPU time of each rank in its last interval, which `times`
+      // includes.
       const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
       const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
       t.ok(isTrue, `observer: ${cpu} CPU seconds, kernel: ${seconds}`)

@@ -11,8 +11,8 @@ import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
 // Tests with another webhook that mutates the same pods before or after Ridealong, and may also
-// mutate the observers. Kubernetes calls webhooks in the order of the names of their configurations, and calls
-// some of them a second time (reinvocation).
+// mutate the observers. Kubernetes calls webhooks in the order of the names of their
+// configurations, and calls some of them a second time (reinvocation).
 
 // biome-ignore lint/suspicious/noExplicitAny: pods as the apiserver sends them.
 type Pod = any

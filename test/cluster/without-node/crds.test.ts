@@ -30,7 +30,7 @@ function isUnserved(said: string): boolean {
   return /no matches for kind|could not find the requested resource/.test(said)
 }
 
-t.test("every custom resource is valid for the definition of its operator", async (t) => {
+t.test('every custom resource is valid for the definition of its operator', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await kubectl(cluster, ['apply', '--server-side', '-f', CRDS])
   await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=300s'])

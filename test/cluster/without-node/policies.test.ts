@@ -240,45 +240,48 @@ function manifestsIn(document: string): string {
   return yaml
 }
 
-t.test('the policy of docs/security.md restricts only the label ridealong.dev/privilege', async (t) => {
-  const { cluster, api } = await runningCluster(t)
-  const name = 'annotated'
-  await createNamespace(t, api, name)
-  const policy = manifestsIn('security.md')
-  await kubectl(cluster, ['apply', '-f', '-'], policy)
-  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], policy))
-  const role = ['create', 'clusterrole', 'annotator', '--verb=get,patch', '--resource=namespaces']
-  const binding = [
-    'create',
-    'clusterrolebinding',
-    'annotator',
-    '--clusterrole=annotator',
-    '--user=ann',
-  ]
-  for (const words of [role, binding]) await kubectl(cluster, words)
-  t.teardown(() => kubectl(cluster, ['delete', 'clusterrole,clusterrolebinding', 'annotator']))
-  const patch = (user: readonly string[], metadata: object) =>
-    kubectl(cluster, [
-      ...['patch', 'namespace', name, '--type=merge', ...user],
-      ...['--patch', JSON.stringify({ metadata })],
-    ]).then(
-      () => 'done',
-      (error: Error) => error.message,
+t.test(
+  'the policy of docs/security.md restricts only the label ridealong.dev/privilege',
+  async (t) => {
+    const { cluster, api } = await runningCluster(t)
+    const name = 'annotated'
+    await createNamespace(t, api, name)
+    const policy = manifestsIn('security.md')
+    await kubectl(cluster, ['apply', '-f', '-'], policy)
+    t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], policy))
+    const role = ['create', 'clusterrole', 'annotator', '--verb=get,patch', '--resource=namespaces']
+    const binding = [
+      'create',
+      'clusterrolebinding',
+      'annotator',
+      '--clusterrole=annotator',
+      '--user=ann',
+    ]
+    for (const words of [role, binding]) await kubectl(cluster, words)
+    t.teardown(() => kubectl(cluster, ['delete', 'clusterrole,clusterrolebinding', 'annotator']))
+    const patch = (user: readonly string[], metadata: object) =>
+      kubectl(cluster, [
+        ...['patch', 'namespace', name, '--type=merge', ...user],
+        ...['--patch', JSON.stringify({ metadata })],
+      ]).then(
+        () => 'done',
+        (error: Error) => error.message,
+      )
+    const ann = ['--as', 'ann']
+    const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
+    const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+    await until('the role takes effect', async () => (await patch(ann, annotated)) === 'done')
+    await until('the policy takes effect', async () => {
+      await patch([], { labels: { 'ridealong.dev/privilege': null } })
+      return (await patch(ann, granted)) !== 'done'
+    })
+    t.match(await patch(ann, granted), 'changing ridealong.dev/privilege needs the right to patch')
+    t.equal(await patch(ann, annotated), 'done')
+    t.equal(await patch(ann, { labels: { other: 'x' } }), 'done')
+    t.equal(await patch([], granted), 'done', 'an administrator may change the label')
+    t.match(
+      await patch(ann, { labels: { 'ridealong.dev/privilege': null } }),
+      'needs the right to patch',
     )
-  const ann = ['--as', 'ann']
-  const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
-  const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
-  await until('the role takes effect', async () => (await patch(ann, annotated)) === 'done')
-  await until('the policy takes effect', async () => {
-    await patch([], { labels: { 'ridealong.dev/privilege': null } })
-    return (await patch(ann, granted)) !== 'done'
-  })
-  t.match(await patch(ann, granted), 'changing ridealong.dev/privilege needs the right to patch')
-  t.equal(await patch(ann, annotated), 'done')
-  t.equal(await patch(ann, { labels: { other: 'x' } }), 'done')
-  t.equal(await patch([], granted), 'done', 'an administrator may change the label')
-  t.match(
-    await patch(ann, { labels: { 'ridealong.dev/privilege': null } }),
-    'needs the right to patch',
-  )
-})
+  },
+)

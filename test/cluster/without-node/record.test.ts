@@ -122,7 +122,8 @@ t.test('pods of real controllers are recorded, redacted, and answered', async (t
   const answerOf = (name: string) =>
     JSON.parse(readFileSync(join(folder, name, 'answer.json'), 'utf8'))
   const web = cases.find(({ name }) => name.startsWith('replicaset'))?.name ?? ''
-  for (const name of ['job-asking-0', web]) t.equal(answerOf(name).outcome, 'injected', `the pod of ${name} is injected`)
+  for (const name of ['job-asking-0', web])
+    t.equal(answerOf(name).outcome, 'injected', `the pod of ${name} is injected`)
 })
 
 t.test('a recorded quota does not count the recorded pod', async (t) => {
@@ -207,28 +208,31 @@ t.test('a recorder that cannot write to its folder removes its configuration', a
   t.notOk(await isConfigured(place.api, place.namespace))
 })
 
-t.test('a second recorder of the same name is refused, and with --force replaces the first', async (t) => {
-  const place = await prepare(t, 'record-twice')
-  const { api, namespace } = place
-  const first = await start(t, place)
-  await first.ready
-  const refused = await start(t, place)
-  t.equal(await refused.ended, 2)
-  t.match(refused.text(), /record-twice already exists.*--force replaces it/)
-  t.ok(await isConfigured(api, namespace), 'the first recorder continues')
-  const second = await start(t, place, '--force')
-  await second.ready
-  await api.post(`/api/v1/namespaces/${namespace}/pods`, named('late'))
-  await until('the second recorder records the pod', async () =>
-    second.text().includes('pod-late:'),
-  )
-  first.child.kill('SIGINT')
-  t.equal(await first.ended, 1)
-  t.ok(await isConfigured(api, namespace), 'the configuration of the second recorder remains')
-  second.child.kill('SIGINT')
-  t.equal(await second.ended, 0, second.text())
-  t.notOk(await isConfigured(api, namespace))
-})
+t.test(
+  'a second recorder of the same name is refused, and with --force replaces the first',
+  async (t) => {
+    const place = await prepare(t, 'record-twice')
+    const { api, namespace } = place
+    const first = await start(t, place)
+    await first.ready
+    const refused = await start(t, place)
+    t.equal(await refused.ended, 2)
+    t.match(refused.text(), /record-twice already exists.*--force replaces it/)
+    t.ok(await isConfigured(api, namespace), 'the first recorder continues')
+    const second = await start(t, place, '--force')
+    await second.ready
+    await api.post(`/api/v1/namespaces/${namespace}/pods`, named('late'))
+    await until('the second recorder records the pod', async () =>
+      second.text().includes('pod-late:'),
+    )
+    first.child.kill('SIGINT')
+    t.equal(await first.ended, 1)
+    t.ok(await isConfigured(api, namespace), 'the configuration of the second recorder remains')
+    second.child.kill('SIGINT')
+    t.equal(await second.ended, 0, second.text())
+    t.notOk(await isConfigured(api, namespace))
+  },
+)
 
 t.test('a recorder reports an address that the apiserver cannot reach', async (t) => {
   const place = await prepare(t, 'record-unreached')

@@ -47,23 +47,30 @@ t.test('perf-sysstat on arm64 prints rows and ends on SIGTERM', options, async (
   t.equal(metadata.counters, 'all')
   const last = data.at(-1)
   const share = Number(last?.cpu_statistics_task?.[0]?.percent_cpu)
-  t.ok(share > 0 && share < 110, `the loop used ${share} % of a core, more than 0 % and less than 110 %`)
+  t.ok(
+    share > 0 && share < 110,
+    `the loop used ${share} % of a core, more than 0 % and less than 110 %`,
+  )
   t.ok(Number(last?.pagefaults_task?.[0]?.rss) > 1000)
   t.match(last?.policy, [{ program: 'python3', policy: 'NORMAL' }])
   t.match(last?.kernel_tables, [{ threads: '1', fd_nr: /^\d+$/ }])
 })
 
-t.test('perf-sysstat on arm64 reads the counters of a target with another user', options, async (t) => {
-  const { run } = await podOf(t)
-  await run('app', ['sleep', '600'], {}, { user: 1234, group: 5678 })
-  const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
-  const root = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid'] }
-  const watching = await run('perf-sysstat', [QEMU, program, 'perf-sysstat'], env, root)
-  await until(watching, () => timepointsIn(watching.log()) >= 1)
-  watching.signal('SIGTERM')
-  t.equal(await watching.ended, 0)
-  t.equal(parse('perf-sysstat', watching.log()).metadata.counters, 'all')
-})
+t.test(
+  'perf-sysstat on arm64 reads the counters of a target with another user',
+  options,
+  async (t) => {
+    const { run } = await podOf(t)
+    await run('app', ['sleep', '600'], {}, { user: 1234, group: 5678 })
+    const env = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
+    const root = { keeps: ['chown', 'dac_override', 'fowner', 'setuid', 'setgid'] }
+    const watching = await run('perf-sysstat', [QEMU, program, 'perf-sysstat'], env, root)
+    await until(watching, () => timepointsIn(watching.log()) >= 1)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.equal(parse('perf-sysstat', watching.log()).metadata.counters, 'all')
+  },
+)
 
 t.test('io-sysstat on arm64 prints documents', options, async (t) => {
   const { run } = await podOf(t)

@@ -123,7 +123,10 @@ for (const [processes, threads, hasRows] of [
       const watching = await observe(pod, group, { ...ENV, RIDEALONG_OPTION_THREADS: hasRows })
       await watch(t, watching, group)
       const last = await end(t, watching)
-      t.match(watching.log(), /ridealong: \d+ threads are left out, because a scan reads at most \d+;/)
+      t.match(
+        watching.log(),
+        /ridealong: \d+ threads are left out, because a scan reads at most \d+;/,
+      )
       const tables = last.kernel_tables ?? []
       t.equal(sum(tables.map((row) => Number(row.threads))), count)
       t.ok((last.task_switching ?? []).some((row) => row.cswch_s === null))
