@@ -61,7 +61,7 @@ t.test('both modules return the same pod for each recorded review', { skip }, as
   const patched = applyWithGo(t.testdir(), pods)
   t.equal(patched.length, pods.length)
   for (const [index, name] of names.entries()) {
-    t.strictSame(patched[index], applyHere(pods[index] as Patched), name)
+    t.strictSame(patched[index], applyHere(pods[index] as Patched), `${name}: the pods are equal`)
   }
 })
 

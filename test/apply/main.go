@@ -1,7 +1,7 @@
 // Applies JSON patches with the module that kube-apiserver uses
 // (apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go).
 //
-// Reads lines of {"object": ..., "patch": [...]} from standard input and writes a line for each:
+// Reads lines of {"object": ..., "patch": [...]} from standard input and writes one line for each:
 // the patched object, or {"error": "..."}.
 package main
 

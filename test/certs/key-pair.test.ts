@@ -17,7 +17,7 @@ t.test('a key pair is read with its expiry time', async (t) => {
   t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
 })
 
-t.test('a chain is kept whole, and the expiry time is that of its first certificate', async (t) => {
+t.test('a chain is kept whole, and expires when its first certificate expires', async (t) => {
   const chain = `${one.cert}\n${authority.ca}`
   const folder = t.testdir({ 'tls.crt': chain, 'tls.key': one.key })
   const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))

@@ -33,7 +33,7 @@ t.test('a certificate is for servers, and cannot sign certificates', async (t) =
   const { cert } = await (await makeAuthority()).issue({ names: NAMES })
   const certificate = new X509Certificate(cert)
   t.equal(certificate.ca, false)
-  t.strictSame(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'], 'serverAuth')
+  t.strictSame(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'], 'the only usage is serverAuth')
 })
 
 t.test('a certificate is verified only by the CA that issued it', async (t) => {
@@ -42,7 +42,7 @@ t.test('a certificate is verified only by the CA that issued it', async (t) => {
   const certificate = new X509Certificate(cert)
   const ca = new X509Certificate(authority.ca)
   t.equal(ca.ca, true)
-  t.equal(ca.verify(ca.publicKey), true, 'self-signed')
+  t.equal(ca.verify(ca.publicKey), true, 'the CA certificate is self-signed')
   t.equal(certificate.checkIssued(ca), true)
   t.equal(certificate.verify(ca.publicKey), true)
   t.equal(certificate.verify(new X509Certificate(other.ca).publicKey), false)
@@ -56,7 +56,7 @@ t.test('a certificate is valid for the given days, from at least five minutes ag
     const { validFrom, validTo } = new X509Certificate(cert)
     const life = Date.parse(validTo) - before
     const day = 24 * 60 * 60 * 1000
-    t.ok(life > days * day - 2000 && life < days * day + 60_000, validTo)
+    t.ok(life > days * day - 2000 && life < days * day + 60_000, `valid until ${validTo}`)
     t.ok(
       Date.parse(validFrom) <= before - 5 * 60 * 1000,
       'valid for a client whose clock is behind',

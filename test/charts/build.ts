@@ -1,6 +1,6 @@
 /**
- * Builds the programs that the tests of the chart and of the workflows run. The first build takes
- * minutes.
+ * Builds or installs the programs that the tests of the chart and of the workflows run. The first
+ * build takes minutes.
  */
 import { tools } from '../cluster/machine/tools.ts'
 import { installCheckov } from './checkov.ts'

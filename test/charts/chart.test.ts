@@ -22,7 +22,8 @@ t.test('the chart contains the documents of the built-in catalog', (t) => {
   const names = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
   const copies = join(CHART, 'files/catalog')
   t.same(readdirSync(copies).sort(), names.sort(), 'run `npm run chart:catalog`')
-  for (const name of names) t.equal(read(join(copies, name)), read(join(BUILT_IN, name)), name)
+  for (const name of names)
+    t.equal(read(join(copies, name)), read(join(BUILT_IN, name)), `the copy of ${name}`)
   t.end()
 })
 
@@ -30,7 +31,7 @@ t.test('the schema of the values has the same definition of a metric as the cata
   const { metric, ...definitions } = valuesSchema.definitions
   t.same(metric, metricSchema.properties.spec)
   for (const [name, definition] of Object.entries(metricSchema.definitions)) {
-    t.same(definitions[name], definition, name)
+    t.same(definitions[name], definition, `the definition of ${name}`)
   }
   const { description: _, ...name } = metricSchema.properties.metadata.properties.name
   t.same(valuesSchema.properties.catalog.properties.metrics.propertyNames, name)
@@ -117,7 +118,7 @@ t.test('every template has a suite of unit tests', (t) => {
   for (const name of templates.filter((path) => /^[^_].*\.(yaml|txt)$/.test(path))) {
     t.ok(
       suites.some((suite) => suite.includes(name)),
-      name,
+      `a suite of unit tests names ${name}`,
     )
   }
   t.end()
@@ -131,7 +132,7 @@ t.test('the catalog that the chart installs has the built-in metrics', { skip },
   t.same([...installed.metrics.keys()].sort(), [...builtIn.metrics.keys()].sort())
   for (const [name, metric] of builtIn.metrics) {
     const container = { ...metric.container, imagePullPolicy: 'IfNotPresent' }
-    t.same(installed.metrics.get(name), { ...metric, container }, name)
+    t.same(installed.metrics.get(name), { ...metric, container }, `the metric ${name}`)
   }
 })
 
@@ -152,7 +153,7 @@ t.test('every expression of the dashboard and the alerts is valid PromQL', { ski
   t.end()
 })
 
-/** Returns the position of the first error in a PromQL expression. */
+/** Returns the position of the first error in a PromQL expression; undefined if it is valid. */
 function faultOf(expression: string): number | undefined {
   let fault: number | undefined
   parser.parse(expression).iterate({

@@ -117,7 +117,7 @@ t.test('the npm scripts that the documents name exist', async (t) => {
   const named = lines.flatMap((line) => [...line.matchAll(/npm (?:run )?([\w:-]+)/g)])
   const names = named.map(([, name = '']) => name).filter((name) => !NPM_ITSELF.includes(name))
   t.ok(names.length > 10, `the documents name ${names.length} scripts`)
-  for (const name of names) t.type(scripts[name], 'string', name)
+  for (const name of names) t.type(scripts[name], 'string', `the script ${name} exists`)
 })
 
 t.test('the verbs and options in the sentences of the documents exist', async (t) => {
@@ -127,9 +127,9 @@ t.test('the verbs and options in the sentences of the documents exist', async (t
     if (verb === 'VERB') continue
     if (!help.has(verb)) help.set(verb, (await run([verb, '--help'])).out)
     const text = help.get(verb) ?? ''
-    t.match(text, `Usage: ridealong ${verb}`, span)
+    t.match(text, `Usage: ridealong ${verb}`, `the verb of "${span}" exists`)
     for (const option of words.filter((word) => word.startsWith('-'))) {
-      t.match(text, new RegExp(`(^|[ ,])${option}[ ,]`, 'm'), span)
+      t.match(text, new RegExp(`(^|[ ,])${option}[ ,]`, 'm'), `${option} of "${span}" exists`)
     }
   }
 })

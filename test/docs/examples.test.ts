@@ -31,18 +31,18 @@ const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) 
 const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c perf-sysstat\n'))
 const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
-t.test('the part of a pod in the README is equal to that of a pod of the run', async (t) => {
+t.test('the pod spec in the README is a part of the pod of the run', async (t) => {
   t.has(parse(textOf('docs/examples/lammps-pod.yaml')), SHOWN_POD)
 })
 
-t.test('the observer in the README is equal to the one that inject adds', async (t) => {
+t.test('the pod spec in the README is a part of the pod template that inject prints', async (t) => {
   const { out } = await run(['inject', '-f', join(REPOSITORY, 'docs/examples/lammps.yaml')])
   t.has(parse(out).spec.template, SHOWN_POD)
 })
 
 t.test('the output in the README is a part of the log of the run', async (t) => {
   t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'the README shows six lines')
-  for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), part)
+  for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), `the log contains: ${part}`)
   const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
   t.match(README, `kubectl logs ${name} -n hpc`)
 })
@@ -85,8 +85,8 @@ t.test('the log of the run has the current format', observerTests(), async (t) =
 })
 
 /**
- * Returns the lines of the first timepoint and of the summary of a log, without markers and
- * sentences. Each line of rows is replaced by its columns in their order.
+ * Returns the lines of the first timepoint and of the summary of a log, without markers and without
+ * the observer's messages. Each line of rows is replaced by its columns in their order.
  */
 function shapeOf(log: string): unknown[] {
   const [, timepoint = ''] = log.split('METRICS OPERATOR TIMEPOINT\n')
@@ -105,10 +105,10 @@ function columnsOf(rows: readonly object[] | object): string[] {
 t.test('each sample status of a left pod has the message of its reason', async (t) => {
   for (const page of ['docs/reasons.md', 'docs/troubleshooting.md']) {
     const lines = textOf(page).match(/^\{"outcome":"left".*\}$/gm) ?? []
-    t.ok(lines.length > 0, page)
+    t.ok(lines.length > 0, `${page} has a sample status`)
     for (const line of lines) {
       const { reason, message }: { reason: Reason; message: string } = JSON.parse(line)
-      t.equal(message, REASONS[reason].sentence, page)
+      t.equal(message, REASONS[reason].sentence, `the message of ${reason} in ${page}`)
     }
   }
 })

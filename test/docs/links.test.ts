@@ -33,12 +33,14 @@ function leadsSomewhere(page: string, target: string): boolean {
 
 t.test('the target of every link is an existing file and heading', async (t) => {
   for (const page of PAGES) {
-    for (const target of targetsIn(page)) t.ok(leadsSomewhere(page, target), `${page}: ${target}`)
+    for (const target of targetsIn(page))
+      t.ok(leadsSomewhere(page, target), `the target of the link to ${target} in ${page} exists`)
   }
 })
 
 t.test('docs/README.md links to every page of the folder docs', async (t) => {
   const listed = targetsIn('docs/README.md')
   const own = readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md'))
-  for (const page of own.filter((name) => name !== 'README.md')) t.ok(listed.includes(page), page)
+  for (const page of own.filter((name) => name !== 'README.md'))
+    t.ok(listed.includes(page), `docs/README.md links to ${page}`)
 })

@@ -53,7 +53,7 @@ t.test('in the README, docker build and push of this version precede helm instal
     'helm test',
   ]
   const found = places.map((words) => README.indexOf(words))
-  t.notOk(found.includes(-1), found.join(', '))
+  t.notOk(found.includes(-1), `each command is in the README, at ${found.join(', ')}`)
   t.strictSame(
     found.toSorted((a, b) => a - b),
     found,

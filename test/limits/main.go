@@ -3,8 +3,8 @@
 // Reads lines of {"pod": ..., "limitRanges": [...], "resourceQuotas": [...]} from standard input
 // and writes a line for each: {"seen": ..., "refused": "..."}. "seen" is the pod with the defaults
 // of core/v1 and of LimitRanger, as a mutating webhook receives it. "refused" is the error that
-// refuses the pod, or "" if the pod is admitted. The order is that of kube-apiserver: defaults,
-// validation of the pod, validation by LimitRanger, quotas.
+// refuses the pod, or "" if the pod is admitted. The order is the same as in kube-apiserver:
+// defaults, validation of the pod, validation by LimitRanger, quotas.
 package main
 
 import (
@@ -92,7 +92,7 @@ func judge(line []byte) ([]byte, error) {
 	return json.Marshal(told)
 }
 
-// mutated returns the pod with all defaults, including those of the LimitRanges.
+// mutated returns the pod with all defaults, including the defaults of the LimitRanges.
 func mutated(asked call) (*core.Pod, error) {
 	v1.SetObjectDefaults_Pod(&asked.Pod)
 	pod := &core.Pod{}

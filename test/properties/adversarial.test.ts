@@ -40,8 +40,8 @@ const SMALL = 2 ** 12
 const GROWTH = 2 ** 6
 
 // A large review has 64 times the size of a small one. If the time grew with the square of the
-// size, a large review would take as long as 4,096 small ones. The factor of twenty allows for a
-// busy machine, caches and garbage collection.
+// size, a large review would take as long as 4,096 small ones. The test allows twenty times the
+// time of 64 small reviews, because of busy machines, caches and garbage collection.
 t.test('the time of an answer does not grow with the square of the review size', async (t) => {
   for (const { name, build } of ADVERSARIES) {
     const small = costOf(build(SMALL), GROWTH)
@@ -57,7 +57,7 @@ t.test('an answer has at most 16,384 characters, and is no internal error', asyn
       const answer = answerTo(build(size))
       const characters = JSON.stringify(answer?.response ?? {}).length
       t.ok(characters <= 2 ** 14, `${name}, size ${size}: the answer has ${characters} characters`)
-      t.equal(answer?.fault, undefined, name)
+      t.equal(answer?.fault, undefined, `${name}: the answer is no internal error`)
     }
   }
 })

@@ -28,7 +28,7 @@ export interface Call {
 export type Leaning = 'anything' | 'restricted' | 'guaranteed'
 
 // A pod is built from small numbers, which are cheap to generate. fast-check can shrink them to a
-// pod with one container that only requests perf-sysstat.
+// pod that has one container and only requests perf-sysstat.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
 
 /** Generates reviews of pods. Kubernetes would accept most of these pods. */
@@ -351,8 +351,8 @@ function initContainersOf(dice: Dice, leaning: Leaning): unknown {
 const OBSERVER_IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
 
 /**
- * Fields of a container with the name of a built-in metric: mostly those of the observer, sometimes
- * with the image of another registry, sometimes none.
+ * Fields of a container with the name of a built-in metric: mostly the fields of the observer,
+ * sometimes with the image of another registry, sometimes no fields.
  */
 const OBSERVERS: ReadonlyMap<string, readonly Json[]> = new Map(
   ['perf-sysstat', 'io-sysstat'].map((name) => {
@@ -427,8 +427,8 @@ const RESTRICTED = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 /**
- * Security contexts of containers that Pod Security `restricted` allows. Some need a security
- * context of the pod.
+ * Security contexts of containers that Pod Security `restricted` allows. Some are allowed
+ * only together with a security context of the pod.
  */
 const RESTRICTED_CONTEXTS = [
   RESTRICTED,
@@ -613,20 +613,20 @@ export function withoutObservers(patched: Json, pod: Json, restored: readonly st
 function unannotated(after: Json, before: unknown): unknown {
   const kept = mapOf(before)
   const rest = withField(after, 'ridealong.dev/status', kept)
-  // The default container of kubectl is set only if the pod does not set it.
+  // Ridealong sets the default container of kubectl only if the pod does not set it.
   const isSaid = Object.hasOwn(kept, DEFAULT_CONTAINER)
   const own = isSaid ? rest : withField(rest, DEFAULT_CONTAINER, kept)
   const isNew = before === undefined || before === null
   return isNew && Object.keys(own).length === 0 ? before : own
 }
 
-/** Returns the list without the appended items; undefined if there was no list before. */
+/** Returns the list without the appended items; `before` if it is undefined or null. */
 function back(after: unknown, before: unknown): unknown {
   if (before === undefined || before === null) return before
   return Array.isArray(after) && Array.isArray(before) ? after.slice(0, before.length) : after
 }
 
-/** Returns the object with one field replaced by that of another object. */
+/** Returns the object with one field of another object; without the field if `other` lacks it. */
 function withField(object: Json, key: string, other: Json | undefined): Json {
   const { [key]: _, ...rest } = object
   return Object.hasOwn(other ?? {}, key) ? { ...rest, [key]: other?.[key] } : rest
@@ -719,7 +719,7 @@ function swell(path: string, value: unknown, entries: readonly Json[]): unknown 
 }
 
 /**
- * Returns the value with a changed value at the end of a path. Missing parts of the path are added.
+ * Returns the value with a changed value at the end of a path. Missing keys of maps are added.
  */
 function change(
   value: unknown,

@@ -1,5 +1,5 @@
 /**
- * Rules that the answer to every review must obey, even to a hostile review. The tests and
+ * Rules that the answer to every review, even to a hostile one, must obey. The tests and
  * `npm run fuzz` use these rules.
  */
 import assert from 'node:assert/strict'

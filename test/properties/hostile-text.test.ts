@@ -24,8 +24,8 @@ const IN_ASCII = /\?\]0;PWNED\?/
 interface Row {
   readonly args: readonly string[]
   /**
-   * The part of the output that must be visible, so that the row does not pass without the hostile
-   * text.
+   * The part of the output that must be visible in the terminal: in most rows, the hostile text
+   * with escapes, so that the row does not pass without this text.
    */
   readonly shows: RegExp
   /**
@@ -362,13 +362,14 @@ for (const [where, { args, shows, isVerbatim = false }] of Object.entries(ROWS))
   t.test(`hostile text has no effect in ${where}`, async (t) => {
     const [shown, { out, err }] = await Promise.all([runInTerminal(args), run(args)])
     const terminal = shown.out.replace(OURS, '')
-    t.equal(HARMFUL.exec(terminal)?.[0], undefined, 'the terminal')
+    t.equal(HARMFUL.exec(terminal)?.[0], undefined, 'the terminal receives no harmful character')
     t.notMatch(terminal, FORGED)
     t.match(terminal, shows)
-    t.equal(HARMFUL.exec(err)?.[0], undefined, 'the piped standard error')
+    t.equal(HARMFUL.exec(err)?.[0], undefined, 'piped standard error has no harmful character')
     t.notMatch(err, FORGED)
     if (isVerbatim) t.match(out, HOSTILE_LINE, 'a pipe receives the unchanged text')
-    else t.equal(HARMFUL.exec(out)?.[0], undefined, 'the piped standard output')
+    else
+      t.equal(HARMFUL.exec(out)?.[0], undefined, 'piped standard output has no harmful character')
     t.notMatch(out, isVerbatim ? /(?!)/ : FORGED)
   })
 }

@@ -77,7 +77,7 @@ t.test('inject keeps comment lines, their order, and the kind of line breaks', a
   )
 })
 
-t.test('annotate changes a manifest once, and inject reads its annotations', async () => {
+t.test('a second annotate changes nothing, and inject reads the annotations', async () => {
   fc.assert(
     fc.property(manifests, ({ text }) => {
       const [manifest] = readManifests('a.yaml', text)

@@ -183,7 +183,7 @@ t.test('a patch contains only additions, at allowed paths', async () => {
       assert.equal(op, 'add')
       assert.ok(
         PLACES.some((place) => place.test(path)),
-        path,
+        `a patch may add ${path}`,
       )
     }
   })

@@ -17,7 +17,7 @@ const env = { ...others, PATH: `${folder}:${dirname(process.execPath)}:${process
 const plugin = (...words: readonly string[]) =>
   spawnSync('kubectl-ridealong', words, { env, encoding: 'utf8' })
 
-t.test('the package installs the plugin, which is the same program', async (t) => {
+t.test('the kubectl plugin and its completion are the same program as ridealong', async (t) => {
   const { bin } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
   t.equal(bin['kubectl-ridealong'], bin.ridealong)
   t.equal(bin['kubectl_complete-ridealong'], bin.ridealong)

@@ -35,15 +35,15 @@ t.test('the built-in metrics and the documents name the images of this version',
   const { registry, repository } = values.observer.image
   const folder = new URL('../../src/catalog/', import.meta.url)
   const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
-  t.ok(files.length >= 2, 'the folder has the documents')
+  t.ok(files.length >= 2, 'the catalog has at least two documents')
   for (const file of files) {
     const { spec } = parse(read(`src/catalog/${file}`))
-    t.equal(spec.container.image, `${registry}/${repository}:${version}`, file)
+    t.equal(spec.container.image, `${registry}/${repository}:${version}`, `the image in ${file}`)
   }
   for (const document of ['README.md', 'docs/install.md']) {
     const tags = [...read(document).matchAll(/ridealong\/\$target:([\w.]+)/g)]
-    t.ok(tags.length >= 2, document)
-    for (const [, tag] of tags) t.equal(tag, version, document)
+    t.ok(tags.length >= 2, `${document} has at least two tags`)
+    for (const [, tag] of tags) t.equal(tag, version, `the tag in ${document}`)
   }
 })
 

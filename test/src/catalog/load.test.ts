@@ -81,7 +81,7 @@ t.test(
     )
     for (const name of files) {
       const document = parse(readFileSync(join(BUILT_IN, name), 'utf8'))
-      t.equal(isMetric(document), true, JSON.stringify(isMetric.errors))
+      t.equal(isMetric(document), true, `errors in ${name}: ${JSON.stringify(isMetric.errors)}`)
       t.equal(`${document.metadata.name}.yaml`, name)
       t.equal(document.spec.privilege, 'restricted', 'every namespace may use the metric')
     }
@@ -137,7 +137,7 @@ t.test(
     const { metrics } = await loadCatalog({ folder })
     t.strictSame(metrics.get('ours')?.rows, rows)
     t.equal(metrics.get('plain')?.rows, undefined)
-    t.equal(metrics.get('perf-sysstat')?.rows?.format, 'pidstat', 'of the built-in metric')
+    t.equal(metrics.get('perf-sysstat')?.rows?.format, 'pidstat', 'the built-in rows are kept')
     t.strictSame(metrics.get('io-sysstat')?.rows, rows)
   },
 )
@@ -471,8 +471,11 @@ for (const [what, text, message] of WRONG) {
     `a document with ${what} is refused, and the error names file, place and reason`,
     async (t) => {
       const error = await errorOf(t, { 'x.yaml': text })
-      t.ok(error instanceof CatalogError, error.name)
-      t.ok(error.message.startsWith(join(t.testdirName, 'x.yaml: ')), error.message)
+      t.ok(error instanceof CatalogError, `a CatalogError, not a ${error.name}`)
+      t.ok(
+        error.message.startsWith(join(t.testdirName, 'x.yaml: ')),
+        `the message begins with the file: ${error.message}`,
+      )
       t.match(error.message, message)
       t.notMatch(error.message, '\n')
     },

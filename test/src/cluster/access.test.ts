@@ -37,7 +37,7 @@ t.test('the first of several files that sets a value has priority, as for kubect
   t.match(
     await findCluster({}),
     { server: 'https://one' },
-    'although the other file has a cluster of the same name',
+    'the second file has a cluster of the same name',
   )
   files('none', 'other', 'one')
   t.match(await findCluster({}), { server: 'https://other' })
@@ -169,7 +169,7 @@ t.test('the message begins with the path of an invalid kubeconfig', async (t) =>
       (error) => error,
     )
     t.match(error.message, message)
-    t.ok(error.message.startsWith(path), error.message)
+    t.ok(error.message.startsWith(path), `the message begins with ${path}: ${error.message}`)
     t.notMatch(error.message, '\n')
   }
   writeFileSync(join(folder, 'good'), kubeconfigOf('https://good'))

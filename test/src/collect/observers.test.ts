@@ -85,7 +85,7 @@ t.test('workloads are named as in kubectl, and other names are refused', async (
   t.equal(selectorOf('mpijobs/a'), 'training.kubeflow.org/job-name=a')
   t.match(readWorkload('pod/a'), { by: 'name', name: 'a' })
   for (const wrong of ['a', '/a', 'job/', 'job/a/b', 'job/A_b', 'job/a=b,c'])
-    t.match(readWorkload(wrong), { problem: String }, wrong)
+    t.match(readWorkload(wrong), { problem: String }, `"${wrong}" is refused`)
 })
 
 /** Returns a pod with changes to the container of its observer. */

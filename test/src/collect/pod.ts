@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { Catalog } from '../../../src/core/catalog.ts'
 
-/** The catalog of the tests' pods. */
+/** The catalog whose metrics the pods of the tests have. */
 export const CATALOG = await loadCatalog({})
 
 export interface PodShape {

@@ -48,7 +48,7 @@ export interface PodObject {
   }
 }
 
-/** Returns the document of a metric. Parts of the spec that are not given have default values. */
+/** Returns the document of a metric. Parts that `spec` does not contain have default values. */
 export function metricDocument(name: string, spec: Partial<MetricDocument['spec']> = {}) {
   return {
     metadata: { name },

@@ -75,7 +75,8 @@ t.test(
       ['RIDEALONG_OPTION_DEEP', 'true'],
       ['RIDEALONG_OPTION_UNIT', '$$(HOME)'],
     ] as const
-    for (const [name, value] of told) t.equal(variable(observer, name), value, name)
+    for (const [name, value] of told)
+      t.equal(variable(observer, name), value, `the variable ${name}`)
     const set = ride(podOf({ ...asked, 'perf.ridealong.dev/max-log-size': '5' }), { catalog })
     const other = set.observers.perf
     if (other === undefined) throw new Error('no observer')

@@ -516,7 +516,11 @@ t.test('an observer of a pod that is not Guaranteed has limits, and requests of 
     ['BestEffort', {}],
     ['Burstable', { containers: [burstable] }],
   ] as const) {
-    t.strictSame(ride(askingPod(spec)).observers['perf-sysstat']?.resources, expected, name)
+    t.strictSame(
+      ride(askingPod(spec)).observers['perf-sysstat']?.resources,
+      expected,
+      `a ${name} pod`,
+    )
   }
 })
 
@@ -756,7 +760,7 @@ t.test(
     t.strictSame(
       restored.spec.initContainers?.map(({ restartPolicy }) => restartPolicy),
       ['Always', undefined, undefined],
-      'the other containers are unchanged; Kubernetes refuses the pod',
+      'the second and the third container are unchanged',
     )
   },
 )

@@ -87,7 +87,7 @@ t.test("only Ridealong's annotations of a namespace are kept", async (t) => {
     'example.com/x': 'y',
   }
   const { name, annotations: kept } = readNamespace('lab', { metadata: { name: 'x', annotations } })
-  t.equal(name, 'lab', 'the name is that of the request')
+  t.equal(name, 'lab', 'the name comes from the request')
   t.strictSame([...kept.keys()], ['ridealong.dev/inject', 'perf-sysstat.ridealong.dev/rate'])
 })
 

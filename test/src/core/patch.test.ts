@@ -24,7 +24,7 @@ t.test('every operation of a patch is an add', async (t) => {
     t.ok(operations.length > 0, `${name} is patched`)
     t.ok(
       operations.every(({ op }) => op === 'add'),
-      `the patch of ${name}`,
+      `the patch of ${name} has only additions`,
     )
   }
 })

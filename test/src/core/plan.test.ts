@@ -59,11 +59,11 @@ t.test(
     t.strictSame(
       pod.spec.initContainers?.slice(0, 3),
       initContainers,
-      'the other init containers are unchanged',
+      'the init containers of the pod are unchanged',
     )
     t.strictSame(namesIn(pod.spec.containers), ['app'])
     for (const { name, restartPolicy } of Object.values(observers)) {
-      t.equal(restartPolicy, 'Always', name)
+      t.equal(restartPolicy, 'Always', `the restartPolicy of ${name}`)
     }
   },
 )
@@ -81,7 +81,7 @@ t.test('observers in mode container are the last containers, without restartPoli
   t.strictSame(namesIn(pod.spec.containers), ['app', 'other', 'io-sysstat', 'perf-sysstat'])
   t.strictSame(namesIn(pod.spec.initContainers), ['setup'])
   for (const observer of Object.values(observers)) {
-    t.notOk('restartPolicy' in observer, observer.name)
+    t.notOk('restartPolicy' in observer, `${observer.name} has no restartPolicy`)
   }
 })
 
@@ -128,26 +128,29 @@ t.test('the process namespace is shared for every value of shareProcessNamespace
   }
 })
 
-t.test('the service account token is covered by a volume if the pod mounts it', async (t) => {
-  const rows: [string, Json, boolean][] = [
-    ['automountServiceAccountToken is not set', {}, true],
-    ['the token is mounted', { automountServiceAccountToken: true }, true],
-    ['the token is not mounted', { automountServiceAccountToken: false }, false],
-  ]
-  for (const [name, spec, isCovered] of rows) {
-    const outcome = ride(askingPod(spec))
-    const { volumes = [] } = outcome.pod.spec
-    const { volumeMounts = [] } = perfOf(outcome)
-    t.equal(volumes.length, isCovered ? 1 : 0, name)
-    t.strictSame(
-      volumeMounts,
-      volumes.map((volume) => ({ name: volume.name, mountPath: TOKEN_PATH, readOnly: true })),
-    )
-  }
-})
+t.test(
+  'a volume hides the service account token from observers if the pod mounts the token',
+  async (t) => {
+    const rows: [string, Json, boolean][] = [
+      ['automountServiceAccountToken is not set', {}, true],
+      ['the token is mounted', { automountServiceAccountToken: true }, true],
+      ['the token is not mounted', { automountServiceAccountToken: false }, false],
+    ]
+    for (const [name, spec, isCovered] of rows) {
+      const outcome = ride(askingPod(spec))
+      const { volumes = [] } = outcome.pod.spec
+      const { volumeMounts = [] } = perfOf(outcome)
+      t.equal(volumes.length, isCovered ? 1 : 0, name)
+      t.strictSame(
+        volumeMounts,
+        volumes.map((volume) => ({ name: volume.name, mountPath: TOKEN_PATH, readOnly: true })),
+      )
+    }
+  },
+)
 
 t.test(
-  'one volume, named after the uid of the request, covers the token for all observers',
+  'one volume, named after the uid of the request, hides the token from all observers',
   async (t) => {
     const both = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
     const rows: [string, string][] = [
@@ -168,7 +171,7 @@ t.test(
 )
 
 t.test(
-  'the volume that covers the token is not local storage, which would prevent evictions',
+  'the volume that hides the token is not local storage, which would prevent evictions',
   async (t) => {
     const [volume] = ride(askingPod()).pod.spec.volumes ?? []
     t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
@@ -221,7 +224,8 @@ t.test(
       ['RIDEALONG_TARGET_COMMAND', 'lmp'],
       ['RIDEALONG_OBSERVERS', 'perf-sysstat'],
     ] as const
-    for (const [name, value] of told) t.equal(variable(observer, name), value, name)
+    for (const [name, value] of told)
+      t.equal(variable(observer, name), value, `the variable ${name}`)
     const plain = perfOf(ride(askingPod()))
     t.equal(variable(plain, 'RIDEALONG_MODE'), 'native')
     t.equal(

@@ -58,17 +58,20 @@ t.test('fields of a request that are missing or of a wrong type have default val
   })
 })
 
-t.test('the name is that of the request, or the name or generateName of the object', async (t) => {
-  const nameOf = (name: unknown, metadata: unknown) => {
-    const review = readReview(envelope({ ...REQUEST, name, object: { metadata } }))
-    return 'name' in review ? review.name : review.problem
-  }
-  t.equal(nameOf('a', { name: 'b', generateName: 'c-' }), 'a')
-  t.equal(nameOf('', { name: 'b', generateName: 'c-' }), 'b')
-  t.equal(nameOf(undefined, { generateName: 'c-' }), 'c-')
-  t.equal(nameOf(undefined, { name: '', generateName: 'c-' }), 'c-')
-  t.equal(nameOf(undefined, 'nonsense'), '')
-})
+t.test(
+  'the name is request.name, otherwise name, otherwise generateName of the object',
+  async (t) => {
+    const nameOf = (name: unknown, metadata: unknown) => {
+      const review = readReview(envelope({ ...REQUEST, name, object: { metadata } }))
+      return 'name' in review ? review.name : review.problem
+    }
+    t.equal(nameOf('a', { name: 'b', generateName: 'c-' }), 'a')
+    t.equal(nameOf('', { name: 'b', generateName: 'c-' }), 'b')
+    t.equal(nameOf(undefined, { generateName: 'c-' }), 'c-')
+    t.equal(nameOf(undefined, { name: '', generateName: 'c-' }), 'c-')
+    t.equal(nameOf(undefined, 'nonsense'), '')
+  },
+)
 
 t.test(
   'the problem of a body that is no valid AdmissionReview of version v1 names the field',

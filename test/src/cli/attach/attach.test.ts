@@ -96,7 +96,7 @@ t.test(
 )
 
 t.test(
-  'attach uses the namespace of --namespace, or that of the current context of the kubeconfig',
+  'attach uses the namespace of --namespace, otherwise the namespace of the current context',
   async (t) => {
     const { attach } = await standIn(t, 0)
     t.match(await attach(), { code: 0, out: /hpc/ })

@@ -266,7 +266,7 @@ t.test(
 )
 
 t.test(
-  'the message contains the refusal of the apiserver, or the address of an unreachable one',
+  'the message contains the refusal of the apiserver, or the address if it is unreachable',
   async (t) => {
     const message = 'pods is forbidden: User "u" cannot list resource "pods" in the namespace "hpc"'
     const { kubeconfig } = await standIn(t, { pods: () => ({ code: 403, message }), logs: {} })
@@ -316,7 +316,7 @@ t.test('the message names a kubeconfig that is missing or invalid', async (t) =>
   }
 })
 
-/** Returns a pod with a valid status annotation. The image of its observer is not the catalog's. */
+/** Returns a pod with a valid status annotation. The catalog has another image for its observer. */
 function forged(rank: number): object {
   const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))

@@ -24,7 +24,7 @@ t.test('explain prints the same outcome and reason as the golden file of a case'
       'json',
       ...NAMESPACES,
     )
-    t.equal(code, answer.outcome === 'injected' ? 0 : 1, name)
+    t.equal(code, answer.outcome === 'injected' ? 0 : 1, `the exit code for ${name}`)
     const [{ outcome, reason }] = JSON.parse(out)
     t.strictSame({ outcome, reason }, { outcome: answer.outcome, reason: answer.reason })
   }
@@ -51,7 +51,7 @@ t.test(
     const plain = (await runInTerminal(args, 80, { NO_COLOR: '1' })).out
     t.notMatch(plain, ansi)
     t.match(plain, /\n {2}no {7}system +Windows pods cannot share .*\n {20,}\S/)
-    for (const line of plain.split('\n')) t.ok(line.length <= 80, line)
+    for (const line of plain.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
     t.notMatch((await run(args)).out, ansi)
   },
 )

@@ -230,7 +230,7 @@ t.test(
     ]
     for (const [args, sentence] of wrong) {
       const { code, out, err } = await run(['inject', ...args])
-      t.strictSame({ code, out }, { code: 2, out: '' }, args.join(' '))
+      t.strictSame({ code, out }, { code: 2, out: '' }, `arguments: ${args.join(' ')}`)
       t.match(err, sentence)
       t.notMatch(err, /\n +at /, 'the message has no stack trace')
     }

@@ -104,7 +104,7 @@ t.test('the message names an invalid document of the catalog, or a missing folde
 t.test('descriptions are wrapped in a terminal of 80 columns', async (t) => {
   for (const args of [['metrics'], ['metrics', 'perf-sysstat']]) {
     const { out } = await runInTerminal(args, 80, { NO_COLOR: '1' })
-    for (const line of out.split('\n')) t.ok(line.length <= 80, line)
+    for (const line of out.split('\n')) t.ok(line.length <= 80, `at most 80 columns: ${line}`)
     t.match(out, /\n {20,}\S/, 'descriptions are wrapped')
   }
 })

@@ -107,7 +107,7 @@ t.test('each of several pods with the same name is recorded as its own case', as
   t.strictSame(
     readdirSync(join(folder, 'job-indexed-0')),
     ['review.json'],
-    'no temporary file is left',
+    'no temporary file remains',
   )
 })
 

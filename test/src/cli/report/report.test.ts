@@ -48,7 +48,7 @@ t.test('ridealong report - reads a log from standard input', async (t) => {
 })
 
 t.test(
-  'a file that is not a log, or a page that cannot be written, is reported, and no page is left',
+  'a file that is not a log, or a page that cannot be written, is reported, and no page is written',
   async (t) => {
     const folder = t.testdir({ 'a.txt': 'hello\n', empty: '', sub: {} })
     const page = join(folder, 'page.html')
@@ -81,7 +81,7 @@ t.test('--column adds a measured column of processes or of devices to the page',
   t.equal(plots.measures.length, 7)
   t.match(devices.measures.at(-1), { title: 'r_s', unit: '/s' })
   const shell = plots.lines.find(({ program }) => program === 'sh')
-  t.strictSame(shell?.values.at(-1), [0, 0.05, 0.1], 'the plotted values are those of the log')
+  t.strictSame(shell?.values.at(-1), [0, 0.05, 0.1], 'the plotted values are the values of the log')
   t.type(rows.find(({ program }) => program === 'sh')?.values.at(-1), 'number')
   const wrong = await run(['report', PERF, '--column', 'pid'])
   t.equal(wrong.code, 2)

@@ -88,12 +88,12 @@ t.test('--output diff prints the added and removed lines, without colours in a p
 t.test('the YAML output of review has no anchors and no aliases', async (t) => {
   for (const output of ['pod', 'diff', 'decision']) {
     const { out } = await run(['review', '-o', output, RANK])
-    t.notMatch(out, /^[+ ]*(- |\w+: )[&*]\w+$/m, output)
+    t.notMatch(out, /^[+ ]*(- |\w+: )[&*]\w+$/m, `--output ${output} has no anchors`)
   }
 })
 
 t.test(
-  'for an unchanged pod, the diff and the patch are empty, and the pod is that of the review',
+  'for an unchanged pod, the diff and the patch are empty, and the pod is printed unchanged',
   async (t) => {
     const file = join(CASES, 'pod-not-asked', 'review.json')
     const [diff, patch, pod] = await Promise.all(

@@ -113,7 +113,7 @@ t.test('the options of serve reach the server', async (t) => {
   t.equal(out, '', 'only messages of the level error are logged')
 })
 
-t.test('a missing file or folder is reported in one sentence that names it', async (t) => {
+t.test('a missing file or folder is reported in one sentence that names the path', async (t) => {
   const options = await optionsOf(t)
   for (const [change, sentence] of [
     [['--cert', 'none.crt'], /^ridealong: .*none\.crt.*\n$/],

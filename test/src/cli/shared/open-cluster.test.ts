@@ -32,7 +32,7 @@ t.test('an unusable kubeconfig is reported in one sentence that names the file',
 })
 
 t.test(
-  'the namespace is that of the current context, or `default` if the context names none',
+  'the namespace comes from the current context, and is `default` if the context has none',
   async (t) => {
     const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
     const folder = t.testdir({ placed, unplaced: CONFIG })

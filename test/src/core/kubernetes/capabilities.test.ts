@@ -48,7 +48,7 @@ t.test(
 )
 
 t.test(
-  'coversCapabilities() reports whether the first container has all capabilities of the other',
+  'coversCapabilities() reports whether the first container has all capabilities of the second',
   async (t) => {
     const rows: [Certainty, string, Lists, Lists][] = [
       ['yes', 'both have the default capabilities', {}, {}],
@@ -110,11 +110,11 @@ t.test(
     for (const [certainty, name, holder, other] of rows) {
       t.equal(coversCapabilities(of(holder), of(other)), certainty, name)
     }
-    t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'the other is privileged')
+    t.equal(coversCapabilities(of({}), of({}, true)), 'no', 'the second container is privileged')
     t.equal(
       coversCapabilities(of({}, true), of({ add: ['ALL'] })),
       'yes',
-      'the first is privileged',
+      'the first container is privileged',
     )
   },
 )

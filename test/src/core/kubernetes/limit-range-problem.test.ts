@@ -64,7 +64,7 @@ const ROWS: readonly (readonly [Json, string, string])[] = [
 
 for (const [item, burstable, guaranteed] of ROWS) {
   const [first, second] = [burstable, guaranteed].map((problem) => (problem ? 'forbids' : 'allows'))
-  const title = `${first} the observer of a BestEffort pod, and ${second} that of a Guaranteed pod`
+  const title = `${first} observers of BestEffort pods, and ${second} observers of Guaranteed pods`
   t.test(`a LimitRange with ${JSON.stringify(item)} ${title}`, async (t) => {
     for (const [pod, problem] of [
       [askingPod(), burstable],
@@ -78,7 +78,7 @@ for (const [item, burstable, guaranteed] of ROWS) {
 }
 
 t.test(
-  'the limit of a pod without limits is that of its observer, which may be below a minimum',
+  'the limit of a pod without limits is the limit of its observer, possibly below a minimum',
   async (t) => {
     const pod = askingPod(app({ requests: { cpu: '1' } }))
     const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)

@@ -74,6 +74,10 @@ t.test('an Event is not accepted as an owner', async (t) => {
 t.test('a field of megabytes is checked in linear time', { timeout: 300_000 }, async (t) => {
   const long = `${'a-'.repeat(2_000_000)}!`
   for (const field of ['apiVersion', 'kind', 'name', 'uid']) {
-    t.equal(readController([{ ...CONTROLLER, [field]: long }]), undefined, field)
+    t.equal(
+      readController([{ ...CONTROLLER, [field]: long }]),
+      undefined,
+      `the ${field} is invalid`,
+    )
   }
 })

@@ -131,7 +131,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
   ])
 })
 
-t.test('the name of a pod is metadata.name, or else metadata.generateName', async (t) => {
+t.test('the name of a pod is metadata.name, otherwise metadata.generateName', async (t) => {
   t.equal(read({}, { name: 'lammps-0', generateName: 'lammps-' }).name, 'lammps-0')
   t.equal(read({}, { generateName: 'lammps-' }).name, 'lammps-')
   t.equal(read({}, { name: '', generateName: 'lammps-' }).name, 'lammps-')

@@ -14,7 +14,7 @@ t.test('every resource that a LimitRange or a quota names is included', async (t
   const quotas = [resourceQuota({ 'requests.example.com/gpu': '1', 'limits.f': '1', g: '1' })]
   const names = ruledResources(ranges.map(readLimitRange), quotas.map(readQuota))
   for (const name of ['a', 'b', 'c', 'd', 'e', 'example.com/gpu', 'f', 'g', 'cpu', 'memory']) {
-    t.ok(names.has(name), name)
+    t.ok(names.has(name), `${name} is included`)
   }
 })
 

@@ -15,7 +15,8 @@ function found(pod: string, changes: Partial<MissedPod> = {}): MissedPod {
   return { reason: 'unanswered', ...where, ...changes }
 }
 
-// A notice describes the missed pods of one owner, and becomes an Event.
+// A missed pod requested observers, but has none or altered ones. A notice describes missed pods of
+// one owner and with one reason, and becomes an Event.
 t.test(
   'two thousand missed pods of one Job have one notice, which names three of the pods',
   async (t) => {

@@ -19,7 +19,7 @@ const owner = (time: string, others: Json = {}) => ({
   fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${KEYS.inject}`]: {} } }, ...others },
 })
 
-/** Returns a namespace that has the annotation `inject` since the time THEN. */
+/** Returns a namespace with the annotation `inject`, by default since the time THEN. */
 const asking = (managedFields: unknown = [owner(THEN)]) =>
   readNamespace('hpc', { metadata: { name: 'hpc', annotations: ASKING, managedFields } })
 

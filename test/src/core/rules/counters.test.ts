@@ -106,7 +106,7 @@ t.test(
     t.equal(
       countersOf({ ...USER, ...local('a') }, local('b')),
       'unknown',
-      'they have different profiles',
+      'target and observer have different profiles',
     )
     t.equal(
       countersWith({ privileged: true }, unconfined),

@@ -53,5 +53,6 @@ t.test('invalid pods, LimitRanges and ResourceQuotas cause no internal error', a
     assert.equal(fault, undefined)
   })
   fc.assert(every, { numRuns: 3_000 })
-  for (const word of ['injected', 'limit-range', 'quota']) assert.ok(words.has(word), word)
+  for (const word of ['injected', 'limit-range', 'quota'])
+    assert.ok(words.has(word), `${word} occurs`)
 })

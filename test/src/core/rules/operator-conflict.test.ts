@@ -24,10 +24,10 @@ t.test('a pod of netperf-operator or of Volcano gets no observers in mode contai
     ['Volcano', { 'volcano.sh/job-name': 'lammps' }],
   ]
   for (const [operator, labels] of rows) {
-    t.equal(asking(labels).word, 'injected', operator)
-    t.equal(asking(labels, NATIVE).word, 'injected', operator)
+    t.equal(asking(labels).word, 'injected', `${operator} in the default mode`)
+    t.equal(asking(labels, NATIVE).word, 'injected', `${operator} in mode native`)
     const { word, message } = asking(labels, CONTAINER)
-    t.equal(word, 'operator-conflict', operator)
+    t.equal(word, 'operator-conflict', `${operator} in mode container`)
     t.match(message, operator, 'the message names the operator')
     t.match(message, 'use ridealong.dev/mode: native', 'the message names the remedy')
   }
@@ -57,7 +57,7 @@ t.test(
   },
 )
 
-t.test('an annotation with the key of such a label is no conflict', async (t) => {
+t.test('an annotation with the key of a label of an operator is no conflict', async (t) => {
   const { word } = asking({}, { 'workflows.argoproj.io/workflow': 'w' })
   t.equal(word, 'injected')
 })
