@@ -33,7 +33,7 @@ export type Attached =
  * Kubernetes forbids for ephemeral containers.
  *
  * @param object the pod, as the apiserver serves it
- * @returns the container, or the problem that prevents it
+ * @returns the container and the name of its target, or the problem that prevents the addition
  */
 export function ephemeral(
   object: Fields,

@@ -7,7 +7,8 @@ const ajv = new Ajv({ strict: true, strictRequired: false, strictTypes: false })
 const isDescription = ajv.compile({ $ref: `${schema.$id}#/definitions/rows` })
 
 /**
- * Reads a description of rows that is not from a catalog, such as that in the output of `collect`.
+ * Reads a description of rows that is not from a catalog, such as a description in the output of
+ * `collect`.
  *
  * @returns undefined if it is invalid
  */

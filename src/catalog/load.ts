@@ -12,8 +12,8 @@ import { descriptionProblem } from './description.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 
 /**
- * An invalid catalog. The message names the file, the metric if its name is known, the invalid
- * field and the reason.
+ * An invalid catalog. The message names the file and the reason and, if they could be read, the
+ * metric and the invalid field.
  */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
@@ -40,10 +40,9 @@ export interface CatalogSources {
 }
 
 /**
- * Loads the built-in metrics, and those of a folder or of files that were already read.
+ * Loads the built-in metrics, and the metrics of a folder or of files that were already read.
  *
- * @throws CatalogError naming the document, the invalid field and the reason; one invalid document
- * makes the whole catalog invalid
+ * @throws CatalogError; one invalid document makes the whole catalog invalid
  */
 export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
   const { folder, files, observerImage } = sources

@@ -105,7 +105,7 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
 /** OK, Created and Accepted. Accepted means that an object is deleted after its finalizers ran. */
 const GOOD: readonly unknown[] = [200, 201, 202]
 
-/** The Accept header is that of kubectl: logs are text, and other responses are JSON. */
+/** The Accept header of kubectl: logs are text, and other responses are JSON. */
 const HEADERS = {
   accept: 'application/json, */*',
   'user-agent': 'ridealong',

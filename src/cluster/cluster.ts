@@ -18,8 +18,8 @@ export interface Cluster extends Access {
    */
   readonly source: string
   /**
-   * The namespace of the context, or of the pod in which this process runs; undefined if it is not
-   * known.
+   * The namespace of the context, or of the pod in which this process runs; undefined if none was
+   * found.
    */
   readonly namespace: string | undefined
 }

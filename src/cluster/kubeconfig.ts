@@ -9,7 +9,7 @@ import type { Cluster } from './cluster.ts'
  * and credential plugins, and proxies are supported. client-node is imported only when a kubeconfig
  * is read, because loading it is slow.
  *
- * @param context the context to use instead of the current one
+ * @param context the context to use instead of the current context
  * @throws an error that names the invalid file
  */
 export async function readKubeconfig(

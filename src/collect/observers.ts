@@ -47,7 +47,7 @@ export interface PodOfObservers {
  *
  * @param pod a core/v1 Pod, as returned by the apiserver
  * @param metrics the names of the catalog's metrics
- * @param catalog the catalog to compare containers with; undefined if none is known for the pod
+ * @param catalog the catalog to compare containers with; undefined to omit the comparison
  */
 export function findObservers(
   pod: Fields,
@@ -128,7 +128,7 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
  * Returns the rank of the pod in its workload:
  * - Indexed Job: the completion index
  * - JobSet, which has several Jobs: the name and the index of the Job, and the completion index
- * - MPIJob and the other Kubeflow jobs: the role and the replica index (kubeflow/mpi-operator
+ * - MPIJob and other jobs of Kubeflow: the role and the replica index (kubeflow/mpi-operator
  *   pkg/controller labels)
  */
 function readRank(metadata: Fields): string | null {

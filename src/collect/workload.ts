@@ -26,7 +26,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
  * Parses KIND/NAME as kubectl does: in upper or lower case, singular or plural, with or without a
  * group.
  *
- * @returns the pods to look for, or a sentence that lists the known kinds
+ * @returns the pods to look for, or a sentence with the problem
  */
 export function readWorkload(written: string): Chosen | { readonly problem: string } {
   const [kind = '', name, ...more] = written.split('/')

@@ -26,7 +26,7 @@ export function scanBody(json: string): BodyScan {
 }
 
 function mentionsIn(json: string): number {
-  // An escape could hide a mention. The apiserver never writes such an escape.
+  // An escape could hide the domain. The apiserver never writes such an escape.
   if (json.includes('\\u00') && SPELLING.test(json)) return Number.POSITIVE_INFINITY
   let mentions = 0
   for (let at = json.indexOf(DOMAIN); at >= 0; at = json.indexOf(DOMAIN, at + DOMAIN.length)) {

@@ -115,10 +115,10 @@ function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
 }
 
 /**
- * Skips a pod if a container that its status annotation names differs from the catalog's observer.
- * The container may come from another version of the catalog, another webhook may have rewritten
- * its image, or the annotation may be forged. These cases cannot be distinguished, so the pod is
- * neither changed nor denied.
+ * Returns the decision to skip a pod with a container that its status annotation names and that
+ * differs from the catalog's observer. The container may come from another version of the catalog,
+ * another webhook may have rewritten its image, or the annotation may be forged. These cases cannot
+ * be distinguished, so the pod is neither changed nor denied.
  */
 function leaveDifferent(different: readonly Difference[]): Left {
   return leave('observer-differs', different.map(({ sentence }) => sentence).join('; '))

@@ -17,8 +17,8 @@ export interface Namespace {
    */
   readonly requestedSince: string | undefined
   /**
-   * The enforced Pod Security level; undefined if no label sets it. In this case, the cluster's
-   * default applies.
+   * The enforced Pod Security level; undefined if no label sets it, so that the cluster's default
+   * applies.
    */
   readonly enforce: Privilege | undefined
   /** The privilege that the administrator grants to observers in this namespace. */

@@ -6,7 +6,7 @@ import type { Plan } from './plan.ts'
 export type { Operation }
 
 /**
- * Builds the RFC 6902 operations of a plan. All operations are `add`, in a fixed order. They create
+ * Builds the RFC 6902 operations of a plan. All operations are `add`, in a fixed order, and create
  * missing maps and lists. The operations are not computed by comparing two pods, because a
  * comparison takes quadratic time for the lists of a pod and moves items that did not change.
  */
@@ -103,7 +103,7 @@ function copyPatchedParts(object: unknown, { stripped }: Plan): Fields {
 }
 
 /**
- * Copies a list of containers and the containers at the edited indexes. The copy shares the other
+ * Copies a list of containers and the containers at the edited indexes. The copy shares all further
  * containers with the original list.
  */
 function copy(containers: readonly unknown[], edited: readonly number[]): unknown[] {

@@ -7,7 +7,7 @@ import { REASONS } from './reasons.ts'
 import type { Mode } from './request.ts'
 import { hasRoom, leftStatus } from './status.ts'
 
-/** The additions to a pod. Nothing in the pod is moved or removed. */
+/** The additions to a pod, and restored fields. Nothing in the pod is moved or removed. */
 export interface Plan {
   readonly annotations: Fields
   readonly sharesProcessNamespace: boolean

@@ -13,7 +13,7 @@ export const LONGEST_BODY = 7 * 1024 * 1024
 
 /**
  * The maximum length of a UID. The apiserver sends a UUID of 36 characters, and the response
- * repeats it.
+ * repeats the UID.
  */
 const LONGEST_UID = 256
 

@@ -63,7 +63,7 @@ function cutStatus(reason: string, message: string): string {
 }
 
 /**
- * Reports whether a pod's annotations stay within the limit after others are added. Keys and values
+ * Reports whether a pod's annotations stay within the limit after `added` is added. Keys and values
  * are counted together, in bytes of UTF-8.
  */
 export function hasRoom({ annotations, size }: AnnotatedPod, added: Fields): boolean {

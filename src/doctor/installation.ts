@@ -23,7 +23,7 @@ export type Offer =
   | { readonly kind: 'broken'; readonly problem: string }
   | { readonly kind: 'whole'; readonly catalog: Catalog }
 
-/** Returns the catalog of a release; undefined if the catalog is missing, invalid or not known. */
+/** Returns the catalog of a release; undefined if the catalog is missing, invalid or unread. */
 export function readCatalog(release: Release | undefined): Catalog | undefined {
   const offer = release && 'value' in release.offer ? release.offer.value : undefined
   return offer?.kind === 'whole' ? offer.catalog : undefined
@@ -33,7 +33,7 @@ export function readCatalog(release: Release | undefined): Catalog | undefined {
  * Returns the value of an option that the Deployment passes to `serve` as `--name=value`.
  *
  * @param name with the two dashes
- * @returns undefined if the option is absent or the Deployment is not known
+ * @returns undefined if the option is absent or the Deployment was not found or read
  */
 export function servedOption(release: Release | undefined, name: string): string | undefined {
   const deployment = release && 'value' in release.deployment ? release.deployment.value : undefined
@@ -80,7 +80,7 @@ export interface TriedPod {
 /** All facts about an installation, read from a cluster. */
 export interface Installation {
   readonly webhook: WebhookFacts
-  /** Undefined if the configuration is not known or names no Service. */
+  /** Undefined if the configuration was not found or read, or names no Service. */
   readonly release: Release | undefined
   /** All namespaces of the cluster. */
   readonly namespaces: FactLookup<readonly Fields[]>

@@ -12,7 +12,8 @@ export function certificatesIn(pem: string): readonly X509Certificate[] | undefi
 }
 
 /**
- * Describes why no certificate of a CA bundle is valid now. Returns undefined if at least one is.
+ * Describes why no certificate of a CA bundle is valid now. Returns undefined if at least one
+ * certificate is valid.
  *
  * @param now milliseconds since 1970
  */
@@ -29,7 +30,7 @@ export function bundleProblem(caBundle: string, now: number): string | undefined
  * server's own certificate, through the other certificates that the server sends, to a certificate
  * of the bundle. It also checks the host name and the validity period of the server's certificate.
  *
- * @param serving the certificates that the server presents as PEM, the server's own first
+ * @param serving the certificates that the server presents as PEM, with its own certificate first
  * @param host the name that the apiserver calls; undefined for an IP address
  * @param now milliseconds since 1970
  */

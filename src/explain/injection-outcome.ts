@@ -70,7 +70,7 @@ function unclaimed(status: Fields | undefined): InjectionOutcome {
  * Returns the catalog to compare a pod's containers with. A guessed catalog is returned only if the
  * pod's status names the revision of that catalog.
  *
- * @param isGuessed whether the catalog may differ from the cluster's
+ * @param isGuessed whether the catalog may differ from the catalog of the cluster
  */
 export function comparable(catalog: Catalog, isGuessed: boolean, pod: Fields): Catalog | undefined {
   if (!isGuessed) return catalog

@@ -18,7 +18,7 @@ export interface Likes {
 /**
  * Groups pods by outcome, in the order of the first pod of each group.
  *
- * @param catalogFor returns the catalog to compare a pod's containers with, if one is known
+ * @param catalogFor returns the catalog to compare a pod's containers with, or undefined
  */
 export function alike(
   pods: readonly Fields[],

@@ -16,8 +16,9 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
 }
 
 /**
- * Lists every rule of the decision in order. Rules before the rule that stopped the pod have
- * passed, and later rules were not reached. After an internal error, the error is the only finding.
+ * Returns a finding for every rule of the decision in order. Rules before the rule that stopped the
+ * pod have passed, and later rules were not reached. After an internal error, the error is the only
+ * finding.
  *
  * @param knowsImages whether the images on nodes are known, or the pod was injected
  * @param isCarrying whether the pod has its observers in its manifest and the webhook adds none

@@ -2,7 +2,7 @@ import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernete
 
 /**
  * The names of the webhooks in the chart's configuration: for pods with the annotation
- * `ridealong.dev/inject`, for the other pods of namespaces that request observers, and for
+ * `ridealong.dev/inject`, for pods without it in namespaces that request observers, and for
  * Namespaces.
  */
 export const POD_WEBHOOK = 'pods.ridealong.dev'

@@ -16,7 +16,7 @@ export const MARKERS = {
 
 /**
  * A part of a log, complete or truncated. The marker of the collection's start and each line that
- * is in no other part, such as the rows of a log in JSON Lines, are parts of their own.
+ * is in no other part, such as a row of a log in JSON Lines, are each a separate part.
  */
 export interface Block {
   readonly kind: 'metadata' | 'command' | 'start' | 'line' | 'timepoint' | 'end'

@@ -13,9 +13,9 @@ export function descriptionsIn({ metrics }: Catalog): Descriptions {
 }
 
 /**
- * The metrics of the Metrics Operator whose logs have a format of their own, by this format. If a
- * log in such a format names no metric, it is a log of the metric listed here. The CSV has the
- * columns of these metrics in this order.
+ * The metrics of the Metrics Operator whose logs are not in JSON Lines, by their format. If a log
+ * in such a format names no metric, it is a log of the metric listed here. The CSV has the columns
+ * of these metrics in this order.
  */
 export const METRIC_OF_FORMAT = { pidstat: 'perf-sysstat', iostat: 'io-sysstat' } as const
 

@@ -5,7 +5,7 @@ import { type MatchedLine, matchRow } from './match-row.ts'
 
 /** A log in JSON Lines, which is read line by line. */
 export interface JsonlLog {
-  /** Reads a line between the markers and returns the entries that are now known. */
+  /** Reads a line between the markers and returns the entries that are now complete. */
   readonly push: (line: string) => readonly Entry[]
   /**
    * Handles the end of the log. Returns the remaining entries, and whether the last row is cut.
@@ -31,7 +31,7 @@ export interface JsonlOptions {
  * Further lines are only counted.
  */
 const MOST_UNMATCHED = 1000
-/** The number of characters to which such a line, or a notice, is cut. */
+/** The number of characters to which a line that does not match, or a notice, is cut. */
 const MOST_TEXT = 1000
 /** The maximum number of different notices of an observer that are kept. */
 const MOST_NOTICES = 16

@@ -2,7 +2,7 @@ import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/
 import type { RowOrigin } from './columns.ts'
 
 /**
- * The fields of a log's origin that the caller knows. The other fields are read from the metadata.
+ * The fields of a log's origin that the caller sets. Missing fields are read from the metadata.
  */
 export type KnownOrigin = Partial<RowOrigin> & {
   readonly source: string
@@ -49,7 +49,7 @@ export function readRate(metadata: Fields | undefined): number {
   return readRateOption(metadata) ?? 10
 }
 
-/** Returns the seconds between samples, as set in the options; null if they are not set there. */
+/** Returns the seconds between samples, as set in the options; null if they are not set. */
 export function readRateOption(metadata: Fields | undefined): number | null {
   const { rate } = fieldsOrNone(metadata?.metricOptions)
   return typeof rate === 'number' && rate > 0 ? rate : null

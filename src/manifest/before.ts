@@ -23,7 +23,7 @@ import type { Manifest } from './read.ts'
  */
 export type Before = Readonly<Record<string, string>>
 
-/** Returns the text that an extension will replace. */
+/** Returns the text that an extension will replace, by key; empty if it will replace none. */
 export function describeBefore(
   manifest: Manifest,
   base: readonly Step[],

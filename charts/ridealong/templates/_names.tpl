@@ -77,7 +77,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" .
     {{- . | nindent 4 }}
 {{- end -}}
 
-{{/* Returns `true` if the webhook scans for missed pods, else an empty string. */}}
+{{/* Returns `true` if the webhook scans for pods without their observers, otherwise ''. */}}
 {{- define "ridealong.scans" -}}
 {{- if and .Values.guard.enabled .Values.guard.scan.enabled -}}
 true

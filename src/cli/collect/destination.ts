@@ -15,7 +15,7 @@ export interface Destination {
   readonly write: (name: string, text: string) => Promise<void>
   /**
    * Closes the destination. A file has a temporary name before this call. The call renames the file
-   * if `isGood` is true, and otherwise removes the file.
+   * if `isGood` is true and nothing failed, and otherwise removes the file.
    */
   readonly close: (isGood: boolean) => Promise<void>
 }

@@ -11,7 +11,7 @@ import {
   summarizeLog,
 } from './gather.ts'
 
-/** The number of failed attempts, without a new line in between, after which following stops. */
+/** The number of failed attempts, without a new line of the log in between, that end following. */
 const ATTEMPTS = 5
 
 export interface Following extends Gathering {
@@ -46,7 +46,7 @@ export async function follow(observer: RunningObserver, following: Following): P
 interface FollowState {
   /** The number of lines that were written. */
   written: number
-  /** The number of failed attempts since the last new line. */
+  /** The number of failed attempts since the last new line of the log. */
   failures: number
 }
 
@@ -92,7 +92,7 @@ export interface Crowd {
   readonly end: () => Promise<readonly Gathered[]>
 }
 
-/** Follows the logs of many observers, each as soon as it has started. */
+/** Follows the logs of many observers, each log as soon as its observer has started. */
 export function startCrowd(
   following: Omit<Following, 'look'>,
   onDone: (gathered: Gathered) => Promise<void>,

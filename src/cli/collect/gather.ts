@@ -29,7 +29,7 @@ export function sourceName({ namespace, pod, container }: RunningObserver): stri
   return `${namespace}/${pod}/${container}`
 }
 
-/** Returns the properties of an observer's log that are known from the pod. */
+/** Returns the properties of an observer's log that were read from the pod. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
   const { container: metric, namespace, pod, node, rank, notices } = observer
   return { source: sourceName(observer), metric, namespace, pod, node, rank, notices }
@@ -55,8 +55,8 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
 }
 
 /**
- * Summarizes a log that was read. If the log has no output of an observer, the summary is read from
- * the termination message of the container.
+ * Returns the result of reading a log. If the log contains no output of an observer, the summary of
+ * the observer is read from the termination message of the container.
  */
 export function summarizeLog(
   observer: RunningObserver,

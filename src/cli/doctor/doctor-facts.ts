@@ -16,7 +16,7 @@ export interface InstallationOptions {
   readonly webhookConfiguration?: string | undefined
   /**
    * A file with the server's certificate, PEM; default: the certificate in the Secret that the
-   * Deployment mounts, or the one that the server presents if the webhook is called by URL.
+   * Deployment mounts, or the certificate that the server presents if the webhook is called by URL.
    */
   readonly certificate?: string | undefined
 }

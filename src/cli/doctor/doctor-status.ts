@@ -5,7 +5,8 @@ import { errorMessage } from '../../lib/error-message.ts'
 const PATIENCE_MS = 10_000
 
 /**
- * Requests the readiness checks of a webhook from the path /readyz, and returns one check for each.
+ * Requests the readiness checks of a webhook from the path /readyz, and returns one check for each,
+ * or a single fault if the webhook does not answer.
  *
  * @param address a URL, or the value that a kubelet writes into the environment of pods for a port
  * of a Service, such as tcp://10.96.7.1:8080 (kubernetes pkg/kubelet/envvars/envvars.go)

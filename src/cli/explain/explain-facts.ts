@@ -26,7 +26,7 @@ export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'dif
 export interface Common {
   /** Combines the facts about a pod with the facts about its namespace and its cluster. */
   readonly factsOf: (about: About) => Promise<Facts>
-  /** Returns the catalog with which the containers of a pod are compared, if it is known. */
+  /** Returns the catalog to compare a pod's containers with; undefined to omit the comparison. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
 }
 
@@ -64,8 +64,8 @@ export async function factsFrom(
 }
 
 /**
- * Reports whether the catalog is a guess: the cluster's catalog is not known, and the options name
- * no catalog.
+ * Reports whether the catalog is a guess: the cluster's catalog was not read, and the options name
+ * no catalog and no image.
  */
 function isGuessed(release: Release | undefined, options: FactOptions): boolean {
   const isNamed = options.catalog !== undefined || options.observerImage !== undefined
@@ -74,7 +74,7 @@ function isGuessed(release: Release | undefined, options: FactOptions): boolean 
 
 /**
  * Returns the catalog of the cluster and the images on its nodes. Returns an empty object if the
- * options name another catalog, or the cluster's catalog is not known.
+ * options name a catalog or an image, or if the cluster's catalog was not read.
  */
 function offeredBy(
   release: Release | undefined,

@@ -15,7 +15,7 @@ import type { About } from './explain-facts.ts'
  * Finds the pods to explain in files: recorded AdmissionReviews, pods that were read from a
  * cluster, and pod templates.
  *
- * @param namespace the namespace of objects that do not name one
+ * @param namespace the namespace of objects that name no namespace
  * @throws UsageError with the reason for each object, if no object creates pods
  */
 export function aboutFiles(manifests: readonly Manifest[], namespace: string): readonly About[] {

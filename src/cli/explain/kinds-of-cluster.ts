@@ -51,7 +51,7 @@ function kindsIn(root: string, list: Fields | undefined): readonly ServedKind[] 
  * Finds a kind by its name, its plural, its singular or a short name, optionally followed by a dot
  * and its group.
  *
- * @throws UsageError if the cluster serves no such namespaced kind
+ * @throws UsageError if the cluster serves no namespaced kind of this name
  */
 export function kindNamed(kinds: readonly ServedKind[], word: string): ServedKind {
   const [name = '', ...group] = word.toLowerCase().split('.')

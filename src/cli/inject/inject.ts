@@ -108,8 +108,8 @@ async function answererFor(
 }
 
 /**
- * Adds the annotations of the command line to a namespace. They override the annotations of the
- * namespace. The annotations of a pod override both.
+ * Adds the annotations of the command line to a namespace, and replaces annotations with the same
+ * keys. The annotations of a pod take precedence over the result.
  */
 function asking(namespace: Namespace, given: Annotations): Namespace {
   return { ...namespace, annotations: new Map([...namespace.annotations, ...given]) }

@@ -3,7 +3,7 @@ export interface Ending {
   /** @param trouble the error, if there is one */
   end(trouble?: unknown): void
   isOver(): boolean
-  /** Resolves at the end, or rejects with the error. */
+  /** Resolves when the operation ends, or rejects with the error. */
   readonly ended: Promise<void>
 }
 
@@ -30,7 +30,7 @@ export function openEnding(seconds: number | undefined): Ending {
   const stop = () => end()
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000)
   for (const signal of SIGNALS) process.on(signal, stop)
-  // The handler in main.ts would exit immediately.
+  // The handler of write errors in main.ts would exit immediately.
   process.stdout.removeAllListeners('error').on('error', stop)
   process.stderr.on('error', stop)
   return { end, isOver: () => isOver, ended }

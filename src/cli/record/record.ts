@@ -90,8 +90,8 @@ interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'forc
 }
 
 /**
- * Starts the server, installs the configuration and waits for the end. Then removes the
- * configuration and closes the server.
+ * Starts the server, installs the configuration and waits until the recording ends. Then removes
+ * the configuration and closes the server.
  */
 async function run(options: RecordRun): Promise<void> {
   const { address, apiserver, session, ending } = options

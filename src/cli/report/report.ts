@@ -84,7 +84,7 @@ function buildTitle({ sources }: CollectedRun): string {
   return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
 }
 
-/** The page's own scripts, in the order of their dependencies. */
+/** The scripts of the page, except the library uPlot, in the order of their dependencies. */
 const SCRIPTS = ['data', 'colours', 'filter', 'table', 'strip', 'plots', 'sections', 'main']
 
 async function readAssets(): Promise<readonly [Asset, Asset]> {

@@ -12,7 +12,7 @@ export interface Comparison {
    * catalog of the cluster, otherwise the built-in catalog.
    */
   readonly catalog: Catalog
-  /** Returns the catalog for a pod; undefined if it is not known. */
+  /** Returns the catalog to compare a pod's containers with; undefined to omit the comparison. */
   readonly catalogFor: (pod: Fields) => Catalog | undefined
   /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
   readonly problem: string | undefined

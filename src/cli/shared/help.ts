@@ -1,6 +1,6 @@
 import type { Command, HelpConfiguration } from 'commander'
 
-/** The layout of the help: sorted options, with the long ones aligned, as in kubectl's help. */
+/** The layout of the help, as in kubectl: options are sorted, and their long names are aligned. */
 export const helpLayout: HelpConfiguration = {
   sortOptions: true,
   subcommandTerm: (verb) => verb.name(),
@@ -36,7 +36,7 @@ export function helpEnd({ ok, no, trouble, examples }: HelpEnd): (context: HelpC
 
 type HelpContext = { readonly command: Command }
 
-/** The end of the program's own help. */
+/** Builds the end of the program's help: exit codes, examples, and the help of a verb. */
 export function programHelpEnd(name: string): string {
   return [
     '',

@@ -24,8 +24,8 @@ export function withManifests(command: Command): Command {
 }
 
 /**
- * Parses the value of an option that is a comma-separated list, and appends the items to those of
- * earlier uses of the option.
+ * Parses the value of an option that is a comma-separated list, and appends the items to the items
+ * of earlier uses of the option.
  */
 export function items(text: string, earlier: readonly string[] = []): readonly string[] {
   const found = text.split(',').map((item) => item.trim())

@@ -4,9 +4,9 @@ import { printable, printableBlock } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
 import { formatText } from './table.ts'
 
-// Every verb writes through this module. Most output quotes a cluster, a log or a file, and the
-// terminal must not interpret control characters in quoted text. A test checks that no other module
-// writes.
+// Every verb writes to the terminal through this module, except for the progress bar (progress.ts).
+// Most output quotes a cluster, a log or a file, and the terminal must not interpret control
+// characters in quoted text. A test checks that no other module writes to the terminal.
 
 /** Prints the result of a verb to standard output. */
 export function print(output: Output): void {

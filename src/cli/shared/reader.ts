@@ -20,7 +20,10 @@ export interface Reader {
    * @throws UsageError with the error message of the apiserver or the system
    */
   get(path: string, query?: Readonly<Record<string, string>>): Promise<Fields | undefined>
-  /** Reads an object or a list, or returns the problem that prevents reading it. */
+  /**
+   * Reads an object or a list, or returns the problem that prevents reading it. The value is
+   * undefined if the object does not exist.
+   */
   look(path: string): Promise<FactLookup<Fields | undefined>>
 }
 

@@ -12,7 +12,7 @@ import { readOffer } from './release-catalog.ts'
  * Deployment has the same name as the Service. The guard is a policy that warns about pods without
  * observers; its binding has the name SERVICE-guard.
  *
- * @returns undefined if the configuration is not known or names no Service
+ * @returns undefined if the configuration was not found or read, or names no Service
  */
 export async function readRelease(
   reader: Reader,

@@ -23,8 +23,8 @@ type Service = NonNullable<ReturnType<typeof calledBy>['service']>
  * @param name the name of the MutatingWebhookConfiguration; default: the first that contains a
  * webhook of Ridealong
  * @param certificate a file with the server's certificate, PEM; default: the certificate in the
- * Secret that the Deployment mounts, or the one that the server presents if the webhook is called
- * by URL
+ * Secret that the Deployment mounts, or the certificate that the server presents if the webhook is
+ * called by URL
  */
 export async function readWebhookFacts(
   reader: Reader,
@@ -65,8 +65,8 @@ async function readCertificate(file: string): Promise<FactLookup<string>> {
 }
 
 /**
- * Reads the MutatingWebhookConfiguration of that name or, without a name, the first that contains a
- * webhook of Ridealong.
+ * Reads the MutatingWebhookConfiguration with this name. If the name is undefined, reads the first
+ * MutatingWebhookConfiguration that contains the webhook of Ridealong for pods.
  */
 export async function readConfiguration(
   reader: Reader,

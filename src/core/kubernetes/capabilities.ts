@@ -124,8 +124,8 @@ function coversOne(holder: Capabilities, other: Capabilities, name: string): Cer
 }
 
 /**
- * Reports whether the lists of both containers name a capability in the same way. They then have
- * the same result, because they have the same runtime.
+ * Reports whether the lists of both containers name a capability in the same way. The capability
+ * then has the same state in both, because the containers have the same runtime.
  */
 function isListedAlike(holder: Capabilities, other: Capabilities, name: string): boolean {
   return ['ALL', name, PREFIX + name].every(

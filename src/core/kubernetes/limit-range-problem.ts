@@ -12,11 +12,12 @@ import { writeQuantity } from './quantity.ts'
 import { EMPTY_RESOURCE_LIST, type ResourceList } from './resource-list.ts'
 
 /**
- * Returns the reason why the LimitRanges of a namespace would refuse a pod with its observers, as a
- * sentence, or undefined if the LimitRanges would accept the pod.
+ * Returns the reason why the LimitRanges of a namespace prevent observers in a pod, as a sentence,
+ * or undefined if they do not: a LimitRange would refuse the pod or an observer, or would give the
+ * observers a scarce resource.
  *
- * A pod that violates a LimitRange even without observers is reported too. Another webhook may
- * still correct such a pod, and observers must not cause a refusal of the corrected pod.
+ * A pod that violates a bound of type `Pod` even without observers is reported too. Another webhook
+ * may still correct such a pod, and observers must not cause a refusal of the corrected pod.
  *
  * If several LimitRanges set a default for the same resource, Kubernetes applies them in an
  * unspecified order. Here, the first LimitRange takes precedence.

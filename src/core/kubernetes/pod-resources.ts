@@ -112,8 +112,8 @@ export function sumContainers({ containers }: PodResources, kind: keyof Resource
 
 /**
  * Returns, for each resource, the greatest sum of an init container and the sidecars that started
- * before this container. A resource that an init container does not use needs no sum here,
- * because the sum over the sidecars alone was included when the last of these sidecars started.
+ * before this container. A resource that an init container does not use needs no sum here, because
+ * the sum over only the sidecars was included when the last of these sidecars started.
  */
 function mostAtStart(
   containers: readonly ContainerResources[],

@@ -27,8 +27,8 @@ export interface Change {
  *
  * The result is an estimate, because usage changes between this check and the check by Kubernetes,
  * which comes later in the admission of the pod. For the same reason, a quota that has no room even
- * for the pod without observers is reported: when Kubernetes checks the quota, it may have room for
- * the pod but not for the observers.
+ * for the pod without observers is reported: when Kubernetes checks the quota, the quota may have
+ * room for the pod but not for the observers.
  *
  * The rules come from k8s.io/apiserver v0.36 pkg/admission/plugin/resourcequota/controller.go,
  * CheckRequest, and kubernetes v1.36 pkg/quota/v1/evaluator/core/pods.go.

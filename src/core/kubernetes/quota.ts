@@ -3,7 +3,7 @@ import { readScopes, type Scope } from './quota-scope.ts'
 import { type ResourceList, readResourceList } from './resource-list.ts'
 
 /**
- * A core/v1 ResourceQuota: the amount of each resource that the pods of a namespace may use
+ * A core/v1 ResourceQuota: the amount of each resource that the counted pods of a namespace may use
  * together.
  */
 export interface Quota {
@@ -11,7 +11,7 @@ export interface Quota {
   readonly hard: ResourceList
   /**
    * The usage that the quota controller last reported. Usage changes as pods are created and
-   * deleted, so it may be different when Kubernetes checks the quota.
+   * deleted, so the usage may be different when Kubernetes checks the quota.
    */
   readonly used: ResourceList
   readonly scopes: readonly Scope[]

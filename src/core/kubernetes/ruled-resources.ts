@@ -11,9 +11,9 @@ const OF_ANY_QUOTA: readonly string[] = ['cpu', 'memory']
 const PREFIX = /^(?:requests|limits)\./
 
 /**
- * Returns the names of all resources that the rules of a namespace mention: the defaults and bounds
- * of its LimitRanges, and the keys of its quotas. Other resources cannot change the result of a
- * rule.
+ * Returns cpu, memory, and the names of all resources that the rules of a namespace mention: the
+ * defaults and bounds of its LimitRanges, and the keys of its quotas. Other resources cannot change
+ * the result of a rule.
  */
 export function ruledResources(
   limitRanges: readonly LimitRange[],

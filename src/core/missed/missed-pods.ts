@@ -52,7 +52,7 @@ export interface Surroundings {
  * node was known to have the image.
  *
  * @param object a Pod as returned by the apiserver
- * @returns undefined for every other pod
+ * @returns undefined if the pod does not lack its observers for one of these causes
  */
 export function findMissedPod(
   object: Fields,

@@ -49,7 +49,7 @@ export function nameOf(name: string): string {
 }
 
 /**
- * Reports whether a container has the same command and args as the catalog's observer of that name.
+ * Reports whether a container has the command and args of the catalog's observer of the same name.
  */
 export function hasCommandOfCatalog(catalog: Catalog, container: Fields): boolean {
   const offered = catalog.metrics.get(asText(container.name) ?? '')?.container

@@ -8,16 +8,16 @@ import {
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 
 /**
- * The user of an observer whose target must not run as root, but has no user set. The ID is that of
- * the user `nonroot` in distroless images. Without a numeric user, the kubelet cannot verify that
- * an image does not run as root, and neither the observer nor the pod would ever start
+ * The user of an observer whose target must not run as root, but has no user set. Distroless images
+ * have the user `nonroot` with this ID. Without a numeric user, the kubelet cannot verify that an
+ * image does not run as root, and neither the observer nor the pod would ever start
  * (kuberuntime/security_context.go).
  */
 const NON_ROOT_USER = 65532
 
 /**
- * The user and group of a container, from its own security context or, if not set there, from the
- * pod's. If a value is undefined, only the image can set it.
+ * The user and group of a container, from its security context or, if not set there, from the pod's
+ * security context. If a value is undefined, only the image can set the value.
  */
 export interface Identity {
   readonly user: number | undefined
@@ -25,7 +25,7 @@ export interface Identity {
   readonly nonRoot: boolean
 }
 
-/** Resolves the user and group of a container from its own security context and the pod's. */
+/** Resolves the user and group of a container from its security context and the pod's context. */
 export function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
   const { runAsUser, runAsGroup, runAsNonRoot } = pod.securityContext
   return {

@@ -41,7 +41,7 @@ const UNPRINTABLE = new RegExp(
  * `...`
  */
 export function printable(text: string, longest = LONGEST_LINE): string {
-  // Escapes are never shorter than their character, so text after the limit is never part of the
+  // An escape is never shorter than its character, so text after the limit is never part of the
   // result.
   const escaped = replaceUnprintable(text.slice(0, longest + 1), escapeOf)
   return cut(escaped, longest)

@@ -199,17 +199,17 @@ t.test("the guard names containers that differ from the catalog's observers", as
     [
       'another command',
       claiming(own({ command: ['sh', '-c', 'x'] })),
-      [`${NOT} ${image} with another command than that of the catalog`],
+      [`${NOT} ${image} with a command or args that differ from the catalog`],
     ],
     [
       'no command',
       claiming(own({ command: undefined })),
-      [`${NOT} ${image} with another command than that of the catalog`],
+      [`${NOT} ${image} with a command or args that differ from the catalog`],
     ],
     [
       'added args',
       claiming(own({ args: ['x'] })),
-      [`${NOT} ${image} with another command than that of the catalog`],
+      [`${NOT} ${image} with a command or args that differ from the catalog`],
     ],
     [
       'a name that is not a metric',
