@@ -1,40 +1,27 @@
-import { loadCatalog } from '../../catalog/load.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
-import { listPods } from '../../cluster/pods.ts'
-import {
-  findObservers,
-  NOT_COMPARED,
-  type PodOfObservers,
-  type RunningObserver,
-} from '../../collect/observers.ts'
-import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
-import type { Fields } from '../../core/kubernetes/json.ts'
+import type { PodOfObservers, RunningObserver } from '../../collect/observers.ts'
 import { listColumns } from '../../log/columns.ts'
-import { type Descriptions, descriptionsIn } from '../../log/descriptions.ts'
+import type { Descriptions } from '../../log/descriptions.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
 import { csvHeader } from '../../log/write.ts'
-import { groupBy } from '../../report/group-by.ts'
-import { comparisonWith } from '../shared/comparison.ts'
-import { EXIT, UsageError, usageError } from '../shared/errors.ts'
-import { openCluster } from '../shared/open-cluster.ts'
+import { EXIT, UsageError } from '../shared/errors.ts'
 import { type Progress, startProgress } from '../shared/progress.ts'
-import { readerOf } from '../shared/reader.ts'
-import { describeFailure } from '../shared/refusal.ts'
+import {
+  type FindPods,
+  findWorkloadPods,
+  noticeSentences,
+  sourceName,
+  type WorkloadOptions,
+} from '../shared/workload-pods.ts'
 import { type Destination, openDestination } from './destination.ts'
 import { pause, startCrowd } from './follow.ts'
-import { type Gathered, gather, inOrder, sourceName } from './gather.ts'
+import { type Gathered, gather, inOrder } from './gather.ts'
 
-export interface CollectOptions {
-  readonly kubeconfig?: string
-  readonly context?: string
-  readonly namespace?: string
-  readonly selector?: string
+export interface CollectOptions extends WorkloadOptions {
   readonly output: LogFormat
   readonly to?: string
   readonly follow?: boolean
   readonly parallel: number
-  readonly catalog?: string
-  readonly observerImage?: string
 }
 
 /** Milliseconds between two requests for the list of pods. */
@@ -52,25 +39,8 @@ export async function collect(
   options: CollectOptions,
   say: (sentence: string) => void,
 ): Promise<number> {
-  const chosen = choose(workload, options)
-  const { apiserver, ...found } = await openCluster(options)
-  const namespace = options.namespace ?? found.namespace
-  const list = () => listPods(apiserver, namespace, chosen).catch(apiTrouble)
-  const { catalog: folder, observerImage } = options
-  const known = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const first = await list()
-  const { catalog, catalogFor, problem } = await comparisonWith(
-    known,
-    options,
-    readerOf(apiserver, namespace),
-  )
-  const descriptions = descriptionsIn(catalog)
-  const names = new Set(catalog.metrics.keys())
-  const read = (pods: readonly Fields[]) =>
-    pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
-  const pods = read(first)
-  const find: Find = async () => read(await list())
-  mustHaveObservers(pods, chosen.words, namespace)
+  const found = await findWorkloadPods(workload, options)
+  const { apiserver, pods, find, descriptions, problem } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
   const destination = await openDestination(options.to, options.output, header)
   if (options.follow && options.output === 'logs' && !destination.isFolder)
@@ -78,43 +48,15 @@ export async function collect(
       '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
     )
   const gathered = await gatherAll({ apiserver, pods, find, options, descriptions, destination })
-  sayNotices(gathered, problem, say)
+  const observers = gathered.map(({ observer }) => observer)
+  noticeSentences(observers, problem).forEach(say)
   return tell(gathered, options, say)
-}
-
-type Find = () => Promise<readonly PodOfObservers[]>
-
-function choose(workload: string | undefined, { selector }: CollectOptions): Chosen {
-  if ((workload === undefined) === (selector === undefined))
-    throw new UsageError('name either KIND/NAME, such as job/lammps, or --selector LABELS')
-  const chosen = workload === undefined ? readSelector(selector ?? '') : readWorkload(workload)
-  if ('problem' in chosen) throw new UsageError(chosen.problem)
-  return chosen
-}
-
-function apiTrouble(error: unknown): never {
-  throw new UsageError(describeFailure(error))
-}
-
-function mustHaveObservers(
-  pods: readonly PodOfObservers[],
-  words: string,
-  namespace: string,
-): void {
-  if (pods.length === 0)
-    throw new UsageError(`there are no pods of ${words} in namespace ${namespace}`)
-  if (pods.some(({ observers }) => observers.length > 0)) return
-  const left = pods.find((pod) => pod.left !== null)
-  const counted = `${pods.length} ${pods.length === 1 ? 'pod' : 'pods'}`
-  const why =
-    left === undefined ? '' : `; pod ${left.name} was left without observers: ${left.left}`
-  throw new UsageError(`there are no observers in the ${counted} of ${words}${why}`)
 }
 
 interface Work {
   readonly apiserver: Apiserver
   readonly pods: readonly PodOfObservers[]
-  readonly find: Find
+  readonly find: FindPods
   readonly options: CollectOptions
   readonly descriptions: Descriptions
   readonly destination: Destination
@@ -187,24 +129,6 @@ async function followAll(
 function logName({ pod, container }: RunningObserver): string {
   return `${pod}.${container}`
 }
-
-/** Prints each notice once, with its first log and the number of other logs. */
-function sayNotices(
-  gathered: readonly Gathered[],
-  problem: string | undefined,
-  say: (sentence: string) => void,
-): void {
-  const told = gathered.flatMap(({ observer }) =>
-    observer.notices.map((notice) => ({ notice, source: sourceName(observer) })),
-  )
-  for (const [notice, [first, ...others]] of groupBy(told, ({ notice }) => notice)) {
-    const more = others.length === 0 ? '' : ` and ${others.length} others`
-    const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
-    say(`${first?.source}${more}: ${notice}${why}`)
-  }
-}
-
-const WHY_NOT = "because the cluster's catalog could not be read (to name another, use --catalog)"
 
 function tell(
   gathered: readonly Gathered[],

@@ -3,13 +3,8 @@ import { readLogLines } from '../../cluster/logs.ts'
 import type { RunningObserver } from '../../collect/observers.ts'
 import { transcribe } from '../../log/transcribe.ts'
 import { describeRefusal } from '../shared/refusal.ts'
-import {
-  describeObserver,
-  type Gathered,
-  type Gathering,
-  sourceName,
-  summarizeLog,
-} from './gather.ts'
+import { sourceName } from '../shared/workload-pods.ts'
+import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
 
 /** The number of failed attempts, without a new line of the log in between, that end following. */
 const ATTEMPTS = 5

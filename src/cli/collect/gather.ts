@@ -5,6 +5,7 @@ import type { Descriptions } from '../../log/descriptions.ts'
 import type { KnownOrigin } from '../../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
 import { describeRefusal } from '../shared/refusal.ts'
+import { sourceName } from '../shared/workload-pods.ts'
 
 /** The result of collecting one observer's log. */
 export interface Gathered {
@@ -22,11 +23,6 @@ export interface Gathering {
   readonly form: LogFormat
   readonly descriptions: Descriptions
   readonly signal: AbortSignal
-}
-
-/** Returns the name of a log: NAMESPACE/POD/CONTAINER. */
-export function sourceName({ namespace, pod, container }: RunningObserver): string {
-  return `${namespace}/${pod}/${container}`
 }
 
 /** Returns the properties of an observer's log that were read from the pod. */

@@ -1,0 +1,131 @@
+import { loadCatalog } from '../../catalog/load.ts'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { listPods } from '../../cluster/pods.ts'
+import {
+  findObservers,
+  NOT_COMPARED,
+  type PodOfObservers,
+  type RunningObserver,
+} from '../../collect/observers.ts'
+import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { type Descriptions, descriptionsIn } from '../../log/descriptions.ts'
+import { groupBy } from '../../report/group-by.ts'
+import { comparisonWith } from './comparison.ts'
+import { UsageError, usageError } from './errors.ts'
+import { openCluster } from './open-cluster.ts'
+import { readerOf } from './reader.ts'
+import { describeFailure } from './refusal.ts'
+
+/** The options that choose the pods of a workload and the catalog. */
+export interface WorkloadOptions {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
+  readonly selector?: string
+  readonly catalog?: string
+  readonly observerImage?: string
+}
+
+/** The pods of a workload with their observers. */
+export interface WorkloadPods {
+  readonly apiserver: Apiserver
+  readonly namespace: string
+  /** The name of the workload for messages: KIND/NAME, or the selector. */
+  readonly words: string
+  readonly pods: readonly PodOfObservers[]
+  /** Lists the pods again. */
+  readonly find: FindPods
+  /** The descriptions of the rows of the catalog's metrics. */
+  readonly descriptions: Descriptions
+  /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
+  readonly problem: string | undefined
+}
+
+export type FindPods = () => Promise<readonly PodOfObservers[]>
+
+/**
+ * Finds the pods of a workload, KIND/NAME, or of a label selector, with their observers.
+ *
+ * @throws UsageError if the command line, the catalog or the cluster has a problem, or no pod has
+ * an observer
+ */
+export async function findWorkloadPods(
+  workload: string | undefined,
+  options: WorkloadOptions,
+): Promise<WorkloadPods> {
+  const chosen = choose(workload, options)
+  const { apiserver, ...found } = await openCluster(options)
+  const namespace = options.namespace ?? found.namespace
+  const list = () => listPods(apiserver, namespace, chosen).catch(apiTrouble)
+  const { catalog: folder, observerImage } = options
+  const known = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const first = await list()
+  const { catalog, catalogFor, problem } = await comparisonWith(
+    known,
+    options,
+    readerOf(apiserver, namespace),
+  )
+  const names = new Set(catalog.metrics.keys())
+  const read = (pods: readonly Fields[]) =>
+    pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
+  const pods = read(first)
+  mustHaveObservers(pods, chosen.words, namespace)
+  const { words } = chosen
+  const find: FindPods = async () => read(await list())
+  return { apiserver, namespace, words, pods, find, descriptions: descriptionsIn(catalog), problem }
+}
+
+function choose(workload: string | undefined, { selector }: WorkloadOptions): Chosen {
+  if ((workload === undefined) === (selector === undefined))
+    throw new UsageError('name either KIND/NAME, such as job/lammps, or --selector LABELS')
+  const chosen = workload === undefined ? readSelector(selector ?? '') : readWorkload(workload)
+  if ('problem' in chosen) throw new UsageError(chosen.problem)
+  return chosen
+}
+
+function apiTrouble(error: unknown): never {
+  throw new UsageError(describeFailure(error))
+}
+
+function mustHaveObservers(
+  pods: readonly PodOfObservers[],
+  words: string,
+  namespace: string,
+): void {
+  if (pods.length === 0)
+    throw new UsageError(`there are no pods of ${words} in namespace ${namespace}`)
+  if (pods.some(({ observers }) => observers.length > 0)) return
+  const left = pods.find((pod) => pod.left !== null)
+  const counted = `${pods.length} ${pods.length === 1 ? 'pod' : 'pods'}`
+  const why =
+    left === undefined ? '' : `; pod ${left.name} was left without observers: ${left.left}`
+  throw new UsageError(`there are no observers in the ${counted} of ${words}${why}`)
+}
+
+/** Returns the name of a log: NAMESPACE/POD/CONTAINER. */
+export function sourceName({ namespace, pod, container }: RunningObserver): string {
+  return `${namespace}/${pod}/${container}`
+}
+
+/**
+ * Returns a sentence for each notice about the containers of the observers, with its first log and
+ * the number of other logs.
+ *
+ * @param problem the problem that prevented reading the cluster's catalog
+ */
+export function noticeSentences(
+  observers: readonly RunningObserver[],
+  problem: string | undefined,
+): readonly string[] {
+  const told = observers.flatMap((observer) =>
+    observer.notices.map((notice) => ({ notice, source: sourceName(observer) })),
+  )
+  return [...groupBy(told, ({ notice }) => notice)].map(([notice, [first, ...others]]) => {
+    const more = others.length === 0 ? '' : ` and ${others.length} others`
+    const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
+    return `${first?.source}${more}: ${notice}${why}`
+  })
+}
+
+const WHY_NOT = "because the cluster's catalog could not be read (to name another, use --catalog)"
