@@ -20,6 +20,7 @@ import { helpLayout, programHelpEnd } from './shared/help.ts'
 import { outputOfCommander, print, say } from './shared/output.ts'
 import { programName, wordsToComplete } from './shared/program-name.ts'
 import { declareTest } from './test/declaration.ts'
+import { declareTop } from './top/declaration.ts'
 
 /** The verbs, in the order of the help. */
 const VERBS = [
@@ -32,6 +33,7 @@ const VERBS = [
   declareAnnotate,
   declareExplain,
   declareAttach,
+  declareTop,
   declareCollect,
   declareReport,
   declareDoctor,

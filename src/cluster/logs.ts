@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises'
 import { errorMessage } from '../lib/error-message.ts'
 import { splitLines } from '../lib/split-lines.ts'
 import type { Apiserver } from './apiserver.ts'
@@ -32,6 +33,49 @@ export async function* readLogLines(
   const response = await open({ path, query, signal, silenceMs: follow ? 0 : SILENCE_MS })
   try {
     yield* splitLines(response)
+  } catch (error) {
+    throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
+  } finally {
+    response.destroy()
+  }
+}
+
+/** A part of a log, with the time of each line as the kubelet writes it. */
+export interface StampedLogAsking extends LogAsking {
+  /** The time from which to read, in RFC 3339 with whole seconds; undefined to read the tail. */
+  readonly since: string | undefined
+  /** The number of lines of the tail to read if `since` is undefined; undefined for all lines. */
+  readonly tailLines: number | undefined
+  /** Is called when the response has begun. */
+  readonly onOpen: () => void
+  readonly onText: (text: string) => void
+}
+
+/**
+ * Reads a part of a container's log until its end, or until the connection breaks. Each line begins
+ * with its time. The text arrives in parts that may end within a line.
+ *
+ * @throws Refusal if there is no log; another error if the connection cannot be made or breaks
+ */
+export async function readStampedLog(
+  { open }: Apiserver,
+  { namespace, pod, container }: LoggingContainer,
+  { follow, since, tailLines, signal, onOpen, onText }: StampedLogAsking,
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`
+  const query = {
+    container,
+    follow: String(follow),
+    timestamps: 'true',
+    ...(since === undefined ? {} : { sinceTime: since }),
+    ...(since !== undefined || tailLines === undefined ? {} : { tailLines: `${tailLines}` }),
+  }
+  const response = await open({ path, query, signal, silenceMs: follow ? 0 : SILENCE_MS })
+  onOpen()
+  // The events cost less than an iteration for each of the parts of many logs.
+  response.setEncoding('utf8').on('data', onText)
+  try {
+    await finished(response)
   } catch (error) {
     throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
   } finally {

@@ -30,6 +30,8 @@ type Open = { readonly kind: Block['kind']; readonly lines: string[] }
 export interface BlockReader {
   /** Reads a line without its line break and returns the blocks that the line closes. */
   readonly push: (line: string) => readonly Block[]
+  /** Returns the block that is still open, with its lines until now; undefined if there is none. */
+  readonly open: () => Pick<Block, 'kind' | 'lines'> | undefined
   /** Handles the end of the text and returns the block that was still open. */
   readonly end: () => readonly Block[]
 }
@@ -56,6 +58,7 @@ export function readBlocks(): BlockReader {
       open.lines.push(line)
       return []
     },
+    open: () => open,
     end: () => close(open?.kind === 'end'),
   }
 }

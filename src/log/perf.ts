@@ -89,14 +89,20 @@ function join(byTask: Map<string, Fields>, rows: readonly Fields[]): void {
     const tid = row.tid === '-' ? undefined : row.tid
     const normal = normalised({ ...row, pid: process, tid })
     const key = `${process} ${tid ?? ''}`
-    byTask.set(key, { ...normal, ...byTask.get(key) })
+    byTask.set(key, withKnown(normal, byTask.get(key)))
   }
+}
+
+/** Adds the values that are known already, which take precedence. */
+function withKnown(row: Fields, known: Fields | undefined): Fields {
+  return known === undefined ? row : { ...row, ...known }
 }
 
 /**
  * Normalizes column names: older versions of jc wrote fd-nr and usr-ms instead of fd_nr and usr_ms.
  */
 function normalised(row: Fields): Fields {
+  if (!Object.keys(row).some((key) => key.includes('-'))) return row
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key.replace('-', '_'), value]),
   )

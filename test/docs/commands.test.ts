@@ -42,6 +42,11 @@ function needsCluster(command: string): boolean {
   return ['collect', 'attach', 'doctor', 'disarm', 'record', 'top'].includes(verb)
 }
 
+/** Tells whether a command draws on a terminal, which the commands of this test do not have. */
+function needsTerminal(command: string): boolean {
+  return / top /.test(command) && !command.includes(' --once')
+}
+
 /**
  * Creates a folder with the files that the documents name, and with programs named `ridealong` and
  * `kubectl`.
@@ -95,7 +100,10 @@ for (const page of PAGES) {
     const folder = workplace(t)
     for (const command of commands) {
       const { status, stderr } = shell(folder, command)
-      if (needsCluster(command)) {
+      if (needsTerminal(command)) {
+        t.match(stderr, /--once/, `${command}: accepted, but there is no terminal`)
+        t.equal(status, 2)
+      } else if (needsCluster(command)) {
         t.match(stderr, /no-kubeconfig/, `${command}: accepted, but there is no cluster`)
         t.equal(status, 2)
       } else {

@@ -23,6 +23,8 @@ const IMPORTS: readonly (readonly [string, string, boolean])[] = [
   ['src/cluster/b.ts', '../cli/main.ts', true],
   ['src/cluster/c.ts', '../lib/error-message.ts', false],
   ['src/collect/a.ts', '../cluster/pods.ts', true],
+  ['src/top/a.ts', '../cluster/logs.ts', true],
+  ['src/top/b.ts', '../log/columns.ts', false],
   ['src/cli/record/a.ts', '../../../webhook/server.ts', true],
   ['src/cli/record/b.ts', '../../recording/redact.ts', false],
   ['src/cli/serve/a.ts', '../../../webhook/serve.ts', false],

@@ -100,7 +100,8 @@ async function furnaces(t: Test) {
   const { kubeconfig } = await standIn(t, { pods, logs })
   const args = ['--kubeconfig', kubeconfig, '--catalog', catalog]
   const collect = (...more: readonly string[]) => run(['collect', 'job/lammps', ...more, ...args])
-  return { folder, catalog, collect, log: logs['lammps-2-abcde/furnace'] ?? '' }
+  const top = (...more: readonly string[]) => run(['top', 'job/lammps', '--once', ...more, ...args])
+  return { folder, catalog, collect, top, log: logs['lammps-2-abcde/furnace'] ?? '' }
 }
 
 const linesOf = (text: string) => text.trimEnd().split('\n')
@@ -238,6 +239,28 @@ t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, as
     return (await page.locator('#section-0 tbody tr').count()) === 4
   })
   t.strictSame([said, requests], [[], []])
+})
+
+t.test('top shows it', async (t) => {
+  const { top } = await furnaces(t)
+  const all = await top()
+  t.equal(all.code, 0, all.err)
+  const [header, ...lines] = linesOf(all.out)
+  t.match(header, /^RANK {2}STATE {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/)
+  t.match(lines[0], /^2 +ended +60\.0 +/, 'the hottest first')
+  t.equal(lines.length, RANKS.length)
+  const words = ['--column', 'heat', '--sort', 'rank', '-o', 'json']
+  const [first] = JSON.parse((await top(...words)).out)
+  t.strictSame(Object.keys(first.values), ['heat'])
+  const opened = JSON.parse((await top('--column', 'opened', '-o', 'json')).out)
+  // The door opens once in each second.
+  t.strictSame(
+    opened.map(({ values }: { values: object }) => values),
+    RANKS.map(() => ({ opened: 1 })),
+  )
+  const wrong = await top('--column', 'percent_heat')
+  t.equal(wrong.code, 2)
+  t.match(wrong.err, /measures a column percent_heat; the columns are .*heat, joules/)
 })
 
 const PAGE = readFileSync(join(REPOSITORY, 'docs/observers.md'), 'utf8')

@@ -318,6 +318,22 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['collect', 'job/lammps', ...left],
     shows: ESCAPED,
   },
+  'the table of top': {
+    args: ['top', 'job/lammps', '--once', '--by', 'program', ...whole],
+    shows: ESCAPED,
+  },
+  'the CSV of top': {
+    args: ['top', 'job/lammps', '--once', '--by', 'program', '-o', 'csv', ...whole],
+    shows: ESCAPED,
+  },
+  'the message of top about a pod whose status is left': {
+    args: ['top', 'job/lammps', '--once', ...left],
+    shows: ESCAPED,
+  },
+  'the error of top about a missing right': {
+    args: ['top', 'job/lammps', '--once', ...REFUSING],
+    shows: ESCAPED,
+  },
   'the error of collect about a missing right': {
     args: ['collect', 'job/lammps', ...REFUSING],
     shows: ESCAPED,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { makeAuthority } from '../../certs/make.ts'
+import { growingLog } from './growing-log.ts'
 
 /**
  * A simulated apiserver with pods and logs. Its answers have the format of the real apiserver,
@@ -104,7 +105,10 @@ function answerLog({ logs }: World, name: string, url: URL, response: ServerResp
   const log = logs[name] ?? { code: 404, message: `pods "${name}" not found` }
   if (typeof log === 'function') return log(response, url.searchParams)
   if (typeof log !== 'string') return refuse(response, log)
-  response.end(log)
+  if (url.searchParams.get('timestamps') !== 'true') return response.end(log)
+  const whole = growingLog(log)
+  whole.end()
+  whole.answer(response, url.searchParams)
 }
 
 function refuse(response: ServerResponse, { code, message }: Refusal): void {

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-// All output except progress bars must be written by src/cli/shared/output.ts, which escapes
-// control characters. This test finds code in other modules that writes to the terminal.
+// All output except progress bars and the frames of `top` must be written by
+// src/cli/shared/output.ts, which escapes control characters. This test finds code in other modules
+// that writes to the terminal.
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
@@ -17,9 +18,17 @@ const MAY_NAME = [
   'src/cli/record/record-ending.ts',
   'src/cli/shared/output.ts',
   'src/cli/shared/progress.ts',
+  'src/cli/top/screen.ts',
 ]
-/** The modules that may write to an output stream. A progress bar has only Ridealong's own text. */
-const MAY_WRITE = ['src/cli/shared/output.ts', 'src/cli/shared/progress.ts']
+/**
+ * The modules that may write to an output stream. A progress bar has only Ridealong's own text, and
+ * the text of a frame is printable.
+ */
+const MAY_WRITE = [
+  'src/cli/shared/output.ts',
+  'src/cli/shared/progress.ts',
+  'src/cli/top/screen.ts',
+]
 
 const sources = ['src', 'webhook', 'certs'].flatMap((folder) => {
   return readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
@@ -30,7 +39,7 @@ const naming = (pattern: RegExp) => {
   return sources.filter((path) => pattern.test(readFileSync(`${ROOT}/${path}`, 'utf8'))).sort()
 }
 
-t.test('only output.ts and progress.ts write to the terminal', async (t) => {
+t.test('only output.ts, progress.ts and screen.ts write to the terminal', async (t) => {
   t.ok(sources.length > 200)
   t.strictSame(naming(/\b(stdout|stderr)\b/), MAY_NAME)
   t.strictSame(naming(/\b(stdout|stderr)\.write\b/), MAY_WRITE)

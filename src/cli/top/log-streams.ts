@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { readStampedLog } from '../../cluster/logs.ts'
+import type { RunningObserver } from '../../collect/observers.ts'
+import type { RowsDescription } from '../../core/catalog.ts'
+import { startLiveLog } from '../../top/live-log.ts'
+import type { LiveObserver } from '../../top/ranks.ts'
+import { readStampedLines, type StampedLines } from '../../top/stamped-lines.ts'
+import { describeRefusal } from '../shared/refusal.ts'
+import type { OpeningGate } from './opening-gate.ts'
+
+/** The log of an observer, and the state of its connection. */
+export interface LogStream extends LiveObserver {
+  readonly format: RowsDescription['format']
+  lines: StampedLines
+  /** Whether the whole log is read, because its tail has no rows. */
+  isWhole: boolean
+  /** The observer as the last list of pods shows it. */
+  observer: RunningObserver
+  /** Whether the log is followed now. */
+  isFollowed: boolean
+  /** Whether the pod is deleted. */
+  isGone: boolean
+  /** Why the connection broke, or the log cannot be read; undefined while it is read. */
+  problem: string | undefined
+  /** The number of new lines that were read. */
+  taken: number
+  /** The attempts without a new line since the last one that brought a line. */
+  failures: number
+  /** When the connection was opened, and when text last arrived, on the monotonic clock in ms. */
+  openedAt: number
+  arrivedAt: number
+  /** Whether text has arrived since `settleStreams` last looked. */
+  isUnsettled: boolean
+  /** The version of the log when `settleStreams` last looked. */
+  version: number
+}
+
+export interface StreamOptions {
+  readonly apiserver: Apiserver
+  readonly gate: OpeningGate
+  readonly signal: AbortSignal
+}
+
+export function newStream(observer: RunningObserver, description: RowsDescription): LogStream {
+  return {
+    metric: observer.container,
+    format: description.format,
+    log: startLiveLog(description),
+    lines: readStampedLines(),
+    isWhole: false,
+    observer,
+    hasStarted: observer.state !== 'waiting',
+    isRead: false,
+    isOver: false,
+    seenAt: undefined,
+    isFollowed: false,
+    isGone: false,
+    problem: undefined,
+    taken: 0,
+    failures: 0,
+    openedAt: 0,
+    arrivedAt: 0,
+    isUnsettled: false,
+    version: 0,
+  }
+}
+
+/**
+ * The number of lines to read at first: at least two timepoints, so that the growth of counters is
+ * known. A timepoint of pidstat or iostat has up to 40 lines; in JSON Lines it has a line for each
+ * process, or for each of its peers.
+ */
+const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
+  pidstat: 80,
+  iostat: 200,
+  jsonl: 500,
+}
+
+/** Milliseconds before the first new attempt, which then double up to the most. */
+const FIRST_PAUSE_MS = 500
+const MOST_PAUSE_MS = 15_000
+
+/** The failed attempts after which the log of a container that has ended is given up. */
+const MOST_FAILURES = 3
+
+/**
+ * Follows a log until its container has ended, its pod is gone, or the signal is aborted. After a
+ * connection breaks, waits for a moment that doubles with each attempt without a new line.
+ *
+ * @param onEnd is called when a connection ends, so that the state of the pod can be looked up
+ */
+export async function followStream(
+  stream: LogStream,
+  options: StreamOptions,
+  onEnd: () => void,
+): Promise<void> {
+  const { signal } = options
+  stream.isFollowed = true
+  while (!signal.aborted && !stream.isOver) {
+    const hadEnded = stream.observer.state === 'ended'
+    const before = stream.taken
+    await readOnce(stream, { ...options, follow: true })
+    stream.failures = stream.taken > before ? 0 : stream.failures + 1
+    if (hadEnded && readWholeNext(stream)) continue
+    onEnd()
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** stream.failures, MOST_PAUSE_MS)
+    await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    stream.isOver ||= hadEnded && isDone(stream)
+  }
+  stream.isFollowed = false
+}
+
+/** Reports whether the log of a container that has ended was read to its end, or cannot be read. */
+function isDone({ problem, failures }: LogStream): boolean {
+  return problem === undefined || failures >= MOST_FAILURES
+}
+
+/**
+ * Prepares to read the whole log if its tail has no rows, as after a long summary.
+ *
+ * @returns whether the log must be read again
+ */
+export function readWholeNext(stream: LogStream): boolean {
+  const { isWhole, problem, log } = stream
+  log.settle()
+  if (isWhole || problem !== undefined || log.lastAt() !== undefined) return false
+  stream.isWhole = true
+  stream.lines = readStampedLines()
+  return true
+}
+
+/**
+ * Reads the log over one connection, from the last line that is known, and notes in the stream why
+ * it could not be read to its end.
+ */
+export async function readOnce(
+  stream: LogStream,
+  { apiserver, gate, signal, follow }: StreamOptions & { readonly follow: boolean },
+): Promise<void> {
+  const { lines, log, observer, format, isWhole } = stream
+  const take = (line: string, at: number) => {
+    stream.taken += 1
+    log.push(line, Number.isNaN(at) ? Date.now() : at)
+  }
+  stream.isRead = true
+  const leave = await gate.enter(signal)
+  lines.begin()
+  try {
+    await readStampedLog(apiserver, observer, {
+      follow,
+      signal,
+      since: lines.since(),
+      tailLines: isWhole ? undefined : TAIL[format],
+      onOpen: () => {
+        stream.problem = undefined
+        stream.openedAt = performance.now()
+        leave()
+      },
+      onText: (text) => {
+        stream.arrivedAt = performance.now()
+        stream.isUnsettled = true
+        lines.push(text, take)
+      },
+    })
+    stream.problem = undefined
+  } catch (error) {
+    stream.problem = describeRefusal(error)
+  } finally {
+    leave()
+  }
+}
+
+/** The milliseconds without text after which the lines of a timepoint are complete. */
+const SETTLED_MS = 100
+
+/** The milliseconds after which text is no longer the part of the log that existed before. */
+const LIVE_MS = 1000
+
+/** Reads the open timepoint of each log that has received no text for a moment. */
+export function settleStreams(streams: Iterable<LogStream>, settledMs = SETTLED_MS): void {
+  const now = performance.now()
+  for (const stream of streams) {
+    if (!stream.isUnsettled || now - stream.arrivedAt < settledMs) continue
+    stream.isUnsettled = false
+    stream.log.settle()
+    const isNew = stream.log.version() !== stream.version
+    stream.version = stream.log.version()
+    if (isNew && stream.arrivedAt - stream.openedAt > LIVE_MS) stream.seenAt = Date.now()
+  }
+}

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stringify } from 'csv-stringify/sync'
+import { printable, printableJson } from '../../core/text/printable.ts'
+import type { Output } from '../../lib/output-format.ts'
+import type { TopColumn } from '../../top/columns.ts'
+import { orderLines } from '../../top/order.ts'
+import { buildLines, type TopLine } from '../../top/ranks.ts'
+import { buildTable, formatTable } from '../../top/table.ts'
+import type { TopValue } from '../../top/values.ts'
+import { firstView } from '../../top/view.ts'
+import { inOrder } from '../collect/gather.ts'
+import { EXIT } from '../shared/errors.ts'
+import { sourceName, type WorkloadPods } from '../shared/workload-pods.ts'
+import type { LiveRun } from './live-run.ts'
+import {
+  type LogStream,
+  readOnce,
+  readWholeNext,
+  type StreamOptions,
+  settleStreams,
+} from './log-streams.ts'
+import { listNotices } from './notices.ts'
+import { createOpeningGate } from './opening-gate.ts'
+import type { TopFormat, TopOptions } from './top-options.ts'
+
+/** The most logs that are read at a time. */
+const MOST_AT_A_TIME = 32
+
+/** The table, the notices about it, and the exit code. */
+export interface OnceResult {
+  readonly output: Output
+  readonly notices: readonly string[]
+  readonly code: number
+}
+
+/** Reads the last two timepoints of each log and builds one table. */
+export async function runOnce(
+  found: WorkloadPods,
+  run: LiveRun,
+  { by, parallel, sort, output }: TopOptions,
+): Promise<OnceResult> {
+  const signal = new AbortController().signal
+  const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
+  const started = run.streams().filter(({ hasStarted }) => hasStarted)
+  const atATime = Math.min(parallel, MOST_AT_A_TIME)
+  const read = inOrder(started, atATime, (stream) => readTail(stream, options))
+  for await (const stream of read) stream.isOver = stream.observer.state === 'ended'
+  const columns = run.columns()
+  const all = buildLines(run.ranks(), columns, by, Date.now())
+  const lines = orderLines(all, columns, firstView(columns, by, sort))
+  const missing = started.filter(({ problem }) => problem !== undefined)
+  const unread = missing.map(({ observer, problem }) => {
+    return `the log of ${sourceName(observer)} cannot be read: ${problem}`
+  })
+  for (const stream of missing) stream.isGone = true
+  return {
+    output: formatLines(lines, columns, output, by),
+    notices: [...unread, ...listNotices(run, found, undefined)],
+    code: exitCode(started.length, missing.length),
+  }
+}
+
+function exitCode(started: number, missing: number): number {
+  if (missing === 0) return EXIT.ok
+  return missing === started ? EXIT.trouble : EXIT.no
+}
+
+/** The milliseconds during which the observer may still be writing its last timepoint. */
+const FRESH_MS = 5000
+const WRITTEN_MS = 300
+
+/**
+ * Reads the end of a log. If its last line has just been written, other lines of the same timepoint
+ * may follow, and are read a moment later.
+ */
+async function readTail(stream: LogStream, options: StreamOptions): Promise<LogStream> {
+  await readOnce(stream, { ...options, follow: false })
+  if (readWholeNext(stream)) await readOnce(stream, { ...options, follow: false })
+  const since = stream.lines.since()
+  const isFresh = since !== undefined && Math.abs(Date.now() - Date.parse(since)) < FRESH_MS
+  if (isFresh && stream.observer.state === 'running' && stream.problem === undefined) {
+    await sleep(WRITTEN_MS)
+    await readOnce(stream, { ...options, follow: false })
+  }
+  settleStreams([stream], 0)
+  return stream
+}
+
+function formatLines(
+  lines: readonly TopLine[],
+  columns: readonly TopColumn[],
+  format: TopFormat,
+  by: TopOptions['by'],
+): Output {
+  if (format === 'table') return { lines: formatTable(buildTable(lines, columns, by)) }
+  const records = lines.map((line) => recordOf(line, columns, by))
+  if (format === 'json') return { document: `${printableJson(records, 2)}\n` }
+  return { document: formatCsv(records, columns, by) }
+}
+
+/** The facts of a line for programs, and the values in the units of their described columns. */
+interface LineRecord {
+  readonly rank: string
+  readonly namespace: string
+  readonly pod: string
+  readonly node: string | null
+  readonly program?: string | null
+  readonly state: string
+  /** Whole seconds without rows; null unless the state is `silent`. */
+  readonly silent_seconds: number | null
+  readonly values: Readonly<Record<string, number | null>>
+}
+
+function recordOf(
+  { label, namespace, pod, node, program, state, values }: TopLine,
+  columns: readonly TopColumn[],
+  by: TopOptions['by'],
+): LineRecord {
+  return {
+    rank: label,
+    namespace,
+    pod,
+    node,
+    ...(by === 'program' ? { program } : {}),
+    state: state.is,
+    silent_seconds: state.is === 'silent' ? Math.floor(state.ms / 1000) : null,
+    values: Object.fromEntries(
+      columns.map(({ key }, index) => [key, withoutNoise(values[index] ?? null)]),
+    ),
+  }
+}
+
+/** Removes the last digits of a sum or a quotient, which are errors of floating-point numbers. */
+function withoutNoise(value: TopValue): TopValue {
+  return value === null ? null : Number(value.toPrecision(12))
+}
+
+const PLACES = ['rank', 'namespace', 'pod', 'node']
+const STATES = ['state', 'silent_seconds']
+const keyOf = ({ key }: TopColumn) => key
+
+/** Formats the lines as CSV; text that a spreadsheet would read as a formula is quoted. */
+function formatCsv(
+  records: readonly LineRecord[],
+  columns: readonly TopColumn[],
+  by: TopOptions['by'],
+): string {
+  const flat = records.map(({ values, ...facts }) => ({ ...facts, ...values }))
+  return stringify(flat, {
+    header: true,
+    columns: [
+      ...PLACES,
+      ...(by === 'program' ? ['program'] : []),
+      ...STATES,
+      ...columns.map(keyOf),
+    ],
+    escape_formulas: true,
+    cast: { string: (text) => printable(text) },
+  })
+}

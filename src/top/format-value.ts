@@ -1,0 +1,76 @@
+import { symbol } from '../report/column-titles.ts'
+import type { TopColumn } from './columns.ts'
+import type { LineState } from './ranks.ts'
+import type { TopValue } from './values.ts'
+
+/** The bytes of the units that are shown with a suitable binary prefix. */
+const BYTES: Readonly<Record<string, number>> = {
+  bytes: 1,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+}
+
+const PREFIXES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+
+/** Formats a value for a cell of the table; a value that is not known is a hyphen. */
+export function formatValue({ unit, factor }: TopColumn, value: TopValue): string {
+  if (value === null) return '-'
+  const shown = value * factor
+  const { size, isRate } = sizeIn(unit)
+  if (size === undefined) return formatNumber(shown)
+  return `${formatBytes(shown * size)}${isRate ? '/s' : ''}`
+}
+
+/** Returns the title of a column with its unit, if the cells do not have it. */
+export function titleWithUnit({ title, unit }: TopColumn): string {
+  if (sizeIn(unit).size !== undefined) return title
+  const words = unit.endsWith('/s') ? `${symbol(unit.slice(0, -2))}/s` : symbol(unit)
+  return words === '' ? title : `${title} ${words}`
+}
+
+function sizeIn(unit: string): { readonly size: number | undefined; readonly isRate: boolean } {
+  const isRate = unit.endsWith('/s')
+  return { size: BYTES[isRate ? unit.slice(0, -2) : unit], isRate }
+}
+
+function formatBytes(bytes: number): string {
+  let value = bytes
+  let prefix = 0
+  while (Math.abs(value) >= 1023.5 && prefix < PREFIXES.length - 1) {
+    value /= 1024
+    prefix += 1
+  }
+  const digits = prefix === 0 || Math.abs(value) >= 99.95 ? 0 : 1
+  return `${value.toFixed(digits)} ${PREFIXES[prefix]}`
+}
+
+/** Formats a number with one digit after the point, or with three significant digits. */
+function formatNumber(value: number): string {
+  if (value === 0) return '0'
+  const size = Math.abs(value)
+  if (size >= 1e9 || size < 0.001) return value.toExponential(2)
+  if (size >= 1) return value.toFixed(1)
+  return String(Number(value.toPrecision(3)))
+}
+
+/** Describes the state of a line in words. */
+export function formatState(state: LineState): string {
+  switch (state.is) {
+    case 'silent':
+      return `no rows for ${formatDuration(state.ms)}`
+    case 'waiting':
+      return 'no rows yet'
+    case 'unread':
+      return 'not followed'
+    default:
+      return state.is
+  }
+}
+
+function formatDuration(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  if (seconds < 120) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`
+}

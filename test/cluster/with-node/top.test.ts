@@ -1,0 +1,87 @@
+import t from 'tap'
+import { run } from '../../src/cli/command.ts'
+import { openTerminal } from '../../src/cli/top/terminal.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// `top` follows a real Job through a real apiserver and kubelet: as a table for scripts, and in a
+// terminal, also while the Job ends.
+
+const SPACE = 'top'
+
+const JOB = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'ranks' },
+  spec: {
+    completions: 2,
+    parallelism: 2,
+    completionMode: 'Indexed',
+    backoffLimit: 0,
+    template: {
+      metadata: {
+        annotations: {
+          'ridealong.dev/inject': 'perf-sysstat,pressure',
+          'perf-sysstat.ridealong.dev/rate': '1',
+          'pressure.ridealong.dev/rate': '1',
+        },
+      },
+      spec: {
+        restartPolicy: 'Never',
+        securityContext: { runAsUser: 1000, runAsGroup: 1000 },
+        containers: [
+          {
+            name: 'app',
+            image: DEBIAN_IMAGE,
+            // Rank 0 computes, and rank 1 sleeps, until the test ends them.
+            command: [
+              'sh',
+              '-c',
+              'trap "exit 0" TERM; while :; do test $JOB_COMPLETION_INDEX = 0 || sleep 1; done',
+            ],
+          },
+        ],
+      },
+    },
+  },
+}
+
+t.test('the ranks of a Job are shown while it runs', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, SPACE)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  t.teardown(() => webhook.remove())
+  const here = ['-n', SPACE]
+  await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(JOB))
+  const words = ['top', 'job/ranks', ...here, '--kubeconfig', cluster.kubeconfig]
+
+  // biome-ignore lint/suspicious/noExplicitAny: the columns depend on the metric.
+  let ranks: readonly any[] = []
+  await until('all ranks have values', async () => {
+    const { code, out } = await run([...words, '--once', '-o', 'json'])
+    if (code !== 0) return false
+    ranks = JSON.parse(out)
+    return ranks.length === 2 && ranks.every(({ values }) => values.run_delay !== null)
+  })
+  const [busy, idle] = ranks.toSorted((a, b) => Number(a.rank) - Number(b.rank))
+  t.match([busy.state, idle.state], ['running', 'running'])
+  const used = busy.values.percent_cpu + busy.values.run_delay * 100
+  t.ok(used > 50, `rank 0 computes or waits for ${used} % of the time`)
+  t.ok(idle.values.percent_cpu < 20, `rank 1 computes for ${idle.values.percent_cpu} %`)
+  t.ok(busy.values.rss > 0)
+
+  const terminal = await openTerminal(t, [...words, '--sort', 'percent_cpu'])
+  await terminal.shows(/^0 +running +\d+\.\d .*\n1 +running +/m)
+  terminal.press('p')
+  await terminal.shows(/^0 +sh +running +\d+\.\d/m)
+  terminal.press('p')
+  await kubectl(cluster, ['delete', 'job/ranks', ...here, '--wait=false'])
+  await terminal.shows(/^0 +ended +\d+\.\d .*\n1 +ended/m)
+  terminal.press('q')
+  const { code, before, after } = await terminal.end()
+  t.equal(code, 0)
+  t.equal(after, before)
+})
