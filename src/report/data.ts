@@ -1,8 +1,12 @@
+import { findFindings, type RunFinding } from '../findings/evaluate.ts'
+import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { computeOffsets } from './align.ts'
+import { type FindingsData, findingsData } from './findings-data.ts'
 import type { CollectedRun } from './gather.ts'
 import { groupBy } from './group-by.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
+import type { Measure } from './measures.ts'
 import { listNotices } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type SectionData, sectionData } from './section-data.ts'
@@ -22,6 +26,7 @@ export interface PageData {
   /** Whether a line shows one process, or all processes of a program on one rank. */
   readonly unit: 'process' | 'program'
   readonly notices: readonly string[]
+  readonly findings: FindingsData
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
   readonly plots: Plots
@@ -40,37 +45,32 @@ const MOST_PROCESSES = 2000
 
 /** Builds the data of the page from the collected run. */
 export function pageData(run: CollectedRun, unit: Unit): PageData {
-  const offsets = computeOffsets(
-    new Map([...run.sources].map(([name, { start }]) => [name, start])),
-  )
-  const labels = labelRanks([...run.sources.values()].map(({ place }) => place))
-  const rankOf = (source: string) => labels.get(source) ?? source
-  const processes = [...run.processes.values()]
+  const { rankOf, ranks } = ranksIn(run)
+  const found = findFindings(run.evidence, rankOf, ranks)
+  const shown = shownMeasures(run, found.findings)
   const groups = groupTracks(run, rankOf)
-  const chosen = unit === 'auto' ? autoUnit(processes) : unit
-  const tracks = chosen === 'process' ? processes : groups.flatMap(merged)
   const active = [...run.devices.values()].filter(isActive)
-  const described = [...run.sections.values()].flatMap((section) => [...section.tracks.values()])
-  const all = [...processes, ...active, ...described]
-  const duration =
-    maximum(all.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))) ?? 0
-  const context = { offsets, rankOf, duration }
-  const plots = buildPlots(ordered(tracks, rankOf), run.measures.process, context)
+  const all = allTracks(run, active)
+  const context = buildContext(run, all, rankOf)
+  const chosen = unit === 'auto' ? autoUnit(run) : unit
+  const plots = processPlots(run, chosen === 'process' ? null : groups, shown, context)
   const devices = buildPlots(ordered(active, rankOf), run.measures.device, context)
   const sections = buildSections(run, context)
-  const columns = summaryColumns(run.measures.process)
+  const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
   const grids = [plots, devices, ...sections.map((one) => one.plots)].map(({ grid }) => grid)
+  const measures = shown.map(({ measure }) => measure)
   return {
     ranks: distinct([
       ...all.map(({ source }) => rankOf(source)),
       ...groups.map(({ rank }) => rank),
     ]),
     programs: distinct(groups.map(({ program }) => program)),
-    duration,
+    duration: context.duration,
     samples: run.samples,
     logs: run.sources.size,
     unit: chosen,
     notices: listNotices(run, grids, groups),
+    findings: findingsData(found, measures, sections),
     columns: columns.map(titleOf),
     rows: summarise(groups, columns),
     plots,
@@ -78,6 +78,68 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
     idleDevices: run.devices.size - active.length,
     sections,
   }
+}
+
+/** Returns the tracks of processes, of devices with activity, and of the sections of metrics. */
+function allTracks({ processes, sections }: CollectedRun, active: readonly Track[]) {
+  const described = [...sections.values()].flatMap((section) => [...section.tracks.values()])
+  return [...processes.values(), ...active, ...described]
+}
+
+function buildContext(
+  { sources }: CollectedRun,
+  tracks: readonly Track[],
+  rankOf: (source: string) => string,
+): PlotContext {
+  const offsets = computeOffsets(new Map([...sources].map(([name, { start }]) => [name, start])))
+  const ends = tracks.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))
+  return { offsets, rankOf, duration: maximum(ends) ?? 0 }
+}
+
+/** @param groups the groups to draw one line for each of; null to draw one for each process */
+function processPlots(
+  { processes }: CollectedRun,
+  groups: readonly Group[] | null,
+  shown: readonly ShownMeasure[],
+  context: PlotContext,
+): Plots {
+  const tracks = groups === null ? [...processes.values()] : groups.flatMap(merged)
+  return buildPlots(
+    ordered(tracks, context.rankOf).map((track) => withMeasures(track, shown)),
+    shown.map(({ measure }) => measure),
+    context,
+  )
+}
+
+/** Returns the rank of each log, and all ranks in natural order. */
+export function ranksIn({ sources }: CollectedRun) {
+  const labels = labelRanks([...sources.values()].map(({ place }) => place))
+  const rankOf = (source: string) => labels.get(source) ?? source
+  return { rankOf, ranks: distinct([...labels.values()]) }
+}
+
+/** A measure that the page plots, and its index among the measures of the tracks. */
+interface ShownMeasure {
+  readonly measure: Measure
+  readonly index: number
+}
+
+/** Returns the usual measures of processes, and those that findings name. */
+function shownMeasures(
+  { measures, usualMeasures }: CollectedRun,
+  findings: readonly RunFinding[],
+): readonly ShownMeasure[] {
+  const named = findings.flatMap(({ plot }) => {
+    return plot?.metric === METRIC_OF_FORMAT.pidstat ? plot.column : []
+  })
+  return measures.process
+    .map((measure, index) => ({ measure, index }))
+    .filter(({ measure, index }) => index < usualMeasures || named.includes(measure.column))
+}
+
+/** Returns a track with the values of these measures only. */
+function withMeasures(track: Track, measures: readonly ShownMeasure[]): Track {
+  return { ...track, values: measures.map(({ index }) => track.values[index] ?? []) }
 }
 
 /** Builds the sections, sorted by metric and then in the order in which they were first read. */
@@ -92,8 +154,8 @@ function buildSections({ sections }: CollectedRun, context: PlotContext): readon
   })
 }
 
-function autoUnit(processes: readonly Track[]): 'process' | 'program' {
-  return processes.length > MOST_PROCESSES ? 'program' : 'process'
+function autoUnit({ processes }: CollectedRun): 'process' | 'program' {
+  return processes.size > MOST_PROCESSES ? 'program' : 'process'
 }
 
 /** Merges all processes of a program on a rank into one track per log. */

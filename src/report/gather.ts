@@ -1,6 +1,8 @@
 import type { RowsDescription } from '../core/catalog.ts'
+import { addToEvidence, type Evidence, newEvidence } from '../findings/evidence.ts'
+import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
-import { type Descriptions, sysstatSection } from '../log/descriptions.ts'
+import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
@@ -21,6 +23,10 @@ export interface CollectedRun {
   readonly sources: Map<string, LogSource>
   /** The measures of processes and devices. The measures of every page precede the others. */
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
+  /** The number of measures of processes that are shown even if no finding names them. */
+  readonly usualMeasures: number
+  /** The rows as far as the rules for findings need them. */
+  readonly evidence: Evidence
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
   /** The rows in JSON Lines, by metric and section. */
@@ -35,6 +41,11 @@ export interface CollectedRun {
   samples: number
 }
 
+/** The columns of processes that findings are plotted with. */
+const PROCESS_PLOTS = RULE_PLOTS.flatMap(({ metric, column }) =>
+  metric === METRIC_OF_FORMAT.pidstat ? column : [],
+)
+
 /**
  * @param descriptions the descriptions of the rows of the metrics in a catalog
  * @param columns the names of additional columns of processes and devices to read
@@ -43,14 +54,19 @@ export function newRun(
   descriptions: Descriptions = new Map(),
   columns: readonly string[] = [],
 ): CollectedRun {
-  const more = (format: 'pidstat' | 'iostat') =>
-    columnMeasures(sysstatSection(descriptions, format, null)?.columns ?? [], columns)
+  const more = (format: 'pidstat' | 'iostat', names: readonly string[]) =>
+    columnMeasures(sysstatSection(descriptions, format, null)?.columns ?? [], names)
+  const usual = [...MEASURES, ...more('pidstat', columns)]
+  const known = usual.map(({ column }) => column)
+  const ofFindings = PROCESS_PLOTS.filter((column) => !known.includes(column))
   return {
     sources: new Map(),
     measures: {
-      process: [...MEASURES, ...more('pidstat')],
-      device: [...DEVICE_MEASURES, ...more('iostat')],
+      process: [...usual, ...more('pidstat', ofFindings)],
+      device: [...DEVICE_MEASURES, ...more('iostat', columns)],
     },
+    usualMeasures: usual.length,
+    evidence: newEvidence(RULE_NEEDS),
     processes: new Map(),
     devices: new Map(),
     sections: new Map(),
@@ -88,6 +104,7 @@ function addSample(
   sample: Sample,
   description: RowsDescription | undefined,
 ): void {
+  addToEvidence(run.evidence, sample, description)
   if (description?.format === 'jsonl') addToSection(run, sample, description)
   else if (sample.kind === 'process') addProcess(run, sample)
   else if (sample.kind === 'device') addDevice(run, sample)

@@ -66,6 +66,12 @@ const BODY = `<header>
 </form>
 <noscript>This page needs JavaScript for its plots. The scripts are part of the page.</noscript>
 <main>
+<section id="findings">
+<h2>Findings</h2>
+<p class="note"></p>
+<div class="list"></div>
+<ul class="unchecked"></ul>
+</section>
 <section id="summary">
 <h2>By rank and program</h2>
 <div class="scroll"><table><thead></thead><tbody></tbody></table></div>

@@ -9,6 +9,8 @@ import type { SummaryRow } from './summary.ts'
 
 /** The table and the plots of one section of a metric. */
 export interface SectionData {
+  readonly metric: string
+  readonly section: string
   /** The metric, and the section if the metric has several. */
   readonly title: string
   readonly description: string
@@ -37,6 +39,8 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
   const titled = measures.map(plotTitle)
   const floors = measures.map(floorOf)
   return {
+    metric: run.metric,
+    section: section.name,
     title,
     description: section.description,
     columns: columns.map(({ title }) => title),

@@ -42,6 +42,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 /** Applications that tests observe, by the name of the test. */
 const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   controllers: ['mpi'],
+  findings: ['lammps'],
   identities: ['user-1234', 'user-65532'],
   lammps: ['lammps'],
   minicluster: ['flux'],
@@ -60,7 +61,10 @@ const WITH_NODE = testsIn('with-node')
  * Tests that take minutes, or need cert-manager, whose build takes minutes. They run only if they
  * are named, or with --all.
  */
-const LONG = ['controllers', 'guard', 'install', 'lammps', 'minicluster', 'observers', 'upheaval']
+const LONG = [
+  ...['controllers', 'findings', 'guard', 'install', 'lammps', 'minicluster', 'observers'],
+  'upheaval',
+]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
 const WITH_OPERATORS = ['controllers', 'minicluster']

@@ -2,19 +2,26 @@ import { type Command, Option } from 'commander'
 import type { Unit } from '../../report/data.ts'
 import { helpEnd } from '../shared/help.ts'
 import { print } from '../shared/output.ts'
+import type { ReportFormat } from './report.ts'
 
+const FORMATS = ['html', 'json'] as const satisfies readonly ReportFormat[]
 const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
 
 /** Declares the verb `report`. */
 export function declareReport(program: Command): void {
   program
     .command('report')
-    .description('make one HTML page with plots from collected logs')
+    .description('say what held a run up, on one HTML page with plots, from collected logs')
     .argument(
       '<file...>',
       'the output of collect (jsonl) or logs of observers; - for standard input',
     )
-    .option('--to <file>', 'the file of the page (default: standard output)')
+    .addOption(
+      new Option('-o, --output <format>', 'a page with plots, or only the findings as JSON')
+        .choices(FORMATS)
+        .default('html'),
+    )
+    .option('--to <file>', 'the file to write (default: standard output)')
     .option('--title <text>', 'the title of the page')
     .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
     .option('--column <name...>', 'more columns of processes and devices to show')
@@ -30,6 +37,7 @@ export function declareReport(program: Command): void {
           'report lammps.jsonl --to lammps.html',
           'report logs/*.log --title "LAMMPS on 64 nodes" --to lammps.html',
           'report - < perf-sysstat.log > page.html',
+          "report lammps.jsonl -o json | jq '.findings[].sentence'",
         ],
       }),
     )

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../catalog/load.ts'
+import { printableJson } from '../../core/text/printable.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { Output } from '../../lib/output-format.ts'
 import {
@@ -13,12 +14,17 @@ import {
   sysstatSection,
 } from '../../log/descriptions.ts'
 import { pageData, type Unit } from '../../report/data.ts'
+import { findingsDocument } from '../../report/findings-document.ts'
 import { type CollectedRun, newRun } from '../../report/gather.ts'
 import { type Asset, renderPage } from '../../report/page.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { readInto } from './report-input.ts'
 
+/** The formats of a report: a page for people, the findings for programs. */
+export type ReportFormat = 'html' | 'json'
+
 export interface ReportOptions {
+  readonly output: ReportFormat
   readonly to?: string
   readonly title?: string
   readonly by: Unit
@@ -27,32 +33,45 @@ export interface ReportOptions {
 }
 
 /**
- * Runs `ridealong report FILE...`: writes one HTML page from collected JSON Lines and observers'
- * logs.
+ * Runs `ridealong report FILE...`: writes one HTML page, or the findings as JSON, from collected
+ * JSON Lines and observers' logs.
  *
  * @throws UsageError with the file that cannot be read, or contains no output of an observer, or
  * with the catalog document or the name of a column that is invalid
  */
 export async function report(
   files: readonly string[],
-  { to, title, by, catalog: folder, column = [] }: ReportOptions,
+  { output, to, title, by, catalog: folder, column = [] }: ReportOptions,
   print: (output: Output) => void,
 ): Promise<void> {
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
   mustBeMeasured(column, descriptions)
   const run = newRun(descriptions, column)
   for (const file of files) await readInto(run, file)
-  const [style, script] = await readAssets()
+  const words = title ?? buildTitle(run)
   const names = files.map((file) => basename(file)).join(', ')
-  const page = renderPage({
-    title: title ?? buildTitle(run),
+  const document =
+    output === 'json'
+      ? `${printableJson(findingsDocument(run, words), 2)}\n`
+      : await buildPage(run, words, by, names)
+  if (to === undefined || to === '-') print({ document })
+  else await writeWhole(to, document)
+}
+
+async function buildPage(
+  run: CollectedRun,
+  title: string,
+  by: Unit,
+  names: string,
+): Promise<string> {
+  const [style, script] = await readAssets()
+  return renderPage({
+    title,
     style,
     script,
     data: pageData(run, by),
     generator: `Made by ridealong ${manifest.version} from ${names}. Plots by uPlot (MIT).`,
   })
-  if (to === undefined || to === '-') print({ document: page })
-  else await writeWhole(to, page)
 }
 
 /** Checks that perf-sysstat or io-sysstat measures each of the additional columns. */
@@ -85,7 +104,7 @@ function buildTitle({ sources }: CollectedRun): string {
 }
 
 /** The scripts of the page, except the library uPlot, in the order of their dependencies. */
-const SCRIPTS = ['data', 'colours', 'filter', 'table', 'strip', 'plots', 'sections', 'main']
+const SCRIPTS = 'data colours filter table strip plots sections findings main'.split(' ')
 
 async function readAssets(): Promise<readonly [Asset, Asset]> {
   const uplot = dirname(createRequire(import.meta.url).resolve('uplot/package.json'))

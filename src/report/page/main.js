@@ -3,6 +3,7 @@
 const sections = DATA.sections.map(startSection)
 
 const boards = [
+  ...startFindings(),
   startBoard(DATA.plots, 'plots', isShown),
   startBoard(DATA.devices, 'devices', isRankShown),
   ...sections.map(({ board }) => board),

@@ -87,3 +87,36 @@ t.test('--column adds a measured column of processes or of devices to the page',
   t.equal(wrong.code, 2)
   t.match(wrong.err, /no column pid to plot; their columns are percent_usr, .*, util\n$/)
 })
+
+t.test('the findings are printed as JSON for programs', async (t) => {
+  const own = ['pressure', 'perf-sysstat'].map((name) => logs(`findings/${name}-lammps.log`))
+  const { code, out, err } = await run(['report', ...own, '--output', 'json'])
+  t.equal(code, 0, err)
+  const document = JSON.parse(out)
+  t.match(document, {
+    apiVersion: 'ridealong.dev/v1alpha1',
+    kind: 'Findings',
+    title: 'Job/ranks in hpc',
+    ranks: ['0'],
+    logs: 2,
+    findings: [
+      {
+        rule: 'throttled',
+        severity: 'slowdown',
+        scope: 'rank',
+        threshold: { value: 25, unit: 'percent' },
+        ranks: [{ rank: '0', things: ['container app'] }],
+        column: { metric: 'pressure', section: 'container', column: 'throttled' },
+      },
+    ],
+    explained: [],
+  })
+  t.notOk('lost' in document.findings[0] || 'plot' in document.findings[0])
+  const file = join(t.testdir({}), 'findings.json')
+  const written = await run(['report', ...own, '-o', 'json', '--to', file, '--title', 'a run'])
+  t.strictSame([written.code, written.out], [0, ''])
+  t.strictSame(JSON.parse(readFileSync(file, 'utf8')), { ...document, title: 'a run' })
+  const wrong = await run(['report', ...own, '-o', 'yaml'])
+  t.equal(wrong.code, 2)
+  t.match(wrong.err, /Allowed choices are html, json/)
+})

@@ -1,0 +1,149 @@
+import type { Thing } from './evidence.ts'
+import { perRank, type RankFinding } from './per-rank.ts'
+import type { Rule } from './rule.ts'
+import { growthOf, lastOf, nameOf, type RankEvidence, sumOf } from './run-evidence.ts'
+import { factIn, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
+
+const CONTAINER = { metric: 'pressure', section: 'container' }
+const PROCESS = { metric: 'pressure', section: 'process' }
+
+/**
+ * The CPU limit of a container, which the kernel enforces in periods of usually 100 ms.
+ *
+ * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, which most
+ * installations of Prometheus on Kubernetes have: cpuThrottlingPercent, 25.
+ */
+export const THROTTLED: Rule = {
+  name: 'throttled',
+  title: 'Throttled',
+  severity: 'slowdown',
+  needs: [[{ ...CONTAINER, columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage'] }]],
+  alsoReads: [{ ...CONTAINER, columns: ['cpu_limit'] }],
+  threshold: {
+    value: 25,
+    unit: 'percent',
+    condition: 'the CPU limit was used up in at least 25 % of its periods',
+    source: 'the alert CPUThrottlingHigh of the kubernetes-mixin: cpuThrottlingPercent, 25',
+  },
+  find: perRank((rank) => rank.things('pressure', 'container').map(findThrottled)),
+  sentence: (worst) =>
+    `was throttled for ${factIn(worst, 'time throttled')} of the time in which it could have ` +
+    `run, because ${thingsOf(worst)} used up the CPU limit in ` +
+    `${factIn(worst, 'throttled periods')} of the periods`,
+  advice:
+    'Raise or remove the CPU limit of the container (resources.limits.cpu), or start fewer ' +
+    'processes and threads: no more than the limit has processors.',
+  plots: [
+    { ...CONTAINER, column: 'throttled' },
+    { ...CONTAINER, column: 'nr_throttled' },
+  ],
+}
+
+function findThrottled(thing: Thing): RankFinding | undefined {
+  const periods = growthOf(thing, 'nr_periods') ?? 0
+  const throttledPeriods = growthOf(thing, 'nr_throttled') ?? 0
+  const throttled = growthOf(thing, 'throttled') ?? 0
+  const used = growthOf(thing, 'cpu_usage') ?? 0
+  const part = percentOf(throttledPeriods, periods)
+  const lost = timeLost(throttled, used, thing.readings.get('throttled')?.seconds ?? 0)
+  if (part < THROTTLED.threshold.value || lost < FEWEST_SECONDS) return undefined
+  const limit = lastOf(thing, 'cpu_limit')
+  return {
+    things: [nameOf(thing)],
+    lost,
+    facts: [
+      { name: 'throttled periods', value: part, unit: 'percent' },
+      {
+        name: 'time throttled',
+        value: percentOf(throttled, throttled + used),
+        unit: 'percent',
+      },
+      { name: 'throttled, summed over processors', value: throttled, unit: 's' },
+      { name: 'CPU time', value: used, unit: 's' },
+      ...(limit === null ? [] : [{ name: 'CPU limit', value: limit, unit: 'cores' } as const]),
+    ],
+  }
+}
+
+/**
+ * Threads that could run and waited on a run queue, without the time in which the CPU limit kept
+ * them from running: the kernel counts that time as waiting, too.
+ *
+ * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
+ * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
+ * tenth of the run is Ridealong's own threshold: a rank that shares a processor with one busy
+ * process waits half of its time, and the interruptions by the system are far below a tenth.
+ */
+export const WAITING_FOR_CPU: Rule = {
+  name: 'waiting-for-cpu',
+  title: 'Waiting for a CPU',
+  severity: 'slowdown',
+  needs: [
+    [
+      { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
+      { ...CONTAINER, columns: ['throttled'] },
+    ],
+  ],
+  threshold: {
+    value: 10,
+    unit: 'percent',
+    condition: 'a process waited on a run queue for at least 10 % of the run',
+    source:
+      'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
+      'the number: Ridealong',
+  },
+  find: perRank(findWaiting),
+  sentence: (worst) =>
+    `waited for a CPU for ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)} could ` +
+    'have run, but all processors on which that was allowed were busy',
+  advice:
+    'Start fewer processes on the node, or request as many processors as the ranks use ' +
+    '(resources.requests.cpu), so that the scheduler places fewer pods there.',
+  plots: [{ ...PROCESS, column: 'run_delay' }],
+}
+
+function findWaiting(rank: RankEvidence): readonly (RankFinding | undefined)[] {
+  const processes = rank.things('pressure', 'process')
+  const ownParts = unthrottledParts(rank, processes)
+  return processes.map((thing) => {
+    const delay = growthOf(thing, 'run_delay') ?? 0
+    const ran = growthOf(thing, 'cpu_time') ?? 0
+    const waited = delay * (ownParts.get(thing.container ?? '') ?? 0)
+    const lost = timeLost(waited, ran, thing.readings.get('run_delay')?.seconds ?? 0)
+    const part = percentOf(lost, rank.elapsed)
+    if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
+    return {
+      things: [nameOf(thing)],
+      lost,
+      facts: [
+        { name: 'time waiting', value: part, unit: 'percent' },
+        { name: 'waiting, summed over threads', value: waited, unit: 's' },
+        { name: 'CPU time', value: ran, unit: 's' },
+      ],
+    } as const
+  })
+}
+
+/** Returns the part of each container's run-queue delay that was not throttling, from 0 to 1. */
+function unthrottledParts(
+  rank: RankEvidence,
+  processes: readonly Thing[],
+): ReadonlyMap<string, number> {
+  const delays = new Map<string, number>()
+  for (const thing of processes) {
+    const container = thing.container ?? ''
+    const delay = growthOf(thing, 'run_delay') ?? 0
+    delays.set(container, (delays.get(container) ?? 0) + delay)
+  }
+  return new Map(
+    [...delays].map(([container, delay]) => {
+      const own = rank.things('pressure', 'container').filter((one) => {
+        return (one.container ?? '') === container
+      })
+      const throttled = sumOf(own.map((one) => growthOf(one, 'throttled')))
+      const part = delay > 0 && throttled !== null ? 1 - throttled / delay : 0
+      return [container, Math.max(part, 0)]
+    }),
+  )
+}

@@ -1,0 +1,283 @@
+import type { Thing } from './evidence.ts'
+import { perRank, type RankFinding } from './per-rank.ts'
+import type { Rule } from './rule.ts'
+import { growthOf, lastOf, nameOf, type RankEvidence, sumOf } from './run-evidence.ts'
+import { factIn, thingsOf } from './sentence.ts'
+import { STORAGE_NEEDS, storageWait } from './storage-rule.ts'
+import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+
+const CONTAINER = { metric: 'pressure', section: 'container' }
+const PROCESS = { metric: 'pressure', section: 'process' }
+const PLACEMENT = { metric: 'pressure', section: 'placement' }
+const PERF = { metric: 'perf-sysstat', section: 'process' }
+
+/**
+ * Processes that the kernel killed because the memory of the container ran out.
+ *
+ * One is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events: oom_kill).
+ */
+export const OOM_KILLED: Rule = {
+  name: 'oom-killed',
+  title: 'Killed because memory ran out',
+  severity: 'failure',
+  needs: [[{ ...CONTAINER, columns: ['oom_kill'] }]],
+  alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_peak'] }],
+  threshold: {
+    value: 1,
+    unit: 'count',
+    condition: 'the kernel killed a process of the container because memory ran out',
+    source: "the kernel's memory.events, oom_kill (Documentation/admin-guide/cgroup-v2.rst)",
+  },
+  find: perRank((rank) => rank.things('pressure', 'container').map(findKilled)),
+  sentence: (worst) =>
+    `ran out of memory: the kernel killed ${factIn(worst, 'processes killed')} of its processes ` +
+    `in ${thingsOf(worst)}`,
+  advice:
+    'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
+    'less data each.',
+  plots: [
+    { ...CONTAINER, column: 'oom_kill' },
+    { ...CONTAINER, column: 'memory_current' },
+  ],
+}
+
+function findKilled(thing: Thing): RankFinding | undefined {
+  const killed = thing.readings.get('oom_kill')?.most ?? 0
+  if (killed < OOM_KILLED.threshold.value) return undefined
+  const [limit, peak] = [lastOf(thing, 'memory_limit'), lastOf(thing, 'memory_peak')]
+  return {
+    things: [nameOf(thing)],
+    lost: null,
+    facts: [
+      { name: 'processes killed', value: killed, unit: 'count' },
+      ...(limit === null ? [] : [{ name: 'memory limit', value: limit, unit: 'bytes' } as const]),
+      ...(peak === null ? [] : [{ name: 'peak use', value: peak, unit: 'bytes' } as const]),
+    ],
+  }
+}
+
+/**
+ * The time in which a process of the container waited for memory: for reclaim, for swap space, or
+ * for pages of files that had been evicted.
+ *
+ * The threshold is the kernel's own example of a trigger for memory: 150 ms of every second
+ * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
+ */
+export const MEMORY_PRESSURE: Rule = {
+  name: 'memory-pressure',
+  title: 'Memory pressure',
+  severity: 'slowdown',
+  needs: [[{ ...CONTAINER, columns: ['memory_some'] }]],
+  alsoReads: [{ ...CONTAINER, columns: ['memory_full', 'memory_limit', 'memory_max'] }],
+  threshold: {
+    value: 15,
+    unit: 'percent',
+    condition: 'a process of the container waited for memory for at least 15 % of the run',
+    source:
+      "the kernel's example of a trigger, 150 ms in a second (Documentation/accounting/psi.rst)",
+  },
+  find: perRank((rank) => rank.things('pressure', 'container').map(findPressure)),
+  sentence: (worst) =>
+    `waited for memory for ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)} had ` +
+    'too little, and the kernel had to free some first',
+  advice:
+    'Raise the memory limit of the container (resources.limits.memory). If it has none, the node ' +
+    'is short of memory: request the memory that the ranks use (resources.requests.memory).',
+  plots: [{ ...CONTAINER, column: 'memory_some' }],
+}
+
+function findPressure(thing: Thing): RankFinding | undefined {
+  const waited = growthOf(thing, 'memory_some') ?? 0
+  const part = percentOf(waited, thing.readings.get('memory_some')?.seconds ?? 0)
+  if (part < MEMORY_PRESSURE.threshold.value || waited < FEWEST_SECONDS) return undefined
+  const full = growthOf(thing, 'memory_full')
+  const reached = growthOf(thing, 'memory_max')
+  return {
+    things: [nameOf(thing)],
+    lost: waited,
+    facts: [
+      { name: 'time waiting', value: part, unit: 'percent' },
+      { name: 'a process waited', value: waited, unit: 's' },
+      ...(full === null ? [] : [{ name: 'all processes waited', value: full, unit: 's' } as const]),
+      ...(reached === null
+        ? []
+        : [{ name: 'times at the limit', value: reached, unit: 'count' } as const]),
+    ],
+  }
+}
+
+/**
+ * Major page faults: accesses to memory that had to be read from storage, for example from swap
+ * space. Those before the first sample of a process are not counted, because every program is
+ * read from storage when it starts.
+ *
+ * The threshold is Ridealong's own: 100 reads a second take 1 % of the time if each takes 0.1 ms,
+ * as of a local solid-state disk, and all of the time if each takes 10 ms, as of a hard disk.
+ */
+export const SWAPPING: Rule = {
+  name: 'swapping',
+  title: 'Swapping or major page faults',
+  severity: 'slowdown',
+  needs: [[{ ...PROCESS, columns: ['majflt'] }]],
+  alsoReads: [{ ...PLACEMENT, columns: ['swap_pss'] }, ...STORAGE_NEEDS.flat()],
+  threshold: {
+    value: 100,
+    unit: '1/s',
+    condition: 'the processes of a rank had at least 100 major page faults a second on average',
+    source: 'Ridealong: at 0.1 to 10 ms for a read, 1 to 100 % of the time',
+  },
+  find: perRank((rank) => [findFaults(rank)]),
+  sentence: (worst) =>
+    `read memory from storage ${factIn(worst, 'major page faults')}, for example from swap space ` +
+    `or from files that no longer fit into memory (${thingsOf(worst)})`,
+  advice:
+    'Give the ranks more memory (resources.limits.memory and requests), or turn swap off for ' +
+    "them on the node (the kubelet's memorySwap.swapBehavior: NoSwap).",
+  plots: [{ ...PROCESS, column: 'majflt' }],
+}
+
+function findFaults(rank: RankEvidence): RankFinding | undefined {
+  const faulting = rank
+    .things('pressure', 'process')
+    .map((thing) => ({ thing, faults: faultsOf(thing) }))
+    .filter(({ faults }) => faults > 0)
+    .sort((a, b) => b.faults - a.faults)
+  const faults = faulting.reduce((sum, one) => sum + one.faults, 0)
+  const rate = rank.elapsed > 0 ? faults / rank.elapsed : 0
+  if (rate < SWAPPING.threshold.value || rank.elapsed < FEWEST_SECONDS) return undefined
+  const swapped = sumOf(
+    rank.things('pressure', 'placement').map((thing) => lastOf(thing, 'swap_pss')),
+  )
+  return {
+    things: faulting.slice(0, 3).map(({ thing }) => nameOf(thing)),
+    lost: storageWait(rank)?.lost ?? null,
+    facts: [
+      { name: 'major page faults', value: rate, unit: '1/s' },
+      { name: 'in total', value: faults, unit: 'count' },
+      ...(swapped === null
+        ? []
+        : [{ name: 'memory in swap space', value: swapped * 1024, unit: 'bytes' } as const]),
+    ],
+  }
+}
+
+/** Returns the faults after the first sample of a process. */
+function faultsOf(thing: Thing): number {
+  const { first, last } = thing.readings.get('majflt') ?? {}
+  return typeof first === 'number' && typeof last === 'number' ? Math.max(last - first, 0) : 0
+}
+
+/**
+ * Memory that the processes themselves use, compared with the limit of their container. The page
+ * cache also counts towards the use of a container, but the kernel can free it, so a container
+ * that writes files is at its limit in good health.
+ *
+ * The threshold is that of common alerts, for example ContainerMemoryUsage of Prometheus rule
+ * collections: 80 to 95 %. A finding needs both: the use of the container, with the page cache,
+ * and the resident memory of its processes at 90 % of the limit.
+ */
+export const CLOSE_TO_LIMIT: Rule = {
+  name: 'close-to-memory-limit',
+  title: 'Close to the memory limit',
+  severity: 'risk',
+  needs: [
+    [
+      { ...CONTAINER, columns: ['memory_peak', 'unlimited'] },
+      { ...PLACEMENT, columns: ['pss'] },
+    ],
+    [
+      { ...CONTAINER, columns: ['memory_peak', 'unlimited'] },
+      { ...PERF, columns: ['rss'] },
+    ],
+  ],
+  alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_max'] }],
+  threshold: {
+    value: 90,
+    unit: 'percent',
+    condition:
+      'the processes of the container, without the page cache, used at least 90 % of its ' +
+      'memory limit',
+    source:
+      'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
+  },
+  find: perRank((rank) =>
+    rank.things('pressure', 'container').map((thing) => findClose(rank, thing)),
+  ),
+  sentence: (worst) =>
+    `used ${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)}: a ` +
+    'little more, and the kernel kills a process',
+  advice:
+    'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
+    'less data each.',
+  plots: [{ ...CONTAINER, column: 'memory_current' }],
+}
+
+function findClose(rank: RankEvidence, container: Thing): RankFinding | undefined {
+  const limit = lastOf(container, 'memory_limit')
+  const peak = lastOf(container, 'memory_peak')
+  const resident = residentIn(rank, container)
+  if (limit === null || peak === null || resident === null) return undefined
+  const part = percentOf(Math.min(resident, peak), limit)
+  if (part < CLOSE_TO_LIMIT.threshold.value) return undefined
+  const reached = growthOf(container, 'memory_max')
+  return {
+    things: [nameOf(container)],
+    lost: null,
+    facts: [
+      { name: 'part of the limit', value: part, unit: 'percent' },
+      { name: 'memory of the processes', value: resident, unit: 'bytes' },
+      { name: 'memory limit', value: limit, unit: 'bytes' },
+      { name: 'peak use with the page cache', value: peak, unit: 'bytes' },
+      ...(reached === null
+        ? []
+        : [{ name: 'times at the limit', value: reached, unit: 'count' } as const]),
+    ],
+  }
+}
+
+/**
+ * Returns the bytes that the processes of a container had together at most. Proportional sizes are
+ * read rarely, but count shared pages once; resident sizes are the substitute if there are none.
+ */
+function residentIn(rank: RankEvidence, { container }: Thing): number | null {
+  const inContainer = (thing: Thing) => thing.container === container
+  const lives = new Map(
+    rank.things('pressure', 'process').map((thing) => [`${thing.source} ${thing.pid}`, thing]),
+  )
+  const placed = rank.things('pressure', 'placement').filter(inContainer)
+  const proportional = placed.flatMap((thing) => {
+    const { from, to } = lives.get(`${thing.source} ${thing.pid}`) ?? thing
+    return { from, to, kib: thing.readings.get('pss')?.most ?? null }
+  })
+  if (proportional.some(({ kib }) => kib !== null)) return mostTogether(proportional)
+  const resident = rank.things('perf-sysstat', 'process').filter(inContainer)
+  return mostTogether(
+    resident.map((thing) => ({
+      from: thing.from,
+      to: thing.to,
+      kib: thing.readings.get('rss')?.most ?? null,
+    })),
+  )
+}
+
+interface Sized {
+  readonly from: number
+  readonly to: number
+  readonly kib: number | null
+}
+
+/** Returns the greatest sum of the sizes of processes that ran at the same time, in bytes. */
+function mostTogether(sizes: readonly Sized[]): number | null {
+  const changes = sizes.flatMap(({ from, to, kib }) => {
+    return kib === null ? [] : [[from, kib] as const, [to, -kib] as const]
+  })
+  if (changes.length === 0) return null
+  // A process that starts when another one ends is counted with it only if it starts before.
+  changes.sort(([a, size], [b, other]) => a - b || size - other)
+  let [now, most] = [0, 0]
+  for (const [, change] of changes) {
+    now += change
+    most = Math.max(most, now)
+  }
+  return most * 1024
+}

@@ -1,0 +1,26 @@
+import type { Affected, Found } from './rule.ts'
+import type { RankEvidence, RunEvidence } from './run-evidence.ts'
+
+/** A finding about one container, process or other thing of a rank, or about the whole rank. */
+export type RankFinding = Omit<Affected, 'rank'>
+
+/** Makes a rule's function from one that looks at one rank, without comparing it with others. */
+export function perRank(
+  find: (rank: RankEvidence) => readonly (RankFinding | undefined)[],
+): (run: RunEvidence, found: Found) => readonly Affected[] {
+  return ({ ranks }) =>
+    ranks.flatMap((rank) => {
+      const made = find(rank).filter((one) => one !== undefined)
+      return made.length === 0 ? [] : [{ rank: rank.rank, ...worstOf(made) }]
+    })
+}
+
+/**
+ * Joins the findings about the things of one rank: the numbers are those of the thing that lost
+ * most, and all things are named.
+ */
+function worstOf(findings: readonly RankFinding[]): RankFinding {
+  const sorted = [...findings].sort((a, b) => (b.lost ?? 0) - (a.lost ?? 0))
+  const [worst] = sorted as [RankFinding]
+  return { ...worst, things: [...new Set(sorted.flatMap(({ things }) => things))] }
+}

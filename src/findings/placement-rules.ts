@@ -1,0 +1,217 @@
+import type { Thing } from './evidence.ts'
+import { perRank, type RankFinding } from './per-rank.ts'
+import type { Affected, Rule } from './rule.ts'
+import { growthOf, lastOf, nameOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
+import { factIn, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
+
+const PROCESS = { metric: 'pressure', section: 'process' }
+const PLACEMENT = { metric: 'pressure', section: 'placement' }
+
+/**
+ * Processes that may only run on the same processors, of which there are fewer than processes.
+ *
+ * Only the time in which these processes kept each other from running counts: at most the CPU time
+ * of the others. The threshold is that of waiting for a CPU.
+ */
+export const PINNED: Rule = {
+  name: 'pinned-to-same-core',
+  title: 'Pinned to the same core',
+  severity: 'slowdown',
+  needs: [
+    [
+      { ...PLACEMENT, columns: ['cpus_allowed', 'cpus_allowed_count'] },
+      { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
+    ],
+  ],
+  threshold: {
+    value: 10,
+    unit: 'percent',
+    condition:
+      'processes that may only run on the same processors waited for each other for at least ' +
+      '10 % of the run',
+    source:
+      'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
+      'the number: Ridealong',
+  },
+  find: findPinned,
+  sentence: (worst) =>
+    `waited for ${factIn(worst, 'time waiting')} of the run for a processor that it shares: ` +
+    `${thingsOf(worst)} may run on the same ${factIn(worst, 'processors allowed')} only`,
+  advice:
+    'Bind each rank to a processor of its own. MPI launchers in several pods of a node do not ' +
+    'know of each other: turn their binding off (mpirun --bind-to none), or let Kubernetes ' +
+    "assign processors to the pods (the kubelet's static CPU manager policy).",
+  plots: [{ ...PROCESS, column: 'run_delay' }],
+}
+
+/** A process with its placement. */
+interface Placed {
+  readonly rank: RankEvidence
+  readonly process: Thing
+  readonly cpus: string
+  readonly count: number
+}
+
+function findPinned({ ranks }: RunEvidence): readonly Affected[] {
+  const byPlace = new Map<string, Placed[]>()
+  const widest = new Map<string, number>()
+  for (const placed of ranks.flatMap(placedIn)) {
+    const node = nodeOf(placed)
+    const key = `${node}\n${placed.cpus}`
+    const own = byPlace.get(key)
+    if (own === undefined) byPlace.set(key, [placed])
+    else own.push(placed)
+    widest.set(node, Math.max(widest.get(node) ?? 0, placed.count))
+  }
+  return [...byPlace.values()].flatMap((mates) => {
+    const [first] = mates
+    if (first === undefined || mates.length <= first.count) return []
+    // Where every process may run on these processors, they may be all that the node has.
+    const isRestricted = first.count === 1 || first.count < (widest.get(nodeOf(first)) ?? 0)
+    return isRestricted ? findCrowd(mates) : []
+  })
+}
+
+/** Rows that name no node are compared within their log only. */
+function nodeOf({ rank, process }: Placed): string {
+  return rank.node ?? process.source
+}
+
+function placedIn(rank: RankEvidence): readonly Placed[] {
+  const placements = new Map(
+    rank.things('pressure', 'placement').map((thing) => [idOf(thing), thing] as const),
+  )
+  return rank.things('pressure', 'process').flatMap((process) => {
+    const own = placements.get(idOf(process))
+    const cpus = own?.readings.get('cpus_allowed')?.text ?? null
+    const count = own === undefined ? null : lastOf(own, 'cpus_allowed_count')
+    return cpus === null || count === null ? [] : [{ rank, process, cpus, count }]
+  })
+}
+
+function idOf({ source, container, program, pid }: Thing): string {
+  return `${source}\n${container}\n${program}\n${pid}`
+}
+
+/** Returns the ranks of processes that kept each other from running. */
+function findCrowd(mates: readonly Placed[]): readonly Affected[] {
+  const waiting = mates.flatMap((one) => {
+    const delay = growthOf(one.process, 'run_delay') ?? 0
+    const ran = growthOf(one.process, 'cpu_time') ?? 0
+    const waited = Math.min(delay, othersTime(one, mates))
+    const seconds = one.process.readings.get('run_delay')?.seconds ?? 0
+    const lost = timeLost(waited, ran, seconds)
+    const part = percentOf(lost, one.rank.elapsed)
+    const isLong = part >= PINNED.threshold.value && lost >= FEWEST_SECONDS
+    return isLong ? [{ one, lost, part, waited, ran }] : []
+  })
+  if (waiting.length < 2) return []
+  const byRank = new Map<string, typeof waiting>()
+  for (const each of waiting) {
+    const { rank } = each.one.rank
+    byRank.set(rank, [...(byRank.get(rank) ?? []), each])
+  }
+  const all = waiting.map(({ one }) => one)
+  return [...byRank].map(([rank, own]) => {
+    const worst = own.reduce((most, each) => (each.lost > most.lost ? each : most))
+    return {
+      rank,
+      things: namesOf(all),
+      lost: worst.lost,
+      facts: [
+        { name: 'time waiting', value: worst.part, unit: 'percent' },
+        { name: 'processors allowed', value: worst.one.count, unit: 'cores' },
+        { name: 'processes on them', value: waiting.length, unit: 'count' },
+        { name: 'waiting, summed over threads', value: worst.waited, unit: 's' },
+        { name: 'CPU time', value: worst.ran, unit: 's' },
+      ],
+    }
+  })
+}
+
+/** Returns the CPU seconds of the other processes while this one ran, for each processor. */
+function othersTime(one: Placed, mates: readonly Placed[]): number {
+  let seconds = 0
+  for (const other of mates) {
+    if (other === one) continue
+    const ran = growthOf(other.process, 'cpu_time') ?? 0
+    seconds += ran * overlap(other.process, one.process)
+  }
+  return seconds / one.count
+}
+
+/** Returns the part of the first process's time in which the second one ran, from 0 to 1. */
+function overlap(first: Thing, second: Thing): number {
+  const [from, to] = timesOf(first)
+  const [otherFrom, otherTo] = timesOf(second)
+  const both = Math.min(to, otherTo) - Math.max(from, otherFrom)
+  return to > from ? Math.max(both, 0) / (to - from) : 0
+}
+
+/** Times are compared as dates, because each log has its own first second. */
+function timesOf({ startedAt, from, to }: Thing): readonly [number, number] {
+  const start = startedAt ?? from
+  return [start, start + to - from]
+}
+
+/** Names the processes; with the ranks, if they are of several. */
+function namesOf(all: readonly Placed[]): readonly string[] {
+  const isOne = new Set(all.map(({ rank }) => rank.rank)).size === 1
+  return all.map(({ rank, process }) =>
+    isOne ? nameOf(process) : `${nameOf(process)} of rank ${rank.rank}`,
+  )
+}
+
+const LEAST_REMOTE = 64 * 1024 * 1024
+
+/**
+ * Memory on NUMA nodes to which none of the allowed processors belongs: each access goes through
+ * another node's memory controller (kernel, Documentation/admin-guide/mm/numa_memory_policy.rst).
+ *
+ * The threshold is Ridealong's own. Pages of shared libraries, which other processes may have
+ * loaded on another node, count as remote too; they are the reason for the 64 MiB.
+ */
+export const REMOTE_MEMORY: Rule = {
+  name: 'remote-memory',
+  title: 'Memory on a remote NUMA node',
+  severity: 'slowdown',
+  needs: [[{ ...PLACEMENT, columns: ['numa', 'numa_remote'] }]],
+  threshold: {
+    value: 20,
+    unit: 'percent',
+    condition:
+      'at least 20 % of the resident memory of a process, and at least 64 MiB, are on NUMA nodes ' +
+      'to which none of its processors belongs',
+    source: "the measure: the kernel's numa_maps; the number: Ridealong",
+  },
+  find: perRank((rank) => rank.things('pressure', 'placement').map(findRemote)),
+  sentence: (worst) =>
+    `has ${factIn(worst, 'remote part')} of the memory of ${thingsOf(worst)} on NUMA nodes that ` +
+    'are not those of its processors',
+  advice:
+    'Bind processors and memory together (numactl --cpunodebind --membind, or mpirun --map-by ' +
+    "numa), or let the kubelet align them (its Topology Manager's policy single-numa-node).",
+  plots: [{ ...PLACEMENT, column: 'numa_remote' }],
+}
+
+function findRemote(thing: Thing): RankFinding | undefined {
+  const remote = (lastOf(thing, 'numa_remote') ?? 0) * 1024
+  const resident = residentOf(thing.readings.get('numa')?.text ?? '') * 1024
+  const part = percentOf(remote, resident)
+  if (part < REMOTE_MEMORY.threshold.value || remote < LEAST_REMOTE) return undefined
+  return {
+    things: [nameOf(thing)],
+    lost: null,
+    facts: [
+      { name: 'remote part', value: part, unit: 'percent' },
+      { name: 'remote memory', value: remote, unit: 'bytes' },
+      { name: 'resident memory', value: resident, unit: 'bytes' },
+    ],
+  }
+}
+
+/** Sums the KiB of a text such as `0:1024 1:96`. */
+function residentOf(numa: string): number {
+  return numa.split(' ').reduce((sum, word) => sum + (Number(word.split(':')[1]) || 0), 0)
+}

@@ -1,0 +1,43 @@
+import type { Need, Thing } from './evidence.ts'
+import { growthOf, lastOf, type RankEvidence } from './run-evidence.ts'
+
+const PROCESS = { metric: 'pressure', section: 'process' }
+const PERF = { metric: 'perf-sysstat', section: 'process' }
+
+/** Either metric has the CPU time of processes. */
+export const PROCESSOR_TIME_NEEDS: readonly (readonly Need[])[] = [
+  [{ ...PERF, columns: ['percent_cpu'] }],
+  [{ ...PROCESS, columns: ['cpu_time'] }],
+]
+
+/** The CPU time of a process. */
+export interface ProcessorTime {
+  readonly thing: Thing
+  /** CPU seconds since the process started, as far as it was observed. */
+  readonly seconds: number
+}
+
+/** Returns the CPU time of each process of a rank; from perf-sysstat if both metrics have it. */
+export function processorTimes(rank: RankEvidence): readonly ProcessorTime[] {
+  const sampled = rank.things('perf-sysstat', 'process').flatMap((thing) => {
+    const reading = thing.readings.get('percent_cpu')
+    return reading === undefined || reading.last === null
+      ? []
+      : [{ thing, seconds: reading.sum / 100 }]
+  })
+  if (sampled.length > 0) return sampled
+  return rank.things('pressure', 'process').flatMap((thing) => {
+    const seconds = Math.max(lastOf(thing, 'cpu_time') ?? 0, growthOf(thing, 'cpu_time') ?? 0)
+    return lastOf(thing, 'cpu_time') === null ? [] : [{ thing, seconds }]
+  })
+}
+
+/** Returns the CPU seconds of a rank by program. */
+export function timeByProgram(rank: RankEvidence): ReadonlyMap<string, number> {
+  const programs = new Map<string, number>()
+  for (const { thing, seconds } of processorTimes(rank)) {
+    const program = thing.program ?? '?'
+    programs.set(program, (programs.get(program) ?? 0) + seconds)
+  }
+  return programs
+}

@@ -1,0 +1,104 @@
+import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
+import type { Need } from './evidence.ts'
+import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
+import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
+import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
+import type { PlottedColumn, Rule, RuleName } from './rule.ts'
+import { WAITING_FOR_STORAGE } from './storage-rule.ts'
+import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
+
+/**
+ * The rules in the order in which they are checked. A finding can only be explained by findings of
+ * rules before it.
+ */
+export const RULES: readonly Rule[] = [
+  OOM_KILLED,
+  MEMORY_PRESSURE,
+  SWAPPING,
+  CLOSE_TO_LIMIT,
+  THROTTLED,
+  PINNED,
+  WAITING_FOR_CPU,
+  WAITING_FOR_STORAGE,
+  RETRANSMISSIONS,
+  NETWORK_BOUND,
+  REMOTE_MEMORY,
+  MORE_WORK,
+  MOSTLY_IDLE,
+]
+
+/** Findings that explain others, which are then not made. */
+export interface Explanation {
+  readonly by: readonly RuleName[]
+  readonly explains: readonly RuleName[]
+  /** Whether they explain findings about the same rank, or about any rank of the run. */
+  readonly of: 'same rank' | 'any rank'
+  readonly because: string
+}
+
+/** The order of precedence: the finding that names the cause is made, and not its consequences. */
+export const EXPLANATIONS: readonly Explanation[] = [
+  {
+    by: ['oom-killed'],
+    explains: ['memory-pressure', 'swapping', 'close-to-memory-limit', 'waiting-for-storage'],
+    of: 'same rank',
+    because: 'before the kernel kills a process, it frees what it can',
+  },
+  {
+    by: ['memory-pressure'],
+    explains: ['swapping', 'close-to-memory-limit', 'waiting-for-storage'],
+    of: 'same rank',
+    because: 'memory that the kernel freed is read again from storage',
+  },
+  {
+    by: ['swapping'],
+    explains: ['waiting-for-storage'],
+    of: 'same rank',
+    because: 'major page faults are reads from storage',
+  },
+  {
+    by: ['throttled'],
+    explains: ['pinned-to-same-core', 'waiting-for-cpu', 'more-work'],
+    of: 'same rank',
+    because: 'the kernel counts the time of throttled threads as waiting on a run queue',
+  },
+  {
+    by: ['pinned-to-same-core'],
+    explains: ['waiting-for-cpu', 'more-work'],
+    of: 'same rank',
+    because: 'the processes wait for each other, while other processors may be free',
+  },
+  {
+    by: ['retransmissions'],
+    explains: ['network-bound'],
+    of: 'same rank',
+    because: 'data that was lost stays in the send queue',
+  },
+  {
+    by: [
+      'oom-killed',
+      'memory-pressure',
+      'swapping',
+      'throttled',
+      'pinned-to-same-core',
+      'waiting-for-cpu',
+      'waiting-for-storage',
+      'retransmissions',
+      'network-bound',
+      'more-work',
+    ],
+    explains: ['mostly-idle'],
+    of: 'any rank',
+    because: 'a rank that is held up is idle, and so are the ranks that wait for it',
+  },
+]
+
+/** The columns that the rules read or name for plots. */
+export const RULE_NEEDS: readonly Need[] = RULES.flatMap(({ needs, alsoReads = [], plots }) => [
+  ...needs.flat(),
+  ...alsoReads,
+  ...plots.map(({ column, ...place }) => ({ ...place, columns: [column] })),
+])
+
+/** The columns that the rules name for plots. */
+export const RULE_PLOTS: readonly PlottedColumn[] = RULES.flatMap(({ plots }) => plots)

@@ -1,0 +1,89 @@
+import type { ColumnReading } from './column-reading.ts'
+import { type Evidence, type Need, sectionKey, type Thing } from './evidence.ts'
+
+/** The evidence of a run by rank. In a report, a rank is a pod. */
+export interface RunEvidence {
+  readonly ranks: readonly RankEvidence[]
+}
+
+export interface RankEvidence {
+  readonly rank: string
+  readonly node: string | null
+  /** The seconds from the first to the last row of the rank's longest log. */
+  readonly elapsed: number
+  /** The metrics of which there are rows. */
+  readonly metrics: ReadonlySet<string>
+  /** Returns the things of a section. */
+  readonly things: (metric: string, section: string) => readonly Thing[]
+}
+
+/** Returns the needed columns that were read of no thing of the rank. */
+export function unreadColumns(
+  { things }: RankEvidence,
+  { metric, section, columns }: Need,
+): readonly string[] {
+  const own = things(metric, section)
+  return columns.filter((column) => !own.some(({ readings }) => isRead(readings.get(column))))
+}
+
+interface Growing {
+  node: string | null
+  elapsed: number
+  readonly sections: Map<string, Thing[]>
+}
+
+/** Groups the evidence by rank. @param rankOf returns the rank of a log */
+export function groupByRank(
+  { sections }: Evidence,
+  rankOf: (source: string) => string,
+): RunEvidence {
+  const ranks = new Map<string, Growing>()
+  for (const [key, { things }] of sections)
+    for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
+  return {
+    ranks: [...ranks].map(([rank, { node, elapsed, sections: own }]) => ({
+      rank,
+      node,
+      elapsed,
+      metrics: new Set([...own.keys()].map((key) => key.split(' ')[0] ?? '')),
+      things: (metric, section) => own.get(sectionKey(metric, section)) ?? [],
+    })),
+  }
+}
+
+function isRead(reading: ColumnReading | undefined): boolean {
+  return reading !== undefined && (reading.last !== null || reading.text !== null)
+}
+
+function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing: Thing): void {
+  const own = ranks.get(rank) ?? { node: null, elapsed: 0, sections: new Map<string, Thing[]>() }
+  ranks.set(rank, own)
+  own.node ??= thing.node
+  own.elapsed = Math.max(own.elapsed, thing.to)
+  const things = own.sections.get(key)
+  if (things === undefined) own.sections.set(key, [thing])
+  else things.push(thing)
+}
+
+/** Returns the last value of a column; null if none was read. */
+export function lastOf(thing: Thing, column: string): number | null {
+  return thing.readings.get(column)?.last ?? null
+}
+
+/** Returns by how much a counter grew; null if it was not read. */
+export function growthOf(thing: Thing, column: string): number | null {
+  const reading = thing.readings.get(column)
+  return reading === undefined || reading.last === null ? null : reading.growth
+}
+
+/** Returns the sum of the known numbers; null if none is known. */
+export function sumOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
+}
+
+/** Returns the name of a process for people: its program and its process id. */
+export function nameOf({ program, pid, container }: Thing): string {
+  if (program === null) return container === null ? '' : `container ${container}`
+  return pid === null ? program : `${program} ${pid}`
+}

@@ -1,0 +1,77 @@
+import type { Affected, Fact } from './rule.ts'
+
+/** The most ranks and things that a sentence names. */
+const NAMED = 3
+
+/** Returns a fact as text, with its unit: `47 %`, `12.3 s`, `1.5 GiB`. */
+export function factText({ value, unit }: Pick<Fact, 'value' | 'unit'>): string {
+  switch (unit) {
+    case 'percent':
+      return `${rounded(value)} %`
+    case 'bytes':
+      return bytesText(value)
+    case '1/s':
+      return `${rounded(value)}/s`
+    case 'count':
+      return rounded(value)
+    case 'cores':
+      return `${rounded(value)} ${value === 1 ? 'processor' : 'processors'}`
+    case 's':
+      return `${rounded(value)} s`
+  }
+}
+
+/** Returns the fact of this name as text. @throws if the finding has no such fact */
+export function factIn({ facts }: Affected, name: string): string {
+  const fact = facts.find((one) => one.name === name)
+  if (fact === undefined) throw new Error(`the finding has no fact ${name}`)
+  return factText(fact)
+}
+
+/** Rounds to three significant digits below 1000, otherwise to an integer. */
+function rounded(value: number): string {
+  if (Math.abs(value) >= 1000) return String(Math.round(value))
+  return String(Number(value.toPrecision(3)))
+}
+
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+
+function bytesText(value: number): string {
+  let [left, power] = [value, 0]
+  while (left >= 1024 && power < BYTE_UNITS.length - 1) {
+    left /= 1024
+    power += 1
+  }
+  return `${rounded(left)} ${BYTE_UNITS[power]}`
+}
+
+/** Returns the names of the things of a finding; the first ones if there are many. */
+export function thingsOf({ things }: Pick<Affected, 'things'>): string {
+  const named = things.slice(0, NAMED).join(', ')
+  return things.length > NAMED ? `${named} and ${things.length - NAMED} more` : named
+}
+
+/** Returns the name of a rank in a sentence: `rank 3`, or the name of the pod. */
+export function rankName(rank: string): string {
+  return /^\d/.test(rank) ? `rank ${rank}` : rank
+}
+
+/** Returns the ranks in short: `0-3, 7`. Ranks that are not numbers are listed first three. */
+export function rankList(ranks: readonly string[]): string {
+  const numbers = ranks.filter((rank) => /^\d+$/.test(rank)).map(Number)
+  const others = ranks.filter((rank) => !/^\d+$/.test(rank))
+  const named = others.slice(0, NAMED)
+  const more = others.length > NAMED ? [`${others.length - NAMED} more`] : []
+  return [...ranges(numbers), ...named, ...more].join(', ')
+}
+
+function ranges(numbers: readonly number[]): readonly string[] {
+  const sorted = [...numbers].sort((a, b) => a - b)
+  const made: [number, number][] = []
+  for (const one of sorted) {
+    const last = made.at(-1)
+    if (last !== undefined && one === last[1] + 1) last[1] = one
+    else made.push([one, one])
+  }
+  return made.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`))
+}

@@ -1,0 +1,132 @@
+import type { Need, Thing } from './evidence.ts'
+import { perRank, type RankFinding } from './per-rank.ts'
+import type { Rule } from './rule.ts'
+import { growthOf, nameOf, type RankEvidence } from './run-evidence.ts'
+import { factIn, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+
+const CONTAINER = { metric: 'pressure', section: 'container' }
+const PERF = { metric: 'perf-sysstat', section: 'process' }
+
+/** Pressure stall information is of cgroup version 2; block I/O delay needs a setting of the node. */
+export const STORAGE_NEEDS: readonly (readonly Need[])[] = [
+  [{ ...CONTAINER, columns: ['io_full'] }],
+  [{ ...PERF, columns: ['iodelay'] }],
+]
+
+/** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
+const TICKS = 100
+
+/**
+ * The time in which all processes of a container waited for storage, or else in which one process
+ * did, as the kernel's delay accounting says.
+ *
+ * The threshold is the kernel's own example of a trigger for I/O: 50 ms of every second
+ * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
+ */
+export const WAITING_FOR_STORAGE: Rule = {
+  name: 'waiting-for-storage',
+  title: 'Waiting for storage',
+  severity: 'slowdown',
+  needs: STORAGE_NEEDS,
+  alsoReads: [
+    { ...CONTAINER, columns: ['io_some'] },
+    { ...PERF, columns: ['kb_rd_s', 'kb_wr_s'] },
+  ],
+  threshold: {
+    value: 5,
+    unit: 'percent',
+    condition:
+      'all processes of the container, or one process by its block I/O delay, waited for storage ' +
+      'for at least 5 % of the run',
+    source:
+      "the kernel's example of a trigger, 50 ms in a second (Documentation/accounting/psi.rst)",
+  },
+  find: perRank((rank) => [storageWait(rank)].filter(isLong)),
+  sentence: (worst) =>
+    `waited for storage for ${factIn(worst, 'time waiting')} of the run (${thingsOf(worst)})`,
+  advice:
+    'Read and write less often and in larger pieces, from fewer ranks, or use faster storage: a ' +
+    'local disk of the node or a parallel file system. io-sysstat shows how busy the devices of ' +
+    'the node are.',
+  plots: [
+    { ...CONTAINER, column: 'io_full' },
+    { ...PERF, column: 'iodelay' },
+  ],
+}
+
+function isLong(finding: RankFinding | undefined): boolean {
+  const part = finding?.facts[0]?.value ?? 0
+  return part >= WAITING_FOR_STORAGE.threshold.value && (finding?.lost ?? 0) >= FEWEST_SECONDS
+}
+
+/** Returns how long a rank waited for storage, however short; undefined if that was not read. */
+export function storageWait(rank: RankEvidence): RankFinding | undefined {
+  const stalls = rank.things('pressure', 'container').flatMap((thing) => stalled(thing, rank))
+  const worst = stalls.reduce<Wait | undefined>(
+    (most, one) => (one.lost > (most?.lost ?? -1) ? one : most),
+    undefined,
+  )
+  return worst ?? delayed(rank)
+}
+
+type Wait = RankFinding & { readonly lost: number }
+
+function stalled(thing: Thing, { elapsed }: RankEvidence): readonly Wait[] {
+  const full = growthOf(thing, 'io_full')
+  if (full === null) return []
+  const some = growthOf(thing, 'io_some')
+  return [
+    {
+      things: [nameOf(thing)],
+      lost: full,
+      facts: [
+        { name: 'time waiting', value: percentOf(full, elapsed), unit: 'percent' },
+        { name: 'all processes waited', value: full, unit: 's' },
+        ...(some === null ? [] : [{ name: 'a process waited', value: some, unit: 's' } as const]),
+      ],
+    },
+  ]
+}
+
+/**
+ * Adds up the delays of processes. Those that ran one after another lose the sum of their delays,
+ * those that ran together the mean, and no less than the worst of them.
+ */
+function delayed(rank: RankEvidence): Wait | undefined {
+  const known = rank.things('perf-sysstat', 'process').flatMap((thing) => {
+    const delay = thing.readings.get('iodelay')
+    if (delay === undefined || delay.last === null) return []
+    const seconds = delay.total / TICKS
+    return isPossible(thing, seconds) ? [{ thing, seconds }] : []
+  })
+  if (known.length === 0) return undefined
+  const waiting = known.filter(({ seconds }) => seconds > 0).sort((a, b) => b.seconds - a.seconds)
+  const sum = waiting.reduce((all, { seconds }) => all + seconds, 0)
+  const lives = waiting.reduce((all, { thing }) => all + thing.to - thing.from, 0)
+  const together = Math.max(rank.elapsed > 0 ? lives / rank.elapsed : 1, 1)
+  const lost = Math.min(Math.max(sum / together, waiting[0]?.seconds ?? 0), rank.elapsed)
+  const bytes = waiting.reduce((all, { thing }) => all + bytesOf(thing), 0)
+  return {
+    things: waiting.map(({ thing }) => nameOf(thing)),
+    lost,
+    facts: [
+      { name: 'time waiting', value: percentOf(lost, rank.elapsed), unit: 'percent' },
+      { name: 'block I/O delay, summed over processes', value: sum, unit: 's' },
+      { name: 'read and written', value: bytes, unit: 'bytes' },
+    ],
+  }
+}
+
+/**
+ * Reports whether a process can have waited that long. If delay accounting is switched on while a
+ * process waits, the kernel counts from the start of the machine.
+ */
+function isPossible({ from, to }: Thing, seconds: number): boolean {
+  return seconds <= 1.5 * (to - from) + 1
+}
+
+function bytesOf({ readings }: Thing): number {
+  const kib = (readings.get('kb_rd_s')?.sum ?? 0) + (readings.get('kb_wr_s')?.sum ?? 0)
+  return kib * 1024
+}

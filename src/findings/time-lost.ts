@@ -1,0 +1,20 @@
+/** The fewest seconds that a finding about lost time is made of. */
+export const FEWEST_SECONDS = 1
+
+/**
+ * Returns the seconds of the run that waiting took. Several threads may wait at the same time, so
+ * the sum of their waits is divided by the number of them that wanted to run on average.
+ *
+ * @param waited seconds of waiting, summed over threads or processors
+ * @param ran CPU seconds, summed in the same way
+ * @param elapsed the seconds in which both were counted
+ */
+export function timeLost(waited: number, ran: number, elapsed: number): number {
+  if (elapsed <= 0) return 0
+  return Math.min(waited / Math.max((waited + ran) / elapsed, 1), elapsed)
+}
+
+/** Returns a part of a whole as a percentage; 0 if the whole is 0. */
+export function percentOf(part: number, whole: number): number {
+  return whole > 0 ? (100 * part) / whole : 0
+}

@@ -1,0 +1,133 @@
+import type { Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
+import type { PlottedColumn } from '../findings/rule.ts'
+import { factText, rankList } from '../findings/sentence.ts'
+import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
+import { groupBy } from './group-by.ts'
+import type { Measure } from './measures.ts'
+import type { SectionData } from './section-data.ts'
+
+/** The findings as the page shows them. */
+export interface FindingsData {
+  readonly findings: readonly ShownFinding[]
+  /** Sentences about rules that were not checked. */
+  readonly notes: readonly string[]
+}
+
+export interface ShownFinding {
+  readonly rule: string
+  readonly severity: string
+  readonly title: string
+  readonly sentence: string
+  readonly threshold: string
+  readonly source: string
+  readonly advice: string
+  /** The titles of the evidence, after those of the rank and of the time lost. */
+  readonly columns: readonly string[]
+  readonly rows: readonly EvidenceRow[]
+  /** How many more ranks there are. */
+  readonly more: number
+  readonly plot: FindingPlot | null
+}
+
+/** The numbers of one rank, with their units. */
+export interface EvidenceRow {
+  readonly rank: string
+  readonly lost: string
+  readonly cells: readonly string[]
+}
+
+/** The plot of the column that carries a finding. */
+export interface FindingPlot {
+  /** The index of the section; null for the plots of the processes. */
+  readonly section: number | null
+  readonly measure: number
+  /** The ranks whose lines are drawn; null if it is all of them. */
+  readonly ranks: readonly string[] | null
+}
+
+/** The most ranks whose numbers the page shows. */
+const MOST_ROWS = 10
+/** The most ranks whose lines a plot shows; with more, it would show none of them clearly. */
+const MOST_LINES = 24
+
+/**
+ * Builds the findings of the page.
+ *
+ * @param measures the measures of the processes that the page plots, in their order
+ */
+export function findingsData(
+  { findings, notChecked }: Findings,
+  measures: readonly Measure[],
+  sections: readonly SectionData[],
+): FindingsData {
+  return {
+    findings: findings.map((finding) => shownFinding(finding, measures, sections)),
+    notes: notesOf(notChecked),
+  }
+}
+
+function shownFinding(
+  finding: RunFinding,
+  measures: readonly Measure[],
+  sections: readonly SectionData[],
+): ShownFinding {
+  const { rule, severity, title, sentence, threshold, advice, ranks } = finding
+  const names = [...new Set(ranks.slice(0, MOST_ROWS).flatMap(({ facts }) => facts.map(nameIn)))]
+  return {
+    rule,
+    severity,
+    title,
+    sentence,
+    threshold: threshold.condition,
+    source: threshold.source,
+    advice,
+    columns: names,
+    rows: ranks.slice(0, MOST_ROWS).map(({ rank, lost, facts }) => ({
+      rank,
+      lost: lost === null ? '' : factText({ value: lost, unit: 's' }),
+      cells: names.map((name) => {
+        const fact = facts.find((one) => one.name === name)
+        return fact === undefined ? '' : factText(fact)
+      }),
+    })),
+    more: Math.max(ranks.length - MOST_ROWS, 0),
+    plot: findPlot(finding, measures, sections),
+  }
+}
+
+function nameIn({ name }: { readonly name: string }): string {
+  return name
+}
+
+function findPlot(
+  { plot, ranks, isRelative }: RunFinding,
+  measures: readonly Measure[],
+  sections: readonly SectionData[],
+): FindingPlot | null {
+  if (plot === null) return null
+  const own = isRelative ? null : ranks.slice(0, MOST_LINES).map(({ rank }) => rank)
+  if (plot.metric === METRIC_OF_FORMAT.pidstat) {
+    const measure = measures.findIndex(({ column }) => column === plot.column)
+    return measure < 0 ? null : { section: null, measure, ranks: own }
+  }
+  const section = sections.findIndex((one) => isSectionOf(one, plot))
+  const keys = sections[section]?.plots.measures ?? []
+  const measure = keys.findIndex(({ key }) => key === plot.column)
+  return measure < 0 ? null : { section, measure, ranks: own }
+}
+
+function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): boolean {
+  return one.metric === metric && one.section === section
+}
+
+/** Returns one sentence for each reason, which names the rules and the ranks. */
+function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
+  const byReason = groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
+  return [...byReason.values()].map((own) => {
+    const [{ reason, ranks }] = own as [UncheckedRule]
+    const titles = own.map(({ title }) => title).join(', ')
+    const where =
+      ranks === null ? '' : ` for ${ranks.length === 1 ? 'rank' : 'ranks'} ${rankList(ranks)}`
+    return `Not checked${where}: ${titles}: ${reason}.`
+  })
+}

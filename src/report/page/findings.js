@@ -1,0 +1,91 @@
+// The findings at the start of the page: what held the run up, by what evidence, and a plot of it.
+
+/** @typedef {PageData['findings']['findings'][number]} Finding */
+
+/**
+ * Adds a finding to the page, and returns the board of its plot.
+ *
+ * @param {Finding} finding
+ * @param {number} index
+ */
+function startFinding(finding, index) {
+  const article = made('article')
+  article.id = `finding-${index}`
+  article.className = finding.severity
+  const { title, sentence, advice, threshold, source } = finding
+  article.append(
+    made('h3', title),
+    made('p', sentence),
+    evidenceTable(finding),
+    labelled('What to do', advice),
+    labelled('Threshold', `${threshold}. Source: ${source}.`),
+  )
+  inside('findings', '.list').append(article)
+  return finding.plot === null ? [] : [startFindingPlot(article, finding.plot)]
+}
+
+/** @param {string} label @param {string} text */
+function labelled(label, text) {
+  const paragraph = made('p')
+  paragraph.append(made('b', `${label}: `), text)
+  return paragraph
+}
+
+/** @param {Finding} finding */
+function evidenceTable({ columns, rows, more }) {
+  const scroll = made('div')
+  scroll.className = 'evidence'
+  const [table, head, body] = [made('table'), made('thead'), made('tbody')]
+  const titles = made('tr')
+  titles.append(...['Rank', 'Time lost', ...columns].map((title) => made('th', title)))
+  head.append(titles)
+  for (const { rank, lost, cells } of rows) {
+    const row = made('tr')
+    row.append(
+      ...[rank, lost === '' ? 'not known' : lost, ...cells].map((cell) => made('td', cell)),
+    )
+    body.append(row)
+  }
+  table.append(head, body)
+  scroll.append(table)
+  if (more > 0) scroll.append(made('p', `and ${counted(more, 'more rank')}`))
+  return scroll
+}
+
+/**
+ * Draws one of the plots of the page again, with the lines of the finding.
+ *
+ * @param {HTMLElement} article
+ * @param {NonNullable<Finding['plot']>} plot
+ */
+function startFindingPlot(article, { section, measure, ranks }) {
+  const [legend, grid] = [made('p'), made('div')]
+  legend.className = 'legend'
+  grid.className = 'grid'
+  article.append(legend, grid)
+  const plots = section === null ? DATA.plots : DATA.sections[section]?.plots
+  const wanted = ranks === null ? undefined : new Set(ranks)
+  const lines = (plots?.lines ?? []).filter(({ rank }) => wanted === undefined || wanted.has(rank))
+  const own = {
+    grid: plots?.grid ?? DATA.plots.grid,
+    measures: [plots?.measures[measure] ?? NO_TITLE],
+    lines: lines.map((line) => ({
+      ...line,
+      values: [line.values[measure] ?? []],
+      marks: [line.marks[measure] ?? false],
+    })),
+  }
+  return startBoard(own, article.id, section === null ? isShown : isRankShown)
+}
+
+/** Fills the section, and returns the boards of its plots. */
+function startFindings() {
+  const { findings, notes } = DATA.findings
+  const found =
+    findings.length === 0
+      ? 'No rule found anything that held the run up.'
+      : 'What held the run up: failures first, then the most time lost, then risks.'
+  inside('findings', '.note').textContent = found
+  inside('findings', '.unchecked').append(...notes.map((note) => made('li', note)))
+  return findings.flatMap(startFinding)
+}

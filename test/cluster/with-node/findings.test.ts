@@ -1,0 +1,176 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { FindingsDocument } from '../../../src/report/findings-document.ts'
+import { run } from '../../src/cli/command.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { APPLICATIONS, DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { startWebhook } from '../webhook.ts'
+
+// Ranks that are held up in different ways, observed on a real node: each gets its finding.
+
+const SPACE = 'findings'
+/** How long each rank works, in seconds. */
+const SECONDS = 20
+
+/** Repeats: computes for some CPU milliseconds, and sleeps for the rest of 100 ms. */
+const work = (milliseconds: number, before = '') =>
+  `perl -e 'sub used { my @times = times; $times[0] + $times[1] } ${before} ` +
+  `$end = time + ${SECONDS}; while (time < $end) { ` +
+  `$next = used() + ${milliseconds / 1000}; while (used() < $next) {} ` +
+  `select(undef, undef, undef, ${(100 - milliseconds) / 1000}) }'`
+const spin = `timeout ${SECONDS} perl -e 'while (1) {}'`
+
+const HEALTHY = work(30)
+
+/** The ranks of the Job by their completion index, with their load and their finding. */
+const RANKS: readonly { readonly load: string; readonly finding?: string }[] = [
+  { load: HEALTHY },
+  { load: `${spin} & ${spin} & wait`, finding: 'throttled' },
+  {
+    load: `taskset -c 1 ${spin} & taskset -c 1 ${spin} & wait`,
+    finding: 'pinned-to-same-core',
+  },
+  {
+    load: work(30, 'open Z, "/dev/zero"; sysread Z, $data, 116 << 20;'),
+    finding: 'close-to-memory-limit',
+  },
+  {
+    load:
+      'dd if=/dev/zero of=/var/tmp/data bs=1M count=256 conv=fsync && timeout ' +
+      `${SECONDS} sh -c 'while :; do dd if=/var/tmp/data of=/dev/null bs=4k iflag=direct; done'`,
+    finding: 'waiting-for-storage',
+  },
+  { load: work(90), finding: 'more-work' },
+  { load: HEALTHY },
+  { load: HEALTHY },
+  { load: HEALTHY },
+]
+
+interface Shape {
+  readonly name: string
+  readonly image?: string
+  /** The command of each rank. */
+  readonly loads: readonly string[]
+  readonly limits: Readonly<Record<string, string>>
+  readonly securityContext?: object
+}
+
+/**
+ * A Job whose pods run one after another, so that they do not wait for each other. All of them have
+ * the same limits: a rank of two busy processes is throttled, and any other has enough.
+ */
+function job({ name, image = DEBIAN_IMAGE, loads, limits, securityContext = {} }: Shape) {
+  const cases = loads.map((load, index) => `${index}) ${load};;`).join('\n')
+  const command = ['sh', '-c', `case $JOB_COMPLETION_INDEX in\n${cases}\nesac; true`]
+  const annotations = {
+    'ridealong.dev/inject': 'perf-sysstat,pressure',
+    'perf-sysstat.ridealong.dev/rate': '1',
+    'pressure.ridealong.dev/rate': '1',
+  }
+  const requests = { cpu: '500m', memory: '64Mi' }
+  const container = { name: 'app', image, command, resources: { limits, requests } }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name },
+    spec: {
+      completions: loads.length,
+      parallelism: 1,
+      completionMode: 'Indexed',
+      backoffLimit: 0,
+      template: {
+        metadata: { annotations },
+        spec: { containers: [container], securityContext, restartPolicy: 'Never' },
+      },
+    },
+  }
+}
+
+/** Runs a Job until it completes, and returns the findings of its report. */
+async function findingsOf(t: Test, cluster: Cluster, shape: Shape): Promise<FindingsDocument> {
+  const here = ['-n', SPACE]
+  await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(job(shape)))
+  const patience = `--timeout=${shape.loads.length * (SECONDS + 60)}s`
+  const waiting = ['wait', '--for=condition=Complete', `job/${shape.name}`, ...here, patience]
+  await kubectl(cluster, waiting)
+  const folder = t.testdir({})
+  const [rows, file] = [join(folder, 'rows.jsonl'), join(folder, 'findings.json')]
+  const from = [...here, '--kubeconfig', cluster.kubeconfig]
+  const collected = await run(['collect', `job/${shape.name}`, ...from, '--to', rows])
+  t.equal(collected.code, 0, collected.err)
+  const reported = await run(['report', rows, '-o', 'json', '--to', file])
+  t.equal(reported.code, 0, reported.err)
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+const inShort = ({ findings }: FindingsDocument) =>
+  findings.map(({ rule, ranks }) => `${rule} ${ranks.map(({ rank }) => rank).join(', ')}`)
+
+const DELAY_ACCOUNTING = '/proc/sys/kernel/task_delayacct'
+/** The cgroup of all pods, where the node has cgroups of version 1. */
+const SHARES = '/sys/fs/cgroup/cpu/kubepods/cpu.shares'
+
+/** Writes a setting of this machine, and restores it when the test ends. */
+function set(t: Test, file: string, value: string): void {
+  if (!existsSync(file)) return
+  const before = readFileSync(file, 'utf8')
+  t.teardown(() => writeFileSync(file, before))
+  writeFileSync(file, value)
+}
+
+t.test('each rank gets the finding about what holds it up', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await createNamespace(t, api, SPACE)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  t.teardown(() => webhook.remove())
+  set(t, DELAY_ACCOUNTING, '1')
+
+  await t.test('in a Job whose ranks are held up in different ways', async (t) => {
+    // Other programs of the machine must not take processors from the ranks.
+    set(t, SHARES, '200000')
+    const loads = RANKS.map(({ load }) => load)
+    const limits = { cpu: '1100m', memory: '128Mi' }
+    const found = await findingsOf(t, cluster, { name: 'ranks', loads, limits })
+    const expected = RANKS.flatMap(({ finding }, rank) =>
+      finding === undefined ? [] : [`${finding} ${rank}`],
+    )
+    t.strictSame([...inShort(found)].sort(), [...expected].sort(), JSON.stringify(found, null, 1))
+    t.strictSame(
+      found.ranks,
+      RANKS.map((_, rank) => `${rank}`),
+    )
+  })
+
+  await t.test('and none in a Job of healthy ranks', async (t) => {
+    set(t, SHARES, '200000')
+    const loads = [HEALTHY, HEALTHY, HEALTHY]
+    const limits = { cpu: '1100m', memory: '128Mi' }
+    const found = await findingsOf(t, cluster, { name: 'healthy', loads, limits })
+    t.strictSame(found.findings, [])
+    t.notOk(found.notChecked.some(({ rule }) => rule === 'throttled' || rule === 'more-work'))
+  })
+
+  await t.test('LAMMPS with two ranks and a limit of one CPU is throttled', async (t) => {
+    set(t, SHARES, '200000')
+    const mpirun = 'mpirun --oversubscribe --bind-to none --mca orte_tmpdir_base /tmp'
+    const memory = '--mca btl_vader_single_copy_mechanism none'
+    const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${SECONDS}`
+    const load = `export HOME=/tmp OMP_NUM_THREADS=1; ${mpirun} ${memory} -np 2 ${lammps}; sleep 2`
+    const found = await findingsOf(t, cluster, {
+      name: 'lammps',
+      image: APPLICATIONS.lammps,
+      loads: [load],
+      limits: { cpu: '1', memory: '1Gi' },
+      securityContext: { runAsUser: 1000, runAsGroup: 1000 },
+    })
+    t.strictSame(inShort(found), ['throttled 0'])
+    const facts = found.findings[0]?.ranks[0]?.facts ?? []
+    const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
+    // Two ranks want two processors and get one.
+    t.ok(share > 30 && share < 60, `${share} % of the time`)
+    t.match(found.findings[0]?.sentence, /^Rank 0 was throttled for \d+(\.\d+)? % of the time/)
+  })
+})

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { EXPLANATIONS, RULES } from '../../src/findings/rules.ts'
+import { CASES, findWith } from '../src/findings/cases.ts'
+import { textOf } from './pages.ts'
+
+// docs/why.md describes every rule as it is, with an example that the rule makes.
+
+const PAGE = textOf('docs/why.md')
+const inOneLine = (text: string) => text.replaceAll(/\s*\n>?\s*/g, ' ')
+
+/** Returns the text under a heading of the third level, in one line. */
+function textUnder(heading: string): string {
+  const [, after = ''] = PAGE.split(`### ${heading}\n`)
+  return inOneLine(after.split(/^##/m)[0] ?? '')
+}
+
+for (const { name, title, threshold, advice } of RULES) {
+  t.test(`the page describes ${name}`, async (t) => {
+    const text = textUnder(title)
+    const { changes, options } = CASES[name]
+    const [finding] = findWith(changes, options).findings
+    t.match(text, `Rule: \`${name}\``)
+    t.ok(text.includes(finding?.sentence ?? '?'), finding?.sentence ?? 'no finding')
+    t.ok(text.toLowerCase().includes(threshold.condition.toLowerCase()), threshold.condition)
+    t.ok(text.includes(threshold.source), threshold.source)
+    t.ok(text.includes(advice), advice)
+  })
+}
+
+t.test('the page has the order of precedence', async (t) => {
+  for (const { by, explains, of, because } of EXPLANATIONS) {
+    const inCode = (names: readonly string[]) => names.map((one) => `\`${one}\``).join(', ')
+    t.ok(PAGE.includes(`| ${inCode(by)} | ${inCode(explains)} | ${of} | ${because} |`), because)
+  }
+})

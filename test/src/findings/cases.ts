@@ -1,0 +1,122 @@
+import type { RuleName } from '../../../src/findings/rule.ts'
+import { findIn, LENGTH, type RankOptions, rankRows, type Sections } from './rows.ts'
+
+export const RANKS = ['0', '1', '2', '3', '4']
+
+/** Returns the findings of a run of five ranks, of which one differs from the healthy ones. */
+export function findWith(changes: Sections, options: RankOptions = {}) {
+  return findIn(
+    RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank))),
+  )
+}
+
+/** A rank that a rule makes a finding about. */
+export interface Case {
+  /** What makes the finding. */
+  readonly changes: Sections
+  readonly options?: RankOptions
+  /** The same just below the threshold. */
+  readonly below: Sections
+  readonly belowOptions?: RankOptions
+  /** The seconds that the rank lost. */
+  readonly lost: number | null
+}
+
+const MIB = 1024 * 1024
+
+/** A rank that computes this part of the time. */
+export const busy = (part: number) => ({
+  container: { cpu_usage: part },
+  process: { cpu_time: part },
+  perf: { percent_cpu: part * 100 },
+})
+
+/** A process that shares processor 7 with another, and runs half of the time. */
+export const pinned = (run_delay: number): Sections => ({
+  process: { run_delay, cpu_time: 0.475 },
+  placement: { cpus_allowed: '7', cpus_allowed_count: 1, pss: 1024 },
+  perf: { percent_cpu: 47.5 },
+})
+
+/** For each rule, a rank that has only its finding. */
+export const CASES: Readonly<Record<RuleName, Case>> = {
+  'oom-killed': {
+    changes: { container: { oom_kill: 1 / 60 } },
+    below: { container: { oom_kill: 0 } },
+    lost: null,
+  },
+  'memory-pressure': {
+    changes: { container: { memory_some: 0.2, io_full: 0.2 } },
+    below: { container: { memory_some: 0.14 } },
+    lost: 0.2 * LENGTH,
+  },
+  swapping: {
+    changes: { process: { majflt: 150 }, container: { io_full: 0.3 } },
+    below: { process: { majflt: 90 } },
+    lost: 0.3 * LENGTH,
+  },
+  'close-to-memory-limit': {
+    changes: { placement: { pss: 970 * 1024 }, container: { memory_peak: 990 * MIB } },
+    // The page cache fills the container up to its limit.
+    below: { container: { memory_current: 1024 * MIB, memory_peak: 1024 * MIB, memory_max: 50 } },
+    lost: null,
+  },
+  throttled: {
+    changes: {
+      ...busy(0.5),
+      container: {
+        nr_periods: 10,
+        nr_throttled: 5,
+        throttled: 0.5,
+        cpu_usage: 0.5,
+        cpu_limit: 0.5,
+      },
+      process: { run_delay: 0.5, cpu_time: 0.5 },
+    },
+    below: { container: { nr_periods: 10, nr_throttled: 2.4, throttled: 0.05, cpu_limit: 1 } },
+    lost: 0.5 * LENGTH,
+  },
+  'pinned-to-same-core': {
+    changes: pinned(0.475),
+    options: { others: [pinned(0.475)] },
+    below: pinned(0.09),
+    belowOptions: { others: [pinned(0.09)] },
+    lost: 0.475 * LENGTH,
+  },
+  'waiting-for-cpu': {
+    changes: { process: { run_delay: 0.3, cpu_time: 0.65 } },
+    below: { process: { run_delay: 0.09, cpu_time: 0.85 } },
+    lost: 0.3 * LENGTH,
+  },
+  'waiting-for-storage': {
+    changes: { container: { io_some: 0.2, io_full: 0.1 } },
+    below: { container: { io_some: 0.2, io_full: 0.04 } },
+    lost: 0.1 * LENGTH,
+  },
+  retransmissions: {
+    changes: { tcp: { retransmitted: 15, timeouts: 0.5 } },
+    below: { tcp: { retransmitted: 9, timeouts: 0.5 } },
+    lost: 0.5 * LENGTH * 0.2,
+  },
+  'network-bound': {
+    changes: { ...busy(0.2), socket: { send_queue: 100_000 } },
+    // The process computes while its data is sent.
+    below: { ...busy(0.9), socket: { send_queue: 100_000 } },
+    lost: 0.8 * LENGTH,
+  },
+  'remote-memory': {
+    changes: { placement: { numa: '0:400000 1:112000', numa_remote: 112_000 } },
+    below: { placement: { numa: '0:420000 1:92000', numa_remote: 92_000 } },
+    lost: null,
+  },
+  'more-work': {
+    changes: busy(1.9),
+    below: busy(1.1),
+    lost: 0.5 * LENGTH,
+  },
+  'mostly-idle': {
+    changes: busy(0.02),
+    below: busy(0.12),
+    lost: 0.98 * LENGTH,
+  },
+}

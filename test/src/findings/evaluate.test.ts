@@ -1,0 +1,224 @@
+import t from 'tap'
+import type { RuleName } from '../../../src/findings/rule.ts'
+import { EXPLANATIONS, RULES } from '../../../src/findings/rules.ts'
+import { busy, CASES, findWith, pinned, RANKS } from './cases.ts'
+import { findIn, inShort, LENGTH, rankRows, type Sections } from './rows.ts'
+
+t.test('a run of healthy ranks has no finding, and all rules are checked', async (t) => {
+  t.strictSame(findIn(RANKS.flatMap((rank) => rankRows(rank))), {
+    findings: [],
+    explained: [],
+    notChecked: [],
+  })
+})
+
+t.test('each rule has a case, and each finding is the only one', async (t) => {
+  t.strictSame(Object.keys(CASES).sort(), RULES.map(({ name }) => name).sort())
+  for (const [name, { changes, options, below, belowOptions, lost }] of Object.entries(CASES)) {
+    await t.test(name, async (t) => {
+      const found = findWith(changes, options)
+      t.strictSame(inShort(found), [`${name} 3`])
+      const [finding] = found.findings
+      const own = finding?.lost
+      const isNear = Math.abs((own ?? 0) - (lost ?? 0)) <= 0.12 * (lost ?? 0)
+      t.ok(isNear && (own === null) === (lost === null), `${own} s lost, not ${lost}`)
+      const fact = finding?.ranks[0]?.facts[0]
+      t.equal(fact?.unit, finding?.threshold.unit, 'the first fact is compared')
+      t.ok((fact?.value ?? 0) >= (finding?.threshold.value ?? 0) || name === 'mostly-idle')
+      t.match(finding?.sentence, /^Rank 3 /)
+      t.not(finding?.plot, null)
+      t.strictSame(inShort(findWith(below, belowOptions)), [], 'below the threshold')
+    })
+  }
+})
+
+t.test('findings are in the order of the time lost; failures first and risks last', async (t) => {
+  const { throttled, swapping } = CASES
+  const rows = [
+    ...rankRows('0', CASES['close-to-memory-limit'].changes),
+    ...rankRows('1', swapping.changes),
+    ...rankRows('2', throttled.changes),
+    ...rankRows('3', CASES['oom-killed'].changes),
+    ...rankRows('4', CASES['waiting-for-storage'].changes),
+    ...rankRows('5'),
+  ]
+  t.strictSame(inShort(findIn(rows)), [
+    'oom-killed 3',
+    'throttled 2',
+    'swapping 1',
+    'waiting-for-storage 4',
+    'close-to-memory-limit 0',
+  ])
+})
+
+t.test('one finding names all of its ranks, the worst first', async (t) => {
+  const throttled = (part: number): Sections => ({
+    container: { nr_periods: 10, nr_throttled: 8, throttled: part, cpu_usage: 1 - part },
+    process: { run_delay: part, cpu_time: 1 - part },
+    perf: { percent_cpu: 100 * (1 - part) },
+  })
+  const { findings } = findIn([
+    ...rankRows('0'),
+    ...rankRows('1', throttled(0.3)),
+    ...rankRows('2', throttled(0.6)),
+    ...rankRows('3', throttled(0.4)),
+  ])
+  t.equal(findings.length, 1)
+  t.strictSame(
+    findings[0]?.ranks.map(({ rank }) => rank),
+    ['2', '3', '1'],
+  )
+  t.match(findings[0]?.sentence, /^Rank 2 was throttled for 60 % of the time .* 72 s lost\./)
+  t.match(findings[0]?.sentence, /The same is true of ranks 1, 3\.$/)
+})
+
+t.test('the finding that names the cause is made, and not its consequences', async (t) => {
+  for (const { by, explains } of EXPLANATIONS) {
+    const names = RULES.map(({ name }) => name)
+    for (const cause of by)
+      for (const other of explains)
+        t.ok(names.indexOf(cause) < names.indexOf(other), `${cause} is checked before ${other}`)
+  }
+  const { findings, explained } = findWith(CASES.throttled.changes)
+  t.strictSame(inShort({ findings, explained, notChecked: [] }), ['throttled 3'])
+  // The rank waits on a run queue while it is throttled, and the kernel counts both.
+  t.strictSame(explained, [])
+  const slow = findWith({
+    container: { nr_periods: 10, nr_throttled: 5, throttled: 0.3, cpu_usage: 0.3 },
+    process: { run_delay: 0.7, cpu_time: 0.3 },
+    perf: { percent_cpu: 30 },
+  })
+  t.strictSame(inShort(slow), ['throttled 3'])
+  t.match(slow.explained, [{ rule: 'waiting-for-cpu', ranks: ['3'], by: 'throttled' }])
+})
+
+t.test('the ranks that wait for an overloaded rank are not called idle', async (t) => {
+  const rows = RANKS.flatMap((rank) => rankRows(rank, busy(rank === '1' ? 0.95 : 0.05)))
+  const found = findIn(rows)
+  t.strictSame(inShort(found), ['more-work 1'])
+  t.match(found.explained, [{ rule: 'mostly-idle', ranks: ['0', '2', '3', '4'], by: 'more-work' }])
+  t.match(
+    found.findings[0]?.sentence,
+    /^Rank 1 used 114 s of CPU time in lmp, 1800 % more than the median of the ranks, 6 s; /,
+  )
+})
+
+t.test('two ranks are too few to say that one has more work', async (t) => {
+  t.strictSame(inShort(findIn([...rankRows('0'), ...rankRows('1', busy(1.9))])), [])
+})
+
+t.test('a launcher is meant to be idle', async (t) => {
+  const launcher = rankRows('9', busy(0.01)).map((row) => ({ ...row, program: 'mpirun' }))
+  const found = findIn([...launcher, ...rankRows('0'), ...rankRows('1')])
+  t.strictSame(inShort(found), [])
+})
+
+t.test('a run in which no rank computes is idle', async (t) => {
+  const rows = ['0', '1'].flatMap((rank) => rankRows(rank, busy(0.01)))
+  t.strictSame(inShort(findIn(rows)), ['mostly-idle 0, 1'])
+})
+
+t.test('processes are pinned to one core only if they are on one node', async (t) => {
+  const on = (first: string, second: string) =>
+    inShort(
+      findIn([
+        ...rankRows('0', pinned(0.475), { node: first }),
+        ...rankRows('1', pinned(0.475), { node: second }),
+      ]),
+    )
+  t.strictSame(on('node-1', 'node-1'), ['pinned-to-same-core 0, 1'])
+  // On nodes of their own, the rows show that they waited, and not for whom.
+  t.strictSame(on('node-1', 'node-2'), ['waiting-for-cpu 0, 1'])
+})
+
+t.test('all processors of a node are not a core to which processes are pinned', async (t) => {
+  const shared: Sections = {
+    process: { run_delay: 0.3, cpu_time: 0.65 },
+    placement: { cpus_allowed: '0-1', cpus_allowed_count: 2, pss: 1024 },
+  }
+  const rows = rankRows('0', shared, { others: [shared, shared] })
+  t.strictSame(inShort(findIn(rows)), ['waiting-for-cpu 0'])
+})
+
+t.test('with hostNetwork, retransmissions are those of the node', async (t) => {
+  const { findings } = findWith({ tcp: { scope: 'node', retransmitted: 15, timeouts: 0.5 } })
+  t.match(findings, [{ rule: 'retransmissions', scope: 'node' }])
+  t.match(findings[0]?.sentence, /^The node of rank 3 sent 1\.5 % .* share this number\.$/)
+})
+
+t.test('data in a send queue to the pod itself is not the network', async (t) => {
+  const found = findWith({ ...busy(0.2), socket: { peer: 'pod', send_queue: 100_000 } })
+  t.strictSame(inShort(found), [])
+})
+
+t.test('a counter that falls has started again', async (t) => {
+  const rows = rankRows('0', CASES.throttled.changes)
+  const restarted = rows.map((row) => {
+    const isLate = row.section === 'container' && row.seconds > 60
+    if (!isLate) return row
+    const names = ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage']
+    const now = names.map((name) => [name, (Number(row[name]) * (row.seconds - 60)) / row.seconds])
+    return { ...row, ...Object.fromEntries(now) }
+  })
+  const [before] = findIn(rows).findings
+  const [after] = findIn(restarted).findings
+  t.equal(after?.rule, 'throttled')
+  t.ok(Math.abs((after?.lost ?? 0) - (before?.lost ?? 0)) < 1, `${after?.lost}, ${before?.lost}`)
+})
+
+t.test('the counters of a process that starts later begin at zero', async (t) => {
+  const waiting = { process: { run_delay: 0.3, cpu_time: 0.65 } }
+  const late = rankRows('0', {}, { others: [waiting] }).filter(
+    ({ pid, seconds }) => pid === 100 || seconds >= 30,
+  )
+  const [finding] = findIn(late).findings
+  t.equal(finding?.rule, 'waiting-for-cpu')
+  t.ok(Math.abs((finding?.lost ?? 0) - 0.3 * LENGTH) < 6, `${finding?.lost} s`)
+})
+
+t.test('a rule without rows is not checked, and says so', async (t) => {
+  const only = ['perf', 'tcp', 'socket'] as const
+  const { notChecked, findings } = findIn(RANKS.flatMap((rank) => rankRows(rank, {}, { only })))
+  t.strictSame(findings, [])
+  const reasonOf = (rule: RuleName) => notChecked.find((one) => one.rule === rule)
+  t.match(reasonOf('throttled'), { reason: 'metric pressure was not collected', ranks: null })
+  t.equal(reasonOf('waiting-for-storage'), undefined, 'perf-sysstat is enough')
+  t.equal(reasonOf('more-work'), undefined)
+  t.equal(
+    findIn(rankRows('0', {}, { only: ['container'] })).notChecked.find(
+      ({ rule }) => rule === 'network-bound',
+    )?.reason,
+    'metrics network and perf-sysstat were not collected, and metric network was not collected',
+  )
+})
+
+t.test('a rule whose columns could not be read is not checked', async (t) => {
+  const old = {
+    container: { memory_some: null, memory_full: null, io_full: null, io_some: null },
+    perf: { iodelay: null },
+  }
+  const { notChecked } = findIn([...rankRows('0', old), ...rankRows('1', old)])
+  t.strictSame(
+    notChecked.map(({ rule, reason, ranks }) => [rule, reason, ranks]),
+    [
+      ['memory-pressure', 'memory_some of pressure could not be read', null],
+      [
+        'waiting-for-storage',
+        'io_full of pressure could not be read, and iodelay of perf-sysstat could not be read',
+        null,
+      ],
+    ],
+  )
+  const [one] = findIn([...rankRows('0', old), ...rankRows('1')]).notChecked
+  t.strictSame(one?.ranks, ['0'], 'of this rank only')
+})
+
+t.test('of 4,096 ranks, the right ones are found', async (t) => {
+  const slow = [5, 1717, 4000]
+  const only = ['container', 'process', 'perf'] as const
+  const rows = Array.from({ length: 4096 }, (_, rank) => {
+    const changes = slow.includes(rank) ? CASES.throttled.changes : {}
+    return rankRows(String(rank), changes, { only, node: `node-${rank >> 6}` })
+  })
+  t.strictSame(inShort(findIn(rows.flat())), ['throttled 1717, 4000, 5'])
+})

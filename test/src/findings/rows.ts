@@ -1,0 +1,206 @@
+import type { RowColumn, RowSection, RowsDescription } from '../../../src/core/catalog.ts'
+import { type Findings, findFindings } from '../../../src/findings/evaluate.ts'
+import { addToEvidence, newEvidence } from '../../../src/findings/evidence.ts'
+import { RULE_NEEDS } from '../../../src/findings/rules.ts'
+import type { Cell, Sample } from '../../../src/log/columns.ts'
+import type { Descriptions } from '../../../src/log/descriptions.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
+
+// Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
+// wrote them. Tests of recorded logs are in recorded.test.ts.
+
+const text = (name: string, key?: true): RowColumn => ({
+  name,
+  type: 'text',
+  meaning: name,
+  ...(key && { key }),
+})
+const count = (name: string, unit = 'count'): RowColumn => ({
+  name,
+  type: 'number',
+  unit,
+  behavior: 'counter',
+  meaning: name,
+})
+const gauge = (name: string, unit: string): RowColumn => ({
+  ...count(name, unit),
+  behavior: 'gauge',
+})
+const section = (
+  name: string,
+  of: RowSection['of'],
+  columns: readonly RowColumn[],
+): RowSection => ({ name, of, description: name, columns })
+
+/** The rows of the metric network that rules read. */
+const NETWORK: RowsDescription = {
+  format: 'jsonl',
+  sections: [
+    section('tcp', 'pod', [
+      text('scope'),
+      ...['out_segments', 'retransmitted', 'timeouts'].map((name) => count(name)),
+    ]),
+    section('socket', 'process', [
+      ...['container', 'program', 'peer'].map((name) => text(name, true)),
+      { name: 'pid', type: 'number', key: true, meaning: 'pid' },
+      gauge('send_queue', 'bytes'),
+      gauge('rtt', 'ms'),
+      count('bytes_sent', 'bytes'),
+    ]),
+  ],
+}
+
+export const DESCRIPTIONS: Descriptions = new Map([['network', NETWORK], ...BUILT_IN_ROWS])
+
+/** Cells of a row: the growth of a counter in a second, and the value of any other column. */
+export type Rates = Readonly<Record<string, Cell>>
+
+/** The sections of a rank's rows. */
+export interface Sections {
+  readonly container?: Rates
+  readonly process?: Rates
+  readonly placement?: Rates
+  readonly perf?: Rates
+  readonly tcp?: Rates
+  readonly socket?: Rates
+}
+
+const PLACES = {
+  container: ['pressure', 'container'],
+  process: ['pressure', 'process'],
+  placement: ['pressure', 'placement'],
+  perf: ['perf-sysstat', 'process'],
+  tcp: ['network', 'tcp'],
+  socket: ['network', 'socket'],
+} as const
+
+const MIB = 1024 * 1024
+
+/** A rank that computes nearly all of the time, on a node with 64 processors. */
+const HEALTHY: Required<Sections> = {
+  container: {
+    nr_periods: 0,
+    nr_throttled: 0,
+    throttled: 0,
+    cpu_usage: 0.95,
+    cpu_limit: null,
+    memory_some: 0,
+    memory_full: 0,
+    io_some: 0.002,
+    io_full: 0.001,
+    memory_current: 600 * MIB,
+    memory_peak: 600 * MIB,
+    memory_limit: 1024 * MIB,
+    memory_max: 0,
+    oom_kill: 0,
+    unlimited: 'cpu',
+  },
+  process: { run_delay: 0.005, cpu_time: 0.95, majflt: 0.1 },
+  placement: {
+    cpus_allowed: '0-63',
+    cpus_allowed_count: 64,
+    pss: 500 * 1024,
+    swap_pss: 0,
+    numa: '0:512000',
+    numa_remote: 0,
+  },
+  perf: { percent_cpu: 95, iodelay: 0, rss: 510 * 1024, kb_rd_s: 0, kb_wr_s: 1 },
+  tcp: { scope: 'pod', out_segments: 1000, retransmitted: 1, timeouts: 0 },
+  socket: { peer: '10.0.0.2', send_queue: 0, rtt: 0.1, bytes_sent: 100_000 },
+}
+
+/** The length of the generated runs in seconds, and the seconds between two samples. */
+export const LENGTH = 120
+const STEP = 10
+
+/** The place of a rank, and the processes that it has besides the first. */
+export interface RankOptions {
+  readonly node?: string
+  /** The other processes, with what differs from a healthy one. */
+  readonly others?: readonly Sections[]
+  /** The sections to have; all by default. */
+  readonly only?: readonly (keyof Sections)[]
+}
+
+/**
+ * Returns the rows of a rank.
+ *
+ * @param changes the cells that differ from those of a healthy rank
+ */
+export function rankRows(
+  rank: string,
+  changes: Sections = {},
+  { node = 'node-1', others = [], only }: RankOptions = {},
+): readonly Sample[] {
+  const names = (Object.keys(PLACES) as (keyof Sections)[]).filter(
+    (name) => only === undefined || only.includes(name),
+  )
+  const processes = [changes, ...others]
+  return names.flatMap((name) => {
+    const isOfProcess = name !== 'container' && name !== 'tcp'
+    return (isOfProcess ? processes : [changes]).flatMap((own, index) => {
+      const cells = { ...HEALTHY[name], ...own[name] }
+      const identity = { container: 'app', program: 'lmp', pid: 100 + index }
+      // The values of perf-sysstat are those of the interval before a sample, also of the first.
+      const all = times().filter((second) => name !== 'perf' || second > 0)
+      return all.map((seconds) => sample({ rank, node, name, seconds }, identity, cells))
+    })
+  })
+}
+
+function times(): readonly number[] {
+  return Array.from({ length: LENGTH / STEP + 1 }, (_, index) => index * STEP)
+}
+
+interface At {
+  readonly rank: string
+  readonly node: string
+  readonly name: keyof Sections
+  readonly seconds: number
+}
+
+function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates): Sample {
+  const [metric, section] = PLACES[name]
+  const known = DESCRIPTIONS.get(metric)?.sections.find((one) => one.name === section)
+  if (known === undefined) throw new Error(`${metric} has no section ${section}`)
+  const pod = `job-${rank}-abcde`
+  const cells = { ...identity, ...rates }
+  return {
+    kind: known.of,
+    source: `hpc/${pod}/${metric}`,
+    metric,
+    namespace: 'hpc',
+    pod,
+    node,
+    rank,
+    timepoint: seconds / STEP,
+    time: new Date(1.79e12 + seconds * 1000).toISOString(),
+    seconds,
+    interval: STEP,
+    section,
+    ...Object.fromEntries(
+      known.columns.map(({ name: column, behavior }) => {
+        const cell = (cells as Rates)[column] ?? null
+        const isCount = behavior === 'counter' && typeof cell === 'number'
+        return [column, isCount ? cell * seconds : cell]
+      }),
+    ),
+  } as Sample
+}
+
+/** Checks all rules with these rows. */
+export function findIn(rows: readonly Sample[]): Findings {
+  const evidence = newEvidence(RULE_NEEDS)
+  for (const row of rows) addToEvidence(evidence, row, DESCRIPTIONS.get(row.metric ?? ''))
+  const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
+  const ranks = [...new Set(rows.map(({ rank }) => rank ?? ''))]
+  return findFindings(evidence, rankOf, ranks)
+}
+
+/** Returns the findings in short: `throttled 3, 5`. */
+export function inShort({ findings }: Findings): readonly string[] {
+  return findings.map(({ rule, ranks }) => {
+    const names = ranks.map(({ rank }) => rank).sort()
+    return `${rule} ${names.join(', ')}`
+  })
+}
