@@ -1,12 +1,21 @@
-import type { Thing } from './evidence.ts'
+import { newReading } from './column-reading.ts'
+import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
 import type { Rule } from './rule.ts'
-import { growthOf, lastOf, nameOf, type RankEvidence, sumOf } from './run-evidence.ts'
+import {
+  growthOf,
+  lastOf,
+  nameOf,
+  type RankEvidence,
+  sumOf,
+  unreadColumns,
+} from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
 
 const CONTAINER = { metric: 'pressure', section: 'container' }
 const PROCESS = { metric: 'pressure', section: 'process' }
+const PERF = { metric: 'perf-sysstat', section: 'process' }
 
 /**
  * The CPU limit of a container, which the kernel enforces in periods of usually 100 ms.
@@ -66,9 +75,18 @@ function findThrottled(thing: Thing): RankFinding | undefined {
   }
 }
 
+const WITH_THROTTLING: readonly Need[] = [
+  { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
+  { ...CONTAINER, columns: ['throttled'] },
+]
+
+/** The name of a fact that only findings from the rows of perf-sysstat have. */
+const SAMPLED = 'percent_wait'
+
 /**
- * Threads that could run and waited on a run queue, without the time in which the CPU limit kept
- * them from running: the kernel counts that time as waiting, too.
+ * Threads that could run and waited on a run queue. The kernel counts the time in which the CPU
+ * limit kept them from running as waiting, too: it is subtracted if pressure was collected, and
+ * otherwise the finding names both causes.
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
@@ -79,12 +97,7 @@ export const WAITING_FOR_CPU: Rule = {
   name: 'waiting-for-cpu',
   title: 'Waiting for a CPU',
   severity: 'slowdown',
-  needs: [
-    [
-      { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
-      { ...CONTAINER, columns: ['throttled'] },
-    ],
-  ],
+  needs: [WITH_THROTTLING, [{ ...PERF, columns: ['percent_wait', 'percent_cpu'] }]],
   threshold: {
     value: 10,
     unit: 'percent',
@@ -94,35 +107,74 @@ export const WAITING_FOR_CPU: Rule = {
       'the number: Ridealong',
   },
   find: perRank(findWaiting),
-  sentence: (worst) =>
-    `waited for a CPU for ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)} could ` +
-    'have run, but all processors on which that was allowed were busy',
+  sentence: (worst) => {
+    const cause = worst.facts.some(({ name }) => name === SAMPLED)
+      ? 'the processors were busy, or the CPU limit was used up, which the metric pressure tells'
+      : 'all processors on which that was allowed were busy'
+    const waited = factIn(worst, 'time waiting')
+    return `waited for a CPU for ${waited} of the run: ${thingsOf(worst)} could have run, but ${cause}`
+  },
   advice:
     'Start fewer processes on the node, or request as many processors as the ranks use ' +
     '(resources.requests.cpu), so that the scheduler places fewer pods there.',
-  plots: [{ ...PROCESS, column: 'run_delay' }],
+  plots: [
+    { ...PROCESS, column: 'run_delay' },
+    { ...PERF, column: 'percent_wait' },
+  ],
 }
 
 function findWaiting(rank: RankEvidence): readonly (RankFinding | undefined)[] {
+  const hasThrottling = WITH_THROTTLING.every((need) => unreadColumns(rank, need).length === 0)
+  return hasThrottling ? findDelays(rank) : findSampledWaits(rank)
+}
+
+function findDelays(rank: RankEvidence): readonly (RankFinding | undefined)[] {
   const processes = rank.things('pressure', 'process')
   const ownParts = unthrottledParts(rank, processes)
   return processes.map((thing) => {
-    const delay = growthOf(thing, 'run_delay') ?? 0
+    const waited = (growthOf(thing, 'run_delay') ?? 0) * (ownParts.get(thing.container ?? '') ?? 0)
     const ran = growthOf(thing, 'cpu_time') ?? 0
-    const waited = delay * (ownParts.get(thing.container ?? '') ?? 0)
-    const lost = timeLost(waited, ran, thing.readings.get('run_delay')?.seconds ?? 0)
-    const part = percentOf(lost, rank.elapsed)
-    if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
-    return {
-      things: [nameOf(thing)],
-      lost,
-      facts: [
-        { name: 'time waiting', value: part, unit: 'percent' },
-        { name: 'waiting, summed over threads', value: waited, unit: 's' },
-        { name: 'CPU time', value: ran, unit: 's' },
-      ],
-    } as const
+    const seconds = thing.readings.get('run_delay')?.seconds ?? 0
+    return findWait(rank, thing, { waited, ran, seconds })
   })
+}
+
+function findSampledWaits(rank: RankEvidence): readonly (RankFinding | undefined)[] {
+  return rank.things('perf-sysstat', 'process').map((thing) => {
+    const wait = thing.readings.get('percent_wait') ?? newReading()
+    const ran = (thing.readings.get('percent_cpu')?.sum ?? 0) / 100
+    const waiting = { waited: wait.sum / 100, ran, seconds: wait.covered }
+    const finding = findWait(rank, thing, waiting)
+    const mean = percentOf(wait.sum / 100, wait.covered)
+    const fact = { name: SAMPLED, value: mean, unit: 'percent' } as const
+    return finding === undefined ? undefined : { ...finding, facts: [...finding.facts, fact] }
+  })
+}
+
+/** The seconds of waiting and of CPU time, summed over threads, and those in which both passed. */
+interface Waiting {
+  readonly waited: number
+  readonly ran: number
+  readonly seconds: number
+}
+
+function findWait(
+  { elapsed }: RankEvidence,
+  thing: Thing,
+  { waited, ran, seconds }: Waiting,
+): RankFinding | undefined {
+  const lost = Math.min(timeLost(waited, ran, seconds), elapsed)
+  const part = percentOf(lost, elapsed)
+  if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
+  return {
+    things: [nameOf(thing)],
+    lost,
+    facts: [
+      { name: 'time waiting', value: part, unit: 'percent' },
+      { name: 'waiting, summed over threads', value: waited, unit: 's' },
+      { name: 'CPU time', value: ran, unit: 's' },
+    ],
+  }
 }
 
 /** Returns the part of each container's run-queue delay that was not throttling, from 0 to 1. */

@@ -158,11 +158,11 @@ function sentenceOf(
 ): string {
   const who = rankName(worst.rank)
   const subject = scope === 'node' ? `The node of ${who}` : who[0]?.toUpperCase() + who.slice(1)
-  const loss = worst.lost === null ? '' : `, ${factText({ value: worst.lost, unit: 's' })} lost`
+  const loss = worst.lost === null ? '' : ` It lost ${factText({ value: worst.lost, unit: 's' })}.`
   const others = ranks.slice(1).map(({ rank }) => rank)
   const more = others.length === 0 ? '' : ` The same is true of ranks ${rankList(others)}.`
   const shared = scope === 'node' ? ' All pods of a node with hostNetwork share this number.' : ''
-  return `${subject} ${sentence(worst)}${loss}.${more}${shared}`
+  return `${subject} ${sentence(worst)}.${loss}${more}${shared}`
 }
 
 function plotOf({ plots }: Rule, { ranks }: RunEvidence, name: string): PlottedColumn | null {
@@ -197,7 +197,7 @@ function uncheckedFor(
   for (const label of known) {
     const rank = rows.get(label)
     if (rank !== undefined && needs.some((need) => isMet(rank, need))) continue
-    const reason = needs.map((need) => missingIn(rank, need)).join(', and ')
+    const reason = reasonFor(rank, needs)
     const own = byReason.get(reason)
     if (own === undefined) byReason.set(reason, [label])
     else own.push(label)
@@ -207,13 +207,35 @@ function uncheckedFor(
   })
 }
 
-function missingIn(rank: RankEvidence | undefined, needs: readonly Need[]): string {
+/** Returns why none of the alternatives was there. */
+function reasonFor(rank: RankEvidence | undefined, needs: Rule['needs']): string {
+  const alternatives = needs.map((need) => ({ need, absent: absentMetrics(rank, need) }))
+  // An alternative that lacks more than another one would only make the reason longer.
+  const nearest = alternatives.filter(({ absent }) => {
+    return !alternatives.some((other) => isPart(other.absent, absent))
+  })
+  return nearest.map(({ need, absent }) => missingIn(rank, need, absent)).join(', and ')
+}
+
+/** Reports whether the first list is not empty, and is a part of the second. */
+function isPart(some: readonly string[], all: readonly string[]): boolean {
+  const isSmaller = some.length > 0 && some.length < all.length
+  return isSmaller && some.every((one) => all.includes(one))
+}
+
+function absentMetrics(rank: RankEvidence | undefined, needs: readonly Need[]): readonly string[] {
   const metrics = [...new Set(needs.map(({ metric }) => metric))]
-  const absent = metrics.filter((metric) => rank?.metrics.has(metric) !== true)
-  if (absent.length > 0) {
-    const plural = absent.length > 1
-    return `metric${plural ? 's' : ''} ${absent.join(' and ')} ${plural ? 'were' : 'was'} not collected`
-  }
+  return metrics.filter((metric) => rank?.metrics.has(metric) !== true)
+}
+
+function missingIn(
+  rank: RankEvidence | undefined,
+  needs: readonly Need[],
+  absent: readonly string[],
+): string {
+  const all = absent.join(' and ')
+  if (absent.length > 1) return `metrics ${all} were not collected`
+  if (absent.length === 1) return `metric ${all} was not collected`
   const unread = needs.flatMap((need) => {
     const columns = rank === undefined ? need.columns : unreadColumns(rank, need)
     return columns.length === 0 ? [] : [`${columns.join(', ')} of ${need.metric}`]

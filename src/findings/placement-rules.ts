@@ -37,7 +37,7 @@ export const PINNED: Rule = {
   find: findPinned,
   sentence: (worst) =>
     `waited for ${factIn(worst, 'time waiting')} of the run for a processor that it shares: ` +
-    `${thingsOf(worst)} may run on the same ${factIn(worst, 'processors allowed')} only`,
+    `${thingsOf(worst)} may only run on the same ${factIn(worst, 'processors allowed')}`,
   advice:
     'Bind each rank to a processor of its own. MPI launchers in several pods of a node do not ' +
     'know of each other: turn their binding off (mpirun --bind-to none), or let Kubernetes ' +

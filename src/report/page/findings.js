@@ -81,11 +81,12 @@ function startFindingPlot(article, { section, measure, ranks }) {
 /** Fills the section, and returns the boards of its plots. */
 function startFindings() {
   const { findings, notes } = DATA.findings
-  const found =
-    findings.length === 0
+  const none =
+    notes.length === 0
       ? 'No rule found anything that held the run up.'
-      : 'What held the run up: failures first, then the most time lost, then risks.'
-  inside('findings', '.note').textContent = found
+      : 'The rules that could be checked found nothing that held the run up.'
+  const some = 'What held the run up: failures first, then the most time lost, then risks.'
+  inside('findings', '.note').textContent = findings.length === 0 ? none : some
   inside('findings', '.unchecked').append(...notes.map((note) => made('li', note)))
   return findings.flatMap(startFinding)
 }

@@ -68,7 +68,7 @@ t.test('one finding names all of its ranks, the worst first', async (t) => {
     findings[0]?.ranks.map(({ rank }) => rank),
     ['2', '3', '1'],
   )
-  t.match(findings[0]?.sentence, /^Rank 2 was throttled for 60 % of the time .* 72 s lost\./)
+  t.match(findings[0]?.sentence, /^Rank 2 was throttled for 60 % of the time .* It lost 72 s\./)
   t.match(findings[0]?.sentence, /The same is true of ranks 1, 3\.$/)
 })
 
@@ -176,6 +176,20 @@ t.test('the counters of a process that starts later begin at zero', async (t) =>
   t.ok(Math.abs((finding?.lost ?? 0) - 0.3 * LENGTH) < 6, `${finding?.lost} s`)
 })
 
+t.test('perf-sysstat shows waiting too, and does not tell who had the processors', async (t) => {
+  const waiting = { perf: { percent_wait: 79, percent_cpu: 14 } }
+  const only = ['perf'] as const
+  const { findings } = findIn([...rankRows('0', waiting, { only }), ...rankRows('1', {}, { only })])
+  t.match(findings, [{ rule: 'waiting-for-cpu', plot: { column: 'percent_wait' } }])
+  t.match(
+    findings[0]?.sentence,
+    /^Rank 0 waited for a CPU for 79 % .* or the CPU limit was used up/,
+  )
+  // With pressure, throttling is subtracted, and the rank waited for nothing else.
+  const known = { ...CASES.throttled.changes, perf: { percent_wait: 50, percent_cpu: 50 } }
+  t.strictSame(inShort(findIn(rankRows('0', known))), ['throttled 0'])
+})
+
 t.test('a rule without rows is not checked, and says so', async (t) => {
   const only = ['perf', 'tcp', 'socket'] as const
   const { notChecked, findings } = findIn(RANKS.flatMap((rank) => rankRows(rank, {}, { only })))
@@ -188,7 +202,7 @@ t.test('a rule without rows is not checked, and says so', async (t) => {
     findIn(rankRows('0', {}, { only: ['container'] })).notChecked.find(
       ({ rule }) => rule === 'network-bound',
     )?.reason,
-    'metrics network and perf-sysstat were not collected, and metric network was not collected',
+    'metric network was not collected',
   )
 })
 

@@ -104,7 +104,7 @@ const HEALTHY: Required<Sections> = {
     numa: '0:512000',
     numa_remote: 0,
   },
-  perf: { percent_cpu: 95, iodelay: 0, rss: 510 * 1024, kb_rd_s: 0, kb_wr_s: 1 },
+  perf: { percent_cpu: 95, percent_wait: 0.5, iodelay: 0, rss: 510 * 1024, kb_rd_s: 0, kb_wr_s: 1 },
   tcp: { scope: 'pod', out_segments: 1000, retransmitted: 1, timeouts: 0 },
   socket: { peer: '10.0.0.2', send_queue: 0, rtt: 0.1, bytes_sent: 100_000 },
 }

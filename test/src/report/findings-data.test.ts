@@ -52,7 +52,10 @@ t.test('the page begins with the findings', { skip: NO_BROWSER }, async (t) => {
   await t.test('or says that there is none, and which rules were not checked', async (t) => {
     const { page } = await open(t, 'healthy')
     t.equal(await page.locator('#findings article').count(), 0)
-    t.match(await page.locator('#findings .note').innerText(), /^No rule found anything/)
+    t.match(
+      await page.locator('#findings .note').innerText(),
+      /^The rules that could be checked found nothing/,
+    )
     const notes = await page.locator('#findings li').allInnerTexts()
     t.match(notes.join('\n'), /^Not checked: Memory pressure: memory_some of pressure could not/m)
     t.match(notes.join('\n'), /Retransmissions: metric network was not collected\.$/m)

@@ -50,7 +50,7 @@ t.test('each rank of a run gets its finding and no other', async (t) => {
     'waiting-for-storage 4',
   ])
   const crowded = found.findings.find(({ rule }) => rule === 'pinned-to-same-core')
-  t.match(crowded?.sentence, /perl \d+, perl \d+ may run on the same 1 processor only/)
+  t.match(crowded?.sentence, /perl \d+, perl \d+ may only run on the same 1 processor\./)
   t.ok(Math.abs((crowded?.secondsLost ?? 0) - 9.9) < 1, `${crowded?.secondsLost} s`)
 })
 
