@@ -214,7 +214,8 @@ function reasonFor(rank: RankEvidence | undefined, needs: Rule['needs']): string
   const nearest = alternatives.filter(({ absent }) => {
     return !alternatives.some((other) => isPart(other.absent, absent))
   })
-  return nearest.map(({ need, absent }) => missingIn(rank, need, absent)).join(', and ')
+  const reasons = nearest.map(({ need, absent }) => missingIn(rank, need, absent))
+  return [...new Set(reasons)].join(', and ')
 }
 
 /** Reports whether the first list is not empty, and is a part of the second. */

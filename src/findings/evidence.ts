@@ -21,6 +21,7 @@ export interface Evidence {
 }
 
 interface SectionEvidence {
+  readonly isJsonl: boolean
   /** The columns that identify a thing. */
   readonly keys: readonly string[]
   /** The needed columns. */
@@ -39,7 +40,10 @@ export interface Thing {
   readonly pid: number | null
   /** The other key columns, such as the peer of a socket. */
   readonly name: string
-  /** The seconds from the first timepoint of the log to the first row, less what it covers. */
+  /**
+   * The seconds from the first timepoint of the log to the first row, less what it covers. What the
+   * first rows in JSON Lines cover is not known.
+   */
   readonly from: number
   /** The seconds from the first timepoint of the log to the last row. */
   to: number
@@ -80,7 +84,7 @@ export function addToEvidence(
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
   if (description?.format !== 'jsonl' && sample.interval === null) return
-  const own = sectionOf(evidence, sample.metric ?? '', section)
+  const own = sectionOf(evidence, sample.metric ?? '', section, description?.format === 'jsonl')
   if (own !== undefined) addRow(own, sample)
 }
 
@@ -89,18 +93,24 @@ function sectionOf(
   { needed, sections, described }: Evidence,
   metric: string,
   section: RowSection,
+  isJsonl: boolean,
 ): SectionEvidence | undefined {
   if (described.has(section)) return described.get(section)
   const key = sectionKey(metric, section.name)
   const columns = needed.get(key)
-  const own = sections.get(key) ?? (columns && newSection(section, columns))
+  const own = sections.get(key) ?? (columns && newSection(section, columns, isJsonl))
   if (own !== undefined) sections.set(key, own)
   described.set(section, own)
   return own
 }
 
-function newSection({ columns }: RowSection, needed: ReadonlySet<string>): SectionEvidence {
+function newSection(
+  { columns }: RowSection,
+  needed: ReadonlySet<string>,
+  isJsonl: boolean,
+): SectionEvidence {
   return {
+    isJsonl,
     keys: columns.flatMap(({ name, key }) => (key === true ? name : [])),
     columns: columns.filter(({ name }) => needed.has(name)),
     things: new Map(),
@@ -153,7 +163,7 @@ function addCells(
 
 const NAMED = ['container', 'program', 'pid', 'tid']
 
-function newThing({ keys, columns }: SectionEvidence, sample: Sample): Thing {
+function newThing({ isJsonl, keys, columns }: SectionEvidence, sample: Sample): Thing {
   const { source, node, container, program, pid, seconds, interval } = sample
   const others = keys.filter((name) => !NAMED.includes(name))
   const values = columns.map(newReading)
@@ -164,7 +174,7 @@ function newThing({ keys, columns }: SectionEvidence, sample: Sample): Thing {
     program: textOrNull(program),
     pid: typeof pid === 'number' ? pid : null,
     name: others.flatMap((name) => sample[name] ?? []).join(' '),
-    from: Math.max(seconds - (interval ?? 0), 0),
+    from: Math.max(seconds - (interval ?? 0), isJsonl ? 0 : Number.NEGATIVE_INFINITY),
     to: seconds,
     startedAt: sample.time?.includes('T') ? Date.parse(sample.time) / 1000 : null,
     readings: new Map(columns.map(({ name }, index) => [name, values[index] ?? newReading()])),

@@ -9,7 +9,7 @@ export interface RunEvidence {
 export interface RankEvidence {
   readonly rank: string
   readonly node: string | null
-  /** The seconds from the first to the last row of the rank's longest log. */
+  /** The seconds that the rows of the rank's longest log cover. */
   readonly elapsed: number
   /** The metrics of which there are rows. */
   readonly metrics: ReadonlySet<string>
@@ -59,7 +59,7 @@ function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing:
   const own = ranks.get(rank) ?? { node: null, elapsed: 0, sections: new Map<string, Thing[]>() }
   ranks.set(rank, own)
   own.node ??= thing.node
-  own.elapsed = Math.max(own.elapsed, thing.to)
+  own.elapsed = Math.max(own.elapsed, thing.to - Math.min(thing.from, 0))
   const things = own.sections.get(key)
   if (things === undefined) own.sections.set(key, [thing])
   else things.push(thing)
