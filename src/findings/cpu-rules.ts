@@ -1,7 +1,7 @@
 import { newReading } from './column-reading.ts'
 import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import type { Rule } from './rule.ts'
+import type { FindingRule } from './rule.ts'
 import {
   growthOf,
   lastOf,
@@ -23,7 +23,7 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
  * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, which most
  * installations of Prometheus on Kubernetes have: cpuThrottlingPercent, 25.
  */
-export const THROTTLED: Rule = {
+export const THROTTLED: FindingRule = {
   name: 'throttled',
   title: 'Throttled',
   severity: 'slowdown',
@@ -93,7 +93,7 @@ const SAMPLED = 'percent_wait'
  * tenth of the run is Ridealong's own threshold: a rank that shares a processor with one busy
  * process waits half of its time, and the interruptions by the system are far below a tenth.
  */
-export const WAITING_FOR_CPU: Rule = {
+export const WAITING_FOR_CPU: FindingRule = {
   name: 'waiting-for-cpu',
   title: 'Waiting for a CPU',
   severity: 'slowdown',
@@ -112,7 +112,8 @@ export const WAITING_FOR_CPU: Rule = {
       ? 'the processors were busy, or the CPU limit was used up, which the metric pressure tells'
       : 'all processors on which that was allowed were busy'
     const waited = factIn(worst, 'time waiting')
-    return `waited for a CPU for ${waited} of the run: ${thingsOf(worst)} could have run, but ${cause}`
+    const who = thingsOf(worst)
+    return `waited for a CPU for ${waited} of the run: ${who} could have run, but ${cause}`
   },
   advice:
     'Start fewer processes on the node, or request as many processors as the ranks use ' +

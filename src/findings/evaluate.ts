@@ -1,5 +1,13 @@
 import type { Evidence, Need } from './evidence.ts'
-import type { Affected, Found, PlottedColumn, Rule, RuleName, Severity, Threshold } from './rule.ts'
+import type {
+  Affected,
+  FindingRule,
+  FoundRanks,
+  PlottedColumn,
+  RuleName,
+  Severity,
+  Threshold,
+} from './rule.ts'
 import { EXPLANATIONS, RULES } from './rules.ts'
 import { groupByRank, type RankEvidence, type RunEvidence, unreadColumns } from './run-evidence.ts'
 import { factText, rankList, rankName } from './sentence.ts'
@@ -78,7 +86,7 @@ export function findFindings(
 }
 
 /** Keeps the ranks whose rows a rule can be checked with. */
-function checkedRanks({ ranks }: RunEvidence, { needs }: Rule): RunEvidence {
+function checkedRanks({ ranks }: RunEvidence, { needs }: FindingRule): RunEvidence {
   return { ranks: ranks.filter((rank) => needs.some((need) => isMet(rank, need))) }
 }
 
@@ -87,7 +95,7 @@ function isMet(rank: RankEvidence, need: readonly Need[]): boolean {
 }
 
 /** Separates the ranks of a finding from those that an earlier finding explains. */
-function separate(name: RuleName, candidates: readonly Affected[], found: Found) {
+function separate(name: RuleName, candidates: readonly Affected[], found: FoundRanks) {
   const own = candidates.filter(({ rank }) => causeOf(name, rank, found) === undefined)
   const others = new Map<string, { by: RuleName; because: string; ranks: string[] }>()
   for (const { rank } of candidates) {
@@ -104,7 +112,7 @@ function separate(name: RuleName, candidates: readonly Affected[], found: Found)
 }
 
 /** Returns the finding that explains what a rule found about a rank; undefined if none does. */
-function causeOf(name: RuleName, rank: string, found: Found) {
+function causeOf(name: RuleName, rank: string, found: FoundRanks) {
   for (const { by, explains, of, because } of EXPLANATIONS) {
     if (!explains.includes(name)) continue
     const cause = by.find((one) => {
@@ -117,7 +125,11 @@ function causeOf(name: RuleName, rank: string, found: Found) {
 }
 
 /** Makes the finding of a rule; one for the ranks, and one for those of nodes. */
-function findingsOf(rule: Rule, affected: readonly Affected[], run: RunEvidence): RunFinding[] {
+function findingsOf(
+  rule: FindingRule,
+  affected: readonly Affected[],
+  run: RunEvidence,
+): RunFinding[] {
   const ofNodes = affected.filter(({ rank }) => rule.isOfNode?.(run, rank) === true)
   const ofRanks = affected.filter((one) => !ofNodes.includes(one))
   return [
@@ -127,7 +139,7 @@ function findingsOf(rule: Rule, affected: readonly Affected[], run: RunEvidence)
 }
 
 function buildFinding(
-  rule: Rule,
+  rule: FindingRule,
   affected: readonly Affected[],
   scope: RunFinding['scope'],
   run: RunEvidence,
@@ -151,7 +163,7 @@ function buildFinding(
 }
 
 function sentenceOf(
-  { sentence }: Rule,
+  { sentence }: FindingRule,
   worst: Affected,
   ranks: readonly Affected[],
   scope: RunFinding['scope'],
@@ -165,7 +177,11 @@ function sentenceOf(
   return `${subject} ${sentence(worst)}.${loss}${more}${shared}`
 }
 
-function plotOf({ plots }: Rule, { ranks }: RunEvidence, name: string): PlottedColumn | null {
+function plotOf(
+  { plots }: FindingRule,
+  { ranks }: RunEvidence,
+  name: string,
+): PlottedColumn | null {
   const rank = ranks.find((one) => one.rank === name)
   const isRead = ({ column, ...place }: PlottedColumn) =>
     rank !== undefined && unreadColumns(rank, { ...place, columns: [column] }).length === 0
@@ -187,7 +203,7 @@ function compareRanks(a: Affected, b: Affected): number {
 
 /** Returns why a rule was not checked, for each reason that differs between ranks. */
 function uncheckedFor(
-  rule: Rule,
+  rule: FindingRule,
   { ranks }: RunEvidence,
   known: readonly string[],
 ): readonly UncheckedRule[] {
@@ -208,7 +224,7 @@ function uncheckedFor(
 }
 
 /** Returns why none of the alternatives was there. */
-function reasonFor(rank: RankEvidence | undefined, needs: Rule['needs']): string {
+function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']): string {
   const alternatives = needs.map((need) => ({ need, absent: absentMetrics(rank, need) }))
   // An alternative that lacks more than another one would only make the reason longer.
   const nearest = alternatives.filter(({ absent }) => {

@@ -1,6 +1,6 @@
 import type { Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import type { Rule } from './rule.ts'
+import type { FindingRule } from './rule.ts'
 import { growthOf, lastOf, nameOf, type RankEvidence, sumOf } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { STORAGE_NEEDS, storageWait } from './storage-rule.ts'
@@ -16,7 +16,7 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
  *
  * One is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events: oom_kill).
  */
-export const OOM_KILLED: Rule = {
+export const OOM_KILLED: FindingRule = {
   name: 'oom-killed',
   title: 'Killed because memory ran out',
   severity: 'failure',
@@ -63,7 +63,7 @@ function findKilled(thing: Thing): RankFinding | undefined {
  * The threshold is the kernel's own example of a trigger for memory: 150 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
  */
-export const MEMORY_PRESSURE: Rule = {
+export const MEMORY_PRESSURE: FindingRule = {
   name: 'memory-pressure',
   title: 'Memory pressure',
   severity: 'slowdown',
@@ -114,7 +114,7 @@ function findPressure(thing: Thing): RankFinding | undefined {
  * The threshold is Ridealong's own: 100 reads a second take 1 % of the time if each takes 0.1 ms,
  * as of a local solid-state disk, and all of the time if each takes 10 ms, as of a hard disk.
  */
-export const SWAPPING: Rule = {
+export const SWAPPING: FindingRule = {
   name: 'swapping',
   title: 'Swapping or major page faults',
   severity: 'slowdown',
@@ -176,7 +176,7 @@ function faultsOf(thing: Thing): number {
  * collections: 80 to 95 %. A finding needs both: the use of the container, with the page cache,
  * and the resident memory of its processes at 90 % of the limit.
  */
-export const CLOSE_TO_LIMIT: Rule = {
+export const CLOSE_TO_LIMIT: FindingRule = {
   name: 'close-to-memory-limit',
   title: 'Close to the memory limit',
   severity: 'risk',

@@ -2,7 +2,7 @@ import { newReading } from './column-reading.ts'
 import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
 import { PROCESSOR_TIME_NEEDS, processorTimes } from './processor-time.ts'
-import type { Rule } from './rule.ts'
+import type { FindingRule } from './rule.ts'
 import { growthOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
@@ -24,7 +24,7 @@ const FEWEST_RETRANSMITTED = 100
  * Congestion Avoidance Algorithm", 1997), 17 kB of Ethernet's segments. Between the nodes of a
  * cluster hardly any should be lost.
  */
-export const RETRANSMISSIONS: Rule = {
+export const RETRANSMISSIONS: FindingRule = {
   name: 'retransmissions',
   title: 'Retransmissions',
   severity: 'slowdown',
@@ -92,7 +92,7 @@ const withSockets = (need: readonly Need[]): readonly Need[] => [
  * is not empty is saturation. Half of the run is Ridealong's own threshold: data of a connection
  * that flows is in the queue for a round trip only, far below a millisecond in a cluster.
  */
-export const NETWORK_BOUND: Rule = {
+export const NETWORK_BOUND: FindingRule = {
   name: 'network-bound',
   title: 'Network-bound',
   severity: 'slowdown',

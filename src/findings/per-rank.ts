@@ -1,4 +1,4 @@
-import type { Affected, Found } from './rule.ts'
+import type { Affected, FoundRanks } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
 /** A finding about one container, process or other thing of a rank, or about the whole rank. */
@@ -7,7 +7,7 @@ export type RankFinding = Omit<Affected, 'rank'>
 /** Makes a rule's function from one that looks at one rank, without comparing it with others. */
 export function perRank(
   find: (rank: RankEvidence) => readonly (RankFinding | undefined)[],
-): (run: RunEvidence, found: Found) => readonly Affected[] {
+): (run: RunEvidence, found: FoundRanks) => readonly Affected[] {
   return ({ ranks }) =>
     ranks.flatMap((rank) => {
       const made = find(rank).filter((one) => one !== undefined)

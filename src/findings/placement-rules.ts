@@ -1,6 +1,6 @@
 import type { Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import type { Affected, Rule } from './rule.ts'
+import type { Affected, FindingRule } from './rule.ts'
 import { growthOf, lastOf, nameOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
@@ -14,7 +14,7 @@ const PLACEMENT = { metric: 'pressure', section: 'placement' }
  * Only the time in which these processes kept each other from running counts: at most the CPU time
  * of the others. The threshold is that of waiting for a CPU.
  */
-export const PINNED: Rule = {
+export const PINNED: FindingRule = {
   name: 'pinned-to-same-core',
   title: 'Pinned to the same core',
   severity: 'slowdown',
@@ -172,7 +172,7 @@ const LEAST_REMOTE = 64 * 1024 * 1024
  * The threshold is Ridealong's own. Pages of shared libraries, which other processes may have
  * loaded on another node, count as remote too; they are the reason for the 64 MiB.
  */
-export const REMOTE_MEMORY: Rule = {
+export const REMOTE_MEMORY: FindingRule = {
   name: 'remote-memory',
   title: 'Memory on a remote NUMA node',
   severity: 'slowdown',

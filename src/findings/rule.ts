@@ -64,7 +64,7 @@ export interface PlottedColumn {
 }
 
 /** A rule: when a finding is made, and what it says. */
-export interface Rule {
+export interface FindingRule {
   readonly name: RuleName
   /** The title of its findings. */
   readonly title: string
@@ -78,7 +78,7 @@ export interface Rule {
   readonly alsoReads?: readonly Need[]
   readonly threshold: Threshold
   /** Returns the ranks that the condition is true of, with the numbers. */
-  readonly find: (run: RunEvidence, found: Found) => readonly Affected[]
+  readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected[]
   /** Whether it compares ranks, so that the plot shows all of them. */
   readonly isRelative?: boolean
   /** Whether it is about the node: all pods of the node share what was measured. */
@@ -91,4 +91,4 @@ export interface Rule {
 }
 
 /** The ranks of the findings that were made so far, by rule. */
-export type Found = ReadonlyMap<RuleName, ReadonlySet<string>>
+export type FoundRanks = ReadonlyMap<RuleName, ReadonlySet<string>>

@@ -3,7 +3,7 @@ import type { Need } from './evidence.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
-import type { PlottedColumn, Rule, RuleName } from './rule.ts'
+import type { FindingRule, PlottedColumn, RuleName } from './rule.ts'
 import { WAITING_FOR_STORAGE } from './storage-rule.ts'
 import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
 
@@ -11,7 +11,7 @@ import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
  * The rules in the order in which they are checked. A finding can only be explained by findings of
  * rules before it.
  */
-export const RULES: readonly Rule[] = [
+export const RULES: readonly FindingRule[] = [
   OOM_KILLED,
   MEMORY_PRESSURE,
   SWAPPING,
@@ -28,7 +28,7 @@ export const RULES: readonly Rule[] = [
 ]
 
 /** Findings that explain others, which are then not made. */
-export interface Explanation {
+export interface Precedence {
   readonly by: readonly RuleName[]
   readonly explains: readonly RuleName[]
   /** Whether they explain findings about the same rank, or about any rank of the run. */
@@ -37,7 +37,7 @@ export interface Explanation {
 }
 
 /** The order of precedence: the finding that names the cause is made, and not its consequences. */
-export const EXPLANATIONS: readonly Explanation[] = [
+export const EXPLANATIONS: readonly Precedence[] = [
   {
     by: ['oom-killed'],
     explains: ['memory-pressure', 'swapping', 'close-to-memory-limit', 'waiting-for-storage'],

@@ -1,6 +1,6 @@
 import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import type { Rule } from './rule.ts'
+import type { FindingRule } from './rule.ts'
 import { growthOf, nameOf, type RankEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
@@ -8,7 +8,7 @@ import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 const CONTAINER = { metric: 'pressure', section: 'container' }
 const PERF = { metric: 'perf-sysstat', section: 'process' }
 
-/** Pressure stall information is of cgroup version 2; block I/O delay needs a setting of the node. */
+/** Pressure stall information needs cgroup version 2; block I/O delay, a setting of the node. */
 export const STORAGE_NEEDS: readonly (readonly Need[])[] = [
   [{ ...CONTAINER, columns: ['io_full'] }],
   [{ ...PERF, columns: ['iodelay'] }],
@@ -24,7 +24,7 @@ const TICKS = 100
  * The threshold is the kernel's own example of a trigger for I/O: 50 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
  */
-export const WAITING_FOR_STORAGE: Rule = {
+export const WAITING_FOR_STORAGE: FindingRule = {
   name: 'waiting-for-storage',
   title: 'Waiting for storage',
   severity: 'slowdown',

@@ -1,7 +1,7 @@
 import { groupBy } from '../report/group-by.ts'
 import { median } from '../report/statistics.ts'
 import { PROCESSOR_TIME_NEEDS, timeByProgram } from './processor-time.ts'
-import type { Affected, Found, PlottedColumn, Rule, RuleName } from './rule.ts'
+import type { Affected, FindingRule, FoundRanks, PlottedColumn, RuleName } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
@@ -26,7 +26,7 @@ const LEAST_PART = 10
  * deviation, as the report marks outliers (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that
  * another finding is about are not compared, because they could not work as the others did.
  */
-export const MORE_WORK: Rule = {
+export const MORE_WORK: FindingRule = {
   name: 'more-work',
   title: 'More work than the other ranks',
   severity: 'slowdown',
@@ -39,7 +39,8 @@ export const MORE_WORK: Rule = {
       'median, is more than four standard deviations above it, estimated by the median absolute ' +
       'deviation, and computed at least 10 % of the run longer',
     source:
-      'the POP Centre of Excellence: a load balance below 80 %; outliers: Iglewicz and Hoaglin, 1993',
+      'the POP Centre of Excellence: a load balance below 80 %; outliers: Iglewicz and ' +
+      'Hoaglin, 1993',
   },
   find: findMoreWork,
   isRelative: true,
@@ -72,7 +73,7 @@ interface Worker {
   readonly seconds: number
 }
 
-function findMoreWork({ ranks }: RunEvidence, found: Found): readonly Affected[] {
+function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly Affected[] {
   const isHindered = (rank: string) => HINDRANCES.some((name) => found.get(name)?.has(rank))
   const workers = ranks
     .filter(({ rank }) => !isHindered(rank))
@@ -126,7 +127,7 @@ const FEWEST_IDLE_SECONDS = 30
  * The threshold is Ridealong's own. A rank that shares no program with a busy rank, such as the
  * launcher of an MPIJob, is meant to be idle.
  */
-export const MOSTLY_IDLE: Rule = {
+export const MOSTLY_IDLE: FindingRule = {
   name: 'mostly-idle',
   title: 'Mostly idle',
   severity: 'slowdown',
@@ -146,7 +147,8 @@ export const MOSTLY_IDLE: Rule = {
     'other rules says why',
   advice:
     'Look at the output of the application: it may wait for input, for another service or for a ' +
-    'rank that did not start, or have less work than ranks. Use fewer ranks if they are not needed.',
+    'rank that did not start, or have less work than ranks. Use fewer ranks if they are not ' +
+    'needed.',
   plots: PLOTS,
 }
 

@@ -58,7 +58,10 @@ t.test('the page begins with the findings', { skip: NO_BROWSER }, async (t) => {
     )
     const notes = await page.locator('#findings li').allInnerTexts()
     t.match(notes.join('\n'), /^Not checked: Memory pressure: memory_some of pressure could not/m)
-    t.match(notes.join('\n'), /Retransmissions, Network-bound: metric network was not collected\.$/m)
+    t.match(
+      notes.join('\n'),
+      /Retransmissions, Network-bound: metric network was not collected\.$/m,
+    )
     t.equal(
       await page.locator('#plots h3:has-text("iodelay")').count(),
       0,
