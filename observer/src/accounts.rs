@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::containers::ContainerId;
 use crate::process::{Measured, Process};
+use crate::traffic::Traffic;
 
 /// The maximum number of programs with their own sums. All later programs of a container share one
 /// sum, because a pod can create any number of names.
@@ -55,6 +56,8 @@ pub struct Sum {
     pub switches: u64,
     /// Nanoseconds on run queues.
     pub wait: u64,
+    /// The traffic of its TCP sockets.
+    pub traffic: Traffic,
     /// Whether some bytes are unknown, and can no longer become known.
     pub is_hidden: bool,
     /// Whether some context switches and run-queue times are unknown.
@@ -139,7 +142,15 @@ impl Sums {
         }
     }
 
-    fn find(&mut self, container: ContainerId, program: &str) -> usize {
+    /// Adds traffic to a sum, whose position [`Sums::find`] has returned.
+    pub fn add_traffic(&mut self, at: usize, growth: Traffic) {
+        if let Some(sum) = self.list.get_mut(at) {
+            sum.traffic.add(growth);
+        }
+    }
+
+    /// Returns the position of the sum of a program in the list. A new program gets a sum.
+    pub fn find(&mut self, container: ContainerId, program: &str) -> usize {
         let is_log_full = self.list.len() >= MAX_PROGRAMS;
         let key = (container, program.to_owned());
         if let Some(at) = self.known.get(&key) {
@@ -219,6 +230,7 @@ impl Sum {
         self.written += other.written;
         self.switches += other.switches;
         self.wait += other.wait;
+        self.traffic.add(other.traffic);
         self.is_hidden |= other.hides_bytes();
         self.has_too_many_threads |= other.has_too_many_threads;
         self.unaccounted.cpu += other.unaccounted.cpu;

@@ -21,6 +21,10 @@ const PER_ROWS: u64 = 1792;
 const PER_THREAD: u64 = 96;
 /// Bytes for a thread that has rows.
 const PER_THREAD_WITH_ROWS: u64 = 1024;
+/// Bytes for a TCP socket: its counters, and those of a process and a peer.
+const PER_SOCKET: u64 = 288;
+/// The maximum number of sockets that are known at once.
+const MAX_SOCKETS: u64 = 16_384;
 /// The maximum number of threads that are read in a scan. Reading this many takes about a quarter
 /// of a second of processor time.
 const MAX_THREADS: u64 = 16_384;
@@ -36,6 +40,8 @@ pub struct Capacity {
     pub rows: usize,
     /// Threads that are read in a scan.
     pub threads: usize,
+    /// TCP sockets, and pairs of a process and a peer, in the place of threads.
+    pub sockets: usize,
 }
 
 impl Capacity {
@@ -53,7 +59,8 @@ impl Capacity {
     }
 
     /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, two sixths
-    /// are for processes, two sixths for their rows, one sixth for threads, and one sixth is spare.
+    /// are for processes, two sixths for their rows, one sixth for threads or sockets, and one
+    /// sixth is spare.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {
         let part = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 6;
@@ -70,6 +77,7 @@ impl Capacity {
             names: processes * PER_NAMES,
             rows: at_least(2 * part, 64 * PER_ROWS),
             threads: at_least((part / per_thread).min(MAX_THREADS), 64),
+            sockets: at_least((part / PER_SOCKET).min(MAX_SOCKETS), 64),
         }
     }
 }
@@ -94,7 +102,8 @@ mod tests {
                 processes: 64,
                 names: 64 * 128,
                 rows: 64 * 1792,
-                threads: 64
+                threads: 64,
+                sockets: 64
             }
         );
         assert!(Capacity::within(u64::MAX, false).processes < 1 << 20);

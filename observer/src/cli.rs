@@ -20,13 +20,15 @@ pub const HELP: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing.
 
-Usage: perf-sysstat | io-sysstat | pressure | hold
-       ridealong-observer perf-sysstat | io-sysstat | pressure | hold | --version | --help
+Usage: perf-sysstat | io-sysstat | pressure | network | hold
+       ridealong-observer METRIC | hold | --version | --help
 
   perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
   io-sysstat    throughput, latency and utilization of the block devices of the node
   pressure      throttling, pressure stall and memory events of the application's containers;
                 run-queue delay, memory and placement of its processes
+  network       traffic of the pod's interfaces and of its TCP connections, and of the
+                application's processes by peer
   hold          waits for SIGTERM
 
 The settings are environment variables. Their defaults are in parentheses.
@@ -37,11 +39,12 @@ The settings are environment variables. Their defaults are in parentheses.
                                 container: the observer ends with the target (native)
   RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
                                 observer in mode container also ends only on SIGTERM
+  RIDEALONG_HOST_NETWORK        network: true if the pod uses the network of its node (false)
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
-  RIDEALONG_OPTION_TIMEOUT      perf-sysstat, pressure: seconds to wait for the first process; 0
-                                means no limit (0)
+  RIDEALONG_OPTION_TIMEOUT      not io-sysstat: seconds to wait for the first process; 0 means no
+                                limit (0)
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
@@ -58,7 +61,7 @@ in its log, and exits with 0 when it ends.
 ";
 
 /// The commands, for messages.
-const COMMANDS: &str = "perf-sysstat, io-sysstat, pressure or hold";
+const COMMANDS: &str = "perf-sysstat, io-sysstat, pressure, network or hold";
 
 /// Parses a command line. The first word is the name of the program.
 ///
@@ -104,6 +107,7 @@ fn by_name(name: &str) -> Option<Command> {
         "perf-sysstat" => Some(Command::Observe(Metric::Perf, None)),
         "io-sysstat" => Some(Command::Observe(Metric::Io, None)),
         "pressure" => Some(Command::Observe(Metric::Pressure, None)),
+        "network" => Some(Command::Observe(Metric::Network, None)),
         "hold" => Some(Command::Hold),
         _ => None,
     }
@@ -126,6 +130,7 @@ mod tests {
             ),
             ("io-sysstat", Command::Observe(Metric::Io, None)),
             ("pressure", Command::Observe(Metric::Pressure, None)),
+            ("network", Command::Observe(Metric::Network, None)),
             ("hold", Command::Hold),
             (
                 "ridealong-observer perf-sysstat",
@@ -144,7 +149,10 @@ mod tests {
     fn errors_name_the_wrong_word() {
         assert_eq!(
             parsed("x"),
-            Err("no command; it must be perf-sysstat, io-sysstat, pressure or hold".to_owned())
+            Err(
+                "no command; it must be perf-sysstat, io-sysstat, pressure, network or hold"
+                    .to_owned()
+            )
         );
         assert!(
             parsed("x pidstat")

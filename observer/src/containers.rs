@@ -10,7 +10,7 @@ use crate::program;
 
 /// The names of the built-in observers. The container and the program of an observer have the same
 /// name.
-const OBSERVERS: [&str; 3] = ["perf-sysstat", "io-sysstat", "pressure"];
+const OBSERVERS: [&str; 4] = ["perf-sysstat", "io-sysstat", "pressure", "network"];
 
 /// The number of a container, in the order in which scans find containers.
 pub type ContainerId = usize;

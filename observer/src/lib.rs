@@ -3,8 +3,8 @@
 //! Metrics Operator's format. docs/observers.md defines each number.
 //!
 //! The program has one thread, which scans all processes, writes the log, and waits. The sampling
-//! loop of perf-sysstat and pressure passes through these modules: `sampling` → `process_table` →
-//! `measure` → `rows` or `pressure_rows` → `log`.
+//! loop of perf-sysstat, pressure and network passes through these modules: `sampling` →
+//! `process_table` → `measure` → `rows`, `pressure_rows` or `network_rows` → `log`.
 
 pub mod accounts;
 pub mod budget;
@@ -13,17 +13,22 @@ pub mod cgroup;
 pub mod cli;
 pub mod clock;
 pub mod containers;
+pub mod cost_limit;
 pub mod counters;
 pub mod ending;
 pub mod hold;
 pub mod identity;
+pub mod infiniband;
 pub mod io_sysstat;
 pub mod iostat;
 pub mod json;
+pub mod json_rows;
 pub mod log;
 pub mod machine;
 pub mod measure;
 pub mod metadata;
+pub mod network;
+pub mod network_rows;
 pub mod notices;
 pub mod number;
 pub mod observer;
@@ -40,9 +45,12 @@ pub mod rows;
 pub mod sampling;
 pub mod session;
 pub mod settings;
+pub mod sock_diag;
+pub mod socket_owners;
 pub mod summary;
 pub mod target_command;
 pub mod tasks;
 pub mod thread_rows;
 pub mod topology;
 pub mod totals;
+pub mod traffic;

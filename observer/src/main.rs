@@ -11,7 +11,7 @@ use ridealong_observer::hold::hold;
 use ridealong_observer::log::warn;
 use ridealong_observer::session::Session;
 use ridealong_observer::settings::{Metric, Settings};
-use ridealong_observer::{io_sysstat, perf_sysstat, pressure};
+use ridealong_observer::{io_sysstat, network, perf_sysstat, pressure};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args_os()
@@ -46,6 +46,7 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
             Metric::Perf => perf_sysstat::run(settings, &mut session),
             Metric::Io => io_sysstat::run(settings, &mut session),
             Metric::Pressure => pressure::run(settings, &mut session),
+            Metric::Network => network::run(settings, &mut session),
         },
         Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),
     }

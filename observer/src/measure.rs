@@ -33,8 +33,8 @@ pub struct Meter {
     /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
     tids: Vec<i32>,
-    /// The metric that is collected: only perf-sysstat needs more of each process than its stat and
-    /// its time on run queues.
+    /// The metric that is collected. Of each process, network needs only its stat, pressure also
+    /// its time on run queues, and perf-sysstat the rest.
     metric: Metric,
 }
 
@@ -86,17 +86,21 @@ impl Meter {
             return false;
         };
         let mut tids = take(&mut self.tids);
-        self.list_threads(pid, measured, &mut tids);
-        let is_measured = if self.metric == Metric::Pressure {
-            self.measure_wait(pid, measured, &tids, session)
-        } else {
-            let status = self.read_status(pid, measured);
-            status.is_some_and(|status| {
-                self.sum_switches(pid, measured, &status, &tids, session);
-                self.sum_io(pid, is_zombie, measured, &tids);
-                measured.state.open_files = self.count_files(pid, measured);
-                true
-            })
+        if self.metric != Metric::Network {
+            self.list_threads(pid, measured, &mut tids);
+        }
+        let is_measured = match self.metric {
+            Metric::Network => true,
+            Metric::Pressure => self.measure_wait(pid, measured, &tids, session),
+            Metric::Perf | Metric::Io => {
+                let status = self.read_status(pid, measured);
+                status.is_some_and(|status| {
+                    self.sum_switches(pid, measured, &status, &tids, session);
+                    self.sum_io(pid, is_zombie, measured, &tids);
+                    measured.state.open_files = self.count_files(pid, measured);
+                    true
+                })
+            }
         };
         if is_measured {
             measured.base.get_or_insert(Base {
@@ -115,6 +119,12 @@ impl Meter {
         let status = status::parse(text)?;
         take_status(measured, &status);
         Some(status)
+    }
+
+    /// Whether a process has memory. Without memory it is ending, and its files belong to root.
+    pub fn has_memory(&mut self, pid: i32) -> bool {
+        let text = self.files.read(Task::Process(pid), "status");
+        text.is_ok_and(status::has_memory)
     }
 
     /// Sums only the time on run queues. Returns false if the process has ended.
@@ -288,13 +298,7 @@ impl Meter {
     /// since the first read.
     fn count_failed_read(&mut self, pid: i32, measured: &mut Measured) {
         measured.denied_reads += 1;
-        let has_memory = |text: &[u8]| status::has_memory(text);
-        if measured.denied_reads > 1
-            || self
-                .files
-                .read(Task::Process(pid), "status")
-                .is_ok_and(has_memory)
-        {
+        if measured.denied_reads > 1 || self.has_memory(pid) {
             measured.is_hidden = true;
             measured.now.io = None;
             measured.transfers = None;

@@ -40,7 +40,7 @@ fn options(settings: &Settings) -> String {
     let shared = format!("\"rate\":{rate},\"completions\":{completions},\"max-log\":{max_log}");
     match settings.metric {
         Metric::Perf => format!("{shared},\"timeout\":{timeout},\"threads\":{has_threads}"),
-        Metric::Pressure => format!("{shared},\"timeout\":{timeout}"),
+        Metric::Pressure | Metric::Network => format!("{shared},\"timeout\":{timeout}"),
         Metric::Io => shared,
     }
 }

@@ -15,15 +15,16 @@ pub struct Omissions {
     has_reported_names: bool,
 }
 
+/// The largest number that was left out at once, which is reported again when it has doubled.
 #[derive(Debug, Default)]
-struct Maximum {
+pub struct Maximum {
     count: u64,
     reported: u64,
 }
 
 impl Maximum {
     /// Updates the maximum, and returns whether to report this count.
-    fn is_due(&mut self, count: u64) -> bool {
+    pub fn is_due(&mut self, count: u64) -> bool {
         self.count = self.count.max(count);
         let is_due = count > 0 && count >= 2 * self.reported;
         if is_due {

@@ -73,8 +73,8 @@ impl Sampler for PerfSysstat {
         totals::lines(&mut run.processes, pod, timepoints, left_out)
     }
 
-    fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>> {
-        totals::nothing(pod)
+    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
+        totals::nothing(settings.pod())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The placement of a process: the processors on which it may run, and the NUMA nodes that have its
-//! memory. The kernel produces these values slowly (see [`SHARE`]), so they are read rarely.
+//! memory. The kernel produces these values slowly, because it walks the page tables of a process:
+//! `smaps_rollup` and `numa_maps` took 4 ms each for 300 MB. So they are read rarely.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,6 @@ use crate::topology::Topology;
 const FIRST_GAP: f64 = 5.0;
 /// The maximum seconds between two readings of a process.
 const MAX_GAP: f64 = 60.0;
-/// The part of a core that reading may use, averaged over the run. The kernel walks the page tables
-/// of a process: `smaps_rollup` and `numa_maps` took 4 ms each for 300 MB.
-const SHARE: f64 = 0.001;
-/// Seconds of processor time that reading may use at once.
-const BURST: f64 = 0.05;
 /// The KiB of resident memory above which the page tables are not walked, since a reading would
 /// delay samples, and the answer to a signal, by more than half a second.
 const MAX_RESIDENT: u64 = 16 << 20;
@@ -72,32 +68,6 @@ impl PlacementState {
     }
 }
 
-/// The processor time that reading may use.
-#[derive(Debug)]
-pub struct CostLimit {
-    began: f64,
-    spent: f64,
-}
-
-impl CostLimit {
-    /// Creates the limit for a run that begins at `began`, in seconds since boot.
-    #[must_use]
-    pub fn new(began: f64) -> Self {
-        Self { began, spent: 0.0 }
-    }
-
-    /// Whether another process may be read now.
-    #[must_use]
-    pub fn allows_more(&self, now: f64) -> bool {
-        self.spent <= BURST + (now - self.began) * SHARE
-    }
-
-    /// Counts seconds of processor time.
-    pub fn count(&mut self, seconds: f64) {
-        self.spent += seconds;
-    }
-}
-
 /// Reads the placement of a process. `report` gets a sentence if the migrations, the share of
 /// memory or the memory by node cannot be read. `None` if the process has ended, or has no memory
 /// any more.
@@ -143,7 +113,7 @@ pub fn read(
         ("numa_maps", nodes.as_ref().err().copied()),
     ] {
         let Some(error) = error else { continue };
-        if !has_memory(meter, pid) {
+        if !meter.has_memory(pid) {
             return None;
         }
         let reason = match error {
@@ -193,11 +163,6 @@ fn read_nodes(meter: &mut Meter, pid: i32) -> Result<BTreeMap<u32, u64>, Errno> 
     numa_maps::parse(text).ok_or(Errno::ENODATA)
 }
 
-fn has_memory(meter: &mut Meter, pid: i32) -> bool {
-    let text = meter.files.read(Task::Process(pid), "status");
-    text.is_ok_and(status::has_memory)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,14 +179,5 @@ mod tests {
             }
         }
         assert_eq!(times, [0.0, 5.0, 15.0, 35.0, 75.0, 135.0, 195.0]);
-    }
-
-    #[test]
-    fn readings_use_at_most_a_thousandth_of_a_core_on_average() {
-        let mut limit = CostLimit::new(100.0);
-        assert!(limit.allows_more(100.0));
-        limit.count(0.25);
-        assert!(!limit.allows_more(299.0));
-        assert!(limit.allows_more(301.0));
     }
 }

@@ -9,12 +9,13 @@ use crate::cgroup::location::{Location, locate};
 use crate::cgroup::reader::{self, ContainerUsage, Gap};
 use crate::clock;
 use crate::containers::ContainerId;
-use crate::json::{push_key, push_known, push_member, push_string};
+use crate::cost_limit::CostLimit;
+use crate::json::{push_key, push_string};
+use crate::json_rows::{begin_program, begin_whole, nothing, write_header};
 use crate::measure::{Meter, is_denial};
-use crate::metadata;
 use crate::notices::Notices;
 use crate::number::{float, push_decimal};
-use crate::placement::{self, CostLimit, PlacementState};
+use crate::placement::{self, PlacementState};
 use crate::pressure_rows::{push_container, push_placement, push_process, push_usage};
 use crate::process::{Key, Process};
 use crate::process_table::ProcessTable;
@@ -69,10 +70,7 @@ impl Sampler for Pressure {
         session: &mut Session,
         _processes: Option<&ProcessTable>,
     ) {
-        metadata::write(&mut session.log, settings, DESCRIPTION, &[]);
-        session.log.write_line("METRICS OPERATOR COLLECTION START");
-        session.log.set_json(true);
-        session.log.flush();
+        write_header(settings, session, DESCRIPTION, &[]);
     }
 
     fn estimate_bytes(&self, process: &Process) -> usize {
@@ -88,21 +86,16 @@ impl Sampler for Pressure {
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
-        let pod = run.settings.pod();
-        let processes = run.processes.total;
-        let mut lines = vec![whole(
-            pod,
-            run.progress.timepoints,
-            processes,
-            run.omissions.processes(),
-        )];
+        let mut whole = begin_whole(run);
+        whole.push(b'}');
+        let mut lines = vec![whole];
         lines.extend(self.container_lines(&run.processes));
         lines.extend(program_lines(&run.processes));
         lines
     }
 
-    fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>> {
-        vec![whole(pod, 0, 0, 0)]
+    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
+        nothing(settings.metric, settings.pod())
     }
 }
 
@@ -307,19 +300,6 @@ fn explain(container: &str, value: &str, gap: Gap) -> String {
     }
 }
 
-/// The line of the summary for the whole run.
-fn whole(pod: &str, timepoints: u64, processes: u64, left_out: u64) -> Vec<u8> {
-    let mut line = b"{\"metric\":\"pressure\"".to_vec();
-    push_member(&mut line, "pod", pod);
-    push_known(&mut line, "timepoints", Some(timepoints));
-    push_known(&mut line, "processes", Some(processes));
-    if left_out > 0 {
-        push_known(&mut line, "processes_left_out", Some(left_out));
-    }
-    line.push(b'}');
-    line
-}
-
 /// The lines of the summary for the programs. The program with the longest run-queue delay is
 /// first.
 fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
@@ -328,12 +308,7 @@ fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
     sums.sort_by_key(|sum| (std::cmp::Reverse(sum.wait), &sum.program));
     let line = |sum: &Sum| {
-        let mut line = b"{\"program\":".to_vec();
-        push_string(&mut line, &sum.program);
-        if containers.has_names {
-            push_member(&mut line, "container", containers.name(sum.container));
-        }
-        push_known(&mut line, "processes", Some(sum.processes));
+        let mut line = begin_program(sum, containers);
         push_key(&mut line, "cpu_seconds");
         push_decimal(&mut line, float(sum.cpu) / ticks);
         push_key(&mut line, "run_delay");

@@ -5,7 +5,8 @@ use crate::cgroup::limit::Limit;
 use crate::cgroup::reader::ContainerUsage;
 use crate::cgroup::stall::Stall;
 use crate::json::{push_key, push_known, push_text};
-use crate::number::{float, push_decimal, push_scaled};
+use crate::json_rows::{begin, push_decimals, push_pid};
+use crate::number::{float, push_decimal};
 use crate::placement::Placement;
 use crate::process::{Measured, Process};
 
@@ -127,28 +128,7 @@ pub fn push_placement(out: &mut Vec<u8>, time: &str, process: &Process, placemen
     out.extend_from_slice(&process.tail);
 }
 
-fn begin(out: &mut Vec<u8>, time: &str, section: &str) {
-    out.extend_from_slice(b"{\"time\":\"");
-    out.extend_from_slice(time.as_bytes());
-    out.extend_from_slice(b"\",\"section\":\"");
-    out.extend_from_slice(section.as_bytes());
-    out.push(b'"');
-}
-
-fn push_pid(out: &mut Vec<u8>, process: &Process) {
-    push_known(out, "pid", Some(u64::from(process.pid.unsigned_abs())));
-}
-
 fn push_stall(out: &mut Vec<u8>, [some, full]: [&str; 2], stall: Stall) {
     push_decimals(out, some, stall.some, MICRO);
     push_decimals(out, full, stall.full, MICRO);
-}
-
-/// Appends a member with a number in units of 10^-`digits`, or with `null`, after a comma.
-fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: u32) {
-    push_key(out, key);
-    match number {
-        Some(number) => push_scaled(out, number, digits),
-        None => out.extend_from_slice(b"null"),
-    }
 }

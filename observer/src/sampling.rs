@@ -39,6 +39,9 @@ pub trait Sampler {
     /// Estimates the bytes of the rows of a process and its threads in one timepoint.
     fn estimate_bytes(&self, process: &Process) -> usize;
 
+    /// Takes a scan, also one without a timepoint. Called once the header is written.
+    fn take_scan(&mut self, _run: &mut Run<'_>) {}
+
     /// Prints the rows of a timepoint.
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
 
@@ -46,7 +49,7 @@ pub trait Sampler {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
 
     /// The lines of the summary if the run could not begin.
-    fn empty_summary(&self, pod: &str) -> Vec<Vec<u8>>;
+    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>>;
 }
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -55,7 +58,7 @@ pub fn run<S: Sampler>(mut sampler: S, mut settings: Settings, session: &mut Ses
         Ok(processes) => Run::new(&settings, processes, session, S::INITIAL_ROW_BYTES).run(sampler),
         Err(problem) => {
             sampler.write_header(&settings, session, None);
-            let lines = sampler.empty_summary(settings.pod());
+            let lines = sampler.empty_summary(&settings);
             finish(&settings, session, &problem, &lines);
         }
     }
@@ -152,6 +155,9 @@ impl<'a> Run<'a> {
             let has_rows = !self.processes.observed.is_empty();
             if has_rows && !self.progress.has_header {
                 self.start_log(sampler);
+            }
+            if self.progress.has_header {
+                sampler.take_scan(self);
             }
             if has_rows
                 && self.progress.has_header

@@ -13,6 +13,8 @@ pub enum Metric {
     Io,
     /// The time that the application's containers and processes waited for resources.
     Pressure,
+    /// The traffic of the pod and of the application's processes.
+    Network,
 }
 
 impl Metric {
@@ -23,6 +25,7 @@ impl Metric {
             Self::Perf => "perf-sysstat",
             Self::Io => "io-sysstat",
             Self::Pressure => "pressure",
+            Self::Network => "network",
         }
     }
 
@@ -55,6 +58,8 @@ pub struct Settings {
     pub has_threads: bool,
     /// The maximum size of the log in MiB.
     pub max_log: f64,
+    /// Whether the pod uses the network of its node.
+    pub has_host_network: bool,
     /// Whether the observer ends with its target: in mode container, unless the kubelet would
     /// restart it.
     pub exits_by_itself: bool,
@@ -124,6 +129,7 @@ impl Settings {
             timeout,
             max_log,
             has_threads: metric == Metric::Perf && text("RIDEALONG_OPTION_THREADS") == "true",
+            has_host_network: text("RIDEALONG_HOST_NETWORK") == "true",
             exits_by_itself: text("RIDEALONG_MODE") == "container"
                 && matches!(restart.as_str(), "Never" | "OnFailure"),
             observers: text("RIDEALONG_OBSERVERS")
@@ -294,6 +300,17 @@ mod tests {
             settings.target_description(),
             "a program whose name matches lmp"
         );
+    }
+
+    #[test]
+    fn only_true_means_the_network_of_the_node() {
+        for (value, expected) in [("true", true), ("false", false), ("", false)] {
+            let settings = read(
+                Metric::Network,
+                &[TARGET, ("RIDEALONG_HOST_NETWORK", value)],
+            );
+            assert_eq!(settings.has_host_network, expected, "{value}");
+        }
     }
 
     #[test]

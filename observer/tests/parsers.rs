@@ -10,14 +10,16 @@ use ridealong_observer::json::{clean, find_keyword, push_string};
 use ridealong_observer::proc::cpu_list::CpuList;
 use ridealong_observer::proc::diskstats::parse_line;
 use ridealong_observer::proc::{
-    cgroup, cmdline, io, meminfo, mountinfo, numa_maps, sched, schedstat, smaps_rollup, stat,
-    status, words,
+    cgroup, cmdline, fd, io, meminfo, mountinfo, net_dev, net_snmp, numa_maps, sched, schedstat,
+    smaps_rollup, stat, status, words,
 };
 use ridealong_observer::program;
+use ridealong_observer::sock_diag::message::{Message, messages};
+use ridealong_observer::sock_diag::tcp_info::TcpInfo;
 
 /// Text that resembles files of /proc: labels, numbers, blanks, newlines and other bytes.
 fn like_proc() -> impl Strategy<Value = Vec<u8>> {
-    let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:|cgroup2?|N[0-9]=|kernelpagesize_kB=|some|full|total=|max|usage_usec|Pss:|0::)";
+    let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:|cgroup2?|N[0-9]=|kernelpagesize_kB=|some|full|total=|max|usage_usec|Pss:|0::|Tcp:|TcpExt:|InSegs|eth0:|socket:\\[|\\])";
     let word = prop_oneof![
         labels.prop_map(String::into_bytes),
         any::<u64>().prop_map(|number| number.to_string().into_bytes()),
@@ -43,8 +45,65 @@ proptest! {
         let _ = (smaps_rollup::parse(&text), status::allowed_processors(&text));
         let _ = (cpu_stat::parse(&text), stall::parse(&text), flat_keyed::value(&text, b"max"));
         let _ = (cpu_limit::parse_max(&text), cpu_limit::parse_quota(&text, &text));
-        let _ = locate(&text, &text);
+        let _ = (locate(&text, &text), net_dev::interfaces(&text).count());
+        let _ = (net_snmp::value(&text, b"Tcp", b"InSegs"), fd::socket_inode(&text));
         let _ = (program::name(&cmdline::parse(&text), b"comm"), iostat::devices(&text));
+    }
+
+    #[test]
+    fn no_message_of_the_kernel_makes_the_parsers_panic(
+        words in prop::collection::vec(prop_oneof![0..300_u32, any::<u32>()], 0..200),
+        cut in 0..4_usize,
+    ) {
+        let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+        bytes.truncate(bytes.len().saturating_sub(cut));
+        let _ = (messages(&bytes).count(), TcpInfo::parse(&bytes));
+    }
+
+    #[test]
+    fn each_socket_of_a_datagram_is_found(
+        sockets in prop::collection::vec((any::<u32>(), any::<u64>(), 0..1_u64 << 40, 0..1_u64 << 40, 0..3_usize), 0..9),
+    ) {
+        let mut datagram = Vec::new();
+        for (inode, cookie, sent, again, padding) in &sockets {
+            let mut body = vec![0; 72];
+            body[0] = 2;
+            body[44..52].copy_from_slice(&cookie.to_ne_bytes());
+            body[68..72].copy_from_slice(&inode.to_ne_bytes());
+            // Another attribute of one to three bytes, then the counters.
+            body.extend([5 + u16::try_from(*padding).unwrap(), 10].map(u16::to_ne_bytes).concat());
+            body.extend([0; 4]);
+            body.extend([4 + 248_u16, 2].map(u16::to_ne_bytes).concat());
+            let mut info = [0; 248];
+            info[200..208].copy_from_slice(&(sent + again).to_ne_bytes());
+            info[208..216].copy_from_slice(&again.to_ne_bytes());
+            body.extend(info);
+            let length = u32::try_from(16 + body.len()).unwrap();
+            datagram.extend(length.to_ne_bytes());
+            datagram.extend(20_u32.to_ne_bytes());
+            datagram.extend([0; 8]);
+            datagram.extend(body);
+        }
+        let found: Vec<_> = messages(&datagram)
+            .map(|message| match message {
+                Message::Socket(socket) => (socket.inode, socket.cookie, socket.info.sent),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected: Vec<_> = sockets.iter().map(|(inode, cookie, sent, ..)| (*inode, *cookie, *sent)).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_counters_of_an_interface_are_read(counters in prop::array::uniform16(any::<u64>()), name in "[a-z0-9.@-]{1,15}") {
+        let words: Vec<String> = counters.iter().map(u64::to_string).collect();
+        let text = format!("Inter-| Receive | Transmit\n face |bytes|bytes\n {name}:{}\n", words.join("  "));
+        let found: Vec<_> = net_dev::interfaces(text.as_bytes()).collect();
+        prop_assert_eq!(found.len(), 1);
+        let (received, sent) = (found[0].received, found[0].sent);
+        prop_assert_eq!(found[0].name, name.as_bytes());
+        prop_assert_eq!([received.bytes, received.packets, received.errors, received.dropped], &counters[..4]);
+        prop_assert_eq!([sent.bytes, sent.packets, sent.errors, sent.dropped], &counters[8..12]);
     }
 
     #[test]

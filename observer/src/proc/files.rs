@@ -8,10 +8,11 @@ use std::os::fd::OwnedFd;
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat};
 use nix::sys::stat::{Mode, fstatat};
 use nix::unistd::read;
 
+use super::fd::socket_inode;
 use super::words::number;
 
 /// Files that the kernel generates at once are at most a page long.
@@ -41,6 +42,15 @@ impl RootDirectory {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         openat(AT_FDCWD, path, flags, Mode::empty()).map(Self)
     }
+}
+
+/// Sockets that a process has open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenSockets {
+    /// Their inodes.
+    pub inodes: Vec<u32>,
+    /// The number of the open file at which the listing continues; `None` at its end.
+    pub next: Option<i32>,
 }
 
 /// The directory `/proc`.
@@ -160,6 +170,37 @@ impl Files {
         Ok(numbers(&mut directory).fold(0, |count, _| count + 1))
     }
 
+    /// Lists the sockets among the open files of a process: of at most `most` files, those from the
+    /// number `first` on.
+    ///
+    /// # Errors
+    /// If the process has ended; `EACCES` or `EPERM` if the kernel hides the files.
+    pub fn list_sockets(
+        &mut self,
+        pid: i32,
+        first: i32,
+        most: usize,
+    ) -> Result<OpenSockets, Errno> {
+        let mut directory = self.open_directory(pid, "fd")?;
+        // The kernel lists them in the order of their numbers.
+        let mut files = numbers(&mut directory).skip_while(|file| *file < first);
+        let list: Vec<i32> = files.by_ref().take(most).collect();
+        let next = files.next();
+        let mut inodes = Vec::new();
+        for file in list {
+            self.path.clear();
+            // Writing to a vector does not fail.
+            let _ = write!(self.path, "{pid}/fd/{file}");
+            match readlinkat(&self.directory, self.path.as_slice()) {
+                Ok(link) => inodes.extend(socket_inode(link.as_encoded_bytes())),
+                // It was closed meanwhile.
+                Err(Errno::ENOENT) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(OpenSockets { inodes, next })
+    }
+
     /// Returns the size of a process's directory `fd`, which every user may read. Since Linux 6.2,
     /// the size is the number of open files.
     ///
@@ -254,6 +295,29 @@ mod tests {
         assert!(ids.contains(&own_id()));
         assert!(files.may_list_files(own_id()));
         assert!(files.count_open_files(own_id()).unwrap() >= 3);
+    }
+
+    #[test]
+    fn the_sockets_of_a_process_are_listed_in_parts() {
+        use std::os::fd::AsRawFd;
+        let mut files = Files::open().unwrap();
+        let sockets: Vec<_> = (0..3)
+            .map(|_| std::net::UdpSocket::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let (mut inodes, mut next, mut parts) = (Vec::new(), Some(0), 0);
+        while let Some(first) = next {
+            let found = files.list_sockets(own_id(), first, 2).unwrap();
+            inodes.extend(found.inodes);
+            next = found.next;
+            parts += 1;
+        }
+        assert!(parts >= 3, "{parts}");
+        for socket in &sockets {
+            let link = std::fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd()));
+            let inode = socket_inode(link.unwrap().as_os_str().as_encoded_bytes()).unwrap();
+            assert_eq!(inodes.iter().filter(|found| **found == inode).count(), 1);
+        }
+        assert_eq!(files.list_sockets(i32::MAX, 0, 2), Err(Errno::ENOENT));
     }
 
     #[test]

@@ -1,0 +1,9 @@
+//! The interfaces of a network namespace.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::net_dev::interfaces;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = interfaces(data).count();
+});

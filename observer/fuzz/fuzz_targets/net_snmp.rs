@@ -1,0 +1,9 @@
+//! The counters of a protocol.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::proc::net_snmp::value;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = (value(data, b"Tcp", b"InSegs"), value(data, b"", b""));
+});

@@ -1,0 +1,10 @@
+//! Messages of `sock_diag` about TCP sockets, and the structure with their counters.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::sock_diag::message::messages;
+use ridealong_observer::sock_diag::tcp_info::TcpInfo;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = (messages(data).count(), TcpInfo::parse(data));
+});

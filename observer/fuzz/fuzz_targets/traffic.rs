@@ -1,0 +1,41 @@
+//! The table of sockets: each message is a socket that is read, closed, given to a process or
+//! settled. The first byte of a step selects it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::sock_diag::message::{Message, messages};
+use ridealong_observer::traffic::TrafficTable;
+
+fuzz_target!(|data: &[u8]| {
+    let mut table = TrafficTable::default();
+    let mut round = 0;
+    for (at, step) in data.chunks(300).enumerate() {
+        let [kind, datagram @ ..] = step else { continue };
+        let key = u64::from(kind >> 4);
+        let now = f64::from(u32::try_from(at).unwrap_or(0));
+        table.begin_reading(5);
+        for message in messages(datagram) {
+            let Message::Socket(socket) = message else {
+                continue;
+            };
+            match kind & 3 {
+                0 => table.close(&socket),
+                1 => table.take(&socket, now, round),
+                _ => {
+                    table.take(&socket, now, round);
+                    table.assign(key, &[socket.inode]);
+                }
+            }
+        }
+        if kind & 4 != 0 {
+            round += 1;
+            table.end_round(round, now);
+        }
+        table.settle(|alive| alive != key);
+        table.drain_growth(|_, sum, _| *sum = Some(0));
+        table.forget_ended(|alive| alive != key);
+        if let Some(process) = table.of_process(key) {
+            let _ = process.take_flows_to_print().count();
+        }
+    }
+});

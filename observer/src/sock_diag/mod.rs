@@ -1,0 +1,11 @@
+//! The TCP sockets of a network namespace, from the kernel's `sock_diag` (`sock_diag(7)`): the
+//! messages, a parser for each structure, and a client.
+//!
+//! As in [`crate::proc`], no parser panics on any input, and each has a fuzz target. The crate
+//! netlink-packet-sock-diag is not used: for each socket it allocates all attributes, and it needs
+//! a dozen crates more.
+
+pub mod bytes;
+pub mod client;
+pub mod message;
+pub mod tcp_info;

@@ -1,0 +1,761 @@
+//! The TCP sockets of the network namespace, and the traffic of each observed process to each of
+//! its peers. A socket is known by its cookie from one reading to the next, also after its process
+//! has closed it and the kernel still sends its last bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::process::Key;
+use crate::sock_diag::message::TcpSocket;
+
+/// The most peers of a process that have rows of their own.
+const MAX_PEERS: usize = 32;
+/// The number of readings without a socket after which it is forgotten. A reading may miss a socket
+/// if others are closed at the same time.
+const MAX_ABSENCE: u64 = 2;
+/// Seconds until a socket of no observed process is looked for again. Then the time doubles.
+const FIRST_GAP: f64 = 5.0;
+/// The maximum of that time.
+const MAX_GAP: f64 = 300.0;
+
+/// The traffic of a socket, or the sum of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+    /// Segments sent again.
+    pub retransmitted: u64,
+}
+
+impl Traffic {
+    /// The counters of a socket.
+    #[must_use]
+    pub fn of(socket: &TcpSocket) -> Self {
+        Self {
+            sent: socket.info.sent,
+            received: socket.info.received,
+            retransmitted: u64::from(socket.info.retransmitted),
+        }
+    }
+
+    /// Adds other traffic.
+    pub fn add(&mut self, other: Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+        self.retransmitted = self.retransmitted.saturating_add(other.retransmitted);
+    }
+
+    /// The sum of its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.sent.saturating_add(self.received)
+    }
+
+    fn since(&self, before: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_sub(before.sent),
+            received: self.received.saturating_sub(before.received),
+            retransmitted: self.retransmitted.saturating_sub(before.retransmitted),
+        }
+    }
+
+    fn max(&self, other: Self) -> Self {
+        Self {
+            sent: self.sent.max(other.sent),
+            received: self.received.max(other.received),
+            retransmitted: self.retransmitted.max(other.retransmitted),
+        }
+    }
+}
+
+/// The other end of a connection, without its port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A process of the same network namespace.
+    Pod,
+    /// Another address.
+    Address(IpAddr),
+    /// Any of the peers that have no rows of their own.
+    Other,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pod => out.write_str("pod"),
+            Self::Address(address) => write!(out, "{address}"),
+            Self::Other => out.write_str("other"),
+        }
+    }
+}
+
+/// The connections of a process to a peer at the last reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// The sockets that the process has open.
+    pub sockets: u64,
+    /// Bytes that are not sent, or not acknowledged yet.
+    pub send_queue: u64,
+    /// Bytes that the process has not read yet.
+    pub receive_queue: u64,
+    round_trips: RoundTrips,
+}
+
+/// Sums for the mean of round-trip times in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RoundTrips {
+    weighted: u128,
+    weight: u128,
+    sum: u128,
+    count: u128,
+}
+
+impl Connections {
+    fn take(&mut self, socket: &Socket) {
+        self.sockets += u64::from(socket.inode != 0);
+        self.send_queue += u64::from(socket.send_queue);
+        self.receive_queue += u64::from(socket.receive_queue);
+        if socket.rtt > 0 {
+            let (rtt, weight) = (u128::from(socket.rtt), u128::from(socket.now.sent));
+            let mean = &mut self.round_trips;
+            mean.weighted += rtt * weight;
+            mean.weight += weight;
+            mean.sum += rtt;
+            mean.count += 1;
+        }
+    }
+
+    /// The mean round-trip time in microseconds, weighted by the bytes that were sent. If no bytes
+    /// were sent, each socket has the same weight. `None` without a socket whose time is known.
+    #[must_use]
+    pub fn rtt(&self) -> Option<u64> {
+        let RoundTrips {
+            weighted,
+            weight,
+            sum,
+            count,
+        } = self.round_trips;
+        let mean = weighted.checked_div(weight).or(sum.checked_div(count))?;
+        u64::try_from(mean).ok()
+    }
+}
+
+/// The traffic of a process to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The peer.
+    pub peer: Peer,
+    /// The traffic since the start of its sockets, also of those that are closed.
+    pub traffic: Traffic,
+    /// The connections at the last reading.
+    pub connections: Connections,
+    printed: Option<Traffic>,
+}
+
+/// An observed process.
+#[derive(Debug, Default)]
+pub struct ProcessTraffic {
+    /// Whether its sockets are unknown, because its open files cannot be read.
+    pub is_hidden: bool,
+    /// The sum of its program, for the summary.
+    pub sum: Option<usize>,
+    flows: Vec<Flow>,
+    growth: Traffic,
+    sockets: usize,
+}
+
+impl ProcessTraffic {
+    /// The flows that have a row now: those with sockets, and those whose traffic has grown since
+    /// their last row.
+    pub fn take_flows_to_print(&mut self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter_mut().filter_map(|flow| {
+            let is_due = flow.connections.sockets > 0 || flow.printed != Some(flow.traffic);
+            flow.printed = Some(flow.traffic);
+            is_due.then_some(&*flow)
+        })
+    }
+
+    /// Returns the position of the flow to a peer. `total` is the number of flows of all processes,
+    /// and `most` its limit. Only the flow to other peers may exceed it.
+    fn find(&mut self, peer: Peer, total: &mut usize, most: usize) -> usize {
+        let is_full = self.flows.len() >= MAX_PEERS || *total >= most;
+        let mut known = self.flows.iter();
+        if let Some(at) = known.position(|flow| flow.peer == peer) {
+            return at;
+        }
+        if is_full && peer != Peer::Other {
+            return self.find(Peer::Other, total, most);
+        }
+        self.flows.push(Flow {
+            peer,
+            traffic: Traffic::default(),
+            connections: Connections::default(),
+            printed: None,
+        });
+        *total += 1;
+        self.flows.len() - 1
+    }
+}
+
+/// A socket.
+#[derive(Debug)]
+struct Socket {
+    inode: u32,
+    peer: Peer,
+    send_queue: u32,
+    receive_queue: u32,
+    rtt: u32,
+    now: Traffic,
+    /// The part of its traffic that a flow already has.
+    settled: Traffic,
+    /// The number of the last reading that found it.
+    seen: u64,
+    /// Its process, and the position of the flow.
+    owner: Option<(Key, Option<usize>)>,
+    search: Search,
+}
+
+/// The search for the process of a socket.
+#[derive(Clone, Copy, Debug, Default)]
+struct Search {
+    /// The number of the last round that had begun before the socket was looked for.
+    round: u64,
+    /// When it is looked for, in seconds.
+    due: f64,
+    /// Seconds between the last two searches; 0 before the first one.
+    gap: f64,
+}
+
+impl Search {
+    /// Whether no search has ended without result.
+    fn is_first(&self) -> bool {
+        self.gap <= 0.0
+    }
+}
+
+/// The table.
+#[derive(Default)]
+pub struct TrafficTable {
+    sockets: BTreeMap<u64, Socket>,
+    processes: BTreeMap<Key, ProcessTraffic>,
+    /// The number of flows of all processes.
+    flows: usize,
+    /// The most sockets, and the most flows.
+    most: usize,
+    /// The cookies of the sockets to look for, by inode.
+    wanted: BTreeMap<u32, u64>,
+    readings: u64,
+    /// What is missing from the flows.
+    pub omissions: Omissions,
+}
+
+/// What the flows of the processes do not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Omissions {
+    /// The traffic of sockets that were closed before their process was found. They may be of
+    /// processes that are not observed.
+    pub unaccounted: Traffic,
+    /// The number of these sockets.
+    pub unaccounted_sockets: u64,
+    /// The number of sockets whose peer has no row of its own.
+    pub other_peers: u64,
+    /// The number of sockets that the last reading left out.
+    pub sockets: u64,
+}
+
+impl TrafficTable {
+    /// Begins a reading of all sockets. At most `most` sockets are known at once, and as many pairs
+    /// of a process and a peer.
+    pub fn begin_reading(&mut self, most: usize) {
+        self.most = most;
+        self.readings += 1;
+        self.omissions.sockets = 0;
+        self.wanted.clear();
+    }
+
+    /// Takes a socket of the reading at the time `now`, in seconds. `round` is the number of the
+    /// last search for processes that has begun.
+    pub fn take(&mut self, found: &TcpSocket, now: f64, round: u64) {
+        let is_known = self.sockets.contains_key(&found.cookie);
+        // The process of a socket that it has closed already cannot be found.
+        if !is_known && found.inode == 0 {
+            return;
+        }
+        if !is_known && self.sockets.len() >= self.most {
+            self.omissions.sockets += 1;
+            return;
+        }
+        let socket = self.sockets.entry(found.cookie).or_insert_with(|| Socket {
+            inode: found.inode,
+            peer: peer_of(found),
+            send_queue: 0,
+            receive_queue: 0,
+            rtt: 0,
+            now: Traffic::default(),
+            settled: Traffic::default(),
+            seen: 0,
+            owner: None,
+            search: Search {
+                round,
+                ..Search::default()
+            },
+        });
+        socket.inode = found.inode;
+        socket.send_queue = found.send_queue;
+        socket.receive_queue = found.receive_queue;
+        socket.rtt = found.info.rtt;
+        socket.now = socket.now.max(Traffic::of(found));
+        socket.seen = self.readings;
+        if socket.owner.is_none() && found.inode != 0 && socket.search.due <= now {
+            self.wanted.insert(found.inode, found.cookie);
+        }
+    }
+
+    /// Whether the reading has found a new socket whose peer may be an own address of the pod.
+    #[must_use]
+    pub fn has_new_peers(&self) -> bool {
+        let is_new = |cookie: &u64| {
+            let socket = self.sockets.get(cookie);
+            socket.is_some_and(|socket| socket.search.is_first() && socket.peer != Peer::Pod)
+        };
+        self.wanted.values().any(is_new)
+    }
+
+    /// Replaces the peers that are own addresses of the pod, before the sockets have processes.
+    pub fn mark_own(&mut self, own: &BTreeSet<IpAddr>) {
+        for cookie in self.wanted.values() {
+            if let Some(socket) = self.sockets.get_mut(cookie)
+                && let Peer::Address(address) = socket.peer
+                && own.contains(&address)
+            {
+                socket.peer = Peer::Pod;
+            }
+        }
+    }
+
+    /// Whether there are sockets to look for.
+    #[must_use]
+    pub fn has_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// Takes the inodes of the sockets that a process has open.
+    pub fn assign(&mut self, key: Key, inodes: &[u32]) {
+        self.processes.entry(key).or_default().is_hidden = false;
+        for inode in inodes {
+            let cookie = self.wanted.remove(inode);
+            if let Some(socket) = cookie.and_then(|cookie| self.sockets.get_mut(&cookie)) {
+                socket.owner = Some((key, None));
+            }
+        }
+    }
+
+    /// Marks a process whose open files cannot be read.
+    pub fn hide(&mut self, key: Key) {
+        self.processes.entry(key).or_default().is_hidden = true;
+    }
+
+    /// Ends a round in which all observed processes were looked at. The sockets that were known
+    /// before it began belong to none of them, and are looked for again later.
+    pub fn end_round(&mut self, round: u64, now: f64) {
+        for cookie in self.wanted.values() {
+            let Some(socket) = self.sockets.get_mut(cookie) else {
+                continue;
+            };
+            let search = &mut socket.search;
+            if search.round < round {
+                search.gap = (2.0 * search.gap).clamp(FIRST_GAP, MAX_GAP);
+                search.due = now + search.gap;
+                search.round = round;
+            }
+        }
+    }
+
+    /// Ends a complete reading: adds the growth of each socket to the flow of its process, and
+    /// forgets the sockets that are gone. `is_alive` tells whether a process still runs.
+    pub fn settle(&mut self, is_alive: impl Fn(Key) -> bool) {
+        for process in self.processes.values_mut() {
+            process.sockets = 0;
+            for flow in &mut process.flows {
+                flow.connections = Connections::default();
+            }
+        }
+        let Self {
+            sockets,
+            processes,
+            flows,
+            most,
+            readings,
+            omissions,
+            ..
+        } = self;
+        for socket in sockets.values_mut() {
+            let Some((process, at)) = settle(socket, processes, (&mut *flows, *most), omissions)
+            else {
+                continue;
+            };
+            process.sockets += 1;
+            if socket.seen == *readings {
+                process.flows[at].connections.take(socket);
+            }
+            // The process has ended, and another one has the socket open.
+            if socket.inode != 0 && socket.owner.is_some_and(|(key, _)| !is_alive(key)) {
+                socket.owner = None;
+            }
+        }
+        sockets.retain(|_, socket| *readings - socket.seen < MAX_ABSENCE);
+    }
+
+    /// Takes a socket that was closed, with its last counters.
+    pub fn close(&mut self, closed: &TcpSocket) {
+        let last = Traffic::of(closed);
+        let Some(mut socket) = self.sockets.remove(&closed.cookie) else {
+            self.omissions.count(last);
+            return;
+        };
+        socket.now = socket.now.max(last);
+        if socket.owner.is_some() {
+            settle(
+                &mut socket,
+                &mut self.processes,
+                (&mut self.flows, self.most),
+                &mut self.omissions,
+            );
+        } else if socket.search.is_first() {
+            self.omissions.count(socket.now.since(socket.settled));
+        }
+    }
+
+    /// Visits the processes whose traffic has grown since the last call, and those without a sum: a
+    /// process may send its first bytes just before it ends. The visitor gets the growth, and sets
+    /// the sum of the process if it knows it.
+    pub fn drain_growth(&mut self, mut visit: impl FnMut(Key, &mut Option<usize>, Traffic)) {
+        for (key, process) in &mut self.processes {
+            let growth = std::mem::take(&mut process.growth);
+            if growth != Traffic::default() || process.sum.is_none() {
+                visit(*key, &mut process.sum, growth);
+            }
+        }
+    }
+
+    /// Forgets the processes that have ended, once all of their sockets are gone.
+    pub fn forget_ended(&mut self, is_alive: impl Fn(Key) -> bool) {
+        let flows = &mut self.flows;
+        self.processes.retain(|key, process| {
+            let is_kept = process.sockets > 0 || is_alive(*key);
+            if !is_kept {
+                *flows -= process.flows.len();
+            }
+            is_kept
+        });
+    }
+
+    /// The traffic of a process; `None` if it has no sockets, or if it was not looked at yet.
+    pub fn of_process(&mut self, key: Key) -> Option<&mut ProcessTraffic> {
+        self.processes.get_mut(&key)
+    }
+
+    /// The number of flows of all processes.
+    #[must_use]
+    pub fn flow_count(&self) -> usize {
+        self.flows
+    }
+}
+
+impl Omissions {
+    fn count(&mut self, traffic: Traffic) {
+        if traffic.bytes() > 0 {
+            self.unaccounted.add(traffic);
+            self.unaccounted_sockets += 1;
+        }
+    }
+}
+
+/// Adds the growth of a socket to the flow of its process. Returns the process, and the position of
+/// the flow; `None` if the process is unknown.
+fn settle<'a>(
+    socket: &mut Socket,
+    processes: &'a mut BTreeMap<Key, ProcessTraffic>,
+    (flows, most): (&mut usize, usize),
+    omissions: &mut Omissions,
+) -> Option<(&'a mut ProcessTraffic, usize)> {
+    let (key, flow) = socket.owner?;
+    let process = processes.entry(key).or_default();
+    // The flows of a process that was forgotten are gone, too.
+    let at = flow
+        .filter(|at| *at < process.flows.len())
+        .unwrap_or_else(|| {
+            let at = process.find(socket.peer, flows, most);
+            omissions.other_peers += u64::from(process.flows[at].peer == Peer::Other);
+            at
+        });
+    socket.owner = Some((key, Some(at)));
+    let growth = socket.now.since(socket.settled);
+    socket.settled = socket.now;
+    process.growth.add(growth);
+    process.flows[at].traffic.add(growth);
+    Some((process, at))
+}
+
+fn peer_of(socket: &TcpSocket) -> Peer {
+    if socket.destination.is_loopback() || socket.destination == socket.source {
+        Peer::Pod
+    } else {
+        Peer::Address(socket.destination)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sock_diag::tcp_info::TcpInfo;
+
+    const MOST: usize = 100;
+    const ALIVE: fn(Key) -> bool = |_| true;
+
+    /// A socket whose cookie and inode are `number`, with this many bytes sent.
+    fn socket(number: u32, destination: &str, sent: u64) -> TcpSocket {
+        TcpSocket {
+            cookie: number.into(),
+            inode: number,
+            source: [10, 0, 0, 1].into(),
+            destination: destination.parse().unwrap(),
+            receive_queue: 1,
+            send_queue: 2,
+            info: TcpInfo {
+                rtt: 100,
+                retransmitted: 0,
+                sent,
+                received: 0,
+            },
+        }
+    }
+
+    /// Reads sockets, gives those with an unknown process to the process 1, and settles.
+    fn read(table: &mut TrafficTable, sockets: &[TcpSocket]) {
+        table.begin_reading(MOST);
+        for socket in sockets {
+            table.take(socket, 0.0, 0);
+        }
+        let inodes: Vec<u32> = sockets.iter().map(|socket| socket.inode).collect();
+        table.assign(1, &inodes);
+        table.settle(ALIVE);
+    }
+
+    /// The bytes that each process has sent since the last call. Gives each process a sum.
+    fn growth(table: &mut TrafficTable) -> Vec<(Key, u64)> {
+        let mut all = Vec::new();
+        table.drain_growth(|key, sum, traffic| {
+            *sum = Some(0);
+            all.push((key, traffic.sent));
+        });
+        all
+    }
+
+    fn printed(table: &mut TrafficTable, key: Key) -> Vec<(String, u64, u64)> {
+        let process = table.of_process(key).unwrap();
+        process
+            .take_flows_to_print()
+            .map(|flow| {
+                let sockets = flow.connections.sockets;
+                (flow.peer.to_string(), sockets, flow.traffic.sent)
+            })
+            .collect()
+    }
+
+    fn row(peer: &str, sockets: u64, sent: u64) -> (String, u64, u64) {
+        (peer.to_owned(), sockets, sent)
+    }
+
+    #[test]
+    fn the_sockets_of_a_peer_are_summed() {
+        let mut table = TrafficTable::default();
+        let sockets = [
+            socket(1, "10.0.0.2", 10),
+            socket(2, "10.0.0.2", 20),
+            socket(3, "10.0.0.1", 5),
+            socket(4, "127.0.0.1", 6),
+        ];
+        read(&mut table, &sockets);
+        let expected = [row("10.0.0.2", 2, 30), row("pod", 2, 11)];
+        assert_eq!(printed(&mut table, 1), expected);
+        assert_eq!(growth(&mut table), [(1, 41)]);
+        assert_eq!(growth(&mut table), []);
+    }
+
+    #[test]
+    fn a_closed_socket_counts_with_its_last_bytes_and_without_connections() {
+        let mut table = TrafficTable::default();
+        read(&mut table, &[socket(1, "10.0.0.2", 10)]);
+        // The process has closed it, and the kernel still sends.
+        let closing = TcpSocket {
+            inode: 0,
+            ..socket(1, "10.0.0.2", 15)
+        };
+        read(&mut table, &[closing]);
+        assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 0, 15)]);
+        table.close(&socket(1, "10.0.0.2", 19));
+        read(&mut table, &[]);
+        assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 0, 19)]);
+        assert_eq!(printed(&mut table, 1), [], "nothing has changed");
+        assert_eq!(table.omissions, Omissions::default());
+    }
+
+    #[test]
+    fn a_socket_that_one_reading_misses_is_not_counted_twice() {
+        let mut table = TrafficTable::default();
+        read(&mut table, &[socket(1, "10.0.0.2", 10)]);
+        read(&mut table, &[]);
+        read(&mut table, &[socket(1, "10.0.0.2", 11)]);
+        assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 1, 11)]);
+        read(&mut table, &[]);
+        read(&mut table, &[]);
+        assert!(table.sockets.is_empty());
+    }
+
+    #[test]
+    fn sockets_that_are_closed_before_their_process_is_found_are_unaccounted() {
+        let mut table = TrafficTable::default();
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.0.2", 10), 0.0, 0);
+        table.take(&socket(2, "10.0.0.2", 10), 0.0, 0);
+        table.settle(ALIVE);
+        table.close(&socket(1, "10.0.0.2", 12));
+        table.close(&socket(3, "10.0.0.2", 5));
+        table.close(&socket(4, "10.0.0.2", 0));
+        assert_eq!(table.omissions.unaccounted.sent, 17);
+        assert_eq!(table.omissions.unaccounted_sockets, 2);
+        // The other one belongs to a process that is not observed.
+        table.end_round(1, 0.0);
+        table.close(&socket(2, "10.0.0.2", 99));
+        assert_eq!(table.omissions.unaccounted.sent, 17);
+    }
+
+    #[test]
+    fn a_process_has_a_sum_before_its_first_bytes() {
+        let mut table = TrafficTable::default();
+        read(&mut table, &[socket(1, "10.0.0.2", 0)]);
+        assert_eq!(growth(&mut table), [(1, 0)]);
+        assert_eq!(growth(&mut table), []);
+        table.close(&socket(1, "10.0.0.2", 7));
+        assert_eq!(growth(&mut table), [(1, 7)]);
+    }
+
+    #[test]
+    fn the_socket_of_an_ended_process_is_looked_for_again() {
+        let mut table = TrafficTable::default();
+        read(&mut table, &[socket(1, "10.0.0.2", 10)]);
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.0.2", 12), 0.0, 0);
+        table.settle(|key| key != 1);
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.0.2", 15), 0.0, 0);
+        assert!(table.has_wanted());
+        table.assign(2, &[1]);
+        table.settle(|key| key != 1);
+        assert_eq!(growth(&mut table), [(1, 12), (2, 3)]);
+        table.forget_ended(|key| key != 1);
+        assert!(table.of_process(1).is_none());
+        assert_eq!(table.flow_count(), 1);
+    }
+
+    #[test]
+    fn a_socket_of_another_process_is_looked_for_less_and_less_often() {
+        let mut table = TrafficTable::default();
+        let mut searches = Vec::new();
+        for now in 0..60 {
+            table.begin_reading(MOST);
+            table.take(
+                &socket(1, "10.0.0.2", 10),
+                f64::from(now),
+                searches.len() as u64,
+            );
+            if table.has_wanted() {
+                searches.push(now);
+                table.end_round(searches.len() as u64, f64::from(now));
+            }
+        }
+        assert_eq!(searches, [0, 5, 15, 35]);
+    }
+
+    #[test]
+    fn a_round_that_began_before_a_socket_was_known_says_nothing_about_it() {
+        let mut table = TrafficTable::default();
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.0.2", 10), 0.0, 7);
+        table.end_round(7, 0.0);
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.0.2", 10), 1.0, 7);
+        assert!(table.has_wanted());
+    }
+
+    #[test]
+    fn the_peers_of_a_process_are_limited() {
+        let mut table = TrafficTable::default();
+        let sockets: Vec<TcpSocket> = (1..=40)
+            .map(|number| socket(number, &format!("10.0.1.{number}"), 1))
+            .collect();
+        read(&mut table, &sockets);
+        let rows = printed(&mut table, 1);
+        assert_eq!(rows.len(), MAX_PEERS + 1);
+        assert_eq!(rows[MAX_PEERS], row("other", 8, 8));
+        assert_eq!(table.omissions.other_peers, 8);
+    }
+
+    #[test]
+    fn the_known_sockets_are_limited() {
+        let mut table = TrafficTable::default();
+        table.begin_reading(MOST);
+        for number in 1..=u32::try_from(MOST).unwrap() + 3 {
+            table.take(&socket(number, "10.0.0.2", 1), 0.0, 0);
+        }
+        assert_eq!(table.omissions.sockets, 3);
+    }
+
+    #[test]
+    fn own_addresses_are_the_pod() {
+        let mut table = TrafficTable::default();
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.9.1", 1), 0.0, 0);
+        assert!(table.has_new_peers());
+        table.mark_own(&BTreeSet::from([[10, 0, 9, 1].into()]));
+        assert!(!table.has_new_peers());
+        table.assign(1, &[1]);
+        table.settle(ALIVE);
+        assert_eq!(printed(&mut table, 1), [row("pod", 1, 1)]);
+    }
+
+    #[test]
+    fn the_mean_round_trip_time_is_weighted_by_the_bytes_sent() {
+        let mut connections = Connections::default();
+        assert_eq!(connections.rtt(), None);
+        for (rtt, sent, expected) in [(0, 5, None), (300, 0, Some(300)), (100, 0, Some(200))] {
+            connections.take(&with_rtt(rtt, sent));
+            assert_eq!(connections.rtt(), expected);
+        }
+        connections.take(&with_rtt(1000, 1));
+        connections.take(&with_rtt(200, 3));
+        assert_eq!(connections.rtt(), Some(400));
+    }
+
+    fn with_rtt(rtt: u32, sent: u64) -> Socket {
+        Socket {
+            inode: 1,
+            peer: Peer::Pod,
+            send_queue: 0,
+            receive_queue: 0,
+            rtt,
+            now: Traffic {
+                sent,
+                ..Traffic::default()
+            },
+            settled: Traffic::default(),
+            seen: 0,
+            owner: None,
+            search: Search::default(),
+        }
+    }
+}
