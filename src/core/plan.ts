@@ -127,6 +127,8 @@ function environment(
     // Each observer skips the containers of all observers.
     plain('RIDEALONG_OBSERVERS', names.join(' ')),
   ]
+  // In the pod, nothing tells the network of the node from one of its own.
+  if (pod.hostNetwork) env.push(plain('RIDEALONG_HOST_NETWORK', 'true'))
   const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
   if (targetCommand !== undefined) env.push(plain('RIDEALONG_TARGET_COMMAND', targetCommand))
   if (isPrintable(owner)) env.push(plain('RIDEALONG_OWNER', owner))

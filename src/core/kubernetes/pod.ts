@@ -14,6 +14,7 @@ export interface Pod {
   readonly annotations: Fields | undefined
   readonly labels: Fields
   readonly owner: Owner | undefined
+  readonly hostNetwork: boolean
   readonly hostPID: boolean
   readonly hostUsers: boolean
   readonly os: string | undefined
@@ -91,6 +92,7 @@ export function readPod(
     annotations: asFields(metadata.annotations),
     labels: fieldsOrNone(metadata.labels),
     owner: readOwner(metadata.ownerReferences),
+    hostNetwork: spec.hostNetwork === true,
     hostPID: spec.hostPID === true,
     hostUsers: spec.hostUsers !== false,
     os: readOs(spec),

@@ -233,6 +233,9 @@ t.test(
       'Always',
       'the default of Kubernetes is used',
     )
+    t.equal(variable(plain, 'RIDEALONG_HOST_NETWORK'), undefined)
+    const onHost = perfOf(ride(askingPod({ hostNetwork: true })))
+    t.equal(variable(onHost, 'RIDEALONG_HOST_NETWORK'), 'true')
     const names = (observer.env ?? []).map(({ name }) => name)
     t.equal(new Set(names).size, names.length, 'no variable is repeated')
   },

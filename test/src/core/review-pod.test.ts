@@ -50,6 +50,7 @@ const full = (): Json =>
         ownerReferences: [{ kind: 'Job', name: 'j', controller: true }],
       },
       spec: {
+        hostNetwork: true,
         hostPID: false,
         hostUsers: true,
         shareProcessNamespace: false,

@@ -36,6 +36,7 @@ t.test('missing fields of a pod have the defaults of Kubernetes', async (t) => {
     annotations: undefined,
     labels: {},
     owner: undefined,
+    hostNetwork: false,
     hostPID: false,
     hostUsers: true,
     os: undefined,
@@ -62,6 +63,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
   }
   const pod = read(
     {
+      hostNetwork: true,
       hostPID: true,
       hostUsers: false,
       os: { name: 'windows' },
@@ -91,6 +93,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
     name: 'lammps-0',
     annotations: { a: 'b' },
     labels: { c: 'd' },
+    hostNetwork: true,
     hostPID: true,
     hostUsers: false,
     os: 'windows',
@@ -149,6 +152,7 @@ t.test('the owner of a pod is its controller', async (t) => {
 t.test('a field of a wrong type counts as missing', async (t) => {
   const nothing = read()
   const wrong: Json[] = [
+    { hostNetwork: 'true' },
     { hostPID: 'true' },
     { hostPID: 1 },
     { hostUsers: null },
