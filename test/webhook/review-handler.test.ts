@@ -115,7 +115,7 @@ t.test(
     t.equal(
       verdict.status?.message,
       `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
-        'known metrics are io-sysstat, perf-sysstat',
+        'known metrics are io-sysstat, network, perf-sysstat, pressure',
     )
     t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
   },
@@ -245,7 +245,7 @@ t.test('an invalid annotation of a namespace causes a warning about the namespac
   const wrong: readonly (readonly [Json, RegExp])[] = [
     [
       { [KEYS.inject]: 'none-such' },
-      /^ridealong: unknown-metric: .*"none-such" is .*; known metrics are io-sysstat, perf-sysstat/,
+      /^ridealong: unknown-metric: .*"none-such" is .*; known metrics are io-sysstat, network, perf-sysstat/,
     ],
     [
       { [KEYS.inject]: 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '0' },

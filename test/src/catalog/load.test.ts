@@ -73,7 +73,9 @@ t.test(
   async (t) => {
     const isMetric = new Ajv({ strict: false }).compile(schema)
     const files = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
-    t.strictSame(files.sort(), ['io-sysstat.yaml', 'perf-sysstat.yaml', 'pressure.yaml'])
+    t.strictSame(files.sort(), [
+      ...['io-sysstat.yaml', 'network.yaml', 'perf-sysstat.yaml', 'pressure.yaml'],
+    ])
     const { metrics } = await loadCatalog({})
     t.strictSame(
       [...metrics.keys()],
@@ -111,14 +113,14 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
   const { metrics } = await loadCatalog({ folder })
   t.strictSame(
     [...metrics.keys()],
-    ['io-sysstat', 'one', 'perf-sysstat', 'pressure', 'three', 'two'],
+    [...['io-sysstat', 'network', 'one', 'perf-sysstat', 'pressure', 'three', 'two']],
   )
 })
 
 t.test('a document of the folder replaces a built-in metric of the same name', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf({ metadata: { name: 'perf-sysstat' } }) })
   const { metrics } = await loadCatalog({ folder })
-  t.strictSame([...metrics.keys()], ['io-sysstat', 'perf-sysstat', 'pressure'])
+  t.strictSame([...metrics.keys()], ['io-sysstat', 'network', 'perf-sysstat', 'pressure'])
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
   t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')
 })
@@ -543,6 +545,6 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 4)
+    t.equal(metrics.size, 5)
   })
 }

@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander'
 import t from 'tap'
 import { complete, formatCompletion } from '../../../../src/cli/completion/complete.ts'
 
-const METRICS = ['io-sysstat', 'perf-sysstat', 'pressure']
+const METRICS = ['io-sysstat', 'network', 'perf-sysstat', 'pressure']
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
 function buildProgram(): Command {
@@ -59,10 +59,10 @@ const LINES: readonly (readonly [string, string, string])[] = [
   ['a folder as the value of an option', 'collect --catalog ', 'folders'],
   ['a folder as an argument', 'test ', 'folders'],
   ['the rest of a metric', 'collect --metric pe', 'perf-sysstat'],
-  ['the first of several metrics', 'collect --metrics ', 'io-sysstat perf-sysstat pressure'],
+  ['the first of several metrics', 'collect --metrics ', 'io-sysstat network perf-sysstat pressure'],
   [
     'the second of several metrics',
-    'collect --metrics io-sysstat,',
+    'collect --metrics io-sysstat,p',
     'io-sysstat,perf-sysstat io-sysstat,pressure',
   ],
   ['an argument with fixed choices', 'completion ', 'bash zsh'],

@@ -23,10 +23,11 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
   t.equal(heading, 'NAME          PRIVILEGE   DESCRIPTION')
   t.match(rows, [
     /^io-sysstat {4}restricted {2}\S/,
+    /^network {7}restricted {2}\S/,
     /^perf-sysstat {2}restricted {2}\S/,
     /^pressure {6}restricted {2}\S/,
   ])
-  t.equal(rows.length, 3)
+  t.equal(rows.length, 4)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -56,7 +57,7 @@ t.test(
   'the YAML and JSON output of one metric, or of all metrics, has the same values',
   async (t) => {
     for (const [name, names] of [
-      [[], ['io-sysstat', 'perf-sysstat', 'pressure']],
+      [[], ['io-sysstat', 'network', 'perf-sysstat', 'pressure']],
       [['perf-sysstat'], ['perf-sysstat']],
     ] as const) {
       const [yaml, json] = await Promise.all(
