@@ -68,7 +68,7 @@ for i in range(${processes}):
         wake()`
 
 /** The metrics of processes other than perf-sysstat. Users combine them with perf-sysstat. */
-const OTHER_METRICS = ['pressure'] as const
+const OTHER_METRICS = ['pressure', 'network'] as const
 
 /** A program that takes a sample every second. */
 interface Subject {

@@ -36,7 +36,10 @@ t.test('the program prints its version and usage under each of its names', optio
   for (const program of [...NAMES.map(observer), WITHOUT_NAME]) {
     const say = (word: string) => spawnSync(program, [word], { encoding: 'utf8' })
     t.equal(say('--version').stdout, `${manifest.version}\n`)
-    t.match(say('--help').stdout, /^Usage: perf-sysstat \| io-sysstat \| pressure \| hold$/m)
+    t.match(
+      say('--help').stdout,
+      /^Usage: perf-sysstat \| io-sysstat \| pressure \| network \| hold$/m,
+    )
   }
 })
 

@@ -1,3 +1,5 @@
+import { matchRow } from '../../src/log/match-row.ts'
+import { BUILT_IN_ROWS } from '../src/log/built-in.ts'
 import type { Running } from './pod.ts'
 import type { Row } from './prerequisites.ts'
 
@@ -11,14 +13,25 @@ export function noticesOf({ log }: Running): readonly string[] {
   return jsonOf(log()).flatMap(({ notice }) => (typeof notice === 'string' ? [notice] : []))
 }
 
-/**
- * Parses the lines between the markers of a log. The last line is skipped if it is not complete.
- *
- * @throws SyntaxError if a line is not JSON
- */
+/** Returns the lines that do not match the catalog's description of the metric's rows, with the reasons. */
+export function mismatchesIn({ log }: Running, metric: string): readonly string[] {
+  const description = BUILT_IN_ROWS.get(metric)
+  if (description === undefined) throw new Error(`the catalog does not describe rows of ${metric}`)
+  return linesIn(log()).flatMap((line) => {
+    const matched = matchRow(line, description)
+    return matched.kind === 'unmatched' ? [`${matched.reason}: ${line}`] : []
+  })
+}
+
+/** @throws SyntaxError if a line is not JSON */
 function jsonOf(log: string): readonly Row[] {
+  return linesIn(log).map((line) => JSON.parse(line))
+}
+
+/** Returns the lines between the markers. The last line is skipped if it is not complete. */
+function linesIn(log: string): readonly string[] {
   const [, begun = ''] = log.split('METRICS OPERATOR COLLECTION START\n')
   const [rows = ''] = begun.split('METRICS OPERATOR COLLECTION END')
   const lines = rows.slice(0, rows.lastIndexOf('\n') + 1).split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+  return lines.filter((line) => line !== '')
 }

@@ -80,6 +80,8 @@ export interface Running {
 
 /** The shared process namespace of a pod's containers. */
 export interface Pod {
+  /** The process id of its process 1 on this machine. */
+  readonly pid: number
   run(
     name: string,
     argv: readonly string[],
@@ -114,23 +116,28 @@ const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && ex
  * The first process of each container has parent 0 and its own mounts. One of these mounts imitates
  * the mount of the kubelet, with the name of the container. There is no kubelet, no container
  * runtime and no cgroup. The function needs root and Linux.
+ *
+ * @param hasNetwork whether the pod has a network namespace of its own, without interfaces
  */
-export async function startPod(): Promise<Pod> {
+export async function startPod(hasNetwork = false): Promise<Pod> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))
   mkdirSync(join(folder, 'dev'))
   const flags = ['--pid', '--fork', '--mount', '--mount-proc', '--kill-child']
+  if (hasNetwork) flags.push('--net')
   const sandbox = spawn('unshare', [...flags, 'sh', '-c', PAUSE, folder], { stdio: 'inherit' })
   while (!isThere(join(folder, 'ready'))) await sleep(20)
   const pause = await childOf(sandbox)
   const children: ChildProcess[] = []
   return {
+    pid: pause,
     run: async (name, argv, env = {}, as = {}) => {
       const log = join(folder, 'pods', '8d1e', 'containers', name)
       mkdirSync(log, { recursive: true })
       const file = join(log, String(children.length))
       writeFileSync(file, '', { mode: 0o666 })
       const words = [CONTAINER, file, ...identify(as), ...argv]
-      const enter = ['-t', String(pause), '-p', '-m', 'unshare', '--mount', 'sh', '-c', ...words]
+      const namespaces = hasNetwork ? ['-p', '-m', '-n'] : ['-p', '-m']
+      const enter = ['-t', String(pause), ...namespaces, 'unshare', '--mount', 'sh', '-c', ...words]
       const child = spawn('nsenter', enter, { cwd: '/', env: { PATH: process.env.PATH, ...env } })
       children.push(child)
       return running(child, file)
@@ -144,8 +151,8 @@ export async function startPod(): Promise<Pod> {
 }
 
 /** Starts a pod that ends when the test ends. */
-export async function podOf(t: Test): Promise<Pod> {
-  const pod = await startPod()
+export async function podOf(t: Test, hasNetwork = false): Promise<Pod> {
+  const pod = await startPod(hasNetwork)
   t.teardown(pod.end)
   return pod
 }
@@ -177,6 +184,15 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
     message: () => readFileSync(file, 'utf8'),
     signal: (name) => process.kill(pid, name),
   }
+}
+
+/** The process ids of the children of a process, in their order. */
+export function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return text
+    .split(' ')
+    .map(Number)
+    .sort((one, other) => one - other)
 }
 
 /** Returns the only child of unshare or nsenter, which runs in the namespace. */

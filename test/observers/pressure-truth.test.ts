@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { until as untilTrue } from '../until.ts'
 import { makeCgroup, withCgroups } from './cgroup.ts'
 import { noticesOf, rowsOf } from './json-rows.ts'
-import { observer, podOf, type Running, until } from './pod.ts'
+import { childrenOf, observer, podOf, type Running, until } from './pod.ts'
 import { observerTests, onPath, type Row } from './prerequisites.ts'
 
 // Compares the rows of the observer with the kernel's counters. A load sleeps or is stopped when a
@@ -157,14 +157,6 @@ async function nextLoops(watching: Running): Promise<readonly Row[]> {
   const { time } = loopRows(watching).at(-1) ?? {}
   const last = loopRows(watching).filter((row) => row.time === time)
   return last.length === 2 ? last : nextLoops(watching)
-}
-
-function childrenOf(pid: number): readonly number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return text
-    .split(' ')
-    .map(Number)
-    .sort((one, other) => one - other)
 }
 
 /** A program of two processes that share 96 MiB. The second process has 32 MiB of its own. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { makeCgroup, withCgroups } from './cgroup.ts'
-import { noticesOf, rowsOf } from './json-rows.ts'
+import { mismatchesIn, noticesOf, rowsOf } from './json-rows.ts'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, summaryOf } from './prerequisites.ts'
 
@@ -51,6 +51,7 @@ t.test(
         t.match(row.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       }
     }
+    t.strictSame(mismatchesIn(watching, 'pressure'), [])
     t.equal(rowsOf(watching, 'container').length, 3, 'the container has a row at each timepoint')
     const processes = rowsOf(watching, 'process')
     const times = new Set(processes.map(({ time }) => time))

@@ -1,0 +1,270 @@
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { noticesOf, rowsOf } from '../json-rows.ts'
+import { observer, type Pod, type Running, until } from '../pod.ts'
+import { observerTests, type Row, summaryOf } from '../prerequisites.ts'
+import {
+  ADDRESSES,
+  childWithInnerId,
+  interfaceBytes,
+  ip,
+  joinedPodsOf,
+  networkPodOf,
+  tcpCounter,
+  withNetworks,
+} from './pod-network.ts'
+
+// Compares the rows with what the processes say themselves, and with the counters of the kernel.
+// The pods have networks of their own, so that no other traffic of this machine is counted. The
+// processes stop before the last row, so that all show the same moment.
+
+const RATE = 0.5
+const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
+const options = { ...withNetworks(observerTests()), timeout: 800_000 }
+const TALK = fileURLToPath(new URL('talk.py', import.meta.url))
+const [ONE, TWO] = ADDRESSES
+const MEGA = 1_000_000
+
+/** A line that talk.py prints. */
+interface Report {
+  readonly what: string
+  readonly pid: number
+  readonly peers: Readonly<Record<string, { readonly sent: number; readonly received: number }>>
+  readonly rtts?: readonly number[]
+}
+
+function reportsOf({ log }: Running, what: string): readonly Report[] {
+  const lines = log().split('\n').slice(0, -1)
+  return lines.map((line): Report => JSON.parse(line)).filter((report) => report.what === what)
+}
+
+/** Waits until a number of processes have printed a line. */
+async function reports(app: Running, what: string, count = 1): Promise<readonly Report[]> {
+  await until(app, () => reportsOf(app, what).length >= count)
+  return reportsOf(app, what)
+}
+
+/** Runs several talk.py in the container `app` of a pod. */
+function talk({ run }: Pod, ...lines: readonly string[]): Promise<Running> {
+  const commands = lines.map((line) => `python3 ${TALK} ${line} &`)
+  return run('app', ['sh', '-c', `${commands.join(' ')} wait`])
+}
+
+function watch({ run }: Pod, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  return run('network', [observer('network')], { ...ENV, ...env })
+}
+
+/** Waits for two more timepoints, and returns the rows of each process and peer, the last ones. */
+async function lastSockets(watching: Running): Promise<readonly Row[]> {
+  const before = rowsOf(watching, 'tcp').length
+  await until(watching, () => rowsOf(watching, 'tcp').length >= before + 3)
+  const last = new Map(
+    rowsOf(watching, 'socket').map((row) => [`${row.program} ${row.pid} ${row.peer}`, row]),
+  )
+  return [...last.values()].filter(({ program }) => program === 'talk.py')
+}
+
+async function end(t: Test, ...all: readonly Running[]): Promise<void> {
+  for (const watching of all) {
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+  }
+}
+
+/** The peers of a process in the rows, for the peers that the process itself reports. */
+function peersOf({ peers }: Report): ReadonlyMap<string, { sent: number; received: number }> {
+  const own = new Set(['127.0.0.1', '::1'])
+  const sums = new Map<string, { sent: number; received: number }>()
+  for (const [address, { sent, received }] of Object.entries(peers)) {
+    const peer = own.has(address) ? 'pod' : address
+    const before = sums.get(peer) ?? { sent: 0, received: 0 }
+    sums.set(peer, { sent: before.sent + sent, received: before.received + received })
+  }
+  return sums
+}
+
+/** TCP counts the end of a connection as a byte that is received: ten of them are allowed. */
+function isNear(t: Test, found: unknown, expected: number, what: string): void {
+  const difference = Math.abs(Number(found) - expected)
+  t.ok(difference <= 0.01 * expected + 10, `${what}: ${found}, and the process says ${expected}`)
+}
+
+function compare(t: Test, rows: readonly Row[], report: Report): void {
+  const own = rows.filter(({ pid }) => pid === report.pid)
+  const peers = peersOf(report)
+  t.strictSame(own.map(({ peer }) => String(peer)).sort(), [...peers.keys()].sort())
+  for (const [peer, { sent, received }] of peers) {
+    const row = own.find((row) => row.peer === peer)
+    isNear(t, row?.bytes_sent, sent, `sent to ${peer}`)
+    isNear(t, row?.bytes_received, received, `received from ${peer}`)
+  }
+}
+
+t.test('the bytes of each process and peer, over two networks and loopback', options, async (t) => {
+  const [one, two] = await joinedPodsOf(t)
+  const watching = [await watch(one), await watch(two)] as const
+  // Each connection has an exchange; the replies have other sizes than the requests.
+  const servers = await talk(
+    one,
+    'serve 7000 10',
+    `keep 127.0.0.1 7000 2 ${3 * MEGA} ${MEGA} ::1 7000 1 ${MEGA} 500`,
+    `keep ${TWO.v4} 7000 1 ${2 * MEGA} ${4 * MEGA}`,
+  )
+  const clients = await talk(
+    two,
+    'serve 7000 1',
+    `keep ${ONE.v4} 7000 3 ${2 * MEGA} ${MEGA} ${ONE.v6} 7000 1 ${5 * MEGA} 0`,
+    `keep ${ONE.v6} 7000 3 ${4 * MEGA} 100`,
+  )
+  const exchanged = [
+    await reports(servers, 'exchanged', 2),
+    await reports(clients, 'exchanged', 2),
+  ] as const
+  const answered = [await reports(servers, 'answered'), await reports(clients, 'answered')] as const
+  const rows = [await lastSockets(watching[0]), await lastSockets(watching[1])] as const
+  await end(t, ...watching)
+  for (const index of [0, 1] as const) {
+    const all = [...exchanged[index], ...answered[index]]
+    t.equal(new Set(all.map(({ pid }) => pid)).size, 3)
+    for (const report of all) compare(t, rows[index], report)
+    const sent = all.flatMap(({ peers }) => Object.values(peers)).map(({ sent }) => sent)
+    const program = summaryOf(watching[index].log()).find(({ program }) => program === 'talk.py')
+    isNear(t, program?.bytes_sent, sum(sent), 'sent by the program')
+    t.strictSame(noticesOf(watching[index]), [])
+  }
+  const counts = rows[0].map(({ peer, sockets }) => `${peer} ${sockets}`).sort()
+  const expected = [`${TWO.v4} 1`, `${TWO.v4} 3`, `${TWO.v6} 4`, 'pod 3', 'pod 3']
+  t.strictSame(counts, expected.sort(), 'each end of a connection counts for its process')
+  t.ok(
+    rows.flat().every(({ send_queue, receive_queue }) => send_queue === 0 && receive_queue === 0),
+  )
+  for (const [index, pod] of [one, two].entries()) {
+    const eth0 = rowsOf(watching[index] as Running, 'interface').findLast(
+      (row) => row.interface === 'eth0',
+    )
+    const [received, sent] = interfaceBytes(pod, 'eth0')
+    isNear(t, eth0?.rx_bytes, received, 'received by eth0')
+    isNear(t, eth0?.tx_bytes, sent, 'sent by eth0')
+    const outside = rows[index]?.filter(({ peer }) => peer !== 'pod') ?? []
+    const bytes = sum(outside.map((row) => Number(row.bytes_sent)))
+    t.ok(Number(eth0?.tx_bytes) > bytes, 'headers are included')
+  }
+})
+
+t.test(
+  'a socket that is closed between two samples counts to its last byte',
+  options,
+  async (t) => {
+    const [one, two] = await joinedPodsOf(t)
+    const server = await talk(two, 'serve 7000 6')
+    await reports(server, 'listening')
+    const app = await talk(one, `keep ${TWO.v4} 7000 3 ${MEGA} 0`)
+    const [before] = await reports(app, 'exchanged')
+    const watching = [await watch(one), await watch(two)] as const
+    for (const each of watching) await lastSockets(each)
+    process.kill(childWithInnerId(app.pid, Number(before?.pid)), 'SIGUSR1')
+    const closed = await reports(app, 'closed')
+    const answered = await reports(server, 'answered')
+    const rows = [await lastSockets(watching[0]), await lastSockets(watching[1])] as const
+    await end(t, ...watching)
+    compare(t, rows[0], closed[0] as Report)
+    compare(t, rows[1], answered[0] as Report)
+    t.equal(rows[0][0]?.bytes_sent, 3 * 2 * (MEGA + 16))
+    t.equal(rows[0][0]?.sockets, 0)
+    for (const each of watching) t.strictSame(noticesOf(each), [])
+  },
+)
+
+t.test('connections of any length are in the rows, or unaccounted', options, async (t) => {
+  const pod = await networkPodOf(t)
+  const watching = await watch(pod)
+  const app = await talk(pod, 'serve 7000 300', `once 127.0.0.1 7000 300 ${MEGA / 10} 10`)
+  const all = [...(await reports(app, 'exchanged')), ...(await reports(app, 'answered'))]
+  await lastSockets(watching)
+  await end(t, watching)
+  const said = all.flatMap(({ peers }) => Object.values(peers))
+  const [whole = {}] = summaryOf(watching.log())
+  const sent = Number(whole.bytes_sent) + Number(whole.unaccounted_bytes_sent ?? 0)
+  const received = Number(whole.bytes_received) + Number(whole.unaccounted_bytes_received ?? 0)
+  isNear(t, sent, sum(said.map(({ sent }) => sent)), 'sent')
+  isNear(t, received, sum(said.map(({ received }) => received)), 'received')
+  t.ok(Number(whole.unaccounted_bytes_sent) > 0, 'most were too short for a sample')
+  t.match(
+    noticesOf(watching).join('\n'),
+    /\d+ sockets with \d+ bytes were closed before their proc/,
+  )
+})
+
+t.test('segments that are lost and sent again', options, async (t) => {
+  const [one, two] = await joinedPodsOf(t)
+  const server = await talk(two, 'serve 7000 2')
+  await reports(server, 'listening')
+  const app = await talk(one, `keep ${TWO.v4} 7000 1 ${MEGA / 5} 1000`)
+  const [before] = await reports(app, 'exchanged')
+  const watching = await watch(one)
+  const [idle] = await lastSockets(watching)
+  t.equal(idle?.rtt, Number(before?.rtts?.[0]) / 1000, 'the round-trip time that the process reads')
+  t.equal(idle?.retransmitted, tcpCounter(one, 'RetransSegs'))
+  // The other pod ignores frames with this address, so that they are lost.
+  ip(one, `neighbour replace ${TWO.v4} lladdr 02:00:00:00:00:99 nud permanent dev eth0`)
+  process.kill(childWithInnerId(app.pid, Number(before?.pid)), 'SIGUSR1')
+  await until(watching, () => {
+    const last = rowsOf(watching, 'socket').findLast(({ peer }) => peer === TWO.v4)
+    return Number(last?.retransmitted) >= Number(idle?.retransmitted) + 3
+  })
+  const lost = rowsOf(watching, 'socket').findLast(({ peer }) => peer === TWO.v4)
+  t.ok(Number(lost?.send_queue) > 0, 'bytes wait to be acknowledged')
+  ip(one, `neighbour delete ${TWO.v4} dev eth0`)
+  const closed = await reports(app, 'closed')
+  await reports(server, 'answered')
+  const rows = await lastSockets(watching)
+  await end(t, watching)
+  compare(t, rows, closed[0] as Report)
+  const again = tcpCounter(one, 'RetransSegs')
+  t.equal(rows[0]?.retransmitted, again, 'as the kernel counts them')
+  const tcp = rowsOf(watching, 'tcp').at(-1)
+  t.equal(tcp?.retransmitted, again)
+  t.equal(tcp?.in_segments, tcpCounter(one, 'InSegs'))
+  t.equal(tcp?.out_segments, tcpCounter(one, 'OutSegs'))
+  t.ok(Number(tcp?.timeouts) >= 1)
+  const program = summaryOf(watching.log()).find(({ program }) => program === 'talk.py')
+  t.equal(program?.retransmitted, again)
+})
+
+t.test('bytes that a process does not read wait in its queue', options, async (t) => {
+  const pod = await networkPodOf(t)
+  const watching = await watch(pod)
+  const app = await talk(pod, 'ignore 7000', 'keep 127.0.0.1 7000 2 20000 0')
+  const [ignoring] = await reports(app, 'listening')
+  await reports(app, 'exchanged')
+  const rows = await lastSockets(watching)
+  await end(t, watching)
+  const row = rows.find(({ pid }) => pid === ignoring?.pid)
+  t.match(row, { peer: 'pod', sockets: 2, receive_queue: 2 * 20_016, bytes_received: 2 * 20_016 })
+})
+
+t.test('a process with many open files', options, async (t) => {
+  const pod = await networkPodOf(t)
+  const watching = await watch(pod)
+  const open = `
+import os, resource, runpy, sys
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+null = os.open('/dev/null', os.O_RDONLY)
+for _ in range(min(most, 9000) - 100): os.dup(null)
+sys.argv = ['talk.py', 'keep', '127.0.0.1', '7000', '1', '${MEGA}', '0']
+runpy.run_path('${TALK}')`
+  const app = await pod.run('app', [
+    ...['sh', '-c', `python3 ${TALK} serve 7000 1 & exec python3 -c "$0"`, open],
+  ])
+  const [sender] = await reports(app, 'exchanged')
+  await reports(app, 'answered')
+  const rowOf = () => rowsOf(watching, 'socket').findLast(({ pid }) => pid === sender?.pid)
+  await until(watching, () => rowOf() !== undefined)
+  t.match(rowOf(), { peer: 'pod', bytes_sent: MEGA + 16 })
+  await end(t, watching)
+})
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, number) => all + number, 0)
+}
