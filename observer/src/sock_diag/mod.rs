@@ -2,8 +2,8 @@
 //! messages, a parser for each structure, and a client.
 //!
 //! As in [`crate::proc`], no parser panics on any input, and each has a fuzz target. The crate
-//! netlink-packet-sock-diag is not used: for each socket it allocates all attributes, and it needs
-//! a dozen crates more.
+//! netlink-packet-sock-diag is not used: it allocates every attribute of each socket, and needs
+//! more crates, among them those of a procedural macro.
 
 pub mod bytes;
 pub mod client;
