@@ -13,7 +13,7 @@ export function noticesOf({ log }: Running): readonly string[] {
   return jsonOf(log()).flatMap(({ notice }) => (typeof notice === 'string' ? [notice] : []))
 }
 
-/** Returns the lines that do not match the catalog's description of the metric's rows, with the reasons. */
+/** Returns the lines that do not match the description of the metric's rows, with the reasons. */
 export function mismatchesIn({ log }: Running, metric: string): readonly string[] {
   const description = BUILT_IN_ROWS.get(metric)
   if (description === undefined) throw new Error(`the catalog does not describe rows of ${metric}`)

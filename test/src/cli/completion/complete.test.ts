@@ -59,7 +59,11 @@ const LINES: readonly (readonly [string, string, string])[] = [
   ['a folder as the value of an option', 'collect --catalog ', 'folders'],
   ['a folder as an argument', 'test ', 'folders'],
   ['the rest of a metric', 'collect --metric pe', 'perf-sysstat'],
-  ['the first of several metrics', 'collect --metrics ', 'io-sysstat network perf-sysstat pressure'],
+  [
+    'the first of several metrics',
+    'collect --metrics ',
+    'io-sysstat network perf-sysstat pressure',
+  ],
   [
     'the second of several metrics',
     'collect --metrics io-sysstat,p',
