@@ -19,7 +19,7 @@ import {
 
 const CASES = fileURLToPath(new URL('cases', import.meta.url))
 
-/** The expected answer to a recording. It was written before the program. */
+/** The expected answer to a recording, written before the code that computes the answer. */
 interface Row {
   readonly metrics?: readonly string[]
   readonly reason?: string
@@ -110,7 +110,7 @@ async function readCase(name: string, row: Row): Promise<Case> {
   return { name, row, review, answer: answered, operations, pod, patched: newDocument }
 }
 
-/** Returns the init containers that a patch appends. All recordings request the mode native. */
+/** Returns the init containers that a patch appends. All recordings use the default mode, native. */
 function observersOf({ pod, patched }: Case): readonly Json[] {
   const present = mapsOf(mapOf(pod.spec).initContainers).length
   return mapsOf(mapOf(patched.spec).initContainers).slice(present)
@@ -233,7 +233,7 @@ t.test('a patch has only add operations, and keeps all other fields of the pod',
   }
 })
 
-t.test('a second review gives no patch, and an injected pod is already-injected', async (t) => {
+t.test('a second review gives no patch, and injected pods get `already-injected`', async (t) => {
   for (const { name, row, review, patched } of cases) {
     const object = review.object === null ? null : patched
     const { decision, response } = answer({ ...review, object })

@@ -35,7 +35,7 @@ export function createMetrics() {
     }),
     duration: new Histogram({
       name: 'ridealong_review_duration_seconds',
-      help: 'Time to decide about a pod, without waiting for the other reviews of its batch',
+      help: 'Time to decide about a pod, without the wait while other pods are decided',
       buckets: DURATION_BUCKETS,
       registers,
     }),

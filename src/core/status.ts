@@ -57,7 +57,7 @@ function cutStatus(reason: string, message: string): string {
   const status = JSON.stringify({ outcome: 'left', reason, message: `${message}...` })
   if (isShort(status)) return status
   // A character takes at most two bytes in JSON (if it is escaped). At least half as many
-  // characters as excess bytes must therefore be removed.
+  // characters must therefore be removed as there are bytes in excess.
   const excess = Math.ceil((status.length - LONGEST_STATUS) / 2)
   return cutStatus(reason, message.slice(0, -excess))
 }

@@ -52,7 +52,7 @@ function dated({ time, isDated }: Time, first: number | undefined, seconds: numb
 
 /**
  * Returns when the first timepoint was taken, in seconds since 1970, or undefined if its date is
- * not known. The result is the first moment with the reported time of day that is no earlier than
+ * not known. The result is the first moment with the reported time of day, counted from
  * one second before the observer started. If the timepoints report no time, the result is one
  * interval after the start.
  */
@@ -65,8 +65,9 @@ function firstMoment({ at, time }: Time, { rate, started }: SampleInterval): num
 }
 
 /**
- * Corrects a difference between two times of day for midnight. Only at midnight does a time of day
- * go backwards.
+ * Adds a day to a difference between two times of day if midnight was between them. This is assumed
+ * only if the difference is less than minus half a day, because a corrected clock can also go
+ * backwards.
  */
 function overMidnight(passed: number): number {
   return passed < -DAY / 2 ? passed + DAY : passed

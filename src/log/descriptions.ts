@@ -25,7 +25,7 @@ export type SysstatFormat = keyof typeof METRIC_OF_FORMAT
 /**
  * Returns the section that describes the rows of a log in a format of sysstat: the section of the
  * log's metric if the description of this metric has the format, otherwise the section of the
- * Metrics Operator's metric.
+ * metric in METRIC_OF_FORMAT.
  */
 export function sysstatSection(
   descriptions: Descriptions,

@@ -18,7 +18,10 @@ export interface Timepoint {
   readonly said: ReportedTime
   /** Whether the rows show that an observer of Ridealong wrote them. */
   readonly isOurs: boolean
-  /** A description of the missing part; undefined if the timepoint is complete. */
+  /**
+   * The end of the message about a truncated timepoint, such as `may be cut`; undefined if the
+   * timepoint is complete.
+   */
   readonly cut: string | undefined
 }
 

@@ -64,7 +64,7 @@ function newSectionTrack(
   return { ...newTrack(place, measures), growth: Array(measures).fill(null), last: [] }
 }
 
-/** Returns the text of a key cell. The name of the column precedes a number. */
+/** Returns the text of a key cell; for a number, with the name of the column before it. */
 function wordOf({ name }: RowColumn, sample: Sample): readonly string[] {
   const cell = sample[name] ?? null
   if (cell === null || cell === '') return []

@@ -112,7 +112,8 @@ const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
 /**
  * Returns the columns of the table.
  *
- * @param measures the measures of processes; those after the usual ones have a column for the mean
+ * @param measures the measures of processes. They begin with `MEASURES`; each further measure has a
+ * column for its mean
  */
 export function summaryColumns(measures: readonly Measure[]): readonly SummaryColumn[] {
   const more = measures.slice(MEASURES.length).map((measure, index) => ({

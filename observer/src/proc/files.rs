@@ -1,7 +1,7 @@
 //! Reads files of `/proc` into one buffer, and lists its directories.
 //!
 //! The sampling loop uses this reader instead of the crate procfs, because the reader reuses its
-//! buffer and needs one read for a file that the kernel generates at once.
+//! buffer, and needs only one read for a file that the kernel generates as a whole.
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ use nix::unistd::read;
 use super::fd::socket_inode;
 use super::words::number;
 
-/// Files that the kernel generates at once are at most a page long.
+/// Files that the kernel generates as a whole are at most a page long.
 const PAGE: usize = 4096;
 /// The maximum bytes of a file of many lines. 1 MiB is enough for the mountinfo of thousands of
 /// volumes.
@@ -76,7 +76,7 @@ impl Files {
         })
     }
 
-    /// Reads a file of a process or thread that the kernel generates at once, such as its stat,
+    /// Reads a file that the kernel generates as a whole, such as the stat of a process or thread,
     /// with one read of at most a page.
     ///
     /// # Errors
@@ -201,8 +201,8 @@ impl Files {
         Ok(OpenSockets { inodes, next })
     }
 
-    /// Returns the size of a process's directory `fd`, which every user may read. Since Linux 6.2,
-    /// the size is the number of open files.
+    /// Returns the size of a process's directory `fd`. Every user may read this size. Since Linux
+    /// 6.2, the size is the number of open files.
     ///
     /// # Errors
     /// If the process has ended.

@@ -1,6 +1,6 @@
 //! Files of `/proc`: a reader, and a parser for each kind of file.
 //!
-//! Every parser takes the bytes of one file, or of one line. If the kernel never writes such bytes,
+//! Every parser takes the bytes of one file, or of one line. For bytes the kernel never writes,
 //! the parser returns `None` or skips the line. No parser panics on any input, and each parser has
 //! a fuzz target.
 

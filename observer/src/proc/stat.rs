@@ -2,7 +2,7 @@
 
 use super::words::number;
 
-/// The fields that are used, with the names of proc(5). Times are clock ticks.
+/// The fields of proc(5) that are used; some names are shorter. Times are clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat<'a> {
     /// The kernel's name of the process, which may contain blanks and parentheses.
@@ -21,7 +21,7 @@ pub struct Stat<'a> {
     pub gauges: StatGauges,
 }
 
-/// The counters in a stat: use since the start of the process or thread.
+/// The counters in a stat: the resources used since the start of the process or thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatCounters {
     /// Minor page faults.
@@ -138,8 +138,7 @@ fn set(stat: &mut Stat<'_>, place: u32, field: &[u8]) -> Option<()> {
         44 => &mut counters.cguest,
         _ => return Some(()),
     };
-    // The kernel prints the times of children and guests as signed numbers. A negative number
-    // counts as 0.
+    // The kernel prints the times of children as signed numbers. A negative number counts as 0.
     *target = if field.first() == Some(&b'-') {
         0
     } else {

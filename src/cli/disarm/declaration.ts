@@ -10,7 +10,7 @@ export function declareDisarm(program: Command): void {
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration to remove first')
     .option(
       '--cluster-role-binding <name>',
-      'the ClusterRoleBinding to remove next: it allows the webhook to set the label',
+      'the ClusterRoleBinding to remove next: it allows the webhook to set ridealong.dev/armed',
     )
     .option('--namespace <name>', 'the namespace of the certificates')
     .option(

@@ -8,7 +8,7 @@ import { withNamespaces } from '../shared/options.ts'
 export function declareInject(program: Command): void {
   withManifests(withNamespaces(program.command('inject')))
     .description('add observers to the pod templates of manifests, without a webhook')
-    .option('--metrics <metric,...>', 'the metrics for pod templates without a request', items)
+    .option('--metrics <metric,...>', 'the metrics for pod templates that request none', items)
     .option('-n, --namespace <name>', 'the namespace of objects without a namespace', 'default')
     .option('--namespaces <file>', 'a file with the Namespaces that are not among the manifests')
     .option('--undo', 'remove the observers that inject has added')

@@ -27,7 +27,7 @@ export interface InjectOptions extends SettingOptions {
 /**
  * Runs `ridealong inject -f FILE`: adds observers to the pod templates of static manifests.
  *
- * @throws UsageError if a file, a document or a request is invalid; the caller then prints nothing
+ * @throws UsageError if a file, a document or a request is invalid; then no document is printed
  */
 export async function inject(options: InjectOptions): Promise<ManifestOutput> {
   try {

@@ -18,12 +18,12 @@ const DATA = JSON.parse(element('data').textContent ?? '')
  */
 function element(id) {
   const found = document.getElementById(id)
-  if (found === null) throw new Error(`the page has no ${id}`)
+  if (found === null) throw new Error(`the page has no element with the id ${id}`)
   return found
 }
 
 /**
- * Returns the first element inside the element with an id that a selector matches.
+ * Returns the first element that a selector matches inside the element with an id.
  *
  * @param {string} id
  * @param {string} selector

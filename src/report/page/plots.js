@@ -64,7 +64,7 @@ function showPlot(board, measure, lines, isCrowd) {
   if (known.length === 0) {
     const none = made(
       'p',
-      lines.length === 0 ? 'Nothing is shown.' : 'No observer could read this.',
+      lines.length === 0 ? 'No line matches the filter.' : 'No observer could read this.',
     )
     none.className = 'none'
     box.append(none)
@@ -99,7 +99,7 @@ function timesOf({ buckets, width, isDownsampled }, isPaired) {
 
 /**
  * Converts the values of a line for uPlot. A bucket without a sample becomes undefined, and uPlot
- * draws the line across it. A gap stays null.
+ * draws the line across it. The value null stays null, and interrupts the line.
  *
  * @param {readonly GridValue[]} values
  * @param {boolean} isPaired

@@ -8,7 +8,7 @@ import { CATALOG, pod } from './pod.ts'
 const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
 const of = (value: object) => findObservers(value as Fields, METRICS, CATALOG)
 
-t.test('the observers of a pod are the existing containers that its status names', async (t) => {
+t.test('the observers of a pod are its containers that ridealong.dev/status names', async (t) => {
   const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
   t.match(observers, [
     { container: 'perf-sysstat', rank: '3', node: 'node-1', state: 'ended' },

@@ -19,7 +19,7 @@ export function workload(name: string): string {
   return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
 }
 
-/** Annotations that request perf-sysstat, in addition to those of the text. */
+/** Annotations that request perf-sysstat, for the parameter `given` of `injected`. */
 export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
 
 /**

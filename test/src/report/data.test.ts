@@ -17,7 +17,7 @@ function entry(pod: string, rank: string | null, cells: object) {
     ...cells,
   }
   const parsed = parseEntry(JSON.stringify(line), BUILT_IN_ROWS)
-  if (parsed === undefined) throw new Error('no entry')
+  if (parsed === undefined) throw new Error('the line is not an entry')
   return parsed
 }
 
@@ -39,7 +39,7 @@ const at = (seconds: number, cells: object = {}) => ({
 const TIME = '2026-03-01T10:00:00.000Z'
 const LATER = '2026-03-01T10:00:20.000Z'
 
-t.test('ranks that started later start later on the page', async (t) => {
+t.test('the lines of ranks that started later begin later in the plots', async (t) => {
   const { plots, duration } = dataOf([
     entry('a', '0', at(0, { time: TIME, percent_cpu: 1 })),
     entry('a', '0', at(10, { percent_cpu: 2 })),

@@ -59,7 +59,7 @@ function dataOf(lines: readonly object[], known = BUILT_IN_ROWS) {
   const run = newRun(known)
   for (const line of lines) {
     const entry = parseEntry(JSON.stringify(line), known)
-    if (entry === undefined) throw new Error('no entry')
+    if (entry === undefined) throw new Error('the line is not an entry')
     addEntry(run, entry)
   }
   return pageData(run, 'auto')

@@ -7,7 +7,10 @@ import { capturedLog } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 
-/** No pause ends during a test, and no budget is refilled, unless a test sets other values. */
+/**
+ * With these values, no look-up times out, no pause between look-ups ends, and the budget of
+ * look-ups is not refilled during a test. A test can set other values.
+ */
 const STILL: Partial<Intervals> = {
   lookupMs: 100_000,
   lookupRestMs: 60_000,
@@ -15,7 +18,7 @@ const STILL: Partial<Intervals> = {
   lookupsPerSecond: 1e-9,
 }
 
-/** Watches a simulated apiserver, which has the namespace `known` without the annotation. */
+/** Watches a simulated apiserver, which has the namespace `known` without annotations. */
 async function watch(t: Test, pace: Partial<Intervals>) {
   const { standIn, access } = await startStandIn(t)
   standIn.put('namespaces', { metadata: { name: 'known' } })

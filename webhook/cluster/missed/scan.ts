@@ -31,7 +31,10 @@ export interface ScanOptions {
   /** Returns the current catalog. */
   catalog(): Catalog
   readonly pace: Intervals
-  /** Reports whether this replica holds the Lease and has listed all namespaces and their rules. */
+  /**
+   * Reports whether this replica holds the Lease, and has listed all namespaces, LimitRanges and
+   * ResourceQuotas.
+   */
   mayScan(): boolean
   /** Called each time the Event of a notice is written. */
   onNotice(notice: Notice): void

@@ -76,7 +76,7 @@ t.test(
       [false, 'a first container without resources', pod([{ name: 'd' }, EQUAL])],
       [
         false,
-        'a container with only limits, and another with larger requests',
+        'a container with equal requests and limits, and another without a cpu limit',
         pod([container(['1', '1Gi'], undefined), container([undefined, '1Gi'], ['2', '1Gi'])]),
       ],
       [false, 'an invalid limit', pod([container(['much', '1Gi'])])],
@@ -109,7 +109,7 @@ t.test(
 )
 
 t.test(
-  'an observer has requests of 0, because the apiserver copies limits to missing requests',
+  'in a BestEffort pod, an observer requests 0: the apiserver copies limits to missing requests',
   async (t) => {
     const bestEffort = perfOf(ride(askingPod()))
     t.strictSame(bestEffort.resources?.requests, { cpu: '0', memory: '0' })
