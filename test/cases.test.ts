@@ -110,7 +110,7 @@ async function readCase(name: string, row: Row): Promise<Case> {
   return { name, row, review, answer: answered, operations, pod, patched: newDocument }
 }
 
-/** Returns the init containers that a patch appends. All recordings use the default mode, native. */
+/** Returns the init containers that a patch appends. All recordings use the mode `native`. */
 function observersOf({ pod, patched }: Case): readonly Json[] {
   const present = mapsOf(mapOf(pod.spec).initContainers).length
   return mapsOf(mapOf(patched.spec).initContainers).slice(present)

@@ -115,7 +115,10 @@ t.test('pods are left while no node holds the image, and observed when one does'
   const ready = async () => (await running.status('/readyz')).status === 200
   await until('the server is ready without the image', ready)
   const { checks } = JSON.parse((await running.status('/readyz')).body)
-  t.equal(checks.images, `no node is known to hold ${A} (io-sysstat, perf-sysstat)`)
+  t.equal(
+    checks.images,
+    `no node is known to hold ${A} (io-sysstat, network, perf-sysstat, pressure)`,
+  )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)
   standIn.put('daemonsets', { metadata, spec, status: { ...counted, numberReady: 1 } })

@@ -13,7 +13,7 @@ const number = (name: string, behavior: 'gauge' | 'counter', unit: string): RowC
   meaning: `the ${name}`,
 })
 
-const NETWORK: RowsDescription = {
+const TRAFFIC: RowsDescription = {
   format: 'jsonl',
   sections: [
     {
@@ -32,12 +32,12 @@ const NETWORK: RowsDescription = {
   ],
 }
 
-const PLACE = { metric: 'network', namespace: 'hpc', section: 'sockets', kind: 'process' }
+const PLACE = { metric: 'traffic', namespace: 'hpc', section: 'sockets', kind: 'process' }
 
 /** Returns a row of a pod. */
 const row = (pod: string, seconds: number, cells: object) => ({
   ...PLACE,
-  source: `hpc/${pod}/network`,
+  source: `hpc/${pod}/traffic`,
   pod,
   rank: pod,
   timepoint: seconds / 10,
@@ -50,7 +50,7 @@ const row = (pod: string, seconds: number, cells: object) => ({
   ...cells,
 })
 /** Returns the entry at the end of a pod's log. */
-const end = (pod: string, rows: RowsDescription | null = NETWORK) => {
+const end = (pod: string, rows: RowsDescription | null = TRAFFIC) => {
   const { source, metric, rank } = row(pod, 0, {})
   return { kind: 'log', source, metric, pod, rank, rows }
 }
@@ -81,7 +81,7 @@ t.test('a section becomes a table and a plot of each measured column', async (t)
   ]
   const data = dataOf(lines)
   const [section] = data.sections
-  t.match(section, { title: 'network', description: 'the sockets of a process', isMerged: false })
+  t.match(section, { title: 'traffic', description: 'the sockets of a process', isMerged: false })
   t.strictSame(section?.plots.measures, [
     { key: 'sent', title: 'sent', unit: 'bytes/s', meaning: 'the sent' },
     { key: 'rtt', title: 'rtt', unit: 'ms', meaning: 'the rtt' },
@@ -99,7 +99,7 @@ t.test('a section becomes a table and a plot of each measured column', async (t)
 
 t.test('a log with its description needs no catalog that describes its metric', async (t) => {
   const lines = [row('0', 0, { sent: 1 }), row('0', 10, { sent: 2 }), end('0')]
-  const known = new Map([...BUILT_IN_ROWS, ['network', NETWORK]])
+  const known = new Map([...BUILT_IN_ROWS, ['traffic', TRAFFIC]])
   t.strictSame(dataOf(lines, known), dataOf(lines))
 })
 
@@ -140,16 +140,16 @@ t.test(
 )
 
 t.test('more lines than a page can show are merged by name', async (t) => {
-  const [section] = NETWORK.sections
+  const [section] = TRAFFIC.sections
   const many = Array.from({ length: 59 }, (_, index) => number(`c${index}`, 'gauge', 'count'))
   const columns = [...(section?.columns.filter(({ name }) => name !== 'state') ?? []), ...many]
-  const wide = { ...NETWORK, sections: [{ ...section, columns }] } as RowsDescription
+  const wide = { ...TRAFFIC, sections: [{ ...section, columns }] } as RowsDescription
   const pids = (count: number) =>
     Array.from({ length: count }, (_, pid) => [
       row('0', 0, { pid, sent: 0, rtt: pid }),
       row('0', 10, { pid, sent: 10, rtt: 1 }),
     ]).flat()
-  const known = new Map([...BUILT_IN_ROWS, ['network', wide]])
+  const known = new Map([...BUILT_IN_ROWS, ['traffic', wide]])
   const few = dataOf([...pids(409), end('0', wide)], known).sections[0]
   t.strictSame([few?.isMerged, few?.plots.lines.length], [false, 409])
   const all = dataOf([...pids(410), end('0', wide)], known).sections[0]
@@ -165,12 +165,12 @@ t.test('a notice names rows whose description is missing or not that of the cata
   const { sections, notices } = dataOf([...lines, end('0', null)])
   t.strictSame(sections, [])
   t.strictSame(notices, [
-    'hpc/0/network: has rows that are not shown: the description of its metric is missing.',
+    'hpc/0/traffic: has rows that are not shown: the description of its metric is missing.',
   ])
-  const [section] = NETWORK.sections
-  const other = { ...NETWORK, sections: [{ ...section, of: 'pod' } as const] } as RowsDescription
-  const known = new Map([...BUILT_IN_ROWS, ['network', other]])
+  const [section] = TRAFFIC.sections
+  const other = { ...TRAFFIC, sections: [{ ...section, of: 'pod' } as const] } as RowsDescription
+  const known = new Map([...BUILT_IN_ROWS, ['traffic', other]])
   t.match(dataOf([...lines, end('0')], known).notices, [
-    /^hpc\/0\/network: has another description of its rows than the command's catalog/,
+    /^hpc\/0\/traffic: has another description of its rows than the command's catalog/,
   ])
 })
