@@ -1,7 +1,11 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { observer, type Running, startPod, until } from '../observers/pod.ts'
+import { median } from '../../src/report/statistics.ts'
+import { observer, openFolder, type Running, startPod } from '../observers/pod.ts'
 import { onPath, timepointsIn } from '../observers/prerequisites.ts'
+import { until } from '../until.ts'
 
 const INPUT = fileURLToPath(new URL('in.turns', import.meta.url))
 const MELT = fileURLToPath(new URL('../cluster/applications/lammps/in.lj', import.meta.url))
@@ -32,6 +36,14 @@ const MPIRUN = ['mpirun', '--oversubscribe', '--mca', 'btl_vader_single_copy_mec
 const LAMMPS = ['lmp', '-in', INPUT, '-log', 'none', '-var', 'melt', MELT]
 
 /**
+ * The log of the observer goes to a file: if this program read the log, it would take a processor
+ * from a rank for each timepoint.
+ */
+const TO_FILE = ['sh', '-c', 'exec "$1" >"$0"']
+/** How long this program sleeps between two looks at the output of LAMMPS, in milliseconds. */
+const PAUSE_MS = 2000
+
+/**
  * Measures how much an observer with one timepoint per second lengthens the loop of LAMMPS, and
  * prints the result. One process of LAMMPS repeats the loop, and the observer is stopped with
  * SIGSTOP in half of the runs. Two processes of LAMMPS would differ by more than this effect,
@@ -49,32 +61,42 @@ export async function benchLammps(print: (line: string) => void): Promise<void> 
   if (load > 1)
     print(`  other programs use this machine (load ${load.toFixed(1)}) and affect the result`)
   const pod = await startPod()
+  const folder = openFolder('ridealong-bench-')
+  const log = join(folder, 'log')
+  const text = () => readFileSync(log, 'utf8')
+  writeFileSync(log, '')
   try {
-    const watching = await pod.run('perf-sysstat', [observer('perf-sysstat')], {
+    await pod.run('perf-sysstat', [...TO_FILE, log, observer('perf-sysstat')], {
       RIDEALONG_TARGET_CONTAINER: 'app',
       RIDEALONG_OPTION_RATE: '1',
       RIDEALONG_OPTION_MAX_LOG: '1024',
     })
-    await until(watching, /waiting for/)
+    await until('the observer waits for LAMMPS', () => /waiting for/.test(text()))
     const signals = Array.from({ length: PAIRS }, () => TURNS.map((on) => (on ? 'CONT' : 'STOP')))
     const steps = ['-var', 'steps', `${WARM_UP_STEPS}`, '-var', 'block', `${STEPS}`]
     const turns = ['-var', 'turn', ...signals.flat()]
     const argv = [...MPIRUN, '-np', `${RANKS}`, ...LAMMPS, ...steps, ...turns]
     const ratios = await pairsOf(await pod.run('app', argv, ENV), print)
-    const median = ratios.toSorted((a, b) => a - b)[Math.floor(PAIRS / 2)] ?? 1
-    print(`median difference ${((median - 1) * 100).toFixed(2)} %, ratio ${median.toFixed(4)}`)
-    print(`  ${timepointsIn(watching.log())} timepoints were taken`)
+    const middle = median(ratios) ?? Number.NaN
+    print(`median difference ${((middle - 1) * 100).toFixed(2)} %, ratio ${middle.toFixed(4)}`)
+    print(`  ${timepointsIn(text())} timepoints were taken`)
   } finally {
     pod.end()
+    rmSync(folder, { recursive: true })
   }
 }
 
 /** Returns the ratios of the pairs, and prints each ratio as soon as its pair has ended. */
 async function pairsOf(app: Running, print: (line: string) => void): Promise<readonly number[]> {
   const ratios: number[] = []
+  let isOver = false
+  app.ended.then(() => {
+    isOver = true
+  })
   for (let pair = 0; pair < PAIRS; pair += 1) {
     const end = (pair + 1) * TURNS.length
-    await until(app, () => loopTimes(app.log()).length >= end)
+    const hasEnded = () => isOver || loopTimes(app.log()).length >= end
+    await until('LAMMPS ends its runs', hasEnded, { pauseMs: PAUSE_MS })
     const times = loopTimes(app.log()).slice(end - TURNS.length, end)
     if (times.length < TURNS.length) throw new Error(`LAMMPS ended too early:\n${app.log()}`)
     const observed = sumOf(times.filter((_, at) => TURNS[at]))

@@ -2,7 +2,7 @@
  * Measures the cost of the observers, of pidstat, and of a program that only reads the same files:
  * `npm run bench:observer`. Also measures how much an observer lengthens the loop of LAMMPS. The
  * measurement needs Linux, root and 16 GiB of memory. The variables MEBIBYTES, ROUNDS, SECONDS and
- * PAIRS can reduce its size.
+ * PAIRS can reduce its size; with ROUNDS=0 or PAIRS=0, one of the two parts is skipped.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { median } from '../../src/report/statistics.ts'
 import { observer, openFolder, type Pod, type Running, startPod } from '../observers/pod.ts'
 import { onPath } from '../observers/prerequisites.ts'
 import { benchLammps } from './lammps.ts'
@@ -133,7 +134,7 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
 }
 
 function shareOf(costs: readonly Cost[] = []): number {
-  return median(costs.map(({ share }) => share))
+  return median(costs.map(({ share }) => share)) ?? Number.NaN
 }
 
 /** Measures the cost of a program in one round. */
@@ -202,16 +203,13 @@ function statusOf(pid: number): string {
   return readFileSync(`/proc/${pid}/status`, 'utf8')
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
-}
-
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
 // LAMMPS is measured first, because the processes of the loads would also use the machine.
 if (process.env.PAIRS !== '0') await benchLammps(print)
+if (ROUNDS === 0) process.exit()
 const folder = openFolder('ridealong-bench-')
 const floor = join(folder, 'read-files')
 execFileSync('gcc', ['-O2', '-o', floor, FLOOR_SOURCE])

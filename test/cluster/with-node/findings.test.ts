@@ -1,11 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { FindingsDocument } from '../../../src/report/findings-document.ts'
 import { run } from '../../src/cli/command.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS, DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
+import { HOST_ADDRESS } from '../machine/node.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
@@ -25,8 +28,45 @@ const spin = `timeout ${SECONDS} perl -e 'while (1) {}'`
 
 const HEALTHY = work(30)
 
-/** The ranks of the Job by their completion index, with their load and their finding. */
-const RANKS: readonly { readonly load: string; readonly finding?: string }[] = [
+/** Sends as fast as the receiver allows. */
+const sendTo = (port: number) =>
+  `perl -MIO::Socket::INET -e '$to = IO::Socket::INET->new("${HOST_ADDRESS}:${port}") or die $@; ` +
+  `$end = time + ${SECONDS}; while (time < $end) { syswrite $to, "x" x 65536 }'`
+
+/** Starts a server that receives slowly, and returns its port. The server stops with the test. */
+async function startSlowReceiver(t: Test): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    // The sender can reset the connection, because it does not wait for its data to be received.
+    receiveSlowly(socket).catch(() => undefined)
+  })
+  await new Promise<void>((resolve) => server.listen(0, HOST_ADDRESS, resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return address.port
+}
+
+/** Reads at most 64 KiB every 20 ms. */
+async function receiveSlowly(socket: Socket): Promise<void> {
+  for await (const _ of socket) await sleep(20)
+}
+
+interface Rank {
+  readonly load: string
+  readonly finding?: string
+}
+
+/**
+ * The ranks of the Job by their completion index, with their load and their finding.
+ *
+ * @param port the port of a slow receiver on the node
+ */
+const ranksWith = (port: number): readonly Rank[] => [
   { load: HEALTHY },
   { load: `${spin} & ${spin} & wait`, finding: 'throttled' },
   {
@@ -44,6 +84,7 @@ const RANKS: readonly { readonly load: string; readonly finding?: string }[] = [
     finding: 'waiting-for-storage',
   },
   { load: work(90), finding: 'more-work' },
+  { load: sendTo(port), finding: 'network-bound' },
   { load: HEALTHY },
   { load: HEALTHY },
   { load: HEALTHY },
@@ -66,9 +107,10 @@ function job({ name, image = DEBIAN_IMAGE, loads, limits, securityContext = {} }
   const cases = loads.map((load, index) => `${index}) ${load};;`).join('\n')
   const command = ['sh', '-c', `case $JOB_COMPLETION_INDEX in\n${cases}\nesac; true`]
   const annotations = {
-    'ridealong.dev/inject': 'perf-sysstat,pressure',
+    'ridealong.dev/inject': 'perf-sysstat,pressure,network',
     'perf-sysstat.ridealong.dev/rate': '1',
     'pressure.ridealong.dev/rate': '1',
+    'network.ridealong.dev/rate': '1',
   }
   const requests = { cpu: '500m', memory: '64Mi' }
   const container = { name: 'app', image, command, resources: { limits, requests } }
@@ -131,16 +173,17 @@ t.test('each rank gets the finding about what holds it up', async (t) => {
   await t.test('in a Job whose ranks are held up in different ways', async (t) => {
     // Other programs of the machine must not take processors from the ranks.
     set(t, SHARES, '200000')
-    const loads = RANKS.map(({ load }) => load)
+    const ranks = ranksWith(await startSlowReceiver(t))
+    const loads = ranks.map(({ load }) => load)
     const limits = { cpu: '1100m', memory: '128Mi' }
     const found = await findingsOf(t, cluster, { name: 'ranks', loads, limits })
-    const expected = RANKS.flatMap(({ finding }, rank) =>
+    const expected = ranks.flatMap(({ finding }, rank) =>
       finding === undefined ? [] : [`${finding} ${rank}`],
     )
     t.strictSame([...inShort(found)].sort(), [...expected].sort(), JSON.stringify(found, null, 1))
     t.strictSame(
       found.ranks,
-      RANKS.map((_, rank) => `${rank}`),
+      ranks.map((_, rank) => `${rank}`),
     )
   })
 
@@ -150,7 +193,11 @@ t.test('each rank gets the finding about what holds it up', async (t) => {
     const limits = { cpu: '1100m', memory: '128Mi' }
     const found = await findingsOf(t, cluster, { name: 'healthy', loads, limits })
     t.strictSame(found.findings, [])
-    t.notOk(found.notChecked.some(({ rule }) => rule === 'throttled' || rule === 'more-work'))
+    const checked = ['throttled', 'more-work', 'network-bound']
+    t.strictSame(
+      found.notChecked.filter(({ rule }) => checked.includes(rule)),
+      [],
+    )
   })
 
   await t.test('LAMMPS with two ranks and a limit of one CPU is throttled', async (t) => {
