@@ -11,17 +11,20 @@ export interface ColumnReading {
   most: number | null
   /** By how much a counter grew. A counter that falls has started again from zero. */
   growth: number
-  /** The seconds in which it grew by this. */
+  /** The seconds in which the counter grew by `growth`. */
   seconds: number
-  /** When the last value was read, in seconds since the first timepoint of the log. */
+  /** When a counter was last read, in seconds since the first timepoint of the log. */
   at: number
-  /** The sum of a gauge's values, each multiplied by the seconds that it covers. */
+  /**
+   * The sum of a gauge's values, each multiplied by the seconds that the value covers, or by 1 if
+   * these are not known.
+   */
   sum: number
-  /** The sum of a gauge's values, for amounts of an interval. */
+  /** The sum of a gauge's values, for a gauge whose values are amounts, such as clock ticks. */
   total: number
-  /** The seconds that these values cover. */
+  /** The seconds that all values of a gauge cover. */
   covered: number
-  /** The seconds of these that have a value above zero. */
+  /** The seconds that the values of a gauge above zero cover. */
   busy: number
   /** The last text; null if none was read. */
   text: string | null
@@ -49,7 +52,10 @@ export interface ReadAt {
   readonly seconds: number
   /** The length of time that the value covers, in seconds; null if it is not known. */
   readonly interval: number | null
-  /** When the thing started, so that its counters began at zero; null if that is not known. */
+  /**
+   * When the counters were zero, in seconds since the first timepoint of the log, because the
+   * process or other thing that they count for started then; null if this is not known.
+   */
   readonly started: number | null
 }
 

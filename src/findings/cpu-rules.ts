@@ -20,8 +20,8 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
 /**
  * The CPU limit of a container, which the kernel enforces in periods of usually 100 ms.
  *
- * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, which most
- * installations of Prometheus on Kubernetes have: cpuThrottlingPercent, 25.
+ * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, a collection of
+ * Prometheus alerts for Kubernetes: cpuThrottlingPercent, 25.
  */
 export const THROTTLED: FindingRule = {
   name: 'throttled',
@@ -75,6 +75,7 @@ function findThrottled(thing: Thing): RankFinding | undefined {
   }
 }
 
+/** The columns with which the time of throttling is subtracted from the time of waiting. */
 const WITH_THROTTLING: readonly Need[] = [
   { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
   { ...CONTAINER, columns: ['throttled'] },
@@ -84,9 +85,9 @@ const WITH_THROTTLING: readonly Need[] = [
 const SAMPLED = 'percent_wait'
 
 /**
- * Threads that could run and waited on a run queue. The kernel counts the time in which the CPU
- * limit kept them from running as waiting, too: it is subtracted if pressure was collected, and
- * otherwise the finding names both causes.
+ * Threads that could run and waited on a run queue. The kernel also counts the time in which the
+ * CPU limit kept threads from running as waiting. With the columns of the metric pressure, this
+ * time is subtracted; otherwise the finding names both causes.
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
@@ -109,8 +110,8 @@ export const WAITING_FOR_CPU: FindingRule = {
   find: perRank(findWaiting),
   sentence: (worst) => {
     const cause = worst.facts.some(({ name }) => name === SAMPLED)
-      ? 'the processors were busy, or the CPU limit was used up, which the metric pressure tells'
-      : 'all processors on which that was allowed were busy'
+      ? 'the processors were busy, or the CPU limit was used up (the metric pressure shows which)'
+      : 'all allowed processors were busy'
     const waited = factIn(worst, 'time waiting')
     const who = thingsOf(worst)
     return `waited for a CPU for ${waited} of the run: ${who} could have run, but ${cause}`
@@ -152,7 +153,7 @@ function findSampledWaits(rank: RankEvidence): readonly (RankFinding | undefined
   })
 }
 
-/** The seconds of waiting and of CPU time, summed over threads, and those in which both passed. */
+/** The seconds of waiting and of CPU time, summed over threads, and the seconds of the samples. */
 interface Waiting {
   readonly waited: number
   readonly ran: number
@@ -178,7 +179,10 @@ function findWait(
   }
 }
 
-/** Returns the part of each container's run-queue delay that was not throttling, from 0 to 1. */
+/**
+ * Returns the part of each container's run-queue delay that was not throttling, from 0 to 1; 0 if
+ * the throttled time is not known.
+ */
 function unthrottledParts(
   rank: RankEvidence,
   processes: readonly Thing[],

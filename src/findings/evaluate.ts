@@ -12,22 +12,22 @@ import { EXPLANATIONS, RULES } from './rules.ts'
 import { groupByRank, type RankEvidence, type RunEvidence, unreadColumns } from './run-evidence.ts'
 import { factText, rankList, rankName } from './sentence.ts'
 
-/** A finding: what held a run up, which ranks, by what evidence, and what to do. */
+/** A finding: what held ranks of a run up, with the evidence, and with advice. */
 export interface RunFinding {
   readonly rule: RuleName
   readonly title: string
   readonly severity: Severity
-  /** One sentence for people. */
+  /** The finding as text for people, one sentence or more. */
   readonly sentence: string
-  /** The seconds that the worst rank lost; null if the rows do not say it. */
+  /** The seconds that the worst rank lost; null if this time is not known. */
   readonly lost: number | null
-  /** Whether it is about the ranks themselves, or about the nodes that they share with others. */
+  /** Whether the numbers belong to the ranks, or to their nodes, which other pods share. */
   readonly scope: 'rank' | 'node'
   /** The ranks with their numbers, the worst first. */
   readonly ranks: readonly Affected[]
   readonly threshold: Threshold
   readonly advice: string
-  /** The column that carries the finding; null if it was not read. */
+  /** The column to plot; null if no column of the rule's `plots` was read. */
   readonly plot: PlottedColumn | null
   readonly isRelative: boolean
 }
@@ -46,13 +46,13 @@ export interface UncheckedRule {
   readonly title: string
   /** Why not, for example "metric pressure was not collected". */
   readonly reason: string
-  /** The ranks; null if it is all of them. */
+  /** The ranks for which the rule was not checked; null if it was checked for none. */
   readonly ranks: readonly string[] | null
 }
 
 /** The result of all rules. */
 export interface Findings {
-  /** The worst first. */
+  /** The findings, the worst first. */
   readonly findings: readonly RunFinding[]
   readonly explained: readonly ExplainedFinding[]
   readonly notChecked: readonly UncheckedRule[]
@@ -62,7 +62,7 @@ export interface Findings {
  * Checks all rules.
  *
  * @param rankOf returns the rank of a log
- * @param known the labels of all ranks, also of those without any row that a rule reads
+ * @param known the names of all ranks, including ranks without rows that a rule reads
  */
 export function findFindings(
   evidence: Evidence,
@@ -85,7 +85,7 @@ export function findFindings(
   return { findings: findings.sort(compareFindings), explained, notChecked }
 }
 
-/** Keeps the ranks whose rows a rule can be checked with. */
+/** Keeps only the ranks whose rows have the columns that a rule needs. */
 function checkedRanks({ ranks }: RunEvidence, { needs }: FindingRule): RunEvidence {
   return { ranks: ranks.filter((rank) => needs.some((need) => isMet(rank, need))) }
 }
@@ -94,7 +94,7 @@ function isMet(rank: RankEvidence, need: readonly Need[]): boolean {
   return need.every((one) => unreadColumns(rank, one).length === 0)
 }
 
-/** Separates the ranks of a finding from those that an earlier finding explains. */
+/** Separates the ranks that a finding is made about from the ranks that other findings explain. */
 function separate(name: RuleName, candidates: readonly Affected[], found: FoundRanks) {
   const own = candidates.filter(({ rank }) => causeOf(name, rank, found) === undefined)
   const others = new Map<string, { by: RuleName; because: string; ranks: string[] }>()
@@ -111,7 +111,7 @@ function separate(name: RuleName, candidates: readonly Affected[], found: FoundR
   return { own, explained }
 }
 
-/** Returns the finding that explains what a rule found about a rank; undefined if none does. */
+/** Returns the rule whose finding explains the finding of another rule about a rank, and why. */
 function causeOf(name: RuleName, rank: string, found: FoundRanks) {
   for (const { by, explains, of, because } of EXPLANATIONS) {
     if (!explains.includes(name)) continue
@@ -124,7 +124,7 @@ function causeOf(name: RuleName, rank: string, found: FoundRanks) {
   return undefined
 }
 
-/** Makes the finding of a rule; one for the ranks, and one for those of nodes. */
+/** Makes the findings of a rule: one about ranks, one about nodes, or both. */
 function findingsOf(
   rule: FindingRule,
   affected: readonly Affected[],
@@ -190,18 +190,18 @@ function plotOf(
 
 const SEVERITIES: readonly Severity[] = ['failure', 'slowdown', 'risk']
 
-/** Sorts failures before slowdowns before risks, and then by the time lost. */
+/** Sorts failures before slowdowns before risks, and then the most time lost first. */
 function compareFindings(a: RunFinding, b: RunFinding): number {
   const bySeverity = SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)
   return bySeverity || (b.lost ?? -1) - (a.lost ?? -1)
 }
 
-/** Sorts by the time lost, and then by the distance from the threshold. */
+/** Sorts the most time lost first, and then the greatest first fact first. */
 function compareRanks(a: Affected, b: Affected): number {
   return (b.lost ?? -1) - (a.lost ?? -1) || (b.facts[0]?.value ?? 0) - (a.facts[0]?.value ?? 0)
 }
 
-/** Returns why a rule was not checked, for each reason that differs between ranks. */
+/** Returns the reasons why a rule was not checked, each with the ranks that it applies to. */
 function uncheckedFor(
   rule: FindingRule,
   { ranks }: RunEvidence,
@@ -223,10 +223,10 @@ function uncheckedFor(
   })
 }
 
-/** Returns why none of the alternatives was there. */
+/** Returns why a rank has the columns of none of the alternatives that a rule needs. */
 function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']): string {
   const alternatives = needs.map((need) => ({ need, absent: absentMetrics(rank, need) }))
-  // An alternative that lacks more than another one would only make the reason longer.
+  // Skip an alternative if another one lacks only some of the metrics that it lacks.
   const nearest = alternatives.filter(({ absent }) => {
     return !alternatives.some((other) => isPart(other.absent, absent))
   })
@@ -234,7 +234,7 @@ function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']):
   return [...new Set(reasons)].join(', and ')
 }
 
-/** Reports whether the first list is not empty, and is a part of the second. */
+/** Reports whether the first list is not empty, and has some but not all items of the second. */
 function isPart(some: readonly string[], all: readonly string[]): boolean {
   const isSmaller = some.length > 0 && some.length < all.length
   return isSmaller && some.every((one) => all.includes(one))

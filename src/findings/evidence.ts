@@ -6,43 +6,43 @@ import { addValue, type ColumnReading, newReading } from './column-reading.ts'
 export interface Need {
   readonly metric: string
   readonly section: string
-  /** The columns that a rule reads. */
+  /** The names of the columns. */
   readonly columns: readonly string[]
 }
 
-/** The rows of a run, as far as rules need them. */
+/** The values of the columns that rules need, from all rows of a run. */
 export interface Evidence {
-  /** The needed columns, by metric and section. */
+  /** The names of the needed columns, by metric and section. */
   readonly needed: ReadonlyMap<string, ReadonlySet<string>>
   /** The things that rows describe, by metric and section, and then by log and key columns. */
   readonly sections: Map<string, SectionEvidence>
-  /** The evidence of each section by its description; undefined if no rule needs it. */
+  /** The evidence of each section by its description; undefined if no rule needs the section. */
   readonly described: Map<RowSection, SectionEvidence | undefined>
 }
 
 interface SectionEvidence {
   readonly isJsonl: boolean
-  /** The columns that identify a thing. */
+  /** The names of the columns that identify a thing in a log. */
   readonly keys: readonly string[]
-  /** The needed columns. */
+  /** The columns of the section that rules need. */
   readonly columns: readonly RowColumn[]
   readonly things: Map<string, Thing>
-  /** The first second of the section in each log. */
+  /** For each log, the `seconds` of its first row of the section. */
   readonly began: Map<string, number>
 }
 
-/** A thing that rows describe, such as a process or a container, with its values over time. */
+/** A thing that rows describe, such as a process or a container, with a summary of its values. */
 export interface Thing {
   readonly source: string
   readonly node: string | null
   readonly container: string | null
   readonly program: string | null
   readonly pid: number | null
-  /** The other key columns, such as the peer of a socket. */
+  /** The values of the other key columns, such as the peer of a socket, separated by spaces. */
   readonly name: string
   /**
-   * The seconds from the first timepoint of the log to the first row, less what it covers. What the
-   * first rows in JSON Lines cover is not known.
+   * When the interval of the first row began, in seconds since the first timepoint of the log. For
+   * logs in JSON Lines, at least 0: the interval of their first timepoint is not known.
    */
   readonly from: number
   /** The seconds from the first timepoint of the log to the last row. */
@@ -51,7 +51,7 @@ export interface Thing {
   readonly startedAt: number | null
   /** The values of the needed columns, by their names. */
   readonly readings: ReadonlyMap<string, ColumnReading>
-  /** The same in the order of the section's needed columns. */
+  /** The values of `readings`, in the order of the columns of `SectionEvidence`. */
   readonly values: readonly ColumnReading[]
 }
 
@@ -73,8 +73,8 @@ export function newEvidence(needs: readonly Need[]): Evidence {
 }
 
 /**
- * Adds a row. Rows of threads are skipped, because the values of a process include those of its
- * threads, and so are averages since the node started.
+ * Adds a row. Skips the rows of threads, because the values of a process include the values of its
+ * threads. Also skips averages since the node started, which have no interval.
  */
 export function addToEvidence(
   evidence: Evidence,
@@ -88,7 +88,7 @@ export function addToEvidence(
   if (own !== undefined) addRow(own, sample)
 }
 
-/** Returns the evidence of a section. Descriptions of one section in several logs share it. */
+/** Returns the evidence of a section, to which the rows of all logs are added. */
 function sectionOf(
   { needed, sections, described }: Evidence,
   metric: string,
@@ -118,7 +118,10 @@ function newSection(
   }
 }
 
-/** Output of earlier versions of `collect` names no section; its metrics have only one. */
+/**
+ * Returns the section of a row. Rows that earlier versions of `collect` wrote name no section; the
+ * metrics of these versions have only one section.
+ */
 function findSection(
   { section }: Sample,
   description: RowsDescription | undefined,

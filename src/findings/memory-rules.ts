@@ -14,7 +14,8 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
 /**
  * Processes that the kernel killed because the memory of the container ran out.
  *
- * One is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events: oom_kill).
+ * One killed process is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events:
+ * oom_kill).
  */
 export const OOM_KILLED: FindingRule = {
   name: 'oom-killed',
@@ -108,11 +109,11 @@ function findPressure(thing: Thing): RankFinding | undefined {
 
 /**
  * Major page faults: accesses to memory that had to be read from storage, for example from swap
- * space. Those before the first sample of a process are not counted, because every program is
+ * space. Page faults before the first sample of a process are not counted, because every program is
  * read from storage when it starts.
  *
  * The threshold is Ridealong's own: 100 reads a second take 1 % of the time if each takes 0.1 ms,
- * as of a local solid-state disk, and all of the time if each takes 10 ms, as of a hard disk.
+ * as on a local solid-state disk, and all of the time if each takes 10 ms, as on a hard disk.
  */
 export const SWAPPING: FindingRule = {
   name: 'swapping',
@@ -161,7 +162,7 @@ function findFaults(rank: RankEvidence): RankFinding | undefined {
   }
 }
 
-/** Returns the faults after the first sample of a process. */
+/** Returns the number of major page faults after the first sample of a process. */
 function faultsOf(thing: Thing): number {
   const { first, last } = thing.readings.get('majflt') ?? {}
   return typeof first === 'number' && typeof last === 'number' ? Math.max(last - first, 0) : 0
@@ -170,11 +171,12 @@ function faultsOf(thing: Thing): number {
 /**
  * Memory that the processes themselves use, compared with the limit of their container. The page
  * cache also counts towards the use of a container, but the kernel can free it, so a container
- * that writes files is at its limit in good health.
+ * that writes files can be at its limit without any problem.
  *
- * The threshold is that of common alerts, for example ContainerMemoryUsage of Prometheus rule
- * collections: 80 to 95 %. A finding needs both: the use of the container, with the page cache,
- * and the resident memory of its processes at 90 % of the limit.
+ * The threshold, 90 %, is Ridealong's own; common alerts, such as ContainerMemoryUsage of
+ * Prometheus rule collections, use 80 to 95 %. A finding is made only if both the peak use of the
+ * container, with the page cache, and the resident memory of its processes are at least 90 % of
+ * the limit.
  */
 export const CLOSE_TO_LIMIT: FindingRule = {
   name: 'close-to-memory-limit',
@@ -236,8 +238,9 @@ function findClose(rank: RankEvidence, container: Thing): RankFinding | undefine
 }
 
 /**
- * Returns the bytes that the processes of a container had together at most. Proportional sizes are
- * read rarely, but count shared pages once; resident sizes are the substitute if there are none.
+ * Returns the most bytes that the processes of a container had together; null if no size was read.
+ * Proportional sizes (pss) are used if they were read, because they count shared pages only once;
+ * otherwise resident sizes (rss).
  */
 function residentIn(rank: RankEvidence, { container }: Thing): number | null {
   const inContainer = (thing: Thing) => thing.container === container
@@ -266,13 +269,16 @@ interface Sized {
   readonly kib: number | null
 }
 
-/** Returns the greatest sum of the sizes of processes that ran at the same time, in bytes. */
+/**
+ * Returns the greatest sum of the sizes of processes that ran at the same time, in bytes; null if
+ * no size is known.
+ */
 function mostTogether(sizes: readonly Sized[]): number | null {
   const changes = sizes.flatMap(({ from, to, kib }) => {
     return kib === null ? [] : [[from, kib] as const, [to, -kib] as const]
   })
   if (changes.length === 0) return null
-  // A process that starts when another one ends is counted with it only if it starts before.
+  // If one process ends at the time at which another one starts, their sizes are not added.
   changes.sort(([a, size], [b, other]) => a - b || size - other)
   let [now, most] = [0, 0]
   for (const [, change] of changes) {

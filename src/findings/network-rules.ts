@@ -13,7 +13,7 @@ const SOCKET = { metric: 'network', section: 'socket' }
 /** The least time until a segment without an answer is sent again (kernel, TCP_RTO_MIN: 200 ms). */
 const SHORTEST_TIMEOUT = 0.2
 
-/** The fewest segments whose loss says something about the network. */
+/** A finding is made only from this number of segments that were sent again. */
 const FEWEST_RETRANSMITTED = 100
 
 /**
@@ -21,8 +21,8 @@ const FEWEST_RETRANSMITTED = 100
  *
  * A connection that loses 1 % of its segments can have about 12 of them under way
  * (1.22 / sqrt(loss); Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP
- * Congestion Avoidance Algorithm", 1997), 17 kB of Ethernet's segments. Between the nodes of a
- * cluster hardly any should be lost.
+ * Congestion Avoidance Algorithm", 1997). These are 17 kB if each segment fills an Ethernet frame.
+ * Between the nodes of a cluster, hardly any segments should be lost.
  */
 export const RETRANSMISSIONS: FindingRule = {
   name: 'retransmissions',
@@ -69,14 +69,14 @@ function findLoss({ elapsed }: RankEvidence, thing: Thing): RankFinding | undefi
   }
 }
 
-/** With hostNetwork, the counters are those of the node, which its pods share. */
+/** Reports whether the TCP counters of a rank belong to its node: its pod has hostNetwork. */
 function isOfNode({ ranks }: RunEvidence, name: string): boolean {
   const rank = ranks.find((one) => one.rank === name)
   const things = rank?.things('network', 'tcp') ?? []
   return things.some(({ readings }) => readings.get('scope')?.text === 'node')
 }
 
-/** The pod itself, as a peer. */
+/** The value of the column `peer` for another process of the same pod. */
 const OWN = 'pod'
 
 const withSockets = (need: readonly Need[]): readonly Need[] => [
@@ -85,12 +85,13 @@ const withSockets = (need: readonly Need[]): readonly Need[] => [
 ]
 
 /**
- * A process that had unsent or unacknowledged data for other pods for most of the run, and did not
- * compute meanwhile: the network, or the receiver, takes less than it could send.
+ * A process that, for at least half of the run, had unsent or unacknowledged data for a peer
+ * outside its pod, and did not compute: the network or the receiver takes less than the process
+ * could send.
  *
  * Source of the measure: Brendan Gregg's USE method, saturation of the network, where a queue that
  * is not empty is saturation. Half of the run is Ridealong's own threshold: data of a connection
- * that flows is in the queue for a round trip only, far below a millisecond in a cluster.
+ * that flows stays in the queue only for a round trip, far below a millisecond in a cluster.
  */
 export const NETWORK_BOUND: FindingRule = {
   name: 'network-bound',
@@ -150,7 +151,10 @@ function findQueue({ elapsed }: RankEvidence, thing: Thing, ran: number): RankFi
   }
 }
 
-/** A pod has one namespace of process ids, so that the rows of two metrics can be compared. */
+/**
+ * Returns the container and process id of a thing. A process has the same id in all metrics,
+ * because the containers of an observed pod share their process namespace.
+ */
 function processOf({ container, pid }: Thing): string {
   return `${container} ${pid}`
 }

@@ -4,7 +4,7 @@ import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 /** A finding about one container, process or other thing of a rank, or about the whole rank. */
 export type RankFinding = Omit<Affected, 'rank'>
 
-/** Makes a rule's function from one that looks at one rank, without comparing it with others. */
+/** Returns the function `find` of a rule that examines each rank by itself. */
 export function perRank(
   find: (rank: RankEvidence) => readonly (RankFinding | undefined)[],
 ): (run: RunEvidence, found: FoundRanks) => readonly Affected[] {
@@ -16,8 +16,8 @@ export function perRank(
 }
 
 /**
- * Joins the findings about the things of one rank: the numbers are those of the thing that lost
- * most, and all things are named.
+ * Joins the findings about the things of one rank. The result has the numbers of the thing that
+ * lost most time, and names all things.
  */
 function worstOf(findings: readonly RankFinding[]): RankFinding {
   const sorted = [...findings].sort((a, b) => (b.lost ?? 0) - (a.lost ?? 0))

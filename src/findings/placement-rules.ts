@@ -9,10 +9,10 @@ const PROCESS = { metric: 'pressure', section: 'process' }
 const PLACEMENT = { metric: 'pressure', section: 'placement' }
 
 /**
- * Processes that may only run on the same processors, of which there are fewer than processes.
+ * Processes that may only run on the same processors, if there are more processes than processors.
  *
  * Only the time in which these processes kept each other from running counts: at most the CPU time
- * of the others. The threshold is that of waiting for a CPU.
+ * of the others. The threshold is the same as in the rule `waiting-for-cpu`.
  */
 export const PINNED: FindingRule = {
   name: 'pinned-to-same-core',
@@ -67,13 +67,14 @@ function findPinned({ ranks }: RunEvidence): readonly Affected[] {
   return [...byPlace.values()].flatMap((mates) => {
     const [first] = mates
     if (first === undefined || mates.length <= first.count) return []
-    // Where every process may run on these processors, they may be all that the node has.
+    // If no process of the node may run on more processors, these may be all of its processors.
+    // Several processes on a single processor are always found.
     const isRestricted = first.count === 1 || first.count < (widest.get(nodeOf(first)) ?? 0)
     return isRestricted ? findCrowd(mates) : []
   })
 }
 
-/** Rows that name no node are compared within their log only. */
+/** Returns the node, or the log if the rows name no node: processes are compared within it. */
 function nodeOf({ rank, process }: Placed): string {
   return rank.node ?? process.source
 }
@@ -94,7 +95,7 @@ function idOf({ source, container, program, pid }: Thing): string {
   return `${source}\n${container}\n${program}\n${pid}`
 }
 
-/** Returns the ranks of processes that kept each other from running. */
+/** Returns the ranks of processes that kept each other from running for a tenth of the run. */
 function findCrowd(mates: readonly Placed[]): readonly Affected[] {
   const waiting = mates.flatMap((one) => {
     const delay = growthOf(one.process, 'run_delay') ?? 0
@@ -130,7 +131,10 @@ function findCrowd(mates: readonly Placed[]): readonly Affected[] {
   })
 }
 
-/** Returns the CPU seconds of the other processes while this one ran, for each processor. */
+/**
+ * Returns the CPU seconds of the other processes during the life of this one, divided by the number
+ * of processors on which they may run.
+ */
 function othersTime(one: Placed, mates: readonly Placed[]): number {
   let seconds = 0
   for (const other of mates) {
@@ -141,7 +145,7 @@ function othersTime(one: Placed, mates: readonly Placed[]): number {
   return seconds / one.count
 }
 
-/** Returns the part of the first process's time in which the second one ran, from 0 to 1. */
+/** Returns the part of the first process's life in which the second one existed, from 0 to 1. */
 function overlap(first: Thing, second: Thing): number {
   const [from, to] = timesOf(first)
   const [otherFrom, otherTo] = timesOf(second)
@@ -149,13 +153,16 @@ function overlap(first: Thing, second: Thing): number {
   return to > from ? Math.max(both, 0) / (to - from) : 0
 }
 
-/** Times are compared as dates, because each log has its own first second. */
+/**
+ * Returns the start and the end of a process in seconds since 1970, to compare processes of several
+ * logs; in seconds since the first timepoint of the log if the rows have no dates.
+ */
 function timesOf({ startedAt, from, to }: Thing): readonly [number, number] {
   const start = startedAt ?? from
   return [start, start + to - from]
 }
 
-/** Names the processes; with the ranks, if they are of several. */
+/** Names the processes, with their ranks if they belong to several ranks. */
 function namesOf(all: readonly Placed[]): readonly string[] {
   const isOne = new Set(all.map(({ rank }) => rank.rank)).size === 1
   return all.map(({ rank, process }) =>
@@ -163,14 +170,16 @@ function namesOf(all: readonly Placed[]): readonly string[] {
   )
 }
 
+/** The fewest bytes of remote memory that a finding is made from. */
 const LEAST_REMOTE = 64 * 1024 * 1024
 
 /**
  * Memory on NUMA nodes to which none of the allowed processors belongs: each access goes through
- * another node's memory controller (kernel, Documentation/admin-guide/mm/numa_memory_policy.rst).
+ * the memory controller of another NUMA node (kernel,
+ * Documentation/admin-guide/mm/numa_memory_policy.rst).
  *
- * The threshold is Ridealong's own. Pages of shared libraries, which other processes may have
- * loaded on another node, count as remote too; they are the reason for the 64 MiB.
+ * The threshold is Ridealong's own. Pages of shared libraries that other processes have loaded on
+ * another NUMA node also count as remote; at least 64 MiB are needed because of these pages.
  */
 export const REMOTE_MEMORY: FindingRule = {
   name: 'remote-memory',
@@ -211,7 +220,7 @@ function findRemote(thing: Thing): RankFinding | undefined {
   }
 }
 
-/** Sums the KiB of a text such as `0:1024 1:96`. */
+/** Sums the KiB of all NUMA nodes in a text such as `0:1024 1:96`. */
 function residentOf(numa: string): number {
   return numa.split(' ').reduce((sum, word) => sum + (Number(word.split(':')[1]) || 0), 0)
 }

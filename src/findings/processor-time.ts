@@ -4,7 +4,7 @@ import { growthOf, lastOf, type RankEvidence } from './run-evidence.ts'
 const PROCESS = { metric: 'pressure', section: 'process' }
 const PERF = { metric: 'perf-sysstat', section: 'process' }
 
-/** Either metric has the CPU time of processes. */
+/** The CPU time of processes, from perf-sysstat or from pressure. */
 export const PROCESSOR_TIME_NEEDS: readonly (readonly Need[])[] = [
   [{ ...PERF, columns: ['percent_cpu'] }],
   [{ ...PROCESS, columns: ['cpu_time'] }],
@@ -13,7 +13,7 @@ export const PROCESSOR_TIME_NEEDS: readonly (readonly Need[])[] = [
 /** The CPU time of a process. */
 export interface ProcessorTime {
   readonly thing: Thing
-  /** CPU seconds since the process started, as far as it was observed. */
+  /** CPU seconds: since the process started (pressure), or in all samples (perf-sysstat). */
   readonly seconds: number
 }
 

@@ -29,26 +29,28 @@ export interface Fact {
   /** What the number is, such as "throttled periods". */
   readonly name: string
   readonly value: number
-  /** The unit in the catalog's words: percent, s, bytes, count, count/s, cores. */
   readonly unit: FactUnit
 }
 
+/** The unit of a fact: `1/s` is a count per second, and `cores` is a number of processors. */
 export type FactUnit = 'percent' | 's' | 'bytes' | 'count' | '1/s' | 'cores'
 
-/** A rank that a rule found something about. */
+/** A rank for which the condition of a rule is true. */
 export interface Affected {
   readonly rank: string
-  /** The processes, containers or peers that it is about; empty if it is the whole rank. */
+  /**
+   * The containers, processes, programs or connections that the finding is about; empty if it is
+   * about the whole rank.
+   */
   readonly things: readonly string[]
-  /** The seconds of the run that the rank lost; null if the rows do not say it. */
+  /** The seconds of the run that the rank lost; null if this time is not known. */
   readonly lost: number | null
-  /** The numbers, the one that is compared with the threshold first. */
+  /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact[]
 }
 
-/** The number from which a rule makes a finding, and where the number comes from. */
+/** The number with which a rule compares the first fact, and where this number comes from. */
 export interface Threshold {
-  /** The limit of the first fact, in its unit. */
   readonly value: number
   readonly unit: FactUnit
   /** The whole condition in words. */
@@ -56,7 +58,7 @@ export interface Threshold {
   readonly source: string
 }
 
-/** A column that carries a finding, and that the report plots. */
+/** A column that the report plots to show a finding over time. */
 export interface PlottedColumn {
   readonly metric: string
   readonly section: string
@@ -70,25 +72,28 @@ export interface FindingRule {
   readonly title: string
   readonly severity: Severity
   /**
-   * The columns without which the rule is not checked. Each entry is an alternative: one of them is
-   * enough, and of each of its needs every column must have been read for some thing.
+   * The columns without which the rule is not checked for a rank. Each entry is an alternative, and
+   * one alternative is enough: the rows of the rank must have a value in each of its columns.
    */
   readonly needs: readonly (readonly Need[])[]
-  /** Columns that the rule reads if they are there. */
+  /** Columns that the rule reads if they have values; it is also checked without them. */
   readonly alsoReads?: readonly Need[]
   readonly threshold: Threshold
-  /** Returns the ranks that the condition is true of, with the numbers. */
+  /**
+   * Returns the ranks for which the condition is true, with the numbers. `found` contains the
+   * findings of the rules that were checked before.
+   */
   readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected[]
-  /** Whether it compares ranks, so that the plot shows all of them. */
+  /** Whether the rule compares ranks; the plot of the finding then shows all ranks. */
   readonly isRelative?: boolean
-  /** Whether it is about the node: all pods of the node share what was measured. */
+  /** Reports whether the numbers of a rank belong to its node, and not only to its pod. */
   readonly isOfNode?: (run: RunEvidence, rank: string) => boolean
-  /** Says what happened, about the worst rank; the sentence continues after its name. */
+  /** Returns a sentence about the worst rank, without the name of the rank at its start. */
   readonly sentence: (worst: Affected) => string
   readonly advice: string
-  /** The columns that carry the finding; the first one that was read is plotted. */
+  /** Columns that show the finding over time. The report plots the first one that was read. */
   readonly plots: readonly PlottedColumn[]
 }
 
-/** The ranks of the findings that were made so far, by rule. */
+/** For each rule with findings so far, the ranks that these findings are about. */
 export type FoundRanks = ReadonlyMap<RuleName, ReadonlySet<string>>

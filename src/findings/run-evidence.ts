@@ -9,15 +9,15 @@ export interface RunEvidence {
 export interface RankEvidence {
   readonly rank: string
   readonly node: string | null
-  /** The seconds that the rows of the rank's longest log cover. */
+  /** The seconds of the run that the rows of the rank cover, in the longest of its logs. */
   readonly elapsed: number
-  /** The metrics of which there are rows. */
+  /** The metrics of which the rank has rows. */
   readonly metrics: ReadonlySet<string>
-  /** Returns the things of a section. */
+  /** Returns the things of the rank that the rows of a section describe. */
   readonly things: (metric: string, section: string) => readonly Thing[]
 }
 
-/** Returns the needed columns that were read of no thing of the rank. */
+/** Returns the columns that have no value in any row of the rank. */
 export function unreadColumns(
   { things }: RankEvidence,
   { metric, section, columns }: Need,
@@ -32,7 +32,7 @@ interface Growing {
   readonly sections: Map<string, Thing[]>
 }
 
-/** Groups the evidence by rank. @param rankOf returns the rank of a log */
+/** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
   { sections }: Evidence,
   rankOf: (source: string) => string,
@@ -76,13 +76,13 @@ export function growthOf(thing: Thing, column: string): number | null {
   return reading === undefined || reading.last === null ? null : reading.growth
 }
 
-/** Returns the sum of the known numbers; null if none is known. */
+/** Returns the sum of the numbers that are not null; null if there are none. */
 export function sumOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
 }
 
-/** Returns the name of a process for people: its program and its process id. */
+/** Returns the name of a process or container for people: `lmp 100`, or `container app`. */
 export function nameOf({ program, pid, container }: Thing): string {
   if (program === null) return container === null ? '' : `container ${container}`
   return pid === null ? program : `${program} ${pid}`

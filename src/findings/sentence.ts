@@ -1,6 +1,6 @@
 import type { Affected, Fact } from './rule.ts'
 
-/** The most ranks and things that a sentence names. */
+/** The most things that a sentence names, and the most ranks with a name instead of a number. */
 const NAMED = 3
 
 /** Returns a fact as text, with its unit: `47 %`, `12.3 s`, `1.5 GiB`. */
@@ -45,18 +45,21 @@ function bytesText(value: number): string {
   return `${rounded(left)} ${BYTE_UNITS[power]}`
 }
 
-/** Returns the names of the things of a finding; the first ones if there are many. */
+/** Returns the names of the first three things of a finding, and how many more there are. */
 export function thingsOf({ things }: Pick<Affected, 'things'>): string {
   const named = things.slice(0, NAMED).join(', ')
   return things.length > NAMED ? `${named} and ${things.length - NAMED} more` : named
 }
 
-/** Returns the name of a rank in a sentence: `rank 3`, or the name of the pod. */
+/** Returns the name of a rank in a sentence, with the word rank only before a digit: `rank 3`. */
 export function rankName(rank: string): string {
   return /^\d/.test(rank) ? `rank ${rank}` : rank
 }
 
-/** Returns the ranks in short: `0-3, 7`. Ranks that are not numbers are listed first three. */
+/**
+ * Returns the ranks as a short text, such as `0-3, 7`. Of the ranks that are not numbers, only the
+ * first three are named.
+ */
 export function rankList(ranks: readonly string[]): string {
   const numbers = ranks.filter((rank) => /^\d+$/.test(rank)).map(Number)
   const others = ranks.filter((rank) => !/^\d+$/.test(rank))

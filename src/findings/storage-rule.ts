@@ -8,7 +8,10 @@ import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 const CONTAINER = { metric: 'pressure', section: 'container' }
 const PERF = { metric: 'perf-sysstat', section: 'process' }
 
-/** Pressure stall information needs cgroup version 2; block I/O delay, a setting of the node. */
+/**
+ * Pressure stall information, or block I/O delay. The first needs cgroup version 2, the second
+ * needs delay accounting, a setting of the node.
+ */
 export const STORAGE_NEEDS: readonly (readonly Need[])[] = [
   [{ ...CONTAINER, columns: ['io_full'] }],
   [{ ...PERF, columns: ['iodelay'] }],
@@ -18,8 +21,8 @@ export const STORAGE_NEEDS: readonly (readonly Need[])[] = [
 const TICKS = 100
 
 /**
- * The time in which all processes of a container waited for storage, or else in which one process
- * did, as the kernel's delay accounting says.
+ * The time in which all processes of a container waited for storage; without pressure stall
+ * information, the block I/O delay of the processes of a rank.
  *
  * The threshold is the kernel's own example of a trigger for I/O: 50 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
@@ -60,7 +63,10 @@ function isLong(finding: RankFinding | undefined): boolean {
   return part >= WAITING_FOR_STORAGE.threshold.value && (finding?.lost ?? 0) >= FEWEST_SECONDS
 }
 
-/** Returns how long a rank waited for storage, however short; undefined if that was not read. */
+/**
+ * Returns how long a rank waited for storage, even if it is below the threshold; undefined if
+ * neither `io_full` nor `iodelay` was read.
+ */
 export function storageWait(rank: RankEvidence): RankFinding | undefined {
   const stalls = rank.things('pressure', 'container').flatMap((thing) => stalled(thing, rank))
   const worst = stalls.reduce<Wait | undefined>(
@@ -90,8 +96,9 @@ function stalled(thing: Thing, { elapsed }: RankEvidence): readonly Wait[] {
 }
 
 /**
- * Adds up the delays of processes. Those that ran one after another lose the sum of their delays,
- * those that ran together the mean, and no less than the worst of them.
+ * Returns the block I/O delay of a rank. If its processes ran one after another, this is the sum of
+ * their delays. If they ran together, the sum is divided by the number that ran at the same time on
+ * average; the result is at least the longest delay.
  */
 function delayed(rank: RankEvidence): Wait | undefined {
   const known = rank.things('perf-sysstat', 'process').flatMap((thing) => {

@@ -1,13 +1,14 @@
-/** The fewest seconds that a finding about lost time is made of. */
+/** A finding about lost time is made only from this number of seconds. */
 export const FEWEST_SECONDS = 1
 
 /**
  * Returns the seconds of the run that waiting took. Several threads may wait at the same time, so
- * the sum of their waits is divided by the number of them that wanted to run on average.
+ * the sum of their waits is divided by the average number of threads that ran or waited, if this
+ * number is above 1.
  *
  * @param waited seconds of waiting, summed over threads or processors
  * @param ran CPU seconds, summed in the same way
- * @param elapsed the seconds in which both were counted
+ * @param elapsed the seconds in which `waited` and `ran` were counted
  */
 export function timeLost(waited: number, ran: number, elapsed: number): number {
   if (elapsed <= 0) return 0

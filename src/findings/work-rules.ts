@@ -11,20 +11,20 @@ const PLOTS: readonly PlottedColumn[] = [
   { metric: 'pressure', section: 'process', column: 'cpu_time' },
 ]
 
-/** The fewest ranks that are compared: of two, none can be said to be the unusual one. */
+/** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
 const FEWEST_RANKS = 3
 
-/** The least part of the run that the additional work takes. */
+/** The least time that the additional work takes, in percent of the run. */
 const LEAST_PART = 10
 
 /**
  * A rank that used more CPU time than the others did in the same program.
  *
- * The value is the excess over the median. It must be a quarter of the median: the POP Centre of
- * Excellence calls a load balance (mean to maximum) below 80 % a problem. It must also be an
- * outlier: more than four standard deviations above the median, estimated by the median absolute
- * deviation, as the report marks outliers (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that
- * another finding is about are not compared, because they could not work as the others did.
+ * The CPU time must be at least a quarter above the median: the POP Centre of Excellence calls a
+ * load balance (the mean divided by the maximum) below 80 % a problem. It must also be an outlier:
+ * more than four standard deviations above the median, estimated by the median absolute deviation,
+ * as for outliers in the report (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks with a finding of
+ * `HINDRANCES` are not compared, because they could not work as the others did.
  */
 export const MORE_WORK: FindingRule = {
   name: 'more-work',
@@ -118,14 +118,15 @@ function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
   })
 }
 
-/** The shortest run of which it is said that it was idle; before, a program may still start. */
+/** The shortest run in which a rank is called idle; in a shorter one, it may still be starting. */
 const FEWEST_IDLE_SECONDS = 30
 
 /**
- * A rank whose processes hardly computed, although nothing that the rows show kept them from it.
+ * A rank whose processes hardly computed, although the rows do not show anything that kept them
+ * from computing.
  *
- * The threshold is Ridealong's own. A rank that shares no program with a busy rank, such as the
- * launcher of an MPIJob, is meant to be idle.
+ * The threshold is Ridealong's own. If other ranks are busy, a rank that runs none of their busy
+ * programs, such as the launcher of an MPIJob, is expected to be idle.
  */
 export const MOSTLY_IDLE: FindingRule = {
   name: 'mostly-idle',
