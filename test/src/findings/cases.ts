@@ -3,42 +3,42 @@ import { findIn, LENGTH, type RankOptions, rankRows, type Sections } from './row
 
 export const RANKS = ['0', '1', '2', '3', '4']
 
-/** Returns the findings of a run of five ranks, of which one differs from the healthy ones. */
+/** Returns the findings of a run of five ranks: rank 3 with the changes, and four healthy ranks. */
 export function findWith(changes: Sections, options: RankOptions = {}) {
   return findIn(
     RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank))),
   )
 }
 
-/** A rank that a rule makes a finding about. */
+/** A rank about which a rule makes a finding, and a similar rank about which it makes none. */
 export interface Case {
-  /** What makes the finding. */
+  /** The cells with which the rule makes its finding. */
   readonly changes: Sections
   readonly options?: RankOptions
-  /** The same just below the threshold. */
+  /** The cells with which the rule makes no finding, most of them just below the threshold. */
   readonly below: Sections
   readonly belowOptions?: RankOptions
-  /** The seconds that the rank lost. */
+  /** The seconds that the rank lost; null if the finding has none. */
   readonly lost: number | null
 }
 
 const MIB = 1024 * 1024
 
-/** A rank that computes this part of the time. */
+/** The cells of a rank that computes for this part of the time; above 1, on two processors. */
 export const busy = (part: number) => ({
   container: { cpu_usage: part },
   process: { cpu_time: part },
   perf: { percent_cpu: part * 100 },
 })
 
-/** A process that shares processor 7 with another, and runs half of the time. */
+/** The cells of a process that may only run on processor 7, and runs nearly half of the time. */
 export const pinned = (run_delay: number): Sections => ({
   process: { run_delay, cpu_time: 0.475 },
   placement: { cpus_allowed: '7', cpus_allowed_count: 1, pss: 1024 },
   perf: { percent_cpu: 47.5 },
 })
 
-/** For each rule, a rank that has only its finding. */
+/** For each rule, a rank with the finding of this rule and no other finding. */
 export const CASES: Readonly<Record<RuleName, Case>> = {
   'oom-killed': {
     changes: { container: { oom_kill: 1 / 60 } },

@@ -12,7 +12,7 @@ t.test('a run of healthy ranks has no finding, and all rules are checked', async
   })
 })
 
-t.test('each rule has a case, and each finding is the only one', async (t) => {
+t.test('each rule makes the only finding about the rank of its case', async (t) => {
   t.strictSame(Object.keys(CASES).sort(), RULES.map(({ name }) => name).sort())
   for (const [name, { changes, options, below, belowOptions, lost }] of Object.entries(CASES)) {
     await t.test(name, async (t) => {
@@ -21,13 +21,13 @@ t.test('each rule has a case, and each finding is the only one', async (t) => {
       const [finding] = found.findings
       const own = finding?.lost
       const isNear = Math.abs((own ?? 0) - (lost ?? 0)) <= 0.12 * (lost ?? 0)
-      t.ok(isNear && (own === null) === (lost === null), `${own} s lost, not ${lost}`)
+      t.ok(isNear && (own === null) === (lost === null), `lost ${own} s, expected ${lost} s`)
       const fact = finding?.ranks[0]?.facts[0]
-      t.equal(fact?.unit, finding?.threshold.unit, 'the first fact is compared')
+      t.equal(fact?.unit, finding?.threshold.unit, 'the first fact has the unit of the threshold')
       t.ok((fact?.value ?? 0) >= (finding?.threshold.value ?? 0) || name === 'mostly-idle')
       t.match(finding?.sentence, /^Rank 3 /)
       t.not(finding?.plot, null)
-      t.strictSame(inShort(findWith(below, belowOptions)), [], 'below the threshold')
+      t.strictSame(inShort(findWith(below, belowOptions)), [], 'no finding below the threshold')
     })
   }
 })
@@ -81,7 +81,7 @@ t.test('the finding that names the cause is made, and not its consequences', asy
   }
   const { findings, explained } = findWith(CASES.throttled.changes)
   t.strictSame(inShort({ findings, explained, notChecked: [] }), ['throttled 3'])
-  // The rank waits on a run queue while it is throttled, and the kernel counts both.
+  // The rank waits on a run queue only while it is throttled, and this time is subtracted.
   t.strictSame(explained, [])
   const slow = findWith({
     container: { nr_periods: 10, nr_throttled: 5, throttled: 0.3, cpu_usage: 0.3 },
@@ -107,18 +107,18 @@ t.test('two ranks are too few to say that one has more work', async (t) => {
   t.strictSame(inShort(findIn([...rankRows('0'), ...rankRows('1', busy(1.9))])), [])
 })
 
-t.test('a launcher is meant to be idle', async (t) => {
+t.test('a launcher that hardly computes while other ranks compute has no finding', async (t) => {
   const launcher = rankRows('9', busy(0.01)).map((row) => ({ ...row, program: 'mpirun' }))
   const found = findIn([...launcher, ...rankRows('0'), ...rankRows('1')])
   t.strictSame(inShort(found), [])
 })
 
-t.test('a run in which no rank computes is idle', async (t) => {
+t.test('if no rank computes, all ranks are called idle', async (t) => {
   const rows = ['0', '1'].flatMap((rank) => rankRows(rank, busy(0.01)))
   t.strictSame(inShort(findIn(rows)), ['mostly-idle 0, 1'])
 })
 
-t.test('processes are pinned to one core only if they are on one node', async (t) => {
+t.test('processes are pinned to the same core only if they run on the same node', async (t) => {
   const on = (first: string, second: string) =>
     inShort(
       findIn([
@@ -127,11 +127,11 @@ t.test('processes are pinned to one core only if they are on one node', async (t
       ]),
     )
   t.strictSame(on('node-1', 'node-1'), ['pinned-to-same-core 0, 1'])
-  // On nodes of their own, the rows show that they waited, and not for whom.
+  // On different nodes, the rows show that the processes waited, but not for which process.
   t.strictSame(on('node-1', 'node-2'), ['waiting-for-cpu 0, 1'])
 })
 
-t.test('all processors of a node are not a core to which processes are pinned', async (t) => {
+t.test('processes that may run on all processors of their node are not pinned', async (t) => {
   const shared: Sections = {
     process: { run_delay: 0.3, cpu_time: 0.65 },
     placement: { cpus_allowed: '0-1', cpus_allowed_count: 2, pss: 1024 },
@@ -140,18 +140,18 @@ t.test('all processors of a node are not a core to which processes are pinned', 
   t.strictSame(inShort(findIn(rows)), ['waiting-for-cpu 0'])
 })
 
-t.test('with hostNetwork, retransmissions are those of the node', async (t) => {
+t.test('with hostNetwork, the finding about retransmissions is about the node', async (t) => {
   const { findings } = findWith({ tcp: { scope: 'node', retransmitted: 15, timeouts: 0.5 } })
   t.match(findings, [{ rule: 'retransmissions', scope: 'node' }])
   t.match(findings[0]?.sentence, /^The node of rank 3 sent 1\.5 % .* share this number\.$/)
 })
 
-t.test('data in a send queue to the pod itself is not the network', async (t) => {
+t.test('a process that sends data only to its own pod is not network-bound', async (t) => {
   const found = findWith({ ...busy(0.2), socket: { peer: 'pod', send_queue: 100_000 } })
   t.strictSame(inShort(found), [])
 })
 
-t.test('a counter that falls has started again', async (t) => {
+t.test('the growth of a counter includes its growth before it fell to zero', async (t) => {
   const rows = rankRows('0', CASES.throttled.changes)
   const restarted = rows.map((row) => {
     const isLate = row.section === 'container' && row.seconds > 60
@@ -166,7 +166,7 @@ t.test('a counter that falls has started again', async (t) => {
   t.ok(Math.abs((after?.lost ?? 0) - (before?.lost ?? 0)) < 1, `${after?.lost}, ${before?.lost}`)
 })
 
-t.test('the counters of a process that starts later begin at zero', async (t) => {
+t.test('the counters of a process that starts after the first sample begin at zero', async (t) => {
   const waiting = { process: { run_delay: 0.3, cpu_time: 0.65 } }
   const late = rankRows('0', {}, { others: [waiting] }).filter(
     ({ pid, seconds }) => pid === 100 || seconds >= 30,
@@ -176,7 +176,7 @@ t.test('the counters of a process that starts later begin at zero', async (t) =>
   t.ok(Math.abs((finding?.lost ?? 0) - 0.3 * LENGTH) < 6, `${finding?.lost} s`)
 })
 
-t.test('perf-sysstat shows waiting too, and does not tell who had the processors', async (t) => {
+t.test('without pressure, perf-sysstat shows that a rank waited, with two causes', async (t) => {
   const waiting = { perf: { percent_wait: 79, percent_cpu: 14 } }
   const only = ['perf'] as const
   const { findings } = findIn([...rankRows('0', waiting, { only }), ...rankRows('1', {}, { only })])
@@ -190,7 +190,7 @@ t.test('perf-sysstat shows waiting too, and does not tell who had the processors
   t.strictSame(inShort(findIn(rankRows('0', known))), ['throttled 0'])
 })
 
-t.test('a rule without rows is not checked, and says so', async (t) => {
+t.test('a rule whose metric was not collected is listed as not checked', async (t) => {
   const only = ['perf', 'tcp', 'socket'] as const
   const { notChecked, findings } = findIn(RANKS.flatMap((rank) => rankRows(rank, {}, { only })))
   t.strictSame(findings, [])
@@ -224,10 +224,10 @@ t.test('a rule whose columns could not be read is not checked', async (t) => {
     ],
   )
   const [one] = findIn([...rankRows('0', old), ...rankRows('1')]).notChecked
-  t.strictSame(one?.ranks, ['0'], 'of this rank only')
+  t.strictSame(one?.ranks, ['0'], 'only the rank whose columns could not be read is named')
 })
 
-t.test('of 4,096 ranks, the right ones are found', async (t) => {
+t.test('of 4,096 ranks, exactly the three throttled ones are found', async (t) => {
   const slow = [5, 1717, 4000]
   const only = ['container', 'process', 'perf'] as const
   const rows = Array.from({ length: 4096 }, (_, rank) => {

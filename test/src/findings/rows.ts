@@ -7,7 +7,7 @@ import type { Descriptions } from '../../../src/log/descriptions.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 // Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
-// wrote them. Tests of recorded logs are in recorded.test.ts.
+// wrote them. The test test/cluster/with-node/findings.test.ts checks rules with real logs.
 
 const text = (name: string, key?: true): RowColumn => ({
   name,
@@ -32,7 +32,7 @@ const section = (
   columns: readonly RowColumn[],
 ): RowSection => ({ name, of, description: name, columns })
 
-/** The rows of the metric network that rules read. */
+/** Describes the rows of the metric network, with only the columns that rules read. */
 const NETWORK: RowsDescription = {
   format: 'jsonl',
   sections: [
@@ -52,10 +52,10 @@ const NETWORK: RowsDescription = {
 
 export const DESCRIPTIONS: Descriptions = new Map([['network', NETWORK], ...BUILT_IN_ROWS])
 
-/** Cells of a row: the growth of a counter in a second, and the value of any other column. */
+/** Cells of a row by column: the growth of a counter per second, or the value of another column. */
 export type Rates = Readonly<Record<string, Cell>>
 
-/** The sections of a rank's rows. */
+/** The cells of a rank's rows, by section. */
 export interface Sections {
   readonly container?: Rates
   readonly process?: Rates
@@ -113,12 +113,12 @@ const HEALTHY: Required<Sections> = {
 export const LENGTH = 120
 const STEP = 10
 
-/** The place of a rank, and the processes that it has besides the first. */
+/** The node, the further processes and the sections of a rank. */
 export interface RankOptions {
   readonly node?: string
-  /** The other processes, with what differs from a healthy one. */
+  /** The cells of each process after the first that differ from those of a healthy process. */
   readonly others?: readonly Sections[]
-  /** The sections to have; all by default. */
+  /** The sections for which rows are built; all by default. */
   readonly only?: readonly (keyof Sections)[]
 }
 
@@ -141,7 +141,7 @@ export function rankRows(
     return (isOfProcess ? processes : [changes]).flatMap((own, index) => {
       const cells = { ...HEALTHY[name], ...own[name] }
       const identity = { container: 'app', program: 'lmp', pid: 100 + index }
-      // The values of perf-sysstat are those of the interval before a sample, also of the first.
+      // A sample of perf-sysstat describes the interval before it, so there is none at 0 s.
       const all = times().filter((second) => name !== 'perf' || second > 0)
       return all.map((seconds) => sample({ rank, node, name, seconds }, identity, cells))
     })
@@ -197,7 +197,7 @@ export function findIn(rows: readonly Sample[]): Findings {
   return findFindings(evidence, rankOf, ranks)
 }
 
-/** Returns the findings in short: `throttled 3, 5`. */
+/** Returns each finding as a short text: the rule and its ranks, such as `throttled 3, 5`. */
 export function inShort({ findings }: Findings): readonly string[] {
   return findings.map(({ rule, ranks }) => {
     const names = ranks.map(({ rank }) => rank).sort()
