@@ -130,6 +130,8 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
  * - JobSet, which has several Jobs: the name and the index of the Job, and the completion index
  * - MPIJob and other jobs of Kubeflow: the role and the replica index (kubeflow/mpi-operator
  *   pkg/controller labels)
+ *
+ * Returns null if the pod has none of these.
  */
 function readRank(metadata: Fields): string | null {
   const [labels, annotations] = [metadata.labels, metadata.annotations].map(fieldsOrNone)

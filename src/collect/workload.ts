@@ -6,8 +6,8 @@ export type Chosen =
 /**
  * The label that identifies the pods of each kind, as the controller of the kind sets it:
  * - Job: kubernetes pkg/apis/batch/types.go, JobNameLabel
- * - Flux MiniCluster: the label of its Job, which has the same name; the services pod has only this
- *   old label
+ * - Flux MiniCluster: the old label of its Job, which has the same name as the MiniCluster; the
+ *   services pod of the MiniCluster has only this label
  * - JobSet: api/jobset/v1alpha2, JobSetNameKey
  * - MPIJob and Kubeflow Training: kubeflow/common, JobNameLabel
  */

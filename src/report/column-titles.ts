@@ -7,7 +7,7 @@ export function plotTitle({ name, meaning, unit = '', behavior }: RowColumn): Ti
   return { key: name, title: name, unit: symbols, meaning }
 }
 
-/** The distance from the median up to which a value is no outlier. */
+/** Returns the distance from the median that an outlier of a column exceeds. */
 export function floorOf({ unit }: RowColumn): number {
   return unit === 'percent' || unit === '1/s' ? 1 : 0
 }

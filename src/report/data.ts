@@ -96,7 +96,7 @@ function buildContext(
   return { offsets, rankOf, duration: maximum(ends) ?? 0 }
 }
 
-/** @param groups the groups to draw one line for each of; null to draw one for each process */
+/** @param groups the groups, if a line shows a program; null if a line shows a process */
 function processPlots(
   { processes }: CollectedRun,
   groups: readonly Group[] | null,
@@ -124,7 +124,7 @@ interface ShownMeasure {
   readonly index: number
 }
 
-/** Returns the usual measures of processes, and those that findings name. */
+/** Returns the measures of processes that are always plotted, and those that findings name. */
 function shownMeasures(
   { measures, usualMeasures }: CollectedRun,
   findings: readonly RunFinding[],

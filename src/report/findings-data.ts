@@ -21,10 +21,10 @@ export interface ShownFinding {
   readonly threshold: string
   readonly source: string
   readonly advice: string
-  /** The titles of the evidence, after those of the rank and of the time lost. */
+  /** The titles of the columns of `cells`. The columns rank and time lost precede them. */
   readonly columns: readonly string[]
   readonly rows: readonly EvidenceRow[]
-  /** How many more ranks there are. */
+  /** The number of ranks of the finding that have no row. */
   readonly more: number
   readonly plot: FindingPlot | null
 }
@@ -36,18 +36,18 @@ export interface EvidenceRow {
   readonly cells: readonly string[]
 }
 
-/** The plot of the column that carries a finding. */
+/** The plot that shows a finding over time. */
 export interface FindingPlot {
-  /** The index of the section; null for the plots of the processes. */
+  /** The index in `PageData.sections`; null for the plots of the processes. */
   readonly section: number | null
   readonly measure: number
-  /** The ranks whose lines are drawn; null if it is all of them. */
+  /** The ranks whose lines are drawn; null for all ranks. */
   readonly ranks: readonly string[] | null
 }
 
 /** The most ranks whose numbers the page shows. */
 const MOST_ROWS = 10
-/** The most ranks whose lines a plot shows; with more, it would show none of them clearly. */
+/** The most ranks whose lines the plot of a finding shows. */
 const MOST_LINES = 24
 
 /**
@@ -120,7 +120,7 @@ function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): bool
   return one.metric === metric && one.section === section
 }
 
-/** Returns one sentence for each reason, which names the rules and the ranks. */
+/** Returns one sentence for each reason, with the titles of the rules and with the ranks. */
 function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
   const byReason = groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
   return [...byReason.values()].map((own) => {

@@ -3,7 +3,7 @@ import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
 import { listNotices } from './notices.ts'
 
-/** The version of the document's shape. It changes if a field changes or is removed. */
+/** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'
 
 /** Builds the document of `report --output json`: the findings for programs. */
@@ -27,7 +27,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
 /** The document of `report --output json`. */
 export type FindingsDocument = ReturnType<typeof findingsDocument>
 
-/** @returns the finding without what only the page needs, and with rounded numbers */
+/** Returns a finding with rounded numbers, and without `isRelative`, which only the page needs. */
 function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding) {
   return {
     ...finding,

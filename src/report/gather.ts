@@ -10,11 +10,12 @@ import { columnMeasures, MEASURES, type Measure, readMeasure } from './measures.
 import { addRow, newSectionRun, type SectionRun } from './section.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
-/** A log, with its origin and its description. */
+/** A log: its origin, the time of a sample, and the entry that describes the log. */
 export interface LogSource {
   readonly place: RowOrigin
   /** The time of the first sample that has a time; null if there is no such sample. */
   start: Start | null
+  /** The entry at the end of the log; undefined if it was not read. */
   log: LogEntry | undefined
 }
 
@@ -25,7 +26,7 @@ export interface CollectedRun {
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   /** The number of measures of processes that are shown even if no finding names them. */
   readonly usualMeasures: number
-  /** The rows as far as the rules for findings need them. */
+  /** The values that the rules for findings need. */
   readonly evidence: Evidence
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
@@ -41,7 +42,7 @@ export interface CollectedRun {
   samples: number
 }
 
-/** The columns of processes that findings are plotted with. */
+/** The columns of perf-sysstat that findings can be plotted with. */
 const PROCESS_PLOTS = RULE_PLOTS.flatMap(({ metric, column }) =>
   metric === METRIC_OF_FORMAT.pidstat ? column : [],
 )

@@ -48,8 +48,8 @@ export const NOTHING = ''
 export type GridValue = number | null | typeof NOTHING
 
 /**
- * Places the values of a track on the grid: one value for each bucket. If any bucket has several
- * samples, each bucket has two values, its minimum and maximum in chronological order. No peak is
+ * Places the values of a track on the grid: one value for each bucket. If the values of any bucket
+ * differ, each bucket has two values, its minimum and maximum in chronological order. No peak is
  * lost.
  */
 export function onGrid(

@@ -2,8 +2,8 @@ import type { RowOrigin } from '../log/columns.ts'
 
 /**
  * Returns the label of each log: the rank, or the pod if the rank is unknown, or the file if the
- * pod is unknown too. If several pods have the same rank, for example after a retry of a Job, the
- * label includes the name of the pod.
+ * pod is unknown too. If several pods have the same label, for example after a retry of a Job, the
+ * namespace and the name of the pod are added to it.
  *
  * @returns the labels, by log
  */

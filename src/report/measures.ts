@@ -11,7 +11,7 @@ export interface Measure extends Titled {
   readonly factor?: number
 }
 
-/** The measures of processes, from the columns of pidstat. */
+/** The measures of processes that the page always plots, from the columns of pidstat. */
 export const MEASURES = [
   { key: 'cpu', title: 'CPU', unit: '% of a core', column: 'percent_cpu' },
   { key: 'memory', title: 'Resident memory', unit: 'MiB', column: 'rss', factor: 1 / 1024 },
@@ -27,7 +27,7 @@ export function readMeasure({ column, factor = 1 }: Measure, sample: Sample): nu
   return typeof value === 'number' ? value * factor : null
 }
 
-/** Returns the measures for the measured columns with these names; other names are ignored. */
+/** Returns a measure for each column with measured values and with one of the names. */
 export function columnMeasures(
   columns: readonly RowColumn[],
   names: readonly string[],

@@ -6,7 +6,7 @@ import type { Group } from './summary.ts'
 /** The maximum number of logs that one notice names; the other logs are counted. */
 const NAMED = 3
 
-/** Returns the notices at the top of the page, one sentence each. */
+/** Returns the notices at the top of the page, one or two sentences each. */
 export function listNotices(
   run: CollectedRun,
   grids: readonly Grid[],
@@ -67,7 +67,7 @@ function descriptionNotices({ sources, undescribed, descriptions }: CollectedRun
   ]
 }
 
-/** Returns a text that is the same for descriptions that differ only in their words. */
+/** Returns a text that is the same for descriptions that differ only in their explanations. */
 function shapeOf({ format, sections }: RowsDescription): string {
   const shapes = sections.map(({ name, of, columns }) => [
     name,
@@ -89,7 +89,7 @@ function listCuts(sources: readonly LogSource[]): (string | undefined)[] {
   return [...byCut].map(([cut, cutSources]) => say(cutSources, `is incomplete: ${cut}`))
 }
 
-/** Returns the other notices of the logs; logs with the same sentence share one notice. */
+/** Returns the notices that logs contain; logs with the same sentence share one notice. */
 function toldOf(sources: readonly LogSource[]): (string | undefined)[] {
   const bySentence = new Map<string, LogSource[]>()
   for (const source of sources)

@@ -18,7 +18,7 @@ export interface PageParts {
 
 /**
  * Renders the page as one self-contained file. The Content-Security-Policy of the page allows only
- * its own script and style sheet, and no requests to a server.
+ * its own script and style sheet and embedded images, and no requests to a server.
  */
 export function renderPage({ title, style, script, data, generator }: PageParts): string {
   const policy = [

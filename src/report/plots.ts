@@ -2,7 +2,7 @@ import { chooseGrid, type Grid, type GridValue, onGrid } from './grid.ts'
 import { marksIn, median, plainMean } from './statistics.ts'
 import type { Track } from './track.ts'
 
-/** A line of a plot: one process, device or other thing, or the sum of several with one name. */
+/** A line of a plot: one process, device or other thing, or several with one name together. */
 export interface Line {
   readonly rank: string
   readonly program: string
@@ -40,7 +40,7 @@ export interface PlotContext {
 /**
  * Places the values of the tracks on one grid, and marks the outliers.
  *
- * @param floors for each measure, the distance from the median up to which a line is no outlier
+ * @param floors for each measure, the distance from the median that an outlier exceeds
  */
 export function buildPlots(
   tracks: readonly Track[],

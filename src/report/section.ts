@@ -97,7 +97,7 @@ function rate(
 
 /**
  * Merges tracks of one log with the same name. At each timepoint, the result is the sum of the
- * growth of each counter, and the greatest value of each gauge.
+ * growth of each counter per second, and the greatest value of each gauge.
  */
 export function mergeTracks(tracks: readonly Track[], measures: readonly RowColumn[]): Track {
   const [first] = tracks

@@ -11,8 +11,8 @@ export interface Totals {
   readonly readMiB: number | null
   readonly writtenMiB: number | null
   /**
-   * CPU seconds of child processes that no scan of the observer measured. No row of the report
-   * includes these seconds.
+   * CPU seconds of child processes that started and ended before the observer could measure them.
+   * No row of the report includes these seconds.
    */
   readonly unseenSeconds: number
 }

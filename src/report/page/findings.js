@@ -1,9 +1,9 @@
-// The findings at the start of the page: what held the run up, by what evidence, and a plot of it.
+// The findings at the start of the page: texts, a table of evidence and a plot for each finding.
 
 /** @typedef {PageData['findings']['findings'][number]} Finding */
 
 /**
- * Adds a finding to the page, and returns the board of its plot.
+ * Adds a finding to the page, and returns the board of its plot in a list; empty without a plot.
  *
  * @param {Finding} finding
  * @param {number} index
@@ -53,7 +53,7 @@ function evidenceTable({ columns, rows, more }) {
 }
 
 /**
- * Draws one of the plots of the page again, with the lines of the finding.
+ * Adds a copy of one of the plots of the page, with only the lines of the ranks of the finding.
  *
  * @param {HTMLElement} article
  * @param {NonNullable<Finding['plot']>} plot
@@ -78,7 +78,7 @@ function startFindingPlot(article, { section, measure, ranks }) {
   return startBoard(own, article.id, section === null ? isShown : isRankShown)
 }
 
-/** Fills the section, and returns the boards of its plots. */
+/** Adds all findings to the page, and returns the boards of their plots. */
 function startFindings() {
   const { findings, notes } = DATA.findings
   const none =

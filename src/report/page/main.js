@@ -1,4 +1,4 @@
-// Builds the page, and redraws it if the filter, the theme or the width changes.
+// Builds the page, and redraws it if the filter, the theme or the width changes, and to print it.
 
 const sections = DATA.sections.map(startSection)
 

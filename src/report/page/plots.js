@@ -64,7 +64,7 @@ function showPlot(board, measure, lines, isCrowd) {
   if (known.length === 0) {
     const none = made(
       'p',
-      lines.length === 0 ? 'No line matches the filter.' : 'No observer could read this.',
+      lines.length === 0 ? 'No line matches the filter.' : 'No observer could read these values.',
     )
     none.className = 'none'
     box.append(none)

@@ -60,8 +60,8 @@ function showTable(table) {
 function tellMarks(marked, rows) {
   const rule =
     'A value is an outlier if it differs from the median of its program by more than four ' +
-    'standard deviations (estimated by the median absolute deviation) and also by more than a ' +
-    'tenth of the median; the program needs at least four values.'
+    'standard deviations (estimated by the median absolute deviation), by more than a tenth of ' +
+    'the median, and by more than a minimum; the program needs at least four values.'
   if (marked === 0) return `There are no outliers. ${rule}`
   return `${marked} of ${counted(rows, 'row')} have an outlier. ${rule}`
 }
