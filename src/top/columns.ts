@@ -4,7 +4,10 @@ import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-column
 
 /** A column of the table. */
 export interface TopColumn {
-  /** The name in JSON and CSV: that of the described column, with the section if it is shared. */
+  /**
+   * The name in JSON and CSV: the name of the described column, after its metric and its section if
+   * another column of the table has the same name.
+   */
   readonly key: string
   readonly title: string
   readonly metric: string
@@ -13,7 +16,7 @@ export interface TopColumn {
   readonly total: Total
   /** The number that converts a value of the column to the unit of the table. */
   readonly factor: number
-  /** The unit of the table, which is per second if the column is a counter in its own unit. */
+  /** The unit in the table. For a counter, the unit of the column per second, if not converted. */
   readonly unit: string
 }
 
@@ -23,13 +26,14 @@ interface Described {
   readonly column: RowColumn
 }
 
-/** The most columns of a run for whose metrics there are no default ones. */
+/** The most columns of a table without requested columns and default columns. */
 const MOST_OTHERS = 8
 
 /**
  * Chooses the columns of the table: those that the user names, then the default ones. A name stands
- * for the column in every section that has it. Without any of these, the table has the first
- * columns of the observed metrics.
+ * for all columns with this name in the observed metrics, or for the first one in the catalog if no
+ * observed metric has it. Without any of these columns, the table has the first columns of the
+ * observed metrics.
  *
  * @param metrics the metrics that are observed
  * @param names the names of columns that the user requests
@@ -57,9 +61,9 @@ export function chooseColumns(
 }
 
 /**
- * Returns the description of the rows that can be in the table. In the formats of pidstat and
- * iostat, whose rows have many columns, only the columns that can be shown are read. A row in JSON
- * Lines is compared with its whole description.
+ * Returns the description with which the rows of a metric are read. Rows in JSON Lines are compared
+ * with the whole description. In other formats, if the metric has default columns, only the columns
+ * that can be shown are read, because the rows have many columns.
  *
  * @param names the names of columns that the user requests
  */
@@ -78,7 +82,7 @@ export function neededRows(
   return { ...description, sections }
 }
 
-/** Names a column in a message: its key, and its title if that differs. */
+/** Names a column in a message: its key, and its title if the title differs from the key. */
 export function describeColumn({ key, title }: TopColumn): string {
   return key === title ? key : `${key} (${title})`
 }
@@ -98,7 +102,10 @@ function listMeasured(descriptions: Descriptions): readonly Described[] {
   )
 }
 
-/** Returns a column that is not a default one: the greatest of its gauges. */
+/**
+ * Returns a column as the default columns define it. For other columns, the total of a counter is
+ * the sum, and the total of a gauge is the greatest value.
+ */
 function requestedColumn({ metric, section, column }: Described): TopColumn {
   const known = DEFAULT_COLUMNS.flat().find((choice) => {
     return isSame(choice, { metric, section, column })
@@ -127,7 +134,7 @@ function buildColumn(choice: ColumnChoice, column: RowColumn): TopColumn {
   return { key: column.name, title, metric, section, column, total, factor, unit }
 }
 
-/** Removes repeated columns, and makes the keys and titles of the others differ. */
+/** Removes repeated columns, and makes the keys and titles of columns with the same name differ. */
 function withKeys(columns: readonly TopColumn[]): readonly TopColumn[] {
   const idOf = ({ metric, section, column }: TopColumn) => `${metric} ${section} ${column.name}`
   const ids = columns.map(idOf)

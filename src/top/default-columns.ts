@@ -5,7 +5,7 @@ export interface ColumnChoice {
   readonly metric: string
   readonly section: string
   readonly column: string
-  /** How the rows of a line make one value: their sum, or the greatest. */
+  /** How the values of several rows become one value in a line of the table. */
   readonly total: Total
   /** The number that converts a value to the unit of the table; 1 if it is missing. */
   readonly factor?: number
@@ -14,12 +14,12 @@ export interface ColumnChoice {
 }
 
 /**
- * How the values of several rows become one value. The growth of counters is always added, because
- * `greatest` is for states such as a temperature.
+ * How the values of several rows become one value. `greatest` is for gauges that cannot be added,
+ * such as a temperature.
  */
 export type Total = 'sum' | 'greatest'
 
-/** A second per second is the share of a core, or of the time. */
+/** Converts seconds per second to percent of a core, or of the time. */
 const SHARE = { factor: 100, unit: 'percent' } as const
 
 const ofProcess = (metric: string, column: string) =>

@@ -3,7 +3,7 @@ import type { TopColumn } from './columns.ts'
 import type { LineState } from './ranks.ts'
 import type { TopValue } from './values.ts'
 
-/** The bytes of the units that are shown with a suitable binary prefix. */
+/** The units whose values are shown in bytes with a binary prefix, and their sizes in bytes. */
 const BYTES: Readonly<Record<string, number>> = {
   bytes: 1,
   KiB: 1024,
@@ -22,7 +22,7 @@ export function formatValue({ unit, factor }: TopColumn, value: TopValue): strin
   return `${formatBytes(shown * size)}${isRate ? '/s' : ''}`
 }
 
-/** Returns the title of a column with its unit, if the cells do not have it. */
+/** Returns the title of a column, with the unit if the cells do not contain the unit. */
 export function titleWithUnit({ title, unit }: TopColumn): string {
   if (sizeIn(unit).size !== undefined) return title
   const words = unit.endsWith('/s') ? `${symbol(unit.slice(0, -2))}/s` : symbol(unit)
@@ -45,7 +45,10 @@ function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${PREFIXES[prefix]}`
 }
 
-/** Formats a number with one digit after the point, or with three significant digits. */
+/**
+ * Formats a number: from 1 with one digit after the point, below 1 with three significant digits,
+ * and very small and very large numbers with an exponent.
+ */
 function formatNumber(value: number): string {
   if (value === 0) return '0'
   const size = Math.abs(value)

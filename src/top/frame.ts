@@ -16,12 +16,12 @@ export type FrameLine = readonly FrameSpan[]
 
 /** Everything that a frame shows. */
 export interface FrameFacts {
-  /** The run: its name and its namespace. */
+  /** The workload and its namespace. */
   readonly heading: string
   readonly columns: readonly TopColumn[]
-  /** All lines, without the filter. */
+  /** All lines, also those that do not match the filter. */
   readonly all: readonly TopLine[]
-  /** The lines that match the filter, in their order. */
+  /** The lines that match the filter, in the order of the table. */
   readonly lines: readonly TopLine[]
   readonly view: View
   /** Sentences about the run, such as a broken connection. */
@@ -36,15 +36,15 @@ export interface FrameSize {
 /** The widths of the columns by title. They only grow, so that the columns stay in their place. */
 export type ColumnWidths = Map<string, number>
 
-/** The lines of the screen that are not lines of the table. */
+/** The number of lines of the screen around the lines of the table: three above, one below. */
 const AROUND = 4
 
-/** Returns the number of lines of the table that fit. */
+/** Returns the number of lines of the table that fit on the screen. */
 export function tableHeight({ rows }: FrameSize): number {
   return Math.max(0, rows - AROUND)
 }
 
-/** Builds the lines of the screen, of which there are at most as many as it has rows. */
+/** Builds the lines of the screen, at most one for each of its rows. */
 export function buildFrame(
   facts: FrameFacts,
   size: FrameSize,
@@ -120,7 +120,7 @@ function helpLines({ columns, notices }: FrameFacts): readonly FrameLine[] {
   ]
 }
 
-/** Builds the header and the lines of the table that fit. */
+/** Builds the header of the table, and the lines that fit on the screen. */
 function tableLines(
   { columns, lines, view }: FrameFacts,
   size: FrameSize,
@@ -170,8 +170,8 @@ function withGaps(spans: readonly FrameSpan[]): FrameLine {
 }
 
 /**
- * Returns the columns that fit. If they do not all fit, the first values are left out until the
- * column by which the lines are sorted fits.
+ * Returns the columns that fit on the screen. If not all columns fit, the first columns of values
+ * are left out until the column by which the lines are sorted fits.
  */
 function visibleColumns(
   table: readonly TextColumn[],

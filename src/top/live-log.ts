@@ -19,7 +19,7 @@ export interface LiveSection {
   isPartial: boolean
 }
 
-/** The log of an observer while it grows. At most the last two timepoints are kept. */
+/** The log of an observer while it grows. At most two timepoints of each section are kept. */
 export interface LiveLog {
   /**
    * Reads a complete line.
@@ -33,7 +33,7 @@ export interface LiveLog {
    */
   readonly settle: () => void
   readonly sections: ReadonlyMap<string, LiveSection>
-  /** A number that grows when the rows change. */
+  /** A number that grows when the rows change, or when the log ends or starts again. */
   readonly version: () => number
   /** When the last row was taken, in milliseconds since 1970; undefined if there is no row. */
   readonly lastAt: () => number | undefined
@@ -41,11 +41,14 @@ export interface LiveLog {
   readonly interval: () => number | undefined
   /** Whether the closing marker was read. */
   readonly hasEnded: () => boolean
-  /** The number of lines that do not match the description, and why the first does not. */
+  /**
+   * The number of lines after the first row that look like rows in JSON Lines, but do not match the
+   * description, and why the first of them does not.
+   */
   readonly unmatched: () => { readonly lines: number; readonly reason: string }
 }
 
-/** The most lines and rows of a timepoint. More are not from an observer, and are dropped. */
+/** The most lines and rows of a timepoint. An observer does not write more; others are dropped. */
 const MOST_LINES = 100_000
 const MOST_ROWS = 20_000
 
@@ -69,8 +72,8 @@ interface LiveState {
 }
 
 /**
- * Starts to read a log, which may begin anywhere. The rows of the first timepoint are shown only if
- * the marker of the collection's start was read, because some of them may be missing.
+ * Starts to read a log, whose first lines may be missing. If the marker of the collection's start
+ * is missing, the first timepoint in JSON Lines is marked as partial, and its values are not shown.
  *
  * @param description the description of the metric's rows
  */
@@ -166,7 +169,7 @@ function takeTimepoint(state: LiveState, lines: readonly string[]): void {
   if (rows.length === 0) return
   const isAgain = state.settled > 0
   state.settled = lines.length
-  // A process has the sum of its threads, whose rows are therefore left out.
+  // Rows of threads are left out, because the row of a process contains the sums of its threads.
   const own = rows.filter(({ kind }) => kind === section.of)
   const { keys } = namesIn(section)
   const reading: LiveReading = {
@@ -182,8 +185,8 @@ function takeTimepoint(state: LiveState, lines: readonly string[]): void {
 type MatchedRow = Extract<MatchedLine, { kind: 'row' }>
 
 /**
- * Leaves out the lists of pidstat that have none of the columns, because reading them takes most of
- * the time. All lists below the same header have the same columns.
+ * Leaves out the lists of pidstat that have none of the measured columns of a section, because
+ * parsing them takes most of the time. All lists below the same header have the same columns.
  */
 function neededLines(lines: readonly string[], section: RowSection): readonly string[] {
   let header = ''
@@ -197,7 +200,7 @@ function neededLines(lines: readonly string[], section: RowSection): readonly st
 /** The most headers that are remembered. pidstat has eleven. */
 const MOST_HEADERS = 64
 
-/** Reports whether a list has a measured column. Old versions of jc wrote a hyphen for _. */
+/** Reports whether a list has a measured column. Old versions of jc wrote `-` instead of `_`. */
 function isNeeded(header: string, list: string, { measured, headers }: SectionNames): boolean {
   const known = headers.get(header)
   if (known !== undefined) return known
@@ -252,7 +255,7 @@ interface SectionNames {
   readonly keys: readonly string[]
   /** The names of the measured columns in quotes, as JSON has them. */
   readonly measured: readonly string[]
-  /** Whether the list below a header has one of them. */
+  /** For each header, whether the list below it has a measured column. */
   readonly headers: Map<string, boolean>
 }
 

@@ -11,7 +11,7 @@ export interface LineOrder {
   readonly filter: string
 }
 
-/** Returns the label of a line for people and for the filter. */
+/** Returns the text of a line that the filter is compared with, in lower case. */
 export function wordsOf({ label, pod, node, program }: TopLine): string {
   return [label, pod, node ?? '', program ?? ''].join(' ').toLowerCase()
 }

@@ -2,7 +2,7 @@ import type { TopColumn } from './columns.ts'
 import type { LiveLog } from './live-log.ts'
 import { computeValue, type TopValue } from './values.ts'
 
-/** An observer of a pod, and how far its log is read. */
+/** An observer of a pod, with its log and its state. */
 export interface LiveObserver {
   readonly metric: string
   readonly log: LiveLog
@@ -32,7 +32,7 @@ export interface LiveRank {
 /** Whether each line of the table is a rank, or a program of a rank. */
 export type LineUnit = 'rank' | 'program'
 
-/** The state of a line. The silence is in milliseconds. */
+/** The state of a line. `ms` is the time without rows, in milliseconds. */
 export type LineState =
   | { readonly is: 'running' | 'ended' | 'waiting' | 'unread' }
   | { readonly is: 'silent'; readonly ms: number }
@@ -53,7 +53,7 @@ export interface TopLine {
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
-/** Compares two ranks by their labels, in which numbers are compared by value, and their pods. */
+/** Compares two ranks by their labels, and then by pod. Numbers in names are compared by value. */
 export function compareRanks(a: LiveRank, b: LiveRank): number {
   return natural(labelOf(a), labelOf(b)) || natural(a.pod, b.pod)
 }
@@ -105,7 +105,10 @@ function programsOf({ observers }: LiveRank, unit: LineUnit): readonly (string |
   return [...new Set(programs)].sort()
 }
 
-/** The silence after which a rank counts as silent: this many intervals, or milliseconds. */
+/**
+ * A rank is silent after this many intervals without rows, and at least `SILENT_MS` milliseconds;
+ * if the interval is not known, after `SILENT_UNKNOWN_MS` milliseconds.
+ */
 const SILENT_INTERVALS = 3
 const SILENT_MS = 5000
 const SILENT_UNKNOWN_MS = 30_000
@@ -120,7 +123,7 @@ function stateOf({ observers }: LiveRank, now: number): LineState {
   return { is: hasRows ? 'running' : 'waiting' }
 }
 
-/** Returns the milliseconds without rows; undefined if they are fewer than usual. */
+/** Returns the milliseconds since the last row; undefined if there is none, or it is recent. */
 function silenceOf({ log, seenAt }: LiveObserver, now: number): number | undefined {
   const last = seenAt ?? log.lastAt()
   if (last === undefined) return undefined

@@ -15,7 +15,7 @@ export interface StampedLines {
 /** @param at when the line was written, in milliseconds since 1970; NaN if it is not known */
 export type TakeLine = (line: string, at: number) => void
 
-/** The most characters of a line. A longer one is not from an observer, and is dropped. */
+/** The most characters of a line. An observer does not write longer lines, so they are dropped. */
 const LONGEST = 8 * 1024 * 1024
 
 /**
@@ -99,7 +99,8 @@ function pushLine(state: LinesState, line: string, take: TakeLine): void {
 
 /**
  * Reports whether a line of a new connection was already taken. The kubelet stores a long line in
- * parts. If a connection begins at a second between two parts, the rest of the line has no time.
+ * parts. If a connection begins at a second between two parts, the rest of the line has no time,
+ * and counts as already taken.
  */
 function isKnown(state: LinesState, stamp: string): boolean {
   const [own, last] = [parseStamp(stamp), parseStamp(state.last)]

@@ -9,11 +9,11 @@ export interface TextColumn {
   readonly title: string
   readonly isRight: boolean
   readonly cells: readonly string[]
-  /** The key of a column of values; undefined for the texts beside them. */
+  /** The key of a column of values; undefined for the rank, the program, the state and the node. */
   readonly key?: string
 }
 
-/** The most characters of a label or a program in a table. */
+/** The most characters of a title, or of a cell that is not a value. */
 const LONGEST = 40
 
 /** Builds the texts of a table: the rank, the program, the state, the values, and the node. */

@@ -3,15 +3,15 @@ import type { RowCells } from '../log/columns.ts'
 import type { TopColumn } from './columns.ts'
 import type { LiveReading, LiveSection } from './live-log.ts'
 
-/** The value of a column; null if it is not known, which is never zero. */
+/** The value of a column; null, and not zero, if the value is not known. */
 export type TopValue = number | null
 
 /**
- * Returns the value of a column for the rows of a section: that of a gauge at the last timepoint,
- * and the growth of a counter per second between the last two. Values that are not known are left
- * out of a sum; if none is known, the result is null.
+ * Returns the value of a column for the rows of a section: the value of a gauge at the last
+ * timepoint, or the growth of a counter per second between the last two timepoints. Values that are
+ * not known are left out of the sum or maximum; if no value is known, the result is null.
  *
- * @param isOwn selects the rows
+ * @param isOwn selects the rows, for example of one program
  */
 export function computeValue(
   { column, total }: TopColumn,
@@ -44,7 +44,7 @@ function combine(total: TopColumn['total'], result: TopValue, value: TopValue): 
   return total === 'sum' ? result + value : Math.max(result, value)
 }
 
-/** A counter that is less than before has started again from zero. */
+/** Returns the growth per second; a counter that is less than before has started from zero. */
 function growth(
   name: string,
   cells: RowCells,

@@ -10,7 +10,7 @@ import { addEntry, type CollectedRun } from '../../report/gather.ts'
 import { UsageError } from '../shared/errors.ts'
 
 /**
- * Reads a file line by line: the output of collect, or the log of an observer.
+ * Adds the entries of a file to a run: the output of collect, or the log of an observer.
  *
  * @throws UsageError if the file cannot be read, or has another format
  */

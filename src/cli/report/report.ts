@@ -36,8 +36,8 @@ export interface ReportOptions {
  * Runs `ridealong report FILE...`: writes one HTML page, or the findings as JSON, from collected
  * JSON Lines and observers' logs.
  *
- * @throws UsageError with the file that cannot be read, or contains no output of an observer, or
- * with the catalog document or the name of a column that is invalid
+ * @throws UsageError with the file that cannot be read or written, or contains no output of an
+ * observer, or with the catalog document or the name of a column that is invalid
  */
 export async function report(
   files: readonly string[],

@@ -23,7 +23,7 @@ export function declareTop(program: Command): void {
     .action(async (workload, options) => {
       const { top } = await import('./top.ts')
       const code = await top(workload, options)
-      // After the interactive table, a list of the pods may still be under way.
+      // When the user quits the interactive table, requests to the apiserver may still be open.
       if (options.once) process.exitCode = code
       else process.exit(code)
     })

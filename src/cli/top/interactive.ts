@@ -15,7 +15,7 @@ import type { TopOptions } from './top-options.ts'
 /** Milliseconds between two frames. */
 const FRAME_MS = 500
 
-/** Milliseconds between two lists of the pods: at least the first, and more for many pods. */
+/** Milliseconds between two lists of the pods: a number for each pod, with its limits. */
 const LOOK_MS = 2000
 const LOOK_MS_PER_POD = 10
 const LOOK_MOST_MS = 30_000
@@ -27,7 +27,7 @@ interface Session {
   readonly screen: Screen
   readonly widths: ColumnWidths
   readonly stop: AbortController
-  /** The pause between two frames, which a key ends. */
+  /** The pause between two frames, which a key or a new size of the terminal ends. */
   readonly framePause: Pause
   view: View
   /** The number of lines that match the filter. */
@@ -80,7 +80,7 @@ export async function runInteractive(
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 interface Endings {
-  /** Is rejected by an error in the handler of an event or in the reading of logs. */
+  /** Is rejected by an error that is thrown while events are handled or logs are read. */
   readonly failure: Promise<never>
   readonly close: () => void
 }
@@ -157,7 +157,7 @@ async function followRun(session: Session): Promise<void> {
   const rest = createPause(signal)
   while (!signal.aborted) {
     followMore(run, parallel, options, pause.end)
-    // A log that ends also ends the first pause, but the apiserver has some rest in any case.
+    // A log that ends also ends `pause`, but never `rest`, so that the apiserver is not overloaded.
     await rest.wait(LOOK_MS)
     const most = Math.min(LOOK_MOST_MS, run.ranks().length * LOOK_MS_PER_POD)
     await pause.wait(Math.max(0, most - LOOK_MS))

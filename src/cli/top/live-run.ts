@@ -29,7 +29,7 @@ interface RunState {
   /** The descriptions with only the columns that can be in the table. */
   readonly needed: Descriptions
   readonly names: readonly string[]
-  /** The ranks by the unique id of the pod, and the streams by that and the container. */
+  /** The ranks by the uid of the pod, and the streams by the uid and the name of the container. */
   readonly ranks: Map<string, GrowingRank>
   readonly streams: Map<string, LogStream>
   readonly metrics: Set<string>

@@ -77,7 +77,7 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
   jsonl: 500,
 }
 
-/** Milliseconds before the first new attempt, which then double up to the most. */
+/** Milliseconds before a new attempt: the first number, doubled with each failure up to the most. */
 const FIRST_PAUSE_MS = 500
 const MOST_PAUSE_MS = 15_000
 
@@ -174,7 +174,7 @@ export async function readOnce(
 /** The milliseconds without text after which the lines of a timepoint are complete. */
 const SETTLED_MS = 100
 
-/** The milliseconds after which text is no longer the part of the log that existed before. */
+/** Text that arrives this many milliseconds after the connection was opened was just written. */
 const LIVE_MS = 1000
 
 /** Reads the open timepoint of each log that has received no text for a moment. */

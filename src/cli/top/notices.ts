@@ -3,7 +3,7 @@ import type { LiveRun } from './live-run.ts'
 import type { LogStream } from './log-streams.ts'
 
 /**
- * Lists what is missing from the table or may be wrong in it, one sentence each.
+ * Lists what is missing from the table or may be wrong in it, as short texts.
  *
  * @param problem why the pods could not be listed; undefined if the last list succeeded
  */

@@ -65,7 +65,10 @@ function exitCode(started: number, missing: number): number {
   return missing === started ? EXIT.trouble : EXIT.no
 }
 
-/** The milliseconds during which the observer may still be writing its last timepoint. */
+/**
+ * If the last line is younger than this, the observer may still be writing its last timepoint, and
+ * the log is read again after `WRITTEN_MS`. In milliseconds.
+ */
 const FRESH_MS = 5000
 const WRITTEN_MS = 300
 
@@ -98,7 +101,7 @@ function formatLines(
   return { document: formatCsv(records, columns, by) }
 }
 
-/** The facts of a line for programs, and the values in the units of their described columns. */
+/** A line of the table in JSON. The values have the units of the described columns. */
 interface LineRecord {
   readonly rank: string
   readonly namespace: string
@@ -139,7 +142,7 @@ const PLACES = ['rank', 'namespace', 'pod', 'node']
 const STATES = ['state', 'silent_seconds']
 const keyOf = ({ key }: TopColumn) => key
 
-/** Formats the lines as CSV; text that a spreadsheet would read as a formula is quoted. */
+/** Formats the lines as CSV; an apostrophe precedes text that is a formula in a spreadsheet. */
 function formatCsv(
   records: readonly LineRecord[],
   columns: readonly TopColumn[],

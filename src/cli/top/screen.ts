@@ -7,7 +7,7 @@ import type { Key } from '../../top/view.ts'
 // library is used: ink draws a whole frame again for each change, and blessed and terminal-kit are
 // hardly maintained. The text of a frame is printable before it comes here.
 
-/** Alternate screen, no cursor, no wrapping of long lines, and the reverse. */
+/** Alternate screen, no cursor, no wrapping of long lines; `LEAVE` restores the previous state. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
 const CLEAR = '\u001b[2J'
