@@ -77,7 +77,7 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
   jsonl: 500,
 }
 
-/** Milliseconds before a new attempt: the first number, doubled with each failure up to the most. */
+/** Milliseconds before a new attempt. They double with each failed attempt, up to the most. */
 const FIRST_PAUSE_MS = 500
 const MOST_PAUSE_MS = 15_000
 

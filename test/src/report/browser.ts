@@ -33,7 +33,7 @@ export interface Opened {
   readonly page: Page
   /** Errors and messages in the console. */
   readonly said: string[]
-  /** Requests, except that for the page itself. */
+  /** The URLs of all requests except the one for the page itself. */
   readonly requests: string[]
 }
 
@@ -85,8 +85,9 @@ export async function coloursOf(page: Page, selector: string): Promise<readonly 
 }
 
 /**
- * Waits until the table has this number of rows, because the page draws after the event. The test
- * polls from outside, because the page's Content-Security-Policy prevents a wait inside the page.
+ * Waits until the summary table has this number of rows; the page draws some time after an event.
+ * The test polls from outside, because the page's Content-Security-Policy prevents a wait inside
+ * the page.
  */
 export async function rowsAre(page: Page, count: number): Promise<void> {
   const rows = page.locator('#summary tbody tr')

@@ -102,14 +102,14 @@ t.test("the observer's summary has priority over the sums of the samples", async
   t.match(
     row('sh'),
     { processes: 7, cpu_seconds: 0.1, cpu: null },
-    'a program that is in no timepoint',
+    'a program that is only in the summary',
   )
   t.strictSame(programs, ['lmp', 'sh'])
   t.match(notices.join(), /4\.0 CPU seconds are missing from the rows and lines/)
 })
 
 t.test(
-  'without a summary, the samples are added up, except values that could not be read',
+  'without a summary, the samples are added up; a total with an unread value is null',
   async (t) => {
     const { rows, columns } = dataOf([
       entry('a', '0', at(0, { percent_cpu: 50, kb_wr_s: 1024, kb_rd_s: null })),
@@ -133,7 +133,7 @@ t.test('grouped by program, the processes of a program in a rank are one line', 
   t.equal(unit, 'program')
   t.match(plots.lines, [{ rank: '0', program: 'lmp', pid: null }])
   t.strictSame(plots.lines[0]?.values[0], [80, 80])
-  t.strictSame(plots.lines[0]?.values[2], [], 'a part of the sum is unknown')
+  t.strictSame(plots.lines[0]?.values[2], [], 'a sum with an unknown part is not drawn')
 })
 
 t.test('if a page has too many processes, they are drawn by program', async (t) => {

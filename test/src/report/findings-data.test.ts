@@ -18,7 +18,7 @@ async function open(t: Test, ...kinds: readonly string[]) {
 }
 
 t.test('the page begins with the findings', { skip: NO_BROWSER }, async (t) => {
-  await t.test('the worst first, each with its evidence and its plot', async (t) => {
+  await t.test('the worst finding is first, and each has its evidence and its plot', async (t) => {
     const kinds = ['healthy', 'throttled', 'crowded', 'memory', 'storage']
     const { page, said, requests } = await open(t, ...kinds)
     t.equal(await page.locator('main h2').first().innerText(), 'Findings')
@@ -43,13 +43,13 @@ t.test('the page begins with the findings', { skip: NO_BROWSER }, async (t) => {
     ])
     const colours = await coloursOf(page, '#findings .plot canvas')
     t.equal(colours.length, 4)
-    for (const count of colours) t.ok(count > 10, `${count} colours`)
+    for (const count of colours) t.ok(count > 10, `the plot has ${count} colours`)
     t.match(await page.locator('#finding-0 .legend').innerText(), 'rank 1, app')
     t.notMatch(await page.locator('#finding-0 .legend').innerText(), 'rank 0')
     t.strictSame([said, requests], [[], []])
   })
 
-  await t.test('or says that there is none, and which rules were not checked', async (t) => {
+  await t.test('without a finding, the page says which rules were not checked', async (t) => {
     const { page } = await open(t, 'healthy')
     t.equal(await page.locator('#findings article').count(), 0)
     t.match(

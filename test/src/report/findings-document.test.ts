@@ -5,7 +5,7 @@ import { findingsDocument } from '../../../src/report/findings-document.ts'
 import { addEntry, newRun } from '../../../src/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
-// Findings in logs of real runs: perf-sysstat and pressure beside loads of one kind each.
+// Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
 type Kind = 'lammps' | 'throttled' | 'crowded' | 'memory' | 'storage' | 'healthy'
 
@@ -30,18 +30,18 @@ const inShort = ({ findings }: Found) =>
 const factIn = ({ findings }: Found, name: string) =>
   Number(findings[0]?.ranks[0]?.facts.find((fact) => fact.name === name)?.value)
 
-t.test('LAMMPS with two ranks and a limit of one CPU is throttled, with the share', async (t) => {
+t.test('LAMMPS with two ranks and a limit of one CPU is throttled half of the time', async (t) => {
   const found = findIn('lammps')
   t.strictSame(inShort(found), ['throttled 0'])
   // The observer's last row: 19.05 s throttled, summed over two processors, and 20.14 CPU seconds.
   const share = factIn(found, 'time throttled')
-  t.ok(Math.abs(share - (100 * 19.05) / (19.05 + 20.14)) < 1, `${share} %`)
+  t.ok(Math.abs(share - (100 * 19.05) / (19.05 + 20.14)) < 1, `throttled for ${share} %`)
   t.equal(factIn(found, 'CPU limit'), 1)
   const lost = found.findings[0]?.secondsLost ?? 0
-  t.ok(lost > 9 && lost < 10.5, `${lost} of 20 s`)
+  t.ok(lost > 9 && lost < 10.5, `${lost} s of 20 s lost`)
 })
 
-t.test('each rank of a run gets its finding and no other', async (t) => {
+t.test('each rank that is held up gets its finding and no other', async (t) => {
   const found = findIn('healthy', 'throttled', 'crowded', 'memory', 'storage')
   t.strictSame([...inShort(found)].sort(), [
     'close-to-memory-limit 3',
@@ -51,10 +51,10 @@ t.test('each rank of a run gets its finding and no other', async (t) => {
   ])
   const crowded = found.findings.find(({ rule }) => rule === 'pinned-to-same-core')
   t.match(crowded?.sentence, /perl \d+, perl \d+ may only run on the same 1 processor\./)
-  t.ok(Math.abs((crowded?.secondsLost ?? 0) - 9.9) < 1, `${crowded?.secondsLost} s`)
+  t.ok(Math.abs((crowded?.secondsLost ?? 0) - 9.9) < 1, `${crowded?.secondsLost} s lost`)
 })
 
-t.test('a healthy rank gets none', async (t) => {
+t.test('a healthy rank gets no finding', async (t) => {
   const { findings, notChecked } = findIn('healthy')
   t.strictSame(findings, [])
   const reasons = new Map(notChecked.map(({ rule, reason }) => [rule, reason]))

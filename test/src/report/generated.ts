@@ -28,7 +28,7 @@ export function* generatedLines(run: Generated): Generator<string> {
   }
 }
 
-/** Returns the same data as entries. */
+/** Returns the lines of `generatedLines` as entries. */
 export function generatedEntries(run: Generated): Entry[] {
   return [...generatedLines(run)].flatMap((line) => parseEntry(line, BUILT_IN_ROWS) ?? [])
 }

@@ -20,7 +20,7 @@ t.test('every sample of a short run is drawn', async (t) => {
   const grid = chooseGrid(30, 10, 4, 6)
   t.strictSame(grid, { buckets: 4, width: 10, isDownsampled: false })
   t.strictSame(onGrid(trackOf(every(4)), [1, null, 0, 3], grid, 0), [1, null, 0, 3])
-  t.strictSame(onGrid(trackOf(every(3)), [1, 2, 3], grid, 10), [NOTHING, 1, 2, 3], 'after 10 s')
+  t.strictSame(onGrid(trackOf(every(3)), [1, 2, 3], grid, 10), [NOTHING, 1, 2, 3], '10 s later')
 })
 
 t.test('a line has a gap while its process is missing, but not for a late sample', async (t) => {
@@ -30,7 +30,7 @@ t.test('a line has a gap while its process is missing, but not for a late sample
   const stretched = { ...trackOf([0, 10, 50, 90]), intervals: [10, 10, 40, 40] }
   t.notOk(
     onGrid(stretched, [1, 2, 3, 4], grid, 0).includes(null),
-    'each sample covers its interval',
+    'a late sample with a longer interval leaves no gap',
   )
 })
 

@@ -47,7 +47,7 @@ t.test('the page works in a real browser', { skip: NO_BROWSER }, async (t) => {
     t.strictSame(requests, [])
   })
 
-  await t.test('only the straggler is marked', async (t) => {
+  await t.test('only the slow rank is marked as an outlier', async (t) => {
     const open = await browserOf(t)
     const { page } = await open(await pageOf(t, SMALL))
     const marked = await page.$$eval('#summary tbody tr:has(td.out)', (rows) =>
@@ -143,7 +143,7 @@ t.test('the page works in a real browser', { skip: NO_BROWSER }, async (t) => {
     async (t) => {
       const open = await browserOf(t)
       const path = await pageOf(t, { ranks: 1000, timepoints: 200, straggler: 137 })
-      t.ok(statSync(path).size < 12_000_000, `${statSync(path).size} bytes`)
+      t.ok(statSync(path).size < 12_000_000, `a page of ${statSync(path).size} bytes`)
       const { page, said, requests } = await open(path)
       t.match(
         await page.textContent('#notices'),

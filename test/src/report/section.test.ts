@@ -111,7 +111,7 @@ t.test('a counter that starts again from zero has grown by its new value', async
   t.strictSame(data.sections[0]?.plots.lines[0]?.values[0], [null, 3, 2, null, 1])
 })
 
-t.test('values below zero are drawn, even -1', async (t) => {
+t.test('values below zero are drawn', async (t) => {
   const other = [0, 10, 20].map((seconds) => row('1', seconds, { rtt: 5 }))
   const lines = [row('0', 0, { rtt: -1 }), row('0', 20, { rtt: -3, interval: 20 }), ...other]
   const data = dataOf([...lines, end('0'), end('1')])
@@ -160,7 +160,7 @@ t.test('more lines than a page can show are merged by name', async (t) => {
   ])
 })
 
-t.test('a notice names rows whose description is missing or not that of the catalog', async (t) => {
+t.test('a notice names a log whose description is missing or not in the catalog', async (t) => {
   const lines = [row('0', 0, { sent: 1 })]
   const { sections, notices } = dataOf([...lines, end('0', null)])
   t.strictSame(sections, [])

@@ -7,7 +7,7 @@ import {
   standingOut,
 } from '../../../src/report/statistics.ts'
 
-t.test('the median is the middle value, or between the two middle values', async (t) => {
+t.test('the median is the middle value, or the mean of the two middle values', async (t) => {
   t.equal(median([]), null)
   t.equal(median([3]), 3)
   t.equal(median([9, 1, 2]), 2)

@@ -91,7 +91,7 @@ t.test(
   },
 )
 
-t.test('a metric without default columns is shown with its own', async (t) => {
+t.test('a metric without default columns is shown with its first columns', async (t) => {
   t.strictSame(
     chosen(['furnace']).map(({ title, total, unit }) => [title, total, unit]),
     [

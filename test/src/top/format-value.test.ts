@@ -33,7 +33,7 @@ const VALUES: readonly (readonly [string, number | null, string])[] = [
 ]
 
 for (const [unit, value, text] of VALUES) {
-  t.test(`${value} ${unit} is ${text}`, async (t) => {
+  t.test(`the value ${value} in ${unit} is shown as ${text}`, async (t) => {
     t.equal(formatValue(column(unit), value), text)
   })
 }
@@ -42,14 +42,14 @@ t.test('the factor converts a value to the unit of the table', async (t) => {
   t.equal(formatValue(column('percent', 100), 0.455), '45.5')
 })
 
-t.test('the title has the unit, unless the cells have it', async (t) => {
+t.test('the title of a column contains the unit, unless the cells contain it', async (t) => {
   const titles = ['percent', 'Cel', 'J/s', 'count/s', 'ratio', 'KiB/s', ''].map((unit) =>
     titleWithUnit(column(unit)),
   )
   t.strictSame(titles, ['N %', 'N °C', 'N J/s', 'N /s', 'N', 'N', 'N'])
 })
 
-t.test('the state is written in words', async (t) => {
+t.test('the state of a line is shown in words', async (t) => {
   const silent = (seconds: number) => formatState({ is: 'silent', ms: seconds * 1000 + 900 })
   t.strictSame(
     [silent(7), silent(119), silent(120), silent(7199), silent(7200)],

@@ -52,12 +52,12 @@ for (const isHelp of [false, true]) {
     for (const { rows, columns } of SIZES) {
       const texts = textsOf(shown, rows, columns)
       t.equal(texts.length, rows)
-      t.ok(Math.max(...texts.map(textWidth)) <= columns, `${rows} x ${columns}`)
+      t.ok(Math.max(...texts.map(textWidth)) <= columns, `in ${rows} x ${columns}`)
     }
   })
 }
 
-t.test('the column of the order is visible in a narrow terminal', async (t) => {
+t.test('the column by which lines are sorted is visible in a narrow terminal', async (t) => {
   for (const key of ['a', 'b', 'c', 'd']) {
     const shown = facts({ lines: LINES.slice(0, 3), view: firstView(COLUMNS, 'rank', key) })
     const [, , header = ''] = textsOf(shown, 10, 40)
@@ -67,7 +67,7 @@ t.test('the column of the order is visible in a narrow terminal', async (t) => {
   t.match(wide, /a-title .*b-title .*c-title .*d-title .*NODE/)
 })
 
-t.test('the first notice is shown, and all of them in the help', async (t) => {
+t.test('the table shows the first notice, and the help shows all notices', async (t) => {
   t.match(textsOf(facts(), 10, 140)[1], 'a notice (and 1 more: press ?)')
   const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
   const help = textsOf(facts({ view }), 40, 140).join('\n')

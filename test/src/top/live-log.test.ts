@@ -7,7 +7,7 @@ const { metrics } = await loadCatalog({})
 
 function rowsOf(metric: string) {
   const rows = metrics.get(metric)?.rows
-  if (rows === undefined) throw new Error(`the catalog describes the rows of ${metric}`)
+  if (rows === undefined) throw new Error(`the catalog does not describe the rows of ${metric}`)
   return rows
 }
 
@@ -28,7 +28,7 @@ t.test('a timepoint of pidstat is read before the next one begins', async (t) =>
   t.strictSame(cellsIn(log, 'process', 'percent_cpu'), [1.87, 11.21, 20.56])
   const version = log.version()
   log.push(PERF[second] ?? '', 2000)
-  t.equal(log.version(), version, 'it is not read again when it is closed')
+  t.equal(log.version(), version, 'the timepoint is not read again')
   t.equal(log.sections.get('process')?.now?.at, 1000)
 })
 
@@ -41,7 +41,7 @@ t.test('a timepoint of which more lines arrive is read again', async (t) => {
     log.settle()
   }
   const { before, now } = log.sections.get('process') ?? {}
-  t.strictSame([before?.at, now?.at], [5000, 6000], 'as the same timepoint')
+  t.strictSame([before?.at, now?.at], [5000, 6000], 'two timepoints')
   t.strictSame(cellsIn(log, 'process', 'percent_cpu'), [9.8, 16.67, 11.76])
   t.strictSame(cellsIn(log, 'process', 'cswch_s'), [2613.73, 0, 0])
   t.ok(log.hasEnded())
@@ -59,7 +59,7 @@ t.test('devices are read from the documents and the tables of iostat', async (t)
     const log = startLiveLog(rowsOf('io-sysstat'))
     for (const line of recorded(name)) log.push(line, 1000)
     log.settle()
-    t.ok(cellsIn(log, 'device', 'device').length > 0, name)
+    t.ok(cellsIn(log, 'device', 'device').length > 0, `${name} has devices`)
   }
 })
 
@@ -93,7 +93,7 @@ t.test('the first timepoint of a log whose head is missing may lack rows', async
   t.equal(log.sections.get('process')?.isPartial, true)
   log.push(row(1, { run_delay: 2 }), 0)
   t.equal(log.sections.get('process')?.isPartial, false)
-  t.equal(log.sections.get('process')?.before?.rows.size, 1, 'its rows still show the growth')
+  t.equal(log.sections.get('process')?.before?.rows.size, 1, 'the rows are kept for the growth')
 })
 
 t.test('rows that are older than the last are dropped', async (t) => {
@@ -103,7 +103,7 @@ t.test('rows that are older than the last are dropped', async (t) => {
   t.strictSame(cellsIn(log, 'process', 'run_delay'), [2])
 })
 
-t.test('rows between the markers of timepoints are read at once', async (t) => {
+t.test('a row in JSON Lines after the marker of a timepoint is read at once', async (t) => {
   const log = startLiveLog(rowsOf('pressure'))
   for (const line of [START, 'METRICS OPERATOR TIMEPOINT', row(1, { run_delay: 4 })])
     log.push(line, 0)
@@ -126,7 +126,7 @@ t.test('the rows of an earlier run of the container are forgotten', async (t) =>
   t.equal(log.sections.size, 0)
 })
 
-t.test('the rows of a timepoint are bounded', async (t) => {
+t.test('at most 20,000 rows of a timepoint are kept', async (t) => {
   const log = startLiveLog(rowsOf('pressure'))
   log.push(START, 0)
   for (let pid = 0; pid < 20_010; pid += 1) log.push(row(1, { pid }), 0)

@@ -53,7 +53,7 @@ t.test('lines that a new connection repeats are dropped, wherever the first one 
     const { taken } = readAll([[text.slice(0, cut)], [text]])
     t.strictSame(taken, all, `broken at ${cut}`)
     const thrice = readAll([[text.slice(0, cut)], [text.slice(0, cut + 10)], [text]])
-    t.strictSame(thrice.taken, all, `broken at ${cut}, and again`)
+    t.strictSame(thrice.taken, all, `broken at ${cut}, and 10 characters later`)
   }
   t.end()
 })

@@ -27,7 +27,7 @@ const section = (...readings: readonly ReturnType<typeof reading>[]) => ({
 const all = () => true
 
 t.test(
-  'gauges are added, or the greatest is shown, without those that are not known',
+  'gauges are added, or the greatest is chosen, without values that are not known',
   async (t) => {
     const rows = section(reading(1000, { a: 2, b: null, c: 5 }))
     t.equal(computeValue(column('gauge', 'sum'), rows, all), 7)
@@ -54,7 +54,7 @@ t.test('a counter is its growth per second between the last two timepoints', asy
   t.equal(
     computeValue(counter, section(reading(1000, { a: 2 })), all),
     null,
-    'one timepoint has none',
+    'one timepoint shows no growth',
   )
   const restarted = section(reading(1000, { a: 10 }), reading(2000, { a: 4 }))
   t.equal(computeValue(counter, restarted, all), 4, 'a counter that is less has started again')
