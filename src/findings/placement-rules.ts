@@ -39,7 +39,7 @@ export const PINNED: FindingRule = {
     `waited for ${factIn(worst, 'time waiting')} of the run for a processor that it shares: ` +
     `${thingsOf(worst)} may only run on the same ${factIn(worst, 'processors allowed')}`,
   advice:
-    'Bind each rank to a processor of its own. MPI launchers in several pods of a node do not ' +
+    'Bind each process to a processor of its own. MPI launchers in several pods of a node do not ' +
     'know of each other: turn their binding off (mpirun --bind-to none), or let Kubernetes ' +
     "assign processors to the pods (the kubelet's static CPU manager policy).",
   plots: [{ ...PROCESS, column: 'run_delay' }],

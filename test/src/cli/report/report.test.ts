@@ -27,7 +27,7 @@ t.test(
 )
 
 t.test(
-  'the page is one file that loads no other file, and contains the licence of its library',
+  'the page is one file that loads no other file, and contains the licence of uPlot',
   async (t) => {
     const page = join(t.testdir({}), 'page.html')
     const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])

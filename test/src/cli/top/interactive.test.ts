@@ -7,9 +7,9 @@ import { run } from '../command.ts'
 import { pressureRows, type RunOfRanks, runOfRanks, timepoint } from './run-of-ranks.ts'
 import { openTerminal, type TerminalSize } from './terminal.ts'
 
-// `top` in a real terminal. The apiserver is imitated, because a real one cannot break a connection
-// within a line, and a test with real pods cannot choose their numbers. test/cluster runs `top` on
-// a real Kubernetes.
+// `top` in a real terminal. The apiserver is a stand-in, because a real one cannot break a
+// connection within a line, and a test with real pods cannot choose the numbers in their logs.
+// test/cluster runs `top` on a real Kubernetes.
 
 const ENTER = '\u001b[?1049h'
 const LEAVE = '\u001b[?1049l'
@@ -24,7 +24,7 @@ interface Beginning {
   readonly prepare?: (world: RunOfRanks) => void
 }
 
-/** Starts `top` on a run of ranks. */
+/** Starts `top` in a terminal, on a run with this number of ranks. */
 async function started(
   t: Test,
   ranks: number,
@@ -53,7 +53,7 @@ t.test('rows are shown when they arrive, before the next timepoint', async (t) =
   t.match(screen, /^job\/lammps in hpc: 2 ranks, 1 running, 1 without rows yet$/m)
   t.match(screen, /^RANK {2,}STATE .*CPU % .*WAIT %▼ .*THROTTLED % .*MEMORY/m)
   t.match(screen, /^0 +running +97\.5 +- +- +2\.0 MiB +- +- +node-1$/m)
-  t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'nothing is invented')
+  t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'a rank without rows has no values')
   terminal.press('q')
   await terminal.end()
 })
@@ -97,12 +97,12 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
   const found = await after('ABCDE', /12 of 12 lines match/)
   t.match(found.at(-1), '/ABCDE_')
   const one = await after(`${'\u007f'.repeat(5)}-11-`, /1 of 12 lines match/)
-  t.strictSame(ranksIn(one), ['11'], 'the filter looks at the name of the pod')
+  t.strictSame(ranksIn(one), ['11'], 'the filter matches a part of the name of the pod')
   await after('\r', /^q quit.*filter: -11-/m)
   const cleared = await after('\u001b', /^q quit.*p programs$/m)
   t.equal(ranksIn(cleared).length, 12)
   const programs = await after('p', /^RANK▲ +PROGRAM[\s\S]*p ranks$/m)
-  t.equal(ranksIn(programs).length, 20, 'as many as fit')
+  t.equal(ranksIn(programs).length, 20, 'the table shows as many lines as fit')
   t.match(programs.join('\n'), /^0 +orted .* 1\.0/m)
   const scrolled = await after('\u001b[F', /^11 +orted/m)
   t.equal(ranksIn(scrolled).length, 20, 'End shows the last page')
@@ -126,7 +126,7 @@ t.test('the table follows the size of the terminal', async (t) => {
   })
   t.match(small.split('\n')[0], 'job/lammps')
   for (const line of await terminal.screen()) t.ok(line.length <= 60, line)
-  t.match((await terminal.screen()).join('\n'), /WAIT %▼/, 'the column of the order is visible')
+  t.match((await terminal.screen()).join('\n'), /WAIT %▼/, 'the sorted column is visible')
   terminal.resize(120, 30)
   await until('all ranks are shown', async () => ranksIn(await terminal.screen()).length === 8)
   t.match((await terminal.screen()).at(-1), /^q quit/, 'the keys are in the last row')
@@ -134,7 +134,7 @@ t.test('the table follows the size of the terminal', async (t) => {
   await terminal.end()
 })
 
-t.test('only lines that have changed are written', async (t) => {
+t.test('only lines of the screen that have changed are written', async (t) => {
   const { perf, terminal } = await started(t, 3)
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
   await terminal.shows(/^2 .* 20\.0/m)
@@ -183,7 +183,7 @@ for (const [title, [how, expected]] of Object.entries(ENDS)) {
   })
 }
 
-t.test('a pod that ends keeps its last values, and is marked', async (t) => {
+t.test('a pod that ends keeps its last values, and is marked as ended', async (t) => {
   const { perf, pressure, pods, terminal } = await started(t, 2)
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
   await terminal.shows(/^0 +running +20\.0/m)
@@ -199,7 +199,7 @@ t.test('a pod that ends keeps its last values, and is marked', async (t) => {
   await terminal.end()
 })
 
-t.test('an observer that has written its end is marked, although its container runs', async (t) => {
+t.test('an observer that has written the closing marker is marked as ended', async (t) => {
   const { perf, pressure, terminal } = await started(t, 1)
   perf[0]?.append(`${timepoint([{ cpu: 20 }])}METRICS OPERATOR COLLECTION END\n`)
   pressure[0]?.append('METRICS OPERATOR COLLECTION END\n')
@@ -218,7 +218,7 @@ t.test('pods that appear later are shown', async (t) => {
   await terminal.end()
 })
 
-t.test('a rank without recent rows is marked', async (t) => {
+t.test('a rank without recent rows has the state "no rows for"', async (t) => {
   // The two timepoints are a second apart, and the last is more than half a minute old.
   const old = pressureRows(-31, 1, 0) + pressureRows(-30, 1.5, 0)
   const prepare = ({ pressure }: RunOfRanks) => pressure[0]?.append(old)
@@ -240,8 +240,8 @@ t.test('after a connection breaks within a line, no row is lost or doubled', asy
   log?.append(rows.slice(0, cut))
   log?.breakConnections()
   log?.append(rows.slice(cut))
-  // The growth since the timepoint before: neither was that skipped, nor are the rows compared
-  // with themselves.
+  // The growth since second 1: this timepoint was not skipped, and the rows of second 2 were not
+  // read twice.
   await terminal.shows(/^0 .* - +50\.0/m)
   log?.append(pressureRows(3, 1.8, 0))
   await terminal.shows(/^0 .* - +5\.0/m)
@@ -253,7 +253,7 @@ t.test('after a connection breaks within a line, no row is lost or doubled', asy
   await terminal.end()
 })
 
-t.test('a log that cannot be read is reported, and tried again', async (t) => {
+t.test('a log that cannot be read is reported, and is read again later', async (t) => {
   const world = runOfRanks(2)
   const answer = world.logs['lammps-1-abcde/perf-sysstat']
   let isRefused = true
@@ -275,7 +275,7 @@ t.test('a log that cannot be read is reported, and tried again', async (t) => {
   await terminal.end()
 })
 
-t.test('only as many logs are followed as are allowed', async (t) => {
+t.test('at most as many logs are followed as --parallel allows', async (t) => {
   const { perf, terminal } = await started(t, 3, { words: ['--parallel', '4'] })
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
   const screen = await terminal.shows(/2 logs not followed \(to follow more, use --parallel\)/)
@@ -313,13 +313,13 @@ t.test('wide characters keep the columns aligned', async (t) => {
   const [wide = '', narrow = ''] = ['計算', 'lmp'].map((program) =>
     screen.find((line) => line.includes(program)),
   )
-  // The screen has an empty cell after each wide character, which is no character of the text.
+  // A wide character takes two cells of the screen, but is one character of the text.
   t.equal(wide.indexOf('running') + 2, narrow.indexOf('running'))
   terminal.press('q')
   await terminal.end()
 })
 
-t.test('without colours, the order and the state are still visible', async (t) => {
+t.test('without colours, the sorted column and the state are still visible', async (t) => {
   const { terminal } = await started(t, 1, { env: { NO_COLOR: '1' } })
   await terminal.shows(/WAIT %▼[\s\S]*no rows yet/)
   terminal.press('q')

@@ -36,7 +36,7 @@ t.test('the table has the values of the last timepoint', async (t) => {
   const { code, out, err } = await once(t)
   t.equal(code, 0, err)
   t.equal(err, '')
-  // The values are those of dd, md5sum and sort in the last timepoint of the log.
+  // Each value is the sum of dd, md5sum and sort in the last timepoint of the log.
   t.equal(
     out,
     `RANK  STATE  CPU %  WAIT %    MEMORY   READ     WRITTEN  NODE
@@ -61,7 +61,7 @@ t.test('each program of a rank can have a line, and any column can be shown', as
   t.equal(
     lines[0],
     '0,hpc,lammps-0-abcde,node-1,md5sum,ended,,0,0,16.67,83.49,1740,0,0',
-    'the greatest value first',
+    'the line with the greatest value is first',
   )
   t.match(lines[8], /^2,hpc,lammps-2-abcde,node-1,dd,ended,,0,2613\.73,9\.8,/)
 })
@@ -80,7 +80,7 @@ t.test('JSON has the values in the units of the columns', async (t) => {
   })
 })
 
-t.test('of running observers, counters are shown as their growth per second', async (t) => {
+t.test('the counters of running observers are shown as their growth per second', async (t) => {
   const { pods, logs, pressure, perf } = runOfRanks(2)
   pressure[0]?.append(pressureRows(-40, 1, 0.5) + pressureRows(0, 11, 20.5))
   pressure[1]?.append(pressureRows(0, 1.5, 1.5))
@@ -93,7 +93,7 @@ t.test('of running observers, counters are shown as their growth per second', as
   t.match(second.values, { percent_cpu: null, run_delay: null, throttled: null, rss: null })
 })
 
-t.test('a log that cannot be read is reported, with exit code 1 or 2', async (t) => {
+t.test('the exit code is 1 if a log cannot be read, and 2 if no log can be read', async (t) => {
   const gone: Refusal = { code: 404, message: 'the log is gone' }
   const pods = () => [0, 1].map((rank) => pod({ rank }))
   const logs = { 'lammps-0-abcde/perf-sysstat': LOG, 'lammps-1-abcde/perf-sysstat': gone }
@@ -150,7 +150,7 @@ const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
     ['--column', 'percent_gpu'],
     /no metric of the catalog measures a column percent_gpu; the columns are .*percent_cpu/,
   ],
-  'an order that is no column': [
+  'a --sort that is no column': [
     ['--sort', 'speed'],
     /no column speed to sort by; the columns are rank, percent_cpu \(CPU\), percent_wait \(WAIT\)/,
   ],
@@ -180,7 +180,7 @@ t.test('metrics that the catalog does not describe are named', async (t) => {
   t.match(err, 'the catalog describes no column of the observed metrics: heat')
 })
 
-t.test('the values of a log with a long summary are found', async (t) => {
+t.test('the last timepoint of a log is found before a long summary', async (t) => {
   const programs = Array.from({ length: 200 }, (_, index) => `{"program":"p${index}"}\n`)
   const logs = { 'lammps-0-abcde/perf-sysstat': LOG + programs.join('') }
   const { out } = await onceOf(t, { pods: () => [pod({ rank: 0 })], logs })

@@ -42,8 +42,8 @@ export function timepoint(processes: readonly ProcessShape[]): string {
 }
 
 /**
- * Returns the rows of pressure at a second: what a process has waited for a CPU until then, and
- * how long its container was throttled.
+ * Returns the rows of pressure at a second. Until then, a process has waited for a CPU, and its
+ * container was throttled, for these numbers of seconds.
  */
 export function pressureRows(second: number, waited: number, throttled: number): string {
   const time = new Date(START + second * 1000).toISOString()
@@ -56,9 +56,9 @@ export function pressureRows(second: number, waited: number, throttled: number):
 
 const START = Date.now()
 
-/** A run of ranks whose logs the test writes. */
+/** A run of ranks. A test appends text to their logs. */
 export interface RunOfRanks {
-  /** The pods, which the test changes. */
+  /** The pods. A test can add, change and remove pods. */
   readonly pods: object[]
   /** The logs by POD/CONTAINER. */
   readonly logs: Record<string, GrowingLog['answer']>

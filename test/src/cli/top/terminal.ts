@@ -13,7 +13,7 @@ const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.ur
 export interface Terminal {
   /** The lines of the screen, without blanks at their ends. */
   readonly screen: () => Promise<readonly string[]>
-  /** Waits until the screen matches. */
+  /** Waits until the text of the screen matches, and returns the text. */
   readonly shows: (pattern: RegExp) => Promise<string>
   /** All bytes that the command has written. */
   readonly written: () => string
@@ -40,8 +40,8 @@ export interface TerminalSize {
 }
 
 /**
- * Starts the command in a terminal. util-linux's `script` creates the pty, which needs no native
- * module; `stty` sets the size of the terminal, upon which the kernel sends SIGWINCH.
+ * Starts the command in a terminal. `script` of util-linux creates the pty, so no native module is
+ * needed. `stty` sets the size of the terminal, and the kernel then sends SIGWINCH.
  *
  * @param env more environment variables
  */
