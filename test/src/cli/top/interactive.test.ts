@@ -53,7 +53,7 @@ t.test('rows are shown when they arrive, before the next timepoint', async (t) =
   t.match(screen, /^job\/lammps in hpc: 2 ranks, 1 running, 1 without rows yet$/m)
   t.match(screen, /^RANK {2,}STATE .*CPU % .*WAIT %▼ .*THROTTLED % .*MEMORY/m)
   t.match(screen, /^0 +running +97\.5 +- +- +2\.0 MiB +- +- +node-1$/m)
-  t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'a rank without rows has no values')
+  t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'rank 1 has no values')
   terminal.press('q')
   await terminal.end()
 })
