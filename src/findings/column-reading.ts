@@ -22,9 +22,9 @@ export interface ColumnReading {
   sum: number
   /** The sum of a gauge's values, for a gauge whose values are amounts, such as clock ticks. */
   total: number
-  /** The seconds that all values of a gauge cover. */
+  /** The seconds covered by all values of a gauge. */
   covered: number
-  /** The seconds that the values of a gauge above zero cover. */
+  /** The seconds covered by the values of a gauge that are above zero. */
   busy: number
   /** The last text; null if none was read. */
   text: string | null
@@ -53,8 +53,8 @@ export interface ReadAt {
   /** The length of time that the value covers, in seconds; null if it is not known. */
   readonly interval: number | null
   /**
-   * When the counters were zero, in seconds since the first timepoint of the log, because the
-   * process or other thing that they count for started then; null if this is not known.
+   * When the process or other thing started, in seconds since the first timepoint of the log. Its
+   * counters were zero then. Null if this is not known.
    */
   readonly started: number | null
 }

@@ -75,7 +75,7 @@ function findThrottled(thing: Thing): RankFinding | undefined {
   }
 }
 
-/** The columns with which the time of throttling is subtracted from the time of waiting. */
+/** The columns that are needed to subtract the time of throttling from the time of waiting. */
 const WITH_THROTTLING: readonly Need[] = [
   { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
   { ...CONTAINER, columns: ['throttled'] },
@@ -153,7 +153,7 @@ function findSampledWaits(rank: RankEvidence): readonly (RankFinding | undefined
   })
 }
 
-/** The seconds of waiting and of CPU time, summed over threads, and the seconds of the samples. */
+/** The seconds of waiting and of CPU time, summed over threads, and how long they were measured. */
 interface Waiting {
   readonly waited: number
   readonly ran: number

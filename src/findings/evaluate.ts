@@ -94,7 +94,7 @@ function isMet(rank: RankEvidence, need: readonly Need[]): boolean {
   return need.every((one) => unreadColumns(rank, one).length === 0)
 }
 
-/** Separates the ranks that a finding is made about from the ranks that other findings explain. */
+/** Separates the ranks whose finding is made from the ranks whose finding another one explains. */
 function separate(name: RuleName, candidates: readonly Affected[], found: FoundRanks) {
   const own = candidates.filter(({ rank }) => causeOf(name, rank, found) === undefined)
   const others = new Map<string, { by: RuleName; because: string; ranks: string[] }>()
@@ -111,7 +111,7 @@ function separate(name: RuleName, candidates: readonly Affected[], found: FoundR
   return { own, explained }
 }
 
-/** Returns the rule whose finding explains the finding of another rule about a rank, and why. */
+/** Returns the rule whose finding explains a finding about a rank, and why; or undefined. */
 function causeOf(name: RuleName, rank: string, found: FoundRanks) {
   for (const { by, explains, of, because } of EXPLANATIONS) {
     if (!explains.includes(name)) continue
@@ -190,13 +190,13 @@ function plotOf(
 
 const SEVERITIES: readonly Severity[] = ['failure', 'slowdown', 'risk']
 
-/** Sorts failures before slowdowns before risks, and then the most time lost first. */
+/** Sorts failures before slowdowns before risks, and each of these by the time lost. */
 function compareFindings(a: RunFinding, b: RunFinding): number {
   const bySeverity = SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)
   return bySeverity || (b.lost ?? -1) - (a.lost ?? -1)
 }
 
-/** Sorts the most time lost first, and then the greatest first fact first. */
+/** Sorts by the time lost, and then by the value of the first fact, the greatest value first. */
 function compareRanks(a: Affected, b: Affected): number {
   return (b.lost ?? -1) - (a.lost ?? -1) || (b.facts[0]?.value ?? 0) - (a.facts[0]?.value ?? 0)
 }
@@ -226,7 +226,7 @@ function uncheckedFor(
 /** Returns why a rank has the columns of none of the alternatives that a rule needs. */
 function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']): string {
   const alternatives = needs.map((need) => ({ need, absent: absentMetrics(rank, need) }))
-  // Skip an alternative if another one lacks only some of the metrics that it lacks.
+  // Skip an alternative if another alternative lacks only a part of the same metrics.
   const nearest = alternatives.filter(({ absent }) => {
     return !alternatives.some((other) => isPart(other.absent, absent))
   })

@@ -42,7 +42,7 @@ export interface Thing {
   readonly name: string
   /**
    * When the interval of the first row began, in seconds since the first timepoint of the log. For
-   * logs in JSON Lines, at least 0: the interval of their first timepoint is not known.
+   * logs in JSON Lines, at least 0, because the interval of their first timepoint is not measured.
    */
   readonly from: number
   /** The seconds from the first timepoint of the log to the last row. */

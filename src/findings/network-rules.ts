@@ -13,7 +13,7 @@ const SOCKET = { metric: 'network', section: 'socket' }
 /** The least time until a segment without an answer is sent again (kernel, TCP_RTO_MIN: 200 ms). */
 const SHORTEST_TIMEOUT = 0.2
 
-/** A finding is made only from this number of segments that were sent again. */
+/** The fewest segments sent again with which a finding is made. */
 const FEWEST_RETRANSMITTED = 100
 
 /**

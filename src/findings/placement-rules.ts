@@ -74,7 +74,7 @@ function findPinned({ ranks }: RunEvidence): readonly Affected[] {
   })
 }
 
-/** Returns the node, or the log if the rows name no node: processes are compared within it. */
+/** Returns the node, within which processes are compared; the log if the rows name no node. */
 function nodeOf({ rank, process }: Placed): string {
   return rank.node ?? process.source
 }
@@ -170,7 +170,7 @@ function namesOf(all: readonly Placed[]): readonly string[] {
   )
 }
 
-/** The fewest bytes of remote memory that a finding is made from. */
+/** The fewest bytes of remote memory with which a finding is made. */
 const LEAST_REMOTE = 64 * 1024 * 1024
 
 /**

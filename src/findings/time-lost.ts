@@ -1,4 +1,4 @@
-/** A finding about lost time is made only from this number of seconds. */
+/** The fewest lost seconds with which a finding about lost time is made. */
 export const FEWEST_SECONDS = 1
 
 /**

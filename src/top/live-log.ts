@@ -48,7 +48,7 @@ export interface LiveLog {
   readonly unmatched: () => { readonly lines: number; readonly reason: string }
 }
 
-/** The most lines and rows of a timepoint. An observer does not write more; others are dropped. */
+/** The most lines and rows of a timepoint. An observer does not write more; the rest is dropped. */
 const MOST_LINES = 100_000
 const MOST_ROWS = 20_000
 

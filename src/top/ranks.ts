@@ -123,7 +123,7 @@ function stateOf({ observers }: LiveRank, now: number): LineState {
   return { is: hasRows ? 'running' : 'waiting' }
 }
 
-/** Returns the milliseconds since the last row; undefined if there is none, or it is recent. */
+/** Returns the milliseconds since the last row; undefined if it is recent, or there is no row. */
 function silenceOf({ log, seenAt }: LiveObserver, now: number): number | undefined {
   const last = seenAt ?? log.lastAt()
   if (last === undefined) return undefined

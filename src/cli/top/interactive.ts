@@ -15,7 +15,7 @@ import type { TopOptions } from './top-options.ts'
 /** Milliseconds between two frames. */
 const FRAME_MS = 500
 
-/** Milliseconds between two lists of the pods: a number for each pod, with its limits. */
+/** Milliseconds between two lists of the pods: `LOOK_MS_PER_POD` for each pod, within limits. */
 const LOOK_MS = 2000
 const LOOK_MS_PER_POD = 10
 const LOOK_MOST_MS = 30_000

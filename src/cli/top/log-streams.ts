@@ -77,7 +77,7 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
   jsonl: 500,
 }
 
-/** Milliseconds before a new attempt. They double with each failed attempt, up to the most. */
+/** Milliseconds before a new attempt. Each failed attempt doubles them, up to `MOST_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 500
 const MOST_PAUSE_MS = 15_000
 
@@ -174,7 +174,7 @@ export async function readOnce(
 /** The milliseconds without text after which the lines of a timepoint are complete. */
 const SETTLED_MS = 100
 
-/** Text that arrives this many milliseconds after the connection was opened was just written. */
+/** Milliseconds after the opening of a connection; text that arrives later was just written. */
 const LIVE_MS = 1000
 
 /** Reads the open timepoint of each log that has received no text for a moment. */
