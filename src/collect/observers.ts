@@ -41,9 +41,9 @@ export interface PodOfObservers {
 }
 
 /**
- * Finds the observers of a pod: the containers that its status annotation names, including native
- * sidecars, and the ephemeral containers with the name of a metric. The author of a pod can write
- * any status annotation, so each container is compared with the catalog.
+ * Finds the observers of a pod: the containers that its annotation `ridealong.dev/status` names,
+ * including native sidecars, and the ephemeral containers with the name of a metric. The author of
+ * a pod can write any value into this annotation, so each container is compared with the catalog.
  *
  * @param pod a core/v1 Pod, as returned by the apiserver
  * @param metrics the names of the catalog's metrics

@@ -154,7 +154,7 @@ function findFaults(rank: RankEvidence): RankFinding | undefined {
     lost: storageWait(rank)?.lost ?? null,
     facts: [
       { name: 'major page faults', value: rate, unit: '1/s' },
-      { name: 'in total', value: faults, unit: 'count' },
+      { name: 'major page faults in total', value: faults, unit: 'count' },
       ...(swapped === null
         ? []
         : [{ name: 'memory in swap space', value: swapped * 1024, unit: 'bytes' } as const]),

@@ -144,7 +144,7 @@ function findQueue({ elapsed }: RankEvidence, thing: Thing, ran: number): RankFi
     facts: [
       { name: 'time waiting', value: part, unit: 'percent' },
       { name: 'data in the send queue', value: queue.busy, unit: 's' },
-      { name: 'largest queue', value: queue.most ?? 0, unit: 'bytes' },
+      { name: 'largest send queue', value: queue.most ?? 0, unit: 'bytes' },
       { name: 'CPU time', value: ran, unit: 's' },
       ...(sent === null ? [] : [{ name: 'sent', value: sent, unit: 'bytes' } as const]),
     ],

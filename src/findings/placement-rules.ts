@@ -123,7 +123,7 @@ function findCrowd(mates: readonly Placed[]): readonly Affected[] {
       facts: [
         { name: 'time waiting', value: worst.part, unit: 'percent' },
         { name: 'processors allowed', value: worst.one.count, unit: 'cores' },
-        { name: 'processes on them', value: waiting.length, unit: 'count' },
+        { name: 'processes on these processors', value: waiting.length, unit: 'count' },
         { name: 'waiting, summed over threads', value: worst.waited, unit: 's' },
         { name: 'CPU time', value: worst.ran, unit: 's' },
       ],

@@ -35,8 +35,8 @@ export interface CollectedRun {
   /** The descriptions of the rows of the metrics in the catalog. */
   readonly descriptions: Descriptions
   /**
-   * The samples of metrics that are not in the catalog, by log. The description of their rows is at
-   * the end of the log. If it is missing there, the samples remain here.
+   * The samples of metrics that are not in the catalog, by log. The entry at the end of a log
+   * describes their rows. If this entry is missing or has no description, the samples remain here.
    */
   readonly undescribed: Map<string, Sample[]>
   samples: number

@@ -39,7 +39,7 @@ interface Session {
 /**
  * Shows the ranks in the terminal until the user quits.
  *
- * @throws an error of our own or of the terminal, after the terminal was restored
+ * @throws an internal error or an error of the terminal, after the terminal was restored
  */
 export async function runInteractive(
   found: WorkloadPods,

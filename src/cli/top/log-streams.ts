@@ -67,9 +67,9 @@ export function newStream(observer: RunningObserver, description: RowsDescriptio
 }
 
 /**
- * The number of lines to read at first: at least two timepoints, so that the growth of counters is
- * known. A timepoint of pidstat or iostat has up to 40 lines; in JSON Lines it has a line for each
- * process, or for each of its peers.
+ * The number of lines to read at first: in most logs at least two timepoints, so that the growth of
+ * counters is known. A timepoint of pidstat or iostat has up to 40 lines. A timepoint in JSON Lines
+ * has a line for each container and process, or for each peer of a process.
  */
 const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
   pidstat: 80,

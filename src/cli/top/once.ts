@@ -52,6 +52,7 @@ export async function runOnce(
   const unread = missing.map(({ observer, problem }) => {
     return `the log of ${sourceName(observer)} cannot be read: ${problem}`
   })
+  // The notices in `unread` already name these logs.
   for (const stream of missing) stream.isGone = true
   return {
     output: formatLines(lines, columns, output, by),

@@ -160,7 +160,7 @@ t.test('more lines than a page can show are merged by name', async (t) => {
   ])
 })
 
-t.test('a notice names a log whose description is missing or not in the catalog', async (t) => {
+t.test('a log whose description is missing or differs from the catalog has a notice', async (t) => {
   const lines = [row('0', 0, { sent: 1 })]
   const { sections, notices } = dataOf([...lines, end('0', null)])
   t.strictSame(sections, [])
