@@ -27,11 +27,11 @@ export const RULES: readonly FindingRule[] = [
   MOSTLY_IDLE,
 ]
 
-/** Findings that explain others, which are then not made. */
+/** Rules whose findings explain the findings of other rules, which are then not made. */
 export interface Precedence {
   readonly by: readonly RuleName[]
   readonly explains: readonly RuleName[]
-  /** Whether they explain findings about the same rank, or about any rank of the run. */
+  /** Whether a finding explains findings about the same rank, or about any rank of the run. */
   readonly of: 'same rank' | 'any rank'
   readonly because: string
 }

@@ -51,7 +51,7 @@ function mib(value: unknown): number | null {
   return typeof value === 'number' ? value / MIB : null
 }
 
-/** Adds the totals of the same program in two containers or two runs. */
+/** Combines the totals of a program in two containers or runs: sums, and the greater peak. */
 export function plus(a: Totals, b: Totals): Totals {
   return {
     processes: a.processes + b.processes,

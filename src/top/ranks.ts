@@ -14,7 +14,7 @@ export interface LiveObserver {
   isOver: boolean
   /**
    * When a row last arrived while the log was followed, in milliseconds since 1970 on the clock of
-   * this machine; undefined if only rows from before are known.
+   * this machine; undefined if all known rows were written earlier.
    */
   seenAt: number | undefined
 }

@@ -32,7 +32,7 @@ export function declareTop(program: Command): void {
 /** Adds the options for the lines and columns of the table, and for its output. */
 function withTable(command: Command): Command {
   return command
-    .option('--column <name...>', 'more columns of the observed metrics to show')
+    .option('--column <name...>', 'more measured columns of the catalog to show')
     .option('--sort <column>', 'the column to sort by at first (default: the wait for a CPU)')
     .addOption(
       new Option('--by <unit>', 'show one line for each rank or for each program of a rank')
@@ -47,7 +47,7 @@ function withTable(command: Command): Command {
     )
     .option(
       '--parallel <number>',
-      'the number of logs to follow at a time',
+      'the most logs to follow at a time',
       wholeNumber(1, 10_000),
       2000,
     )
