@@ -176,7 +176,7 @@ t.test('the counters of a process that starts after the first sample begin at ze
   t.ok(Math.abs((finding?.lost ?? 0) - 0.3 * LENGTH) < 6, `${finding?.lost} s`)
 })
 
-t.test('without pressure, perf-sysstat shows that a rank waited, with two causes', async (t) => {
+t.test('without pressure, perf-sysstat shows that a rank waited, but not why', async (t) => {
   const waiting = { perf: { percent_wait: 79, percent_cpu: 14 } }
   const only = ['perf'] as const
   const { findings } = findIn([...rankRows('0', waiting, { only }), ...rankRows('1', {}, { only })])
