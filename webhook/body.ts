@@ -19,9 +19,9 @@ const MOST_LEVELS = 10_000
  * The maximum number of objects, arrays and object members in total. JSON.parse needs at least 100
  * bytes for an object of two characters, and one second for a million different keys.
  *
- * etcd stores at most 1.5 MiB (etcd --max-request-bytes). The smallest element that a valid pod can
- * repeat is a toleration. It takes 10 bytes in etcd, and counts here as two elements: an object and
- * its member. A stored pod therefore has at most 320,000 elements.
+ * etcd stores at most 1.5 MiB (etcd --max-request-bytes). The smallest part that a valid pod can
+ * repeat is a toleration. A toleration takes 10 bytes in etcd, and counts here as two elements: an
+ * object and its member. A stored pod therefore has at most 320,000 elements.
  */
 const MOST_ELEMENTS = 400_000
 
@@ -34,8 +34,8 @@ const LONG_TEXT = 256 * 1024
 /**
  * Reads the body of a request.
  *
- * @throws NotAReview for a text with too many levels or elements, and for JSON that is not an
- * AdmissionReview; NotJson for any other text that is not JSON
+ * @throws NotAReview for a text longer than `LONG_TEXT` with too many levels or elements, and for
+ * JSON that is not an AdmissionReview; NotJson for any other text that is not JSON
  */
 export function readBody(text: string): Review {
   const problem = text.length > LONG_TEXT ? scanProblem(text) : undefined

@@ -18,7 +18,7 @@ export interface ClientOptions {
   readonly names: readonly string[]
 }
 
-/** Returns the options of a TLS server that requires client certificates. */
+/** Returns the TLS options that require client certificates; none if `clients` is undefined. */
 export function clientTlsOf(clients: ClientOptions | undefined) {
   if (clients === undefined) return {}
   return { ca: clients.authorities(), requestCert: true, rejectUnauthorized: true } as const

@@ -25,12 +25,13 @@ export interface ConnectionLimits {
  * - The apiserver keeps idle connections for 90 s (apimachinery pkg/util/net/http.go,
  *   IdleConnTimeout). The apiserver does not repeat a request that is lost when a connection
  *   closes, so the server keeps idle connections longer.
- * - By default, the apiserver waits 3 s for this webhook (at most 30 s for any webhook). With this
- *   default, the apiserver no longer waits for a response when a request has taken 10 s to arrive.
+ * - With the chart's default, the apiserver waits 3 s for this webhook (at most 30 s for any
+ *   webhook). With this default, the apiserver no longer waits for a response when a request has
+ *   taken 10 s to arrive.
  * - The apiserver opens a connection for each concurrent call. By default an apiserver handles 600
- *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), and only the
- *   mutating calls can reach this port. Five apiservers that call the same replica therefore need
- *   at most 1,000 connections.
+ *   calls at once (--max-requests-inflight 400, --max-mutating-requests-inflight 200), and only
+ *   mutating calls can reach this port. Five apiservers with 200 mutating calls each, all for the
+ *   same replica, need 1,000 connections.
  */
 export const WEBHOOK_CONNECTIONS: ConnectionLimits = {
   handshakeMs: 10_000,

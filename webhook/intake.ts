@@ -66,8 +66,8 @@ interface Claim {
  * body is rejected as soon as its bytes do not fit. A declared length does not reserve memory: a
  * client must send the bytes to occupy memory.
  *
- * @returns the function that reads bodies; its errors are Overloaded, and Fastify's error for a
- * body over the limit
+ * @returns the function that reads bodies; its errors are Overloaded, Fastify's error for a body
+ * over the limit, and the errors of the connection
  */
 export function limitIntake<S extends RawServerBase>(
   app: Pick<FastifyInstance<S>, 'addHook'>,

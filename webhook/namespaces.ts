@@ -23,7 +23,7 @@ export interface NamespaceSource {
   /**
    * @param mustAsk whether the pod was sent because its namespace requests metrics; a cached
    * namespace that requests none may then be out of date
-   * @throws NotKnownYet, also as a rejection
+   * @throws NotKnownYet, directly or as the rejection of the promise
    */
   find(name: string, mustAsk: boolean): Namespace | Promise<Namespace>
 }
@@ -32,7 +32,10 @@ export interface NamespaceSource {
 export interface FollowedNamespaces extends NamespaceSource {
   /** Returns the readiness checks of the followed objects. */
   checks(): readonly ReadinessCheck[]
-  /** The images that at least one node is known to have; undefined if images are not watched. */
+  /**
+   * Returns the images that at least one node is known to have; undefined if images are not
+   * watched.
+   */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
   stop(): void | Promise<void>
 }

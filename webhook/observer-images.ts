@@ -8,7 +8,8 @@ export interface ImageOptions {
   /** Returns the current catalog. */
   readonly catalog: () => Catalog
   /**
-   * The images that at least one node is known to have now; undefined if images are not watched.
+   * Returns the images that at least one node is known to have now; undefined if images are not
+   * watched.
    */
   readonly heldImages: (() => ReadonlySet<string>) | undefined
   readonly pace?: Intervals | undefined

@@ -56,7 +56,10 @@ export class NotJson extends Error {
   }
 }
 
-/** Thrown for a body that is JSON but not an AdmissionReview. */
+/**
+ * Thrown for an empty body, for JSON that is not an AdmissionReview, and for a text with too many
+ * levels or elements.
+ */
 export class NotAReview extends Error {
   readonly code = 'NOT_A_REVIEW'
   readonly statusCode = 400

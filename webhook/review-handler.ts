@@ -27,7 +27,8 @@ export interface ReviewFacts {
  * is a promise only if the namespace must be looked up; otherwise the response is returned in the
  * same turn of the event loop.
  *
- * @throws NotKnownYet, also as a rejection, if the namespace is not known yet
+ * @throws NotKnownYet, directly or as the rejection of the promise, if facts about the namespace or
+ * the images on nodes are missing
  */
 export function handlePodReview(
   review: Review,

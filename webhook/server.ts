@@ -14,8 +14,8 @@ import { addRoutes, PATHS } from './routes.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /**
- * The event loop delay above which calls are rejected, so that another replica can answer. By
- * default the apiserver waits three seconds in total.
+ * The event loop delay above which calls are rejected, so that another replica can answer. With the
+ * chart's default, the apiserver waits three seconds in total.
  */
 const MAX_EVENT_LOOP_DELAY_MS = 1000
 
@@ -45,8 +45,8 @@ export async function buildApp(options: AppOptions) {
     ...timeouts.fastify,
     // While the server closes, requests on open connections are answered as usual.
     return503OnClosing: false,
-    // The server closes after it was drained (see traffic.ts), so the calls have ended. A client
-    // that never sends its request must not prevent the server from closing.
+    // The server closes only after it was drained (see traffic.ts). A client that never sends its
+    // request must not prevent the server from closing.
     forceCloseConnections: true,
   })
   const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
@@ -57,8 +57,8 @@ export async function buildApp(options: AppOptions) {
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const problem = classifyError(error)
     if (problem === 'internal-error') log.error({ err: error }, 'a request failed')
-    // Fastify closes the connection after any parser error. After Overloaded the connection must
-    // stay open: see stopReading in intake.ts.
+    // Fastify closes the connection after any error in the parsing of a body. After Overloaded the
+    // connection must stay open: see stopReading in intake.ts.
     if (error instanceof Overloaded) reply.removeHeader('connection')
     const message = problem === 'internal-error' ? 'see the log of the webhook' : error.message
     return answerProblem(metrics, reply, problem, message)

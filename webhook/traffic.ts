@@ -3,8 +3,8 @@ import type { App } from './server.ts'
 /** Tracks the calls of a server, so that the server can close without interrupting a call. */
 export interface Traffic {
   /**
-   * Closes each connection with its next response, and waits until no call has arrived for
-   * `quietMs` milliseconds, but at most `limitMs` milliseconds.
+   * Closes each connection with its next response, and waits until all calls have ended and no call
+   * has arrived for `quietMs` milliseconds, but at most `limitMs` milliseconds.
    */
   drain(options: DrainOptions): Promise<void>
 }

@@ -33,7 +33,7 @@ export interface Intervals {
   readonly lookupsAtOnce: number
   readonly lookupBurst: number
   readonly lookupsPerSecond: number
-  /** The longest time until a wrong label is repaired, and until all labels are checked again. */
+  /** The longest pause before a repair of labels, and between two checks of all labels. */
   readonly repairSoonMs: number
   readonly repairMs: number
   readonly repairsPerSecond: number
@@ -49,8 +49,8 @@ export interface Intervals {
   /** The maximum number of Events that are written in one namespace after one scan. */
   readonly eventsPerNamespace: number
   /**
-   * The time after which an Event that is still true is written again. The apiserver deletes an
-   * Event after an hour.
+   * The time after which an Event that is still true is written again. By default, the apiserver
+   * deletes an Event after an hour.
    */
   readonly eventMs: number
   /** The time after which any replica may take a Lease that was not renewed. */

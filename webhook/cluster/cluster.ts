@@ -45,9 +45,10 @@ export interface ClusterWatchOptions {
  * Watches the namespaces of a cluster and repairs their label `ridealong.dev/armed`, until `stop`
  * is called.
  *
- * The function returns before the namespaces are listed. Until they are listed, the namespace of
- * each pod is looked up. There is no look-up for images, so `find` throws NotKnownYet until the
- * DaemonSets that keep images on nodes are listed. The apiserver then has to call again.
+ * The function returns before the namespaces, LimitRanges and ResourceQuotas are listed. Until they
+ * are listed, the namespace of each pod is looked up. There is no look-up for images. If
+ * `imageHolders` is set, `find` therefore throws NotKnownYet until the DaemonSets of that namespace
+ * are listed, and the apiserver has to call again.
  */
 export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options

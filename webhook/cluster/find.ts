@@ -9,7 +9,7 @@ import type { NamespaceCache } from './namespace-cache.ts'
  * turn of the event loop. In these cases, the function looks up the namespace at the apiserver:
  * - The caches do not have the namespace.
  * - A pod was sent because its namespace requests metrics, but the cached namespace requests none.
- * - `isComplete` is false.
+ * - `isComplete` returns false.
  *
  * @param isComplete reports whether all resources have been listed once. Until then, a cached
  * namespace may lack its LimitRanges, so each namespace is looked up.

@@ -48,15 +48,16 @@ export interface Lookup {
 
 /**
  * Creates the look-up of namespaces. Calls for the same namespace share one look-up. After a
- * look-up, the namespace is not looked up again for `lookupRestMs`. Otherwise, every pod would
- * cause a look-up if its namespace is armed (has the label `ridealong.dev/armed`) without
- * requesting metrics, or if the apiserver is unreachable.
+ * look-up, the namespace is not looked up again for `lookupRestMs`, or for `absentMs` if the
+ * namespace does not exist. Otherwise, every pod would cause a look-up if its namespace is armed
+ * (has the label `ridealong.dev/armed`) without requesting metrics, or if the apiserver is
+ * unreachable.
  *
  * If the caches do not have a namespace, they may also lack its LimitRanges and ResourceQuotas,
  * which `kubectl apply` often creates at the same moment. A pod with an observer that violates one
  * of these rules would be rejected. The rules are therefore read in parallel with the namespace.
- * The apiserver's own LimitRanger also reads LimitRanges directly if its cache is empty (kubernetes
- * plugin/pkg/admission/limitranger/admission.go).
+ * The apiserver's own LimitRanger also reads LimitRanges directly if its cache has none for a
+ * namespace (kubernetes plugin/pkg/admission/limitranger/admission.go).
  *
  * A client can invent any number of names. The look-ups of names that are not in the caches are
  * therefore limited, for all clients together. Look-ups of cached names need no such limit, because

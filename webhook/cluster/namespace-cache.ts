@@ -4,7 +4,7 @@ import { createStore, type Store } from './reflect/store.ts'
 
 /**
  * The watched resources, by the name of the resource in API paths. Each value is the function that
- * selects the fields of an object that are kept.
+ * selects the fields of an object to keep.
  */
 export const RESOURCES = {
   namespaces: namespaceItem,

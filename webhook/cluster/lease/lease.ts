@@ -11,7 +11,8 @@ import { type Intervals, jittered } from '../backoff.ts'
 export interface Lease {
   readonly isHeld: boolean
   /**
-   * The error message of the last attempt to get the Lease; undefined if that attempt succeeded.
+   * The error message of the last attempt to get or renew the Lease; undefined if that attempt had
+   * no error, even if another replica holds the Lease. A conflict does not change this message.
    */
   readonly trouble: string | undefined
   /** Releases the Lease, so that the next replica does not have to wait until the Lease expires. */
@@ -48,7 +49,7 @@ interface LeaseState {
  * - Every update contains the resourceVersion that the replica read. If two replicas update the
  *   same version of the Lease, one update is rejected.
  * - A holder that cannot renew the Lease stops relying on it well before another replica may take
- *   it. The holder measures that time from the moment before it sent the last renewal.
+ *   it. The holder measures the time since just before it sent the last successful renewal.
  */
 export function contend(options: LeaseOptions): Lease {
   const { pace } = options

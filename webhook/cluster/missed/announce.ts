@@ -28,17 +28,18 @@ export type Announce = (
 
 /**
  * Creates a function that writes one Event for each notice, at a limited rate, unless the same
- * Event was written recently. A notice is about the missed pods of one owner, for one reason.
+ * Event was written recently. A notice is about the pods of one owner that requested observers but
+ * run without them for one reason.
  *
  * The name of the Event is derived from this owner and this reason. A replica that takes over the
- * scan therefore overwrites the Event instead of adding another.
+ * search for such pods therefore overwrites the Event instead of adding another.
  *
  * The number of notices per namespace is limited, because users who create pods in a namespace can
  * name any number of owners. A notice above the limit and a rejected notice are retried with the
  * next notices.
  *
  * The returned function throws on a network error, since the other Events would fail as well, and
- * when this replica may no longer scan.
+ * when `mayScan` returns false.
  */
 export function announcer(options: AnnounceOptions): Announce {
   const { pace } = options

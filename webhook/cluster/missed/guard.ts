@@ -13,16 +13,16 @@ export interface GuardOptions
   readonly registry: Registry
   readonly log: Logger
   /**
-   * Reports whether all namespaces and their rules have been listed once. Before that, pods cannot
-   * be judged.
+   * Reports whether all namespaces, LimitRanges and ResourceQuotas have been listed once. Before
+   * that, pods are not scanned.
    */
   isComplete(): boolean
 }
 
 /**
- * Looks for pods that requested metrics but run without their observers, while this replica holds
- * the Lease. The documentation calls this the scan, and uses the name guard for a policy of the
- * chart.
+ * Looks for missed pods (pods that requested metrics but run without their observers) while this
+ * replica holds the Lease. The documentation calls this search the scan, and uses the name guard
+ * for a policy of the chart.
  */
 export interface Guard {
   check(): ReadinessCheck

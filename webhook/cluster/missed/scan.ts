@@ -42,14 +42,14 @@ export interface ScanOptions {
   onTrouble(trouble: string): void
 }
 
-/** The number of missed pods, by reason. */
+/** The number of missed pods (pods that requested metrics but lack their observers), by reason. */
 export type Found = ReadonlyMap<MissedPodReason, number>
 
 /** A periodic scan of all pods. */
 export interface Scan {
   /**
-   * Returns the result of the last scan; undefined before the first scan, and while another replica
-   * scans.
+   * Returns the result of the last scan; undefined until a scan has listed all pods, and while this
+   * replica may not scan.
    */
   current(): Found | undefined
   readonly trouble: string | undefined
@@ -113,7 +113,8 @@ export function scanPods(options: ScanOptions): Scan {
 /**
  * Lists all pods and returns the missed ones.
  *
- * @throws Refusal (410 if the continue token of a page has expired), or a network error
+ * @throws Refusal (410 if the continue token of a page has expired), a network error, or an error
+ * if this replica may no longer scan
  */
 async function unobservedPods(
   { api, pace, mayScan, knowledge, excludedNamespaces, catalog }: ScanOptions,
