@@ -76,9 +76,9 @@ function unmetByNamespace(
 }
 
 /**
- * Judges the result of a dry run. A failed webhook call is a fault: the webhook does not answer,
- * and its failurePolicy is Fail. Any other error is `unknown`, because the error says nothing about
- * the webhook.
+ * Judges the result of a dry run. An error about a failed webhook call is a fault: a webhook with
+ * failurePolicy Fail does not answer. Any other error is `unknown`, because such an error says
+ * nothing about the webhook.
  */
 function tried(
   name: string,

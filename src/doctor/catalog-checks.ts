@@ -5,7 +5,8 @@ import { type Holder, type Offer, type Release, readCatalog } from './installati
 
 /**
  * Checks the catalog, whether nodes have its images, and whether the guard is installed. The guard
- * is a policy of the chart that warns about pods without observers.
+ * is a policy of the chart. It warns about pods that requested observers but were created without
+ * them, or with altered observers.
  */
 export function catalogChecks(release: Release): readonly InstallationCheck[] {
   const { offer, holders, guard } = release

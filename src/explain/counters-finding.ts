@@ -26,8 +26,8 @@ const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
 
 /**
  * Returns a finding about the counters that the observers of a pod can read, with advice if some
- * counters may be hidden. Returns no finding if the pod would get no observers, if the created pod
- * has no verified observers, or if its status annotation contains another prediction.
+ * counters may be hidden. Returns no finding if the pod would get no observers, if the outcome of
+ * the created pod is not `injected`, or if its status annotation contains another prediction.
  *
  * @param out the outcome of the pod, if it was created
  */

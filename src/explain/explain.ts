@@ -67,7 +67,7 @@ export function explain(facts: Facts): Explanation {
   }
 }
 
-/** Returns the cost if observers were injected, and the remedy if there is a reason. */
+/** Returns the cost if the outcome is `injected`, and the remedy if there is a reason. */
 function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
   return {
     ...(outcome === 'injected' && cost && { cost }),

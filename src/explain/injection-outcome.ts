@@ -144,5 +144,5 @@ function containerFindings(pod: Fields): readonly Finding[] {
   })
 }
 
-/** Waiting reasons that occur in every normal start (kubernetes pkg/kubelet/kubelet_pods.go). */
+/** Waiting reasons that occur in a normal start (kubernetes pkg/kubelet/kubelet_pods.go). */
 const NORMAL: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing'])

@@ -11,8 +11,8 @@ export interface Rule {
 }
 
 /**
- * The rule about the images on nodes. It can be checked only if the image holders (the DaemonSets
- * that keep the observers' images on the nodes) are known.
+ * The name of the rule about the images on nodes. The rule can be checked only if the image holders
+ * (the DaemonSets that keep the observers' images on the nodes) are known.
  */
 export const IMAGE_RULE = 'image'
 

@@ -39,8 +39,8 @@ export function calledBy(webhook: Fields): Called {
 }
 
 /**
- * Returns the DNS name that the server's certificate must be valid for; undefined if the webhook is
- * called by IP address.
+ * Returns the DNS name that the server's certificate must be valid for; undefined if the webhook
+ * has no address, or an IP address.
  */
 export function serverName({ service, url }: Called): string | undefined {
   if (service !== undefined) return `${service.name}.${service.namespace}.svc`

@@ -12,7 +12,10 @@ const DAY = 86_400
 
 /** The facts about the time of a log that are known before its first timepoint. */
 export interface SampleInterval {
-  /** Seconds between timepoints; used if the timepoints report no time. */
+  /**
+   * Seconds between timepoints; used for the interval of the first timepoint, and for all
+   * timepoints that report no time.
+   */
   readonly rate: number
   /**
    * The start time of the observer, in ISO 8601. This time supplies the date for timepoints that
@@ -51,10 +54,10 @@ function dated({ time, isDated }: Time, first: number | undefined, seconds: numb
 }
 
 /**
- * Returns when the first timepoint was taken, in seconds since 1970, or undefined if its date is
- * not known. The result is the first moment with the reported time of day, counted from
- * one second before the observer started. If the timepoints report no time, the result is one
- * interval after the start.
+ * Returns when the first timepoint was taken, in seconds since 1970, or undefined if the start of
+ * the observer is not known. The result is the first moment with the reported time of day, counted
+ * from one second before the start. If the timepoint reports no time, the result is one interval
+ * after the start.
  */
 function firstMoment({ at, time }: Time, { rate, started }: SampleInterval): number | undefined {
   const began = Date.parse(started ?? '') / 1000
@@ -65,9 +68,8 @@ function firstMoment({ at, time }: Time, { rate, started }: SampleInterval): num
 }
 
 /**
- * Adds a day to a difference between two times of day if midnight was between them. This is assumed
- * only if the difference is less than minus half a day, because a corrected clock can also go
- * backwards.
+ * Adds a day to a difference between two times of day if midnight was between them. A decrease of
+ * half a day or less does not count as midnight, because a corrected clock can also go backwards.
  */
 function overMidnight(passed: number): number {
   return passed < -DAY / 2 ? passed + DAY : passed

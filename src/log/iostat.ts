@@ -17,7 +17,7 @@ export interface Devices {
 
 /**
  * Reads a timepoint of io-sysstat, either a JSON document or the human-readable table. Returns
- * undefined if the timepoint is truncated.
+ * undefined if the document is not valid JSON, or the table has no header.
  */
 export function readDevices(
   lines: readonly string[],
@@ -34,7 +34,8 @@ export function readDevices(
 
 function readDocument(document: unknown, columns: readonly RowColumn[]): Devices {
   const [host] = listOrNone(fieldsOrNone(fieldsOrNone(document).sysstat).hosts)
-  // If iostat printed two reports, the first covers the time since the node started.
+  // The last report is used. If iostat printed two reports, the first contains the averages since
+  // the node started.
   const statistics = fieldsOrNone(listOrNone(fieldsOrNone(host).statistics).at(-1))
   return {
     rows: asObjects(statistics.disk).map((row) => readRow(row, columns)),

@@ -5,7 +5,7 @@ import { type MatchedLine, matchRow } from './match-row.ts'
 
 /** A log in JSON Lines, which is read line by line. */
 export interface JsonlLog {
-  /** Reads a line between the markers and returns the entries that are now complete. */
+  /** Reads a line that is not a marker, and returns the entries that are now complete. */
   readonly push: (line: string) => readonly Entry[]
   /**
    * Handles the end of the log. Returns the remaining entries, and whether the last row is cut.

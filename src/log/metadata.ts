@@ -10,7 +10,7 @@ export type KnownOrigin = Partial<RowOrigin> & {
   readonly notices?: readonly string[]
 }
 
-/** Parses the metadata; returns undefined if they are truncated. */
+/** Parses the metadata; returns undefined if they are not a JSON object, for example truncated. */
 export function readMetadata(lines: readonly string[]): Fields | undefined {
   return parse(lines.join('\n'))
 }

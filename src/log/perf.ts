@@ -93,7 +93,7 @@ function join(byTask: Map<string, Fields>, rows: readonly Fields[]): void {
   }
 }
 
-/** Adds the values that are known already, which take precedence. */
+/** Adds the values that earlier sections reported, which take precedence. */
 function withKnown(row: Fields, known: Fields | undefined): Fields {
   return known === undefined ? row : { ...row, ...known }
 }

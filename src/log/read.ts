@@ -6,11 +6,11 @@ import { startRun } from './run.ts'
 
 export interface LogReader {
   /**
-   * Reads a line of the log without its line break and returns the samples that are now complete.
+   * Reads a line of the log without its line break and returns the entries that are now complete.
    */
   readonly push: (line: string) => readonly Entry[]
   /**
-   * Handles the end of the log and returns the remaining samples and the description of the log.
+   * Handles the end of the log and returns the remaining entries. The last entry describes the log.
    */
   readonly end: () => readonly Entry[]
 }

@@ -41,7 +41,7 @@ interface ReadingState {
   clock: ((index: number, said: ReportedTime) => Moment) | undefined
   /** The rows of a metric whose log is in JSON Lines. */
   jsonl: JsonlLog | undefined
-  /** Whether there are JSON objects outside of timepoints to which no description applies. */
+  /** Whether JSON objects outside of timepoints were skipped: no description applies to them. */
   hasUnreadLines: boolean
   readonly cuts: string[]
 }

@@ -10,7 +10,7 @@ import { verify } from './verify.ts'
 
 /**
  * A document with annotations at the places from which operators copy them to pods, and the objects
- * without such a place.
+ * that may create pods but have no such place.
  */
 export interface Annotated {
   readonly manifest: Manifest
@@ -71,8 +71,8 @@ function annotationPaths(resource: ManifestResource): readonly (readonly Step[])
 }
 
 /**
- * Returns the reason why an object has no place for annotations, with advice; undefined for kinds
- * that create no pods.
+ * Returns the reason why an object has no place for annotations, with advice; undefined for an
+ * object that creates no pods.
  */
 export function whyNot({ group, kind, fields }: ManifestResource): string | undefined {
   const row = findKind(group, kind)

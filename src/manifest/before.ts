@@ -23,7 +23,7 @@ import type { Manifest } from './read.ts'
  */
 export type Before = Readonly<Record<string, string>>
 
-/** Returns the text that an extension will replace, by key; empty if it will replace none. */
+/** Returns the text that an extension will replace, by key; empty if it will replace no text. */
 export function describeBefore(
   manifest: Manifest,
   base: readonly Step[],
@@ -33,7 +33,7 @@ export function describeBefore(
   const shares = 'entries' in extension && SHARE in extension.entries
   const item = hollowItem(manifest, base, path) ?? (shares ? sharing(manifest, base) : undefined)
   const text = item && standing(manifest, item.item)
-  // The value false is already recorded in a field of the status annotation.
+  // `shareProcessNamespace: false` is already recorded in another field of the status annotation.
   const isNews = text !== undefined && !(item?.key === SHARE && /^ *false$/.test(text))
   return isNews ? { [String(item?.key)]: text } : {}
 }
@@ -46,8 +46,8 @@ interface Keyed {
 }
 
 /**
- * Returns the first item on a path whose value is an empty map or list, or is neither a map nor a
- * list.
+ * Follows a path, and returns the first item whose value is an empty map or list, or is neither a
+ * map nor a list.
  */
 function hollowItem(
   manifest: Manifest,

@@ -5,8 +5,8 @@ import { asFields, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
  * before it calls a webhook. Without this default, a pod that sets only limits would not count as
  * Guaranteed.
  *
- * The rule comes from kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod. It applies to
- * each resource of containers and init containers. Pod-level resources are not defaulted here.
+ * The rule comes from kubernetes v1.36 pkg/apis/core/v1/defaults.go, SetDefaults_Pod, and applies
+ * to each resource of containers and init containers. Pod-level resources are not defaulted here.
  */
 export function withDefaults(spec: Fields): Fields {
   return {

@@ -131,7 +131,7 @@ export function findKind(group: string, kind: string): Kind | undefined {
 
 /**
  * Reports whether a group belongs to Kubernetes itself. Kinds of such a group create no pods unless
- * they are listed.
+ * `KINDS` lists them.
  */
 export function isBuiltIn(group: string): boolean {
   const end = '.k8s.io'

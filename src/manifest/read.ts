@@ -18,8 +18,8 @@ export interface Manifest extends ManifestPosition {
 }
 
 /**
- * The maximum nesting depth, which is greater than that of any Kubernetes object. The composer of
- * the YAML library is recursive. Node exits without a message if a regular expression in a deep
+ * The maximum nesting depth, which is greater than the depth of any Kubernetes object. The composer
+ * of the YAML library is recursive. Node exits without a message if a regular expression in a deep
  * recursion overflows the call stack.
  */
 const DEEPEST = 500

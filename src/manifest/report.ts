@@ -15,8 +15,8 @@ const WRONG: ReadonlySet<Reason> = new Set([
 ])
 
 /**
- * Returns a sentence for each pod template of a document that is denied or has an error in its
- * request, with the file, the document and the line.
+ * Returns a sentence for each pod template that is denied or contains an error (a reason in
+ * `WRONG`), with the file, the document and the line.
  */
 export function listProblems({ outcomes }: InjectedManifest): readonly string[] {
   return outcomes.flatMap(({ resource, decision }) => {
@@ -27,8 +27,8 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
 }
 
 /**
- * Returns a sentence with the reason for each pod template of a document that gets no new observers
- * and is not denied, and for each object that may create pods but has no pod template.
+ * Returns a sentence with the reason for each pod template with the outcome `left`, and for each
+ * object that may create pods but has no pod template.
  */
 export function listSkipped({ manifest, outcomes }: InjectedManifest): readonly string[] {
   const lefts = outcomes.flatMap(({ resource, decision }: TemplateOutcome) =>

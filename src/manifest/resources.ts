@@ -3,7 +3,7 @@ import type { ManifestPosition } from './manifest-error.ts'
 import type { Step } from './nodes.ts'
 import type { Manifest } from './read.ts'
 
-/** A Kubernetes object in a manifest: its root, or an item if the root is a list. */
+/** A Kubernetes object in a document: the root, or an item if the root is a list. */
 export interface ManifestResource {
   readonly manifest: Manifest
   readonly place: ManifestPosition

@@ -8,7 +8,10 @@ import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts
 export interface NamespaceFile {
   /** A hash of the objects in the file. */
   readonly revision: string
-  /** Returns a Namespace; without labels, annotations and rules if the file does not contain it. */
+  /**
+   * Returns a Namespace with its LimitRanges and ResourceQuotas. If the file does not contain the
+   * Namespace itself, the result has no labels and annotations.
+   */
   find(name: string): Namespace
 }
 
@@ -16,8 +19,9 @@ export interface NamespaceFile {
  * Reads Namespaces, and their LimitRanges and ResourceQuotas, from a YAML or JSON file. The file
  * contains single objects, Lists as printed by `kubectl get -o yaml`, or both.
  *
- * @throws an error that names the file and the invalid document. A document is invalid if an object
- * has another kind, lacks a required field, or has an amount that is not a quantity.
+ * @throws an error that names the file and the invalid document. A document is invalid if it has a
+ * syntax error, or if one of its objects has any other kind, lacks its name or namespace, or has an
+ * amount that is not a quantity.
  */
 export async function readNamespaceFile(path: string): Promise<NamespaceFile> {
   const objects = await readObjects(path)

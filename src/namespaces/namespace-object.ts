@@ -1,7 +1,7 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { unreadableIn } from '../core/kubernetes/resource-list.ts'
 
-/** A Namespace, or an object that sets rules for the pods of a namespace. */
+/** A Namespace, a LimitRange or a ResourceQuota. */
 export interface NamespaceObject {
   readonly kind: (typeof KINDS)[number]
   /** The name of the Namespace, or the namespace of the object. */

@@ -9,14 +9,14 @@ export interface Recorder {
   readonly name: string
   /** The URL at which the apiserver reaches the recorder, without a trailing slash. */
   readonly url: string
-  /** The certificate authority that signed the recorder's certificate, in PEM. */
+  /** The certificate of the authority that signed the recorder's certificate, in PEM. */
   readonly ca: string
   readonly namespaces: readonly string[]
   /** The requirements that the labels of the pods must match. */
   readonly selector: readonly Requirement[]
   /**
-   * The label value of the probe Namespace. This Namespace is never created; a request for it shows
-   * whether calls reach the recorder.
+   * The label value of the probe Namespace. This Namespace is never created; a request to create it
+   * shows whether calls reach the recorder.
    */
   readonly probe: string
 }
@@ -31,9 +31,9 @@ const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
 
 /**
  * Builds the MutatingWebhookConfiguration of a recorder. The webhook for pods never rejects a pod,
- * and delays it by at most one second. The apiserver rejects a request for the probe Namespace if
- * the call of its webhook fails, so that the error shows the cause. This webhook matches only
- * Namespaces with the probe label.
+ * and delays a pod by at most one second. The webhook for Namespaces is called only for Namespaces
+ * with the probe label. If this call fails, the apiserver rejects the request, so that the error
+ * shows the cause.
  */
 export function buildConfiguration({ name, url, ca, namespaces, selector, probe }: Recorder) {
   const caBundle = Buffer.from(ca).toString('base64')

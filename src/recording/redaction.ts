@@ -41,7 +41,7 @@ export function redacted(object: Fields, rule: Redaction): Fields {
 }
 
 /**
- * Replaces a string with a string of the same size in bytes of UTF-8. The size of such a value
+ * Replaces a string with a string of the same size in bytes of UTF-8. The size of an annotation
  * affects a decision: Kubernetes limits the total size of an object's annotations.
  */
 export const takenInSize: Redaction = (value) => {
