@@ -53,10 +53,10 @@ export interface Faults {
 }
 
 /**
- * A simulated kube-apiserver. It produces faults that a real apiserver cannot produce on demand: a
- * silent watch, a 410, an invalid line, a lost event, or a missing answer. It supports list with
- * pages, watch, GET, merge patch and apply over HTTPS. Tests in test/cluster use a real apiserver,
- * without faults.
+ * A simulated kube-apiserver, which produces faults that a real apiserver cannot produce on demand:
+ * a silent watch, a 410, an invalid line, a lost event, or a missing answer. The simulation
+ * supports list with pages, watch, GET, merge patch and apply over HTTPS. Tests in test/cluster use
+ * a real apiserver, without faults.
  */
 export class StandIn {
   readonly faults: Faults = { mute: false, hang: undefined, refuse: undefined, compacted: 0 }
@@ -64,7 +64,7 @@ export class StandIn {
   readonly calls: string[] = []
   /** The number of connections that clients have opened. */
   connections = 0
-  /** The credentials of each request. */
+  /** The Authorization header of each request. */
   readonly authorizations: (string | undefined)[] = []
   readonly #objects = new Map<string, Stored>()
   readonly #events: Event[] = []
@@ -123,7 +123,7 @@ export class StandIn {
     return this.#version
   }
 
-  /** Returns the number of requests that match, including repeated ones. */
+  /** Returns the number of requests, also repeated requests, whose method and URL match. */
   count(pattern: RegExp): number {
     return this.calls.filter((call) => pattern.test(call)).length
   }
@@ -239,7 +239,7 @@ function send(response: ServerResponse, status: number, body: object): void {
 const authority = await makeAuthority()
 const pair = await authority.issue({ names: NAMES })
 
-/** Starts a simulated apiserver. It keeps its port when it is stopped and restarted. */
+/** Starts a simulated apiserver, which keeps its port when it is stopped and restarted. */
 export async function startStandIn(t: Test) {
   const standIn = new StandIn()
   const port = await freePort()

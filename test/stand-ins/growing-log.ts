@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * A log that grows while it is read. It answers as a kubelet does (kubernetes
+ * A log that grows while it is read. The answers are those of a kubelet (kubernetes
  * staging/src/k8s.io/cri-client/pkg/logs/logs.go), with the options `follow`, `timestamps`,
- * `tailLines`, and `sinceTime` without its fraction of a second. A response begins with its first
- * line.
+ * `tailLines`, and `sinceTime` without its fraction of a second. The header of a response is sent
+ * together with the first line.
  */
 export interface GrowingLog {
   readonly answer: (response: ServerResponse, query: URLSearchParams) => void
   /** Adds a text, whose last line may be continued by the next text. */
   readonly append: (text: string) => void
-  /** Closes all connections as a proxy that restarts does. The rest of the response is missing. */
+  /** Closes all connections as a restarting proxy does: the rest of each response is missing. */
   readonly breakConnections: () => void
   /** Ends the log, and with it the responses. */
   readonly end: () => void
-  /** The number of connections that follow the log. */
+  /** Returns the number of connections that follow the log. */
   readonly followers: () => number
 }
 

@@ -56,7 +56,7 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
   return { kubeconfig: kubeconfigOf(t, `https://127.0.0.1:${port}`, ca), asked }
 }
 
-/** Returns a kubeconfig for an apiserver that does not run: no program listens on its port. */
+/** Returns the path of a kubeconfig for a server at whose port no program listens. */
 export function nobody(t: Test): string {
   return kubeconfigOf(t, 'https://127.0.0.1:1', '')
 }

@@ -50,7 +50,7 @@ async function refusals(running: Running): Promise<number> {
   return sampleOf(await running.metrics(), 'ridealong_reviews_total', labels) ?? 0
 }
 
-t.test('a client with a certificate of the authority is answered', async (t) => {
+t.test('a client with a certificate from the trusted authority is answered', async (t) => {
   const { running } = await startStrict(t)
   t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
   t.equal(await refusals(running), 0)
@@ -93,7 +93,7 @@ t.test('without the option --client-ca, clients need no certificate', async (t) 
   t.strictSame(addedNames(await postAs(t, running, apiserver)), ['perf-sysstat'])
 })
 
-t.test('only the named clients of an authority are answered', async (t) => {
+t.test('only clients with an accepted name are answered', async (t) => {
   const { running } = await startStrict(t, ['apiserver', 'system:admission'])
   for (const subject of ['CN=apiserver', 'CN=system:admission', 'O=system:masters, CN=apiserver']) {
     const answer = await postAs(t, running, await client(subject))
@@ -110,7 +110,7 @@ t.test('only the named clients of an authority are answered', async (t) => {
   t.equal(await refusals(running), before + strangers.length)
 })
 
-t.test('a client with another name is refused before its body is read', async (t) => {
+t.test('a client without an accepted name is refused before its body is read', async (t) => {
   const { running } = await startStrict(t, ['apiserver'])
   const agent = keepAliveAgent(t, await client('CN=kubelet'))
   const { port, ca } = running
@@ -121,7 +121,7 @@ t.test('a client with another name is refused before its body is read', async (t
 })
 
 t.test(
-  'new authorities apply immediately, even to existing connections and TLS sessions',
+  'new authorities also apply to TLS sessions, and to open connections after one more answer',
   async (t) => {
     const { folder, running } = await startStrict(t)
     const agent = keepAliveAgent(t, apiserver)

@@ -18,7 +18,7 @@ import { metricDocument } from '../src/core/build.ts'
 import { startStandIn } from '../stand-ins/apiserver.ts'
 import { until } from '../until.ts'
 
-// The folder of this file. Each server uses the folder of its own test.
+// The folder of the kubeconfig. Each server has another folder, the folder of its test.
 const folder = t.testdir({})
 
 const A = 'registry.example/observer:a'
@@ -85,7 +85,7 @@ t.test('without image holders, no gauge and no check is shown', async (t) => {
   t.equal(await available('cpu'), undefined)
 })
 
-t.test('pods are left while no node holds the image, and observed when one does', async (t) => {
+t.test('pods get no observers until a node holds the image', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
   const authority = Buffer.from(ca).toString('base64')
   const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': authority }

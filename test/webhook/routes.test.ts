@@ -136,7 +136,7 @@ t.test('a call without a body is answered with a client error', async (t) => {
     for (const headers of [{}, JSON_TYPE]) {
       const before = await reviews({ outcome: 'invalid' })
       const { status, body } = await bad({ path, headers })
-      t.ok(status === 400 || status === 415, `${status}`)
+      t.ok(status === 400 || status === 415, `the status is ${status}`)
       t.match(JSON.parse(body), { error: /^not-/, message: / / })
       t.equal(await reviews({ outcome: 'invalid' }), before + 1)
     }

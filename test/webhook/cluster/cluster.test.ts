@@ -28,7 +28,7 @@ function namespace(name: string, annotations: Strings = {}, labels: Strings = {}
   return { metadata: { name, annotations, labels } }
 }
 
-/** Adds the namespace hpc without the annotation, so that the first list contains hpc. */
+/** Adds the namespace hpc without annotations, so that the first list contains hpc. */
 const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespace('hpc'))
 
 interface Options {
@@ -59,7 +59,7 @@ async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {
   const metric = async (name: string, labels: Strings = {}) => {
     return sampleOf(await registry.metrics(), `ridealong_namespace_${name}`, labels) ?? Number.NaN
   }
-  /** Returns the annotation of a cached namespace; `asked` if a lookup is necessary. */
+  /** Returns the inject annotation of a cached namespace; `asked` if a lookup is necessary. */
   const injected = (name: string) => {
     const found = cluster.find(name, false)
     return found instanceof Promise ? 'asked' : found.annotations.get(KEYS.inject)
@@ -71,7 +71,7 @@ const LISTS = /^GET \/api\/v1\/namespaces\?limit/
 const LOOKS = /^GET \/api\/v1\/namespaces\/[^/]+$/
 const PATCHES = /^PATCH /
 
-t.test('changes of namespaces are known from the watch, without lookups', async (t) => {
+t.test('changes of namespaces arrive through the watch, without lookups', async (t) => {
   const { standIn, injected } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
@@ -101,15 +101,15 @@ t.test('all pages of a list are read', async (t) => {
   t.equal(standIn.count(LISTS), 3)
 })
 
-t.test('a change of a LimitRange or a ResourceQuota creates a new namespace value', async (t) => {
+t.test('a change of a LimitRange or a ResourceQuota replaces the cached namespace', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
   })
   for (const resource of ['limitranges', 'resourcequotas']) {
     const before = cluster.find('hpc', false)
-    t.equal(cluster.find('hpc', false), before, 'the same value without a change')
+    t.equal(cluster.find('hpc', false), before, 'without a change, the object is the same')
     standIn.put(resource, { metadata: { name: 'rule', namespace: 'hpc' }, spec: {} })
-    await until('the value is new', () => cluster.find('hpc', false) !== before)
+    await until('the cached namespace is replaced', () => cluster.find('hpc', false) !== before)
     const other = cluster.find('hpc', false)
     standIn.remove(resource, 'rule', 'hpc')
     await until('the rule is removed', () => cluster.find('hpc', false) !== other)
@@ -132,7 +132,7 @@ t.test('parallel lookups of an unknown namespace share their calls', async (t) =
 })
 
 t.test(
-  'for a pod of an armed namespace, the namespace is looked up if the cache has no annotation',
+  'for a pod of an armed namespace, a cached namespace without the annotation is looked up',
   async (t) => {
     const { standIn, cluster, injected } = await watch(t, {
       prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -174,7 +174,7 @@ t.test('a lookup without an answer ends after its timeout', async (t) => {
   t.ok(lines.some((line) => line.includes('no answer within 100 ms')))
 })
 
-t.test('a pod of an armed namespace is not left while the annotation is unknown', async (t) => {
+t.test('a pod of an armed namespace gets no decision if the annotation is unknown', async (t) => {
   const { standIn, cluster, injected } = await watch(t, {
     pace: { lookupMs: 100 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -182,7 +182,7 @@ t.test('a pod of an armed namespace is not left while the annotation is unknown'
   standIn.faults.hang = /^GET .*\/namespaces\/./
   const find = async (name: string) => cluster.find(name, true)
   await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' })
-  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'also before lookupRestMs has passed')
+  await t.rejects(find('new'), { code: 'NOT_KNOWN_YET' }, 'before lookupRestMs has passed')
   await t.rejects(
     find('hpc'),
     { code: 'NOT_KNOWN_YET' },
@@ -194,7 +194,7 @@ t.test('a pod of an armed namespace is not left while the annotation is unknown'
 })
 
 // The rules of a namespace are its LimitRanges and ResourceQuotas.
-t.test('a lookup does not wait for the rules of a namespace without the annotation', async (t) => {
+t.test('a lookup finds a namespace without annotations even if its rules fail', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
   })
@@ -239,7 +239,7 @@ t.test('before the first lists, the cache is not ready and namespaces are looked
   await until('namespaces are listed', () => namespaces?.()?.fatal === false)
   await until('the problem is reported', () => /403/.test(limitRanges?.()?.problem ?? ''))
   t.equal(limitRanges?.()?.fatal, true)
-  t.equal(injected('hpc'), 'asked', 'its LimitRange may be unknown')
+  t.equal(injected('hpc'), 'asked', 'a LimitRange of hpc may be unknown')
   const isWarning = (line: string) => /"level":40.*"resource":"limitranges".*403/.test(line)
   await until('the second refusal is logged as a warning', () => lines.some(isWarning))
   standIn.faults.refuse = undefined
@@ -288,7 +288,7 @@ t.test('invalid lines of a watch cause a new list, and are logged', async (t) =>
     await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
     t.ok(
       lines.some((line) => /"trouble":".*(not a JSON object|not an event)/.test(line)),
-      `${place}`,
+      `invalid line ${place} is logged`,
     )
   }
 })
@@ -320,7 +320,7 @@ t.test('bookmarks keep a watch open, and set its position', async (t) => {
   )
 })
 
-t.test('a periodic list corrects events that a watch has missed', async (t) => {
+t.test('a periodic list finds changes that a watch has missed', async (t) => {
   const { standIn, injected, lines } = await watch(t, { pace: { relistMs: 1500 }, prepare: plain })
   standIn.put('namespaces', namespace('hpc', ASKING), true)
   await until('the annotation is known', () => injected('hpc') === 'perf-sysstat')
@@ -411,14 +411,14 @@ t.test('the label of a namespace that the administrator excludes is not changed'
       standIn.put('namespaces', namespace('hpc', ASKING))
     },
   })
-  await until('the other namespace is armed', () => standIn.count(PATCHES) === 1)
+  await until('the namespace hpc is armed', () => standIn.count(PATCHES) === 1)
   standIn.put('namespaces', namespace('later', ASKING))
   await until('a later namespace is armed', () => standIn.count(/^PATCH .*\/later\?/) === 1)
   t.equal(standIn.count(PATCHES), 2)
 })
 
 t.test(
-  'a missing right is logged once, each refusal is counted, and repairs are repeated',
+  'a missing permission is logged once, each refusal is counted, and repairs are repeated',
   async (t) => {
     const { standIn, lines, metric, injected } = await watch(t, {
       pace: { repairMs: 40 },
@@ -440,7 +440,7 @@ t.test(
   },
 )
 
-t.test('after a failed repair, the other labels are not repaired in the same pass', async (t) => {
+t.test('after a failed repair, the remaining labels wait for the next check', async (t) => {
   const { standIn } = await watch(t, {
     prepare(standIn) {
       standIn.faults.refuse = [PATCHES, 500]

@@ -55,7 +55,7 @@ t.test('the number of parallel lookups of unknown namespaces is limited', async 
   t.same(await findAll(find, again), { answered: 8, refused: 292 }, 'later lookups are possible')
 })
 
-t.test('the total number of lookups of unknown namespaces is limited', async (t) => {
+t.test('a burst of successive lookups of unknown namespaces is limited', async (t) => {
   const { standIn, find } = await watch(t, { lookupBurst: 20 })
   let refused = 0
   for (const name of INVENTED) refused += (await findAll(find, [name])).refused
@@ -69,12 +69,12 @@ t.test('the budget of lookups is refilled over time', async (t) => {
   await until('the budget is refilled', async () => (await findAll(find, ['b'])).answered === 1)
 })
 
-t.test('lookups of invented namespaces do not limit those of known namespaces', async (t) => {
+t.test('lookups of invented namespaces do not limit lookups of cached namespaces', async (t) => {
   const { standIn, find } = await watch(t, { lookupBurst: 1 })
   await findAll(find, INVENTED)
   await t.resolves(find('known'))
   t.equal(standIn.count(/namespaces\/known$/), 0)
-  await t.resolves(find('known', true), 'the lookup of a known namespace is not limited')
+  await t.resolves(find('known', true), 'the lookup of a cached namespace is not limited')
   t.equal(standIn.count(/namespaces\/known$/), 1)
 })
 

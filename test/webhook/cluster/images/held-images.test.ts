@@ -190,7 +190,7 @@ t.test('an image is lost some time after its DaemonSet is deleted', async (t) =>
   t.strictSame(told().at(-1), [A, 'lost'])
 })
 
-t.test('an image stays available while a new template with it is rolled out', async (t) => {
+t.test('an image stays available while a new template with this image is rolled out', async (t) => {
   const { standIn, isHeld, told } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
   const steps: readonly HolderOptions[] = [
     { generation: 2, observed: 1 },
@@ -250,7 +250,7 @@ t.test('before the first list, no image is held and the server is not ready', as
   t.equal(problem()?.fatal, true)
   t.strictSame(held(), [], 'no image is known')
   const find = async () => cluster.find('hpc', false)
-  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'no pod is left before the images are known')
+  await t.rejects(find(), { code: 'NOT_KNOWN_YET' }, 'no decision before the images are known')
   standIn.faults.refuse = undefined
   await until('image A is held', () => isHeld(A))
   t.equal((await find()).name, 'hpc')

@@ -49,7 +49,7 @@ t.test('during a rollout, pods of the old template do not hold the new image', a
   for (const [held, name, status] of rows) t.equal(isHeld(holder(2, status)), held, name)
 })
 
-t.test('only the images and small fields of a DaemonSet are kept', async (t) => {
+t.test('only the generation, images and status of a DaemonSet are kept', async (t) => {
   const item = holder(1, counted(1, 1, 1), [{ image: 'a', env: [{}] }, { image: 'b' }, {}, null])
   t.strictSame(listImages(item), ['a', 'b'])
   t.strictSame(Object.keys(item.object), ['generation', 'images', 'status'])

@@ -69,7 +69,10 @@ async function start(t: Test) {
   return { standIn, access, stop, restart }
 }
 
-/** Starts a replica that scans for missed pods: pods that requested observers, but have none. */
+/**
+ * Starts a replica that scans for missed pods: pods that requested observers, but have none or
+ * altered ones.
+ */
 function replica(t: Test, access: Access, pace: Partial<Intervals> = {}, excluded: string[] = []) {
   let catalog = CATALOG
   const registry = new Registry()
@@ -190,7 +193,7 @@ t.test(
     const { standIn, access } = await start(t)
     putPod(standIn, 'alone')
     const spec = { holderIdentity: 'dead', leaseDurationSeconds: 2, leaseTransitions: 4 }
-    // The clock of the dead replica is far ahead of ours, which must have no effect.
+    // The clock of the dead replica is far ahead. The time in the Lease must have no effect.
     const renewTime = '2999-01-01T00:00:00.000000Z'
     const metadata = { name: 'ridealong-scan', namespace: 'ridealong-system' }
     standIn.put('leases', { metadata, spec: { ...spec, renewTime } })
@@ -239,7 +242,7 @@ t.test('failed lists and failed Events are reported and repeated', async (t) => 
   await until('no problem is reported', () => problem() === undefined)
 })
 
-t.test('a replica does not scan without the Lease, and logs this once', async (t) => {
+t.test('a replica that cannot read the Lease does not scan, and logs the error once', async (t) => {
   const { standIn, access } = await start(t)
   standIn.remove('leases', 'ridealong-scan', 'ridealong-system')
   const { found, problem, lines } = replica(t, access)

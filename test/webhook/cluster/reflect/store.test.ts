@@ -59,7 +59,7 @@ t.test('a list removes the objects that it does not contain, except later ones',
   t.strictSame(versions(), [])
 })
 
-t.test('a list of one namespace does not change the others', async (t) => {
+t.test('a list of one namespace does not change other namespaces', async (t) => {
   const { put, settle, versions } = collect()
   put(item('a', 1))
   put(item('b', 2, 'other'))
