@@ -23,8 +23,8 @@ function answerTo(body: string): PodReview | undefined {
 }
 
 /**
- * Returns the processor time of `times` answers to a body, in microseconds. It is the smallest of
- * five measurements.
+ * Returns the processor time of `times` answers to a body, in microseconds: the smallest of five
+ * measurements.
  */
 function costOf(body: string, times: number): number {
   const costs = Array.from({ length: 5 }, () => {

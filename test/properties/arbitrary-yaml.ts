@@ -9,8 +9,8 @@ export interface Written {
   readonly object: Json
 }
 
-// A manifest is built from small numbers, which are cheap to generate. fast-check can shrink them
-// to one Job in plain blocks.
+// A manifest is built from small numbers, which are cheap to generate. If fast-check shrinks all
+// numbers to 0, the manifest is one Job in plain blocks.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 400, maxLength: 400, size: 'max' })
 
 export const manifests: fc.Arbitrary<Written> = THROWS.map((throws) => {

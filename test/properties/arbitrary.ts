@@ -27,8 +27,8 @@ export interface Call {
 /** The kind of pods that `calls` generates most often, to test the rules for such pods. */
 export type Leaning = 'anything' | 'restricted' | 'guaranteed'
 
-// A pod is built from small numbers, which are cheap to generate. fast-check can shrink them to a
-// pod that has one container and only requests perf-sysstat.
+// A pod is built from small numbers, which are cheap to generate. If fast-check shrinks all numbers
+// to 0, the pod has one container and only requests perf-sysstat.
 const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
 
 /** Generates reviews of pods. Kubernetes would accept most of these pods. */
@@ -427,8 +427,8 @@ const RESTRICTED = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 /**
- * Security contexts of containers that Pod Security `restricted` allows. Some are allowed
- * only together with a security context of the pod.
+ * Security contexts of containers that Pod Security `restricted` allows. Some are allowed only
+ * together with a security context of the pod.
  */
 const RESTRICTED_CONTEXTS = [
   RESTRICTED,
@@ -546,7 +546,7 @@ function containersOf(pod: Json): readonly Json[] {
 }
 
 /**
- * Tells whether a pod has the QoS class Guaranteed, like ComputePodQOS of kubernetes v1.36
+ * Reports whether a pod has the QoS class Guaranteed, like ComputePodQOS of kubernetes v1.36
  * (pkg/apis/core/v1/helper/qos/qos.go). A pod with an invalid quantity is not Guaranteed.
  */
 export function isGuaranteed(pod: Json): boolean {
@@ -642,8 +642,8 @@ function withoutNew(object: Json, other: unknown): Json {
 }
 
 /**
- * The paths of lists and maps in a pod that can have thousands of entries. A function returns the
- * entry with a number.
+ * The paths of lists and maps in a pod that can have thousands of entries. The function beside a
+ * path returns the entry with the given number.
  */
 const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])[] = [
   ['spec.containers', (i) => ({ name: `c${i}`, resources: { limits: { [`a/${i}`]: '1' } } })],

@@ -1,6 +1,6 @@
 /**
- * Makes choices that a list of random numbers determines. After the last number of the list, it
- * always makes the first choice.
+ * Makes choices that a list of random numbers determines. After the last number of the list, the
+ * first choice is always made.
  */
 export class Dice {
   readonly #throws: readonly number[]

@@ -291,7 +291,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['explain', '--offline', '-f', at('left.json'), '-o', 'json'],
     shows: ESCAPED,
   },
-  'the error of explain about a missing right': {
+  'the error of explain about a missing permission': {
     args: ['explain', 'pod/a', ...REFUSING],
     shows: ESCAPED,
   },
@@ -330,11 +330,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['top', 'job/lammps', '--once', ...left],
     shows: ESCAPED,
   },
-  'the error of top about a missing right': {
+  'the error of top about a missing permission': {
     args: ['top', 'job/lammps', '--once', ...REFUSING],
     shows: ESCAPED,
   },
-  'the error of collect about a missing right': {
+  'the error of collect about a missing permission': {
     args: ['collect', 'job/lammps', ...REFUSING],
     shows: ESCAPED,
   },
@@ -347,22 +347,22 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['report', named('txt', HOSTILE)],
     shows: ESCAPED,
   },
-  'the error of attach about a missing right': {
+  'the error of attach about a missing permission': {
     args: ['attach', 'db-0', '--metric', 'perf-sysstat', ...REFUSING],
     shows: ESCAPED,
   },
-  'the checks of doctor without its rights': { args: ['doctor', ...REFUSING], shows: ESCAPED },
+  'the checks of doctor without permissions': { args: ['doctor', ...REFUSING], shows: ESCAPED },
   'the YAML output of doctor': { args: ['doctor', '-o', 'yaml', ...REFUSING], shows: ESCAPED },
   'the JSON output of doctor': { args: ['doctor', '-o', 'json', ...REFUSING], shows: ESCAPED },
   'the answer of a status server to doctor': {
     args: ['doctor', '--status-url', status, ...REFUSING],
     shows: ESCAPED,
   },
-  'the error of disarm about a missing right': {
+  'the error of disarm about a missing permission': {
     args: ['disarm', '--webhook-configuration', HOSTILE, ...REFUSING],
     shows: ESCAPED,
   },
-  'the error of record about a missing right': {
+  'the error of record about a missing permission': {
     args: ['record', at('new'), '--url', 'https://127.0.0.1:1', ...REFUSING],
     shows: ESCAPED,
   },

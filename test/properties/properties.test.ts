@@ -183,7 +183,7 @@ t.test('a patch contains only additions, at allowed paths', async () => {
       assert.equal(op, 'add')
       assert.ok(
         PLACES.some((place) => place.test(path)),
-        `a patch may add ${path}`,
+        `no patch may add ${path}`,
       )
     }
   })
@@ -261,7 +261,8 @@ t.test('a written status annotation is a JSON object of at most 512 bytes', asyn
     const { operations, answer: answered } = answer(call)
     const written = operations.flatMap(statusIn)
     for (const status of written) {
-      assert.ok(Buffer.byteLength(status) <= 512, `${Buffer.byteLength(status)} bytes`)
+      const bytes = Buffer.byteLength(status)
+      assert.ok(bytes <= 512, `the status has ${bytes} bytes`)
       assert.equal(JSON.parse(status).outcome, answered.decision.outcome)
     }
     assert.ok(written.length === 1 || answered.decision.outcome !== 'injected')

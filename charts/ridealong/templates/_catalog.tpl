@@ -1,6 +1,7 @@
 {{/*
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
-metrics, only the image and the pull policy are replaced. The metrics of the values are added.
+metrics, only the image and the pull policy are replaced. The metrics of the values are added, and
+replace built-in metrics of the same name.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}

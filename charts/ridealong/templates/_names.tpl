@@ -2,7 +2,10 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name is short enough for every suffix. The suffix of the image holders is the longest. */}}
+{{/*
+The name has at most 40 characters. The suffixes of object names have at most 16 characters, and the
+suffix of a DaemonSet's pod has 6, so no name has more than 63 characters.
+*/}}
 {{- define "ridealong.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -14,7 +17,8 @@
 {{- end -}}
 
 {{/*
-Takes a list: the root, the component. These labels must not change during the life of a release.
+Takes a list: the root, the component. Returns the labels of selectors, which must not change during
+the life of a release.
 */}}
 {{- define "ridealong.selectorLabels" -}}
 {{- $root := index . 0 -}}

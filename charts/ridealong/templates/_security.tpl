@@ -1,4 +1,4 @@
-{{/* The security context of a pod, as Pod Security level `restricted` requires. */}}
+{{/* The security context of a pod, which meets the Pod Security level `restricted`. */}}
 {{- define "ridealong.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 65532

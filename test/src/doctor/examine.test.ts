@@ -39,7 +39,7 @@ function deployment(status: Json): Json {
   return { metadata, spec: { replicas: 2 }, status }
 }
 
-/** The catalog with only the metrics that have the image `IMAGE`. */
+/** The catalog with only the metrics whose observers have the image `IMAGE`. */
 const OFFERED: Catalog = {
   ...CATALOG,
   metrics: new Map([...CATALOG.metrics].filter(([, { container }]) => container.image === IMAGE)),
@@ -340,7 +340,7 @@ t.test('checks of objects that cannot be read are unknown, and not faults', asyn
       'unknown dry run: pod',
     ],
   )
-  t.equal(overallOutcome(checks), 'sound', 'because a dry run has succeeded')
+  t.equal(overallOutcome(checks), 'sound', 'one dry run succeeded')
   const nothing = examine({
     ...withRelease({
       service: forbidden,

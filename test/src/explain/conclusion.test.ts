@@ -107,7 +107,7 @@ for (const [what, [reason, situation, sentence]] of Object.entries(OBSTACLES)) {
     t.match(
       explained(podOf(), situation),
       { reason: 'not-asked' },
-      'the obstacle does not affect a pod without a request',
+      'the obstacle does not affect a pod that requests no observers',
     )
     const injected = stored(ride(askingPod()).pod as unknown as Json)
     t.match(
@@ -174,7 +174,7 @@ t.test('an annotation that was added after the pod gives the reason annotated-la
   })
 })
 
-t.test('the status annotation gives the reason, and a new creation is predicted', async (t) => {
+t.test('the status annotation gives the reason; a finding predicts a new creation', async (t) => {
   const status = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'ResourceQuota "a"' })
   const left = stored(askingPod({}, { 'ridealong.dev/status': status }))
   const { findings, ...explanation } = explained(left, WELL, left)

@@ -178,7 +178,7 @@ const FAULTS = [
 ] as const
 
 for (const [index, first] of FAULTS.entries()) {
-  t.test(`${first.reason} is reported instead of the reasons after it in the list`, async (t) => {
+  t.test(`${first.reason} is reported instead of the reasons of later rules`, async (t) => {
     for (const second of FAULTS.slice(index + 1)) {
       const both: readonly Fault[] = [first, second]
       const merged = (part: 'annotations' | 'labels' | 'spec' | 'where' | 'rules') =>
@@ -269,7 +269,7 @@ t.test('a manifest that contains its observers counts as injected', async (t) =>
     { verdict: 'look', sentence: /neither the pod nor its namespace requests/ },
   )
   const absent = { webhook: { configuration: { value: undefined } } }
-  t.equal(explained(pod, absent).outcome, 'injected', 'even without a webhook')
+  t.equal(explained(pod, absent).outcome, 'injected', 'the outcome does not depend on a webhook')
   t.equal(explained(pod, { excluded: ['hpc'] }).outcome, 'injected')
   const more = explained(pod, { annotations: { 'ridealong.dev/inject': 'io-sysstat' } })
   t.match(

@@ -8,7 +8,7 @@ const CHART = new URL(
   import.meta.url,
 )
 
-t.test('the expression POD_ASKS is equal to that of the chart', async (t) => {
+t.test('the expression POD_ASKS is equal to the expression in the chart', async (t) => {
   const [, defined] =
     /define "ridealong\.podAsks" -}}\n(.*)\n/.exec(readFileSync(CHART, 'utf8')) ?? []
   t.equal(POD_ASKS, defined)

@@ -57,7 +57,7 @@ t.test('eleven sections are merged into one row, and an empty timepoint has no r
   t.equal(rows.length, 3)
   t.match(rows[2], { pid: 25919, program: 'sh', percent_cpu: 0.42, usr_ms: 5940, system_ms: 10 })
   t.match(rows[2], { minflt_nr: 86, stksize: 132, stkref: 12, nvcswch_s: 1.54, iodelay: 0 })
-  t.equal(rows[2]?.interval, null, 'an average since boot covers no interval')
+  t.equal(rows[2]?.interval, null, 'an average since boot has no interval')
   t.match(logsOf(entries)[0], { timepoints: 3, cuts: [] })
 })
 
@@ -274,10 +274,10 @@ t.test('a complete log whose rows are not read is not reported as cut', async (t
   })
   const origin = { source: 'a', metric: 'my-metric' }
   const [known] = readLog(whole.replace('my-metric', ''), origin, BUILT_IN_ROWS)
-  t.strictSame(cutsOf(known), [], 'also if only the pod names the metric')
+  t.strictSame(cutsOf(known), [], 'the caller can name the metric')
 })
 
-t.test('an incomplete log of another metric is reported as cut', async (t) => {
+t.test('an incomplete log of a metric without a description is reported as cut', async (t) => {
   const [log] = readLog(OTHER(''), { source: 'a' }, BUILT_IN_ROWS)
   t.match(log, { cuts: ['timepoint 1 may be cut', /^its end is missing/] })
 })

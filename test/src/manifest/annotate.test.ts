@@ -50,7 +50,7 @@ for (const [apiVersion, kind, paths] of PLACES) {
   })
 }
 
-t.test('all pod templates are annotated', async (t) => {
+t.test('all pod templates of the recorded workloads are annotated', async (t) => {
   for (const name of WORKLOADS) {
     const out = textOf(workload(name))
     const templates = readManifests('a.yaml', out).flatMap(findResources).flatMap(findTemplates)

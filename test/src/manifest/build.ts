@@ -44,7 +44,7 @@ export function injected(
   return manifests.map((manifest) => inject(manifest, answer, 'hpc'))
 }
 
-/** Joins the texts of documents to one file. */
+/** Joins the texts of documents into the text of one file. */
 export function textOf(documents: readonly { readonly text: string }[]): string {
   return documents.map(({ text }) => text).join('')
 }

@@ -21,19 +21,19 @@ for (const name of WORKLOADS) {
     t.equal(undone(text), text)
   })
 
-  t.test(`inject adds the same to ${name} with Windows line ends`, async (t) => {
+  t.test(`inject adds the same lines to ${name} with CRLF line ends`, async (t) => {
     const text = workload(name).replaceAll('\n', '\r\n')
     const once = textOf(injected(text))
     t.equal(once, textOf(injected(workload(name))).replaceAll('\n', '\r\n'))
     t.equal(undone(once), text)
   })
 
-  t.test(`inject does not change ${name} without its annotations`, async (t) => {
+  t.test(`inject does not change ${name} if nothing in it requests observers`, async (t) => {
     const text = workload(name).replaceAll('ridealong.dev', 'example.com')
     t.equal(textOf(injected(text)), text)
   })
 
-  t.test(`inject adds the same to ${name} as JSON`, async (t) => {
+  t.test(`inject adds the same fields to ${name} in JSON`, async (t) => {
     const values = readManifests('a.yaml', workload(name)).map(({ value }) => value)
     for (const unit of [undefined, 2, '\t']) {
       const list = { apiVersion: 'v1', kind: 'List', items: values }
@@ -52,7 +52,8 @@ for (const name of WORKLOADS) {
 
 /**
  * The template from which the controller of a recorded pod created the pod. `name` is the name of
- * its object, which is unique in the file. `template` counts the templates of this object from 0.
+ * the object that contains the template, which is unique in the file. `template` is the number of
+ * the template in this object, from 0.
  */
 interface Twin {
   readonly file: string
@@ -121,7 +122,7 @@ function withoutOwner(riders: Json): Json {
 
 for (const [name, twin] of Object.entries(TWINS)) {
   t.test(
-    `inject adds the same to the template of ${name} as the webhook to the recorded pod`,
+    `inject adds to the template of ${name} what the webhook adds to the recorded pod`,
     async (t) => {
       const review = await readRecording(`${CASES}/${name}/review.json`)
       const { decision, operations } = answer(review)
@@ -236,7 +237,7 @@ t.test('templates that share an anchor are injected together', async (t) => {
   t.equal(undone(textOf(injected(merged, PERF))), merged)
 })
 
-t.test('an anchor that would inject another template without a request is refused', async (t) => {
+t.test('an anchor that would inject a template without an annotation is refused', async (t) => {
   const asks = 'annotations: {ridealong.dev/inject: perf-sysstat}'
   const text = `apiVersion: example.com/v1
 kind: Two

@@ -30,7 +30,7 @@ t.test('the owner of the pods is their controller if its name is known', async (
   t.equal(jobSet(2), undefined)
 })
 
-t.test('the Jobs of a JobSet are Indexed, with OnFailure, by default', async (t) => {
+t.test('by default, the Jobs of a JobSet are Indexed, with restartPolicy OnFailure', async (t) => {
   const made = (more: Json, spec: Json = {}) => {
     const template = { spec: { ...TEMPLATE.spec, ...spec } }
     const replicatedJobs = [{ name: 'w', template: { spec: { ...more, template } } }]
@@ -69,7 +69,7 @@ t.test(
   },
 )
 
-t.test('pods of Volcano have its label, so that conflicts are detected', async (t) => {
+t.test('the pods of a Volcano Job have the label of Volcano', async (t) => {
   const made = madesOf('batch.volcano.sh/v1alpha1', 'Job', { tasks: [{ template: TEMPLATE }] })
   t.strictSame(made[0]?.labels, { 'volcano.sh/job-name': 'x' })
 })

@@ -25,7 +25,7 @@ t.test('the texts of the documents together are the text of the file', async (t)
   t.strictSame(readManifests('a.yaml', ''), [])
 })
 
-t.test('a document has its number and its line', async (t) => {
+t.test('each document has its number and the line of its first value', async (t) => {
   const places = readManifests('a.yaml', '# x\n\na: 1\n---\n\n# y\nb: 2\n')
   t.match(places, [
     { file: 'a.yaml', document: 1, line: 3 },
@@ -50,7 +50,7 @@ for (let level = 1; level < 12; level += 1) {
   )
 }
 
-t.test('an error names file, document and line', async (t) => {
+t.test('an error names the file, the document and the line', async (t) => {
   const wrong: Readonly<Record<string, RegExp>> = {
     'a: 1\n---\nb: [1\nc: 2\n': /^ManifestError: a\.yaml: document 2, line \d: Flow sequence .*]$/,
     'a: 1\n\n---\nb: *nope\n':
@@ -63,7 +63,7 @@ t.test('an error names file, document and line', async (t) => {
   for (const [text, sentence] of Object.entries(wrong)) {
     t.match(sentenceOf(text), sentence)
     t.notMatch(sentenceOf(text), '\n', 'the message is one line')
-    t.match(sentenceOf(text.replaceAll('\n', '\r\n')), sentence, 'with Windows line ends')
+    t.match(sentenceOf(text.replaceAll('\n', '\r\n')), sentence, 'with CRLF line ends')
   }
 })
 

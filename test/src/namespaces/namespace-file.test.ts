@@ -53,7 +53,7 @@ t.test('the last of two Namespaces with the same name is used', async (t) => {
   t.strictSame([...find('hpc').annotations.values()], ['perf-sysstat'])
 })
 
-t.test('an error names the file and the number of a document of another kind', async (t) => {
+t.test('an error names the file and the number of a document of the wrong kind', async (t) => {
   const folder = t.testdir({ 'ns.yaml': `${FILE}---\nkind: Pod\nmetadata: {name: x}\n` })
   const path = join(folder, 'ns.yaml')
   await t.rejects(readNamespaceFile(path), {

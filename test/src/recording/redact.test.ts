@@ -197,7 +197,7 @@ t.test('all secrets in a review are redacted, and other values are kept', async 
 })
 
 t.test(
-  'the command of an observer is kept only if it is equal to that of the catalog',
+  'the command of an observer is kept only if it is equal to the command in the catalog',
   async (t) => {
     const container = {
       image: 'registry.example/traces:1',
@@ -265,7 +265,7 @@ t.test('a second redaction changes nothing', async (t) => {
   t.strictSame(redact(once), once)
 })
 
-t.test('the name of a user is redacted, and that of a controller is kept', async (t) => {
+t.test('names of users are redacted, and names of controllers are kept', async (t) => {
   const person = {
     username: 'ada@example.org',
     uid: 'S-1-5',
