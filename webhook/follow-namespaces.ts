@@ -24,7 +24,7 @@ export interface NamespaceOptions extends FileFollowOptions {
   readonly imageHolders?: string | undefined
   /**
    * The Lease, as `NAMESPACE/NAME`, that selects the replica that scans for pods without their
-   * observers; if undefined, this server does not scan.
+   * observers or with altered observers; if undefined, this server does not scan.
    */
   readonly scanLease?: string | undefined
   /** The longest time between two scans of all pods, in milliseconds. */

@@ -28,7 +28,8 @@ export function bundleProblem(caBundle: string, now: number): string | undefined
  * Describes, as a sentence, why the apiserver would not trust the server. Returns undefined if the
  * apiserver would trust the server. Like Go's crypto/x509, this function requires a path from the
  * server's own certificate, through the other certificates that the server sends, to a certificate
- * of the bundle. It also checks the host name and the validity period of the server's certificate.
+ * of the bundle. The function also checks the host name and the validity period of the server's
+ * certificate.
  *
  * @param serving the certificates that the server presents as PEM, with its own certificate first
  * @param host the name that the apiserver calls; undefined for an IP address

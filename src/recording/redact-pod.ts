@@ -21,7 +21,10 @@ const command: Redaction = (list) => {
   return list.map((word, place) => (place === 0 && isProgram ? word : taken(word)))
 }
 
-/** The values of RIDEALONG_MODE that src/core/plan.ts writes. Later decisions read these values. */
+/**
+ * The values of RIDEALONG_MODE that src/core/plan.ts writes. A later review of the pod checks whether
+ * the value is `container`.
+ */
 const MODES: readonly unknown[] = ['native', 'container']
 
 /**

@@ -332,7 +332,7 @@ t.test('no call is lost if a server closes while callers send requests', async (
     if (isLate) kept.push(headers.connection)
     return { status, when: isLate ? ('during' as const) : ('before' as const) }
   }
-  /** Sends requests until 20 answers came during the drain, and then calls the other server. */
+  /** Sends requests until 20 answers came during the drain, and then calls the server `after`. */
   const ask = async () => {
     const agent = keepAliveAgent(t)
     const answers = { before: 0, during: 0, other: 0 }

@@ -17,7 +17,7 @@ import { createReport } from './report.ts'
 
 /**
  * The scan for missed pods, which one replica of the webhook performs. A missed pod requested
- * observers but runs without them.
+ * observers but runs without them, or with altered observers.
  */
 export interface MissedPodScan {
   /** The Lease that selects the scanning replica, as `NAMESPACE/NAME`. */

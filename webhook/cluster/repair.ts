@@ -20,7 +20,7 @@ export interface RepairOptions {
   onOutcome(name: string, outcome: RepairOutcome, error?: unknown): void
 }
 
-/** Corrects the label `ridealong.dev/armed` of namespaces whose review was missed. */
+/** Corrects the label `ridealong.dev/armed` of namespaces that changed without a review. */
 export interface Repairs {
   /** Must be called for each namespace that has changed. A wrong label is repaired soon. */
   consider(name: string): void

@@ -122,7 +122,7 @@ function withoutOwner(riders: Json): Json {
 
 for (const [name, twin] of Object.entries(TWINS)) {
   t.test(
-    `inject adds to the template of ${name} what the webhook adds to the recorded pod`,
+    `inject adds the same fields to the template of ${name} as the webhook to the pod`,
     async (t) => {
       const review = await readRecording(`${CASES}/${name}/review.json`)
       const { decision, operations } = answer(review)

@@ -20,9 +20,9 @@ export interface GuardOptions
 }
 
 /**
- * Looks for missed pods (pods that requested metrics but run without their observers) while this
- * replica holds the Lease. The documentation calls this search the scan, and uses the name guard
- * for a policy of the chart.
+ * Looks for missed pods (pods that requested metrics but run without their observers, or with
+ * altered observers) while this replica holds the Lease. The documentation calls this search the
+ * scan, and uses the name guard for a policy of the chart.
  */
 export interface Guard {
   check(): ReadinessCheck

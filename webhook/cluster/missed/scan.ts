@@ -42,7 +42,10 @@ export interface ScanOptions {
   onTrouble(trouble: string): void
 }
 
-/** The number of missed pods (pods that requested metrics but lack their observers), by reason. */
+/**
+ * The number of missed pods, by reason. A missed pod requested metrics but runs without its
+ * observers, or with altered observers.
+ */
 export type Found = ReadonlyMap<MissedPodReason, number>
 
 /** A periodic scan of all pods. */
@@ -58,7 +61,7 @@ export interface Scan {
 
 /**
  * Scans all pods every few minutes, for pods that requested metrics but run without their
- * observers. The scan does not change any pod.
+ * observers, or with altered observers. The scan does not change any pod.
  *
  * The scan lists pods from time to time instead of watching them. The result is not urgent, the
  * apiserver cannot select pods by annotation, and a watch would deliver every change of every pod's
