@@ -22,8 +22,8 @@ const command: Redaction = (list) => {
 }
 
 /**
- * The values of RIDEALONG_MODE that src/core/plan.ts writes. A later review of the pod checks whether
- * the value is `container`.
+ * The values of RIDEALONG_MODE that src/core/plan.ts writes. A later review of the pod checks
+ * whether the value is `container`.
  */
 const MODES: readonly unknown[] = ['native', 'container']
 

@@ -97,13 +97,13 @@ t.test('only clients with an accepted name are answered', async (t) => {
   const { running } = await startStrict(t, ['apiserver', 'system:admission'])
   for (const subject of ['CN=apiserver', 'CN=system:admission', 'O=system:masters, CN=apiserver']) {
     const answer = await postAs(t, running, await client(subject))
-    t.strictSame(addedNames(answer), ['perf-sysstat'], subject)
+    t.strictSame(addedNames(answer), ['perf-sysstat'], `${subject} is answered`)
   }
   const before = await refusals(running)
   const strangers = ['CN=kubelet', 'CN=apiserver2', 'O=apiserver', 'OU=CN=apiserver, CN=x']
   for (const subject of strangers) {
     const answer = await postAs(t, running, await client(subject))
-    t.equal(answer.status, 403, subject)
+    t.equal(answer.status, 403, `${subject} is refused`)
     t.match(JSON.parse(answer.body), { error: 'untrusted-client', message: /none of the names/ })
     t.equal(answer.headers.connection, 'close')
   }
@@ -116,7 +116,7 @@ t.test('a client without an accepted name is refused before its body is read', a
   const { port, ca } = running
   for (const path of [PODS, '/mutate/namespaces', '/elsewhere']) {
     const answer = await call({ port, ca, path, method: 'POST', body: 'nonsense', agent })
-    t.equal(answer.status, 403, path)
+    t.equal(answer.status, 403, `the call of ${path} is refused`)
   }
 })
 

@@ -78,7 +78,7 @@ t.test('names of JavaScript object properties are not metrics', async (t) => {
     const verdict = verdictOf(
       await post(running, PODS, reviewOf(podOf({ [KEYS.inject]: name, [KEYS.onError]: 'deny' }))),
     )
-    t.equal(verdict.allowed, false, name)
+    t.equal(verdict.allowed, false, `a pod that requests ${name} is denied`)
     t.match(verdict.status?.message, `"${name}" is not a metric of the catalog; known metrics are`)
   }
 })

@@ -203,7 +203,7 @@ t.test('a block scalar at the end of a pod is unchanged', async (t) => {
       const text = `${POD}  containers:\n  - name: a\n${script}${after}`
       const out = textOf(injected(text, PERF))
       t.match(out, `${script.trimEnd()}\n`)
-      t.equal(undone(out), text, JSON.stringify(mark + after))
+      t.equal(undone(out), text, `undo restores ${JSON.stringify(mark + after)}`)
     }
   }
 })

@@ -105,8 +105,10 @@ t.test('a field that only resembles a template is ignored', async (t) => {
     { template: { spec: { containers: { name: 'a' } } } },
     { template: { spec: null } },
   ]
-  for (const spec of specs)
-    t.strictSame(pathsIn('example.com/v1', 'Thing', { spec }), [], JSON.stringify(spec))
+  for (const spec of specs) {
+    const message = `${JSON.stringify(spec)} has no template`
+    t.strictSame(pathsIn('example.com/v1', 'Thing', { spec }), [], message)
+  }
   t.strictSame(pathsIn('flux-framework.org/v1alpha2', 'MiniCluster', TEMPLATE), [])
   t.strictSame(pathsIn('v1', 'ConfigMap', IN_SPEC), [])
   t.strictSame(pathsIn('batch/v1', 'Job', { spec: { template: { spec: {} } } }), [])

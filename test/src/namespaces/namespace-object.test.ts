@@ -42,7 +42,8 @@ t.test('an amount that is not a quantity is named with its resource', async (t) 
     quota({ status: { hard: { cpu: [] } } }),
     quota({ status: { used: { cpu: 'x' } } }),
   ]
+  const problem = /cpu is not a quantity/
   for (const object of rows) {
-    t.match(readNamespaceObject(object), { problem: /cpu is not a quantity/ }, object.kind)
+    t.match(readNamespaceObject(object), { problem }, `the ${object.kind} is invalid`)
   }
 })

@@ -53,7 +53,7 @@ t.test('the answer is the same for every recorded pod after redaction', async (t
     const namespace = mapsOf(items).find(
       ({ metadata }) => mapOf(metadata).name === body.request.namespace,
     )
-    t.doesNotThrow(() => staysTheSame({ body, namespace }), name)
+    t.doesNotThrow(() => staysTheSame({ body, namespace }), `the answer to ${name} is the same`)
   }
   t.ok(folders.length > 30, 'more than 30 pods are recorded')
 })

@@ -207,7 +207,7 @@ t.test('an image stays available while a new template with this image is rolled 
   for (const step of steps) {
     hold(standIn, 'one', A, step)
     await marked(standIn, isHeld)
-    t.ok(isHeld(A), JSON.stringify(step))
+    t.ok(isHeld(A), `image A is held after ${JSON.stringify(step)}`)
   }
   t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
   hold(standIn, 'one', A, { generation: 3 })
