@@ -43,7 +43,7 @@ export const WEBHOOK_CONNECTIONS: ConnectionLimits = {
 
 /**
  * The limits of the status port. A kubelet opens a connection for each probe, and Prometheus
- * repeats a GET if its connection was closed.
+ * repeats a GET if its connection was closed, so idle connections are closed after 10 s.
  */
 export const STATUS_CONNECTIONS: ConnectionLimits = {
   handshakeMs: 10_000,

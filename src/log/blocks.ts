@@ -28,7 +28,7 @@ export interface Block {
 type Open = { readonly kind: Block['kind']; readonly lines: string[] }
 
 export interface BlockReader {
-  /** Reads a line without its line break and returns the blocks that the line closes. */
+  /** Reads a line without its line break and returns the blocks that end with this line. */
   readonly push: (line: string) => readonly Block[]
   /** Returns the block that is still open, with its lines until now; undefined if there is none. */
   readonly open: () => Pick<Block, 'kind' | 'lines'> | undefined

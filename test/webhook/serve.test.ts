@@ -77,7 +77,7 @@ t.test('a running server is healthy and ready, and lists its checks', async (t) 
   t.equal((await running.status('/nothing')).status, 404)
 })
 
-t.test('the webhook port requires TLS, and the status port does not use it', async (t) => {
+t.test('the webhook port requires TLS, and the status port does not use TLS', async (t) => {
   const { port, ca, server } = await startServer(t)
   await t.rejects(call({ port, path: PODS, method: 'POST', headers: JSON_TYPE, body: asking }))
   const plain = await call({ port: server.statusPort, path: PODS, method: 'POST' })
