@@ -28,8 +28,8 @@ export type Announce = (
 
 /**
  * Creates a function that writes one Event for each notice, at a limited rate, unless the same
- * Event was written recently. A notice is about pods of one owner. These pods requested
- * observers but run without them, or with altered observers, all for the same reason.
+ * Event was written recently. A notice is about pods of one owner. These pods requested observers
+ * but run without them, or with altered observers, all for the same reason.
  *
  * The name of the Event is derived from this owner and this reason. A replica that takes over the
  * search for such pods therefore overwrites the Event instead of adding another.
