@@ -5,8 +5,8 @@ import { errorMessage } from '../src/lib/error-message.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
- * The problems of invalid calls. The response body and the Prometheus metric of reviews contain the
- * key; the value is the HTTP status.
+ * The problems because of which a call gets an error instead of an AdmissionReview. The response
+ * body and the Prometheus metric of reviews contain the key; the value is the HTTP status.
  */
 const PROBLEMS = {
   'not-json': 400,
@@ -25,7 +25,8 @@ const PROBLEMS = {
 type CallProblem = keyof typeof PROBLEMS
 
 /**
- * The problem for each error code of Fastify (fastify docs/Reference/Errors.md) and of this server.
+ * The problems for error codes of this server and for some error codes of Fastify (fastify
+ * docs/Reference/Errors.md).
  */
 const BY_CODE: Readonly<Record<string, CallProblem>> = {
   NOT_JSON: 'not-json',
@@ -67,7 +68,7 @@ export class NotAReview extends Error {
 
 const LONGEST_MESSAGE = 1024
 
-/** Answers an invalid call with a status and a JSON error, and counts it. */
+/** Answers a call with a status and a JSON error, and counts it with the outcome `invalid`. */
 export function answerProblem(
   metrics: Metrics,
   reply: FastifyReply,

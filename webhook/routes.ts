@@ -12,7 +12,7 @@ import { turnEnd } from './turn.ts'
 /** The paths of the webhook, as in the chart's MutatingWebhookConfiguration. */
 export const PATHS = ['/mutate/pods', '/mutate/namespaces'] as const
 
-/** Adds the two routes, whose bodies are AdmissionReviews in JSON. */
+/** Adds the two routes. The bodies of requests and responses are AdmissionReviews in JSON. */
 export function addRoutes(
   app: FastifyInstance<Server>,
   receive: ReceiveBody,

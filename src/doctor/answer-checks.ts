@@ -57,7 +57,8 @@ function untriedPod(namespace: string, unmet: string): InstallationCheck {
 }
 
 /**
- * Returns the requirement in the pod webhook's namespaceSelector that a namespace does not meet.
+ * Returns the first requirement in the pod webhook's namespaceSelector that a namespace does not
+ * meet.
  *
  * @returns undefined if the namespace is selected, or if the webhook was not found or read
  */

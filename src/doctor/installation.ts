@@ -32,7 +32,7 @@ export function readCatalog(release: Release | undefined): Catalog | undefined {
 /**
  * Returns the value of an option that the Deployment passes to `serve` as `--name=value`.
  *
- * @param name with the two dashes
+ * @param name the name of the option, with the two dashes
  * @returns undefined if the option is absent or the Deployment was not found or read
  */
 export function servedOption(release: Release | undefined, name: string): string | undefined {

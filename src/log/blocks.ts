@@ -1,7 +1,7 @@
 /**
  * The markers that delimit the parts of an observer's log. The scripts of the Metrics Operator
- * print them (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go,
- * pkg/metrics/io/sysstat.go), and its Python package reads them
+ * print these markers (converged-computing/metrics-operator pkg/metrics/perf/sysstat.go,
+ * pkg/metrics/io/sysstat.go), and the Python package of the Metrics Operator reads them
  * (sdk/python/v1alpha2/metricsoperator/metrics/base.py).
  */
 export const MARKERS = {

@@ -65,7 +65,7 @@ type Cells<Columns extends Record<string, Column>> = {
 /** The origin of a log; unknown fields are null. */
 export type RowOrigin = Omit<Cells<typeof PLACE_COLUMNS>, 'kind' | keyof Moment>
 
-/** The time of a timepoint. */
+/** The number and the time of a timepoint. */
 export interface Moment {
   readonly timepoint: number
   readonly time: string | null

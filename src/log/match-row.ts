@@ -17,7 +17,7 @@ export type MatchedLine =
   | {
       readonly kind: 'unmatched'
       readonly reason: string
-      /** Whether the line is not a JSON object, such as the last line of a truncated log. */
+      /** Whether the line is not a JSON object. The last line of a cut log may be such a line. */
       readonly isBroken: boolean
     }
 

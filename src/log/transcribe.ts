@@ -25,8 +25,8 @@ export interface Done {
   /** Missing parts, one sentence each. */
   readonly cuts: readonly string[]
   /**
-   * The first line that is not blank if no part of the text comes from an observer (empty if there
-   * is no such line), otherwise undefined.
+   * Undefined if a part of the text comes from an observer; otherwise the first line that is not
+   * blank, or an empty text if all lines are blank.
    */
   readonly foreign: string | undefined
 }

@@ -4,9 +4,9 @@ import { hasCommandOfCatalog } from '../core/rules/observer-difference.ts'
 import { METADATA } from './redact-metadata.ts'
 import { fields, items, type Redaction, taken, values } from './redaction.ts'
 
-// The fields of a core/v1 Pod that contain text chosen by a user, which may be a secret (kubernetes
-// v1.36 staging/src/k8s.io/api/core/v1/types.go). Names are kept, including those of Secrets and
-// ConfigMaps.
+// This file lists the fields of a core/v1 Pod that contain text chosen by a user, which may be a
+// secret (kubernetes v1.36 staging/src/k8s.io/api/core/v1/types.go). Names are kept, including the
+// names of Secrets and ConfigMaps.
 
 /** A path or a plain name without characters that are special to a shell. */
 const PROGRAM = /^[\w./+-]+$/

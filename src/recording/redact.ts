@@ -24,8 +24,8 @@ const userInfo: Redaction = (user) => {
 /**
  * Redacts the parts of a pod's AdmissionReview that may be secrets. Among them are the values of
  * variables, arguments, headers, annotations that belong to neither Ridealong nor Kubernetes, and
- * the identity of the person who creates the pod. The redaction does not change the decision about
- * the pod or the patch.
+ * the identity of the person who creates the pod. The redaction changes neither the decision about
+ * the pod nor the patch.
  *
  * @param catalog the catalog that the webhook serves; the command and args of its observers are
  * kept

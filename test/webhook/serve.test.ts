@@ -242,7 +242,7 @@ async function gets(running: Running, metric: string): Promise<readonly string[]
   return addedNames(await post(running, PODS, review))
 }
 
-t.test('a metric is available as soon as its document is in the catalog folder', async (t) => {
+t.test('a metric becomes available after its document is added to the catalog', async (t) => {
   const running = await startServer(t, { catalog: {} })
   const revision = await revisionOf(running)
   t.strictSame(await gets(running, 'ours'), [])

@@ -73,7 +73,7 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" . }}
 {{- end -}}
 
-{{/* Takes a YAML list of namespaces. */}}
+{{/* Takes a YAML list of namespaces. Returns a selector requirement that excludes them. */}}
 {{- define "ridealong.notIn" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn

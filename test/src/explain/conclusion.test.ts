@@ -230,7 +230,7 @@ t.test('containers that do not start are findings, and the pod is still injected
   )
 })
 
-t.test('facts that cannot be read are unknown, and not a reason', async (t) => {
+t.test('unreadable facts are unknown, and no reason for missing observers', async (t) => {
   const problem = 'the apiserver says 403: forbidden'
   const situation = { webhook: { configuration: { problem }, serving: { problem } } }
   const { outcome, findings } = explained(askingPod(), situation)

@@ -137,7 +137,7 @@ function notice({ metadata }: Fields, state: LeaseState): void {
 /**
  * Reports whether this replica may take or renew a Lease.
  *
- * @param unchangedMs how long the Lease has been seen unchanged, in milliseconds
+ * @param unchangedMs the time since this replica last saw a change of the Lease, in milliseconds
  */
 export function mayTake(spec: Fields, identity: string, unchangedMs: number): boolean {
   const holder = asText(spec.holderIdentity) ?? ''

@@ -162,7 +162,7 @@ t.test('an Event is written again when it may have expired', async (t) => {
   t.equal(standIn.all('events').length, 1)
 })
 
-t.test('only one replica counts pods, and after it has stopped, another one does', async (t) => {
+t.test('one replica counts pods, and another replica counts after the first stops', async (t) => {
   const { standIn, access } = await start(t)
   putPod(standIn, 'lammps-0', { of: owner('Job', 'lammps') })
   const replicas = [1, 2, 3].map(() => replica(t, access))
