@@ -117,7 +117,7 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
     for (const subject of subjects) {
       const list = costs.get(subject) ?? []
       const share = shareOf(list)
-      const memory = median(list.map(({ mebibytes }) => mebibytes)).toFixed(1)
+      const memory = median(list.map(({ mebibytes }) => mebibytes))?.toFixed(1)
       const ratio = (ours / share).toFixed(2)
       const words = [`${share.toFixed(3)} % of a core`, `${memory} MiB`, calls.get(subject.name)]
       const times = `perf-sysstat uses ${ratio} times as much of a core`
