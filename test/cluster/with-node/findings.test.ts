@@ -41,7 +41,7 @@ async function startSlowReceiver(t: Test): Promise<number> {
     // The sender can reset the connection, because it does not wait for its data to be received.
     receiveSlowly(socket).catch(() => undefined)
   })
-  await new Promise<void>((resolve) => server.listen(0, HOST_ADDRESS, resolve))
+  await new Promise<void>((resolve) => server.listen(0, resolve))
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
