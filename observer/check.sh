@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the checks of CI on the program of the observers: format, lints and tests, and the licences,
-# sources and advisories of its crates. cargo-deny is compiled once and kept in ~/.cache. Without a
-# network, the checks that need it are skipped with a message.
+# sources and advisories of its crates. cargo-deny is compiled once and kept in the user's cache
+# folder. Without a network, the checks that need it are skipped with a message.
 set -eu
 cd "$(dirname "$0")"
 
@@ -11,7 +11,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ridealong/cargo-deny-$version
 install_deny() {
   [ -x "$cache/bin/cargo-deny" ] && return
   echo "compiling cargo-deny $version; this takes some minutes, but only the first time"
-  # A debug build takes half as long to compile, and needs a second to run.
+  # A debug build takes half as long to compile as a release build, and runs for about a second.
   cargo install --locked --quiet --debug --version "$version" --root "$cache" cargo-deny
 }
 

@@ -56,7 +56,7 @@ pub struct Sum {
     pub switches: u64,
     /// Nanoseconds on run queues.
     pub wait: u64,
-    /// The traffic of its TCP sockets.
+    /// The traffic of the TCP sockets of these processes.
     pub traffic: Traffic,
     /// Whether some bytes are unknown, and can no longer become known.
     pub is_hidden: bool,
@@ -94,8 +94,9 @@ impl Sums {
         &self.list
     }
 
-    /// Adds the resource use of a process since the previous call to the sum of its program. Call
-    /// this method before the process executes another program, and when the process has ended.
+    /// Adds to the sum of a process's program the resource use of the process since the previous
+    /// call. Call this method before the process executes another program, and when the process has
+    /// ended.
     pub fn account(&mut self, process: &mut Process) {
         // If the process was observed earlier, its use was added before it executed this program.
         if !process.is_observed {
@@ -222,7 +223,8 @@ impl Sum {
         self.is_hidden || self.hiding > 0
     }
 
-    /// Adds another sum. The peak becomes the larger of the two peaks.
+    /// Adds another sum, without its number of processes. The peak becomes the larger of the two
+    /// peaks.
     pub fn add(&mut self, other: &Self) {
         self.peak = self.peak.max(other.peak);
         self.cpu += other.cpu;

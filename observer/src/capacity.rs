@@ -1,5 +1,5 @@
-//! The number of processes and threads that an observer can watch within the memory limit of its
-//! container.
+//! The number of processes, threads and sockets that an observer can watch within the memory limit
+//! of its container. In a scan, the observer reads all processes of the pod once.
 
 use crate::cgroup::limit::Limit;
 
@@ -21,12 +21,12 @@ const PER_ROWS: u64 = 1792;
 const PER_THREAD: u64 = 96;
 /// Bytes for a thread that has rows.
 const PER_THREAD_WITH_ROWS: u64 = 1024;
-/// Bytes for a TCP socket: its counters, and those of a process and a peer.
+/// Bytes for a TCP socket: its counters, and the counters of a pair of a process and a peer.
 const PER_SOCKET: u64 = 288;
-/// The maximum number of sockets that are known at once.
+/// The maximum number of sockets whose counters are stored at once.
 const MAX_SOCKETS: u64 = 16_384;
-/// The maximum number of threads that are read in a scan. Reading this many takes about a quarter
-/// of a second of processor time.
+/// The maximum number of threads that are read in a scan. Reading this many threads takes about a
+/// quarter of a second of processor time.
 const MAX_THREADS: u64 = 16_384;
 
 /// The maximum that an observer can watch at once.
@@ -40,7 +40,8 @@ pub struct Capacity {
     pub rows: usize,
     /// Threads that are read in a scan.
     pub threads: usize,
-    /// TCP sockets, and pairs of a process and a peer, in the place of threads.
+    /// TCP sockets; also the maximum number of pairs of a process and a peer. They share the memory
+    /// with threads, because the metric network reads no threads.
     pub sockets: usize,
 }
 

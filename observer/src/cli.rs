@@ -92,8 +92,8 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
     }
 }
 
-/// Handles an unknown argument. An observer reports the argument in its log. In mode `native`, it
-/// then waits for SIGTERM, because the kubelet restarts a native sidecar that exits.
+/// Handles an unknown argument. An observer reports the argument in its log. In mode `native`, the
+/// observer then waits for SIGTERM, because the kubelet restarts a native sidecar that exits.
 fn misused(command: &Command, extra: &str) -> Result<Command, String> {
     let problem = format!("unknown argument {extra}; the settings are environment variables");
     match command {

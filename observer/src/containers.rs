@@ -12,10 +12,10 @@ use crate::program;
 /// name.
 const OBSERVERS: [&str; 4] = ["perf-sysstat", "io-sysstat", "pressure", "network"];
 
-/// The number of a container, in the order in which scans find containers.
+/// The number of a container, in the order in which the observer finds containers.
 pub type ContainerId = usize;
 
-/// The containers of the pod in which scans have found processes.
+/// The containers of the pod in which the observer has found processes.
 pub struct Containers {
     /// Whether the names of containers are known, from the kubelet's mounts. Otherwise containers
     /// are distinguished by their cgroups.

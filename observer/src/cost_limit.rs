@@ -3,7 +3,7 @@
 
 /// The part of a core that the work may use, averaged over the run.
 const SHARE: f64 = 0.001;
-/// Seconds of processor time that the work may use at once.
+/// Seconds of processor time that the work may use in addition to its share.
 const BURST: f64 = 0.05;
 
 /// The processor time that the work may use.
@@ -14,7 +14,7 @@ pub struct CostLimit {
 }
 
 impl CostLimit {
-    /// A limit for a run that begins at a time in seconds.
+    /// Creates the limit for a run that began at the time `began`, in seconds since boot.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self { began, spent: 0.0 }

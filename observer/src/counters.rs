@@ -29,9 +29,9 @@ pub struct Switches {
 /// Counters at the beginning of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Base {
-    /// The counters at that time.
+    /// The counters at the beginning of the interval.
     pub counters: Counters,
-    /// The time, in seconds since boot.
+    /// The beginning of the interval, in seconds since boot.
     pub at: f64,
 }
 

@@ -10,8 +10,9 @@ use crate::settings::Settings;
 /// target without processes has therefore ended before the first scan, or never started. A longer
 /// wait would delay the completion of a Job.
 const START_TIMEOUT: f64 = 30.0;
-/// Seconds until a second scan confirms that all processes have ended. A listing of processes is
-/// not a snapshot: a process may start another process and end while the kernel lists them.
+/// Seconds until a second scan of `/proc` confirms that all processes of the target have ended. A
+/// listing of processes is not a snapshot: a process may start another process and end while the
+/// kernel lists the processes.
 const SECOND_SCAN_DELAY: f64 = 0.2;
 
 /// The progress of a run. It determines when an observer ends by itself.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::json::clean;
 use crate::proc::words::{number, words};
 
-/// The most ports that are read, since the firmware of a device may take long for each counter.
+/// The maximum number of ports that are read. There is a maximum because the firmware of a device
+/// may take a long time to return each counter.
 const MAX_PORTS: usize = 32;
 /// The data of a port are counted in words of this many bytes.
 const WORD: u64 = 4;
@@ -35,13 +36,13 @@ pub struct PortCounters {
     pub packets_sent: Option<u64>,
     /// Packets received with errors.
     pub receive_errors: Option<u64>,
-    /// Packets that were not sent.
+    /// Packets that were not sent because the port was down or congested.
     pub discarded: Option<u64>,
-    /// Errors of the link.
+    /// Minor errors of the link.
     pub symbol_errors: Option<u64>,
 }
 
-/// Returns the ports, sorted by device and number. There are none where the folder is not visible.
+/// Returns the ports, sorted by device and number. The list is empty if the folder cannot be read.
 #[must_use]
 pub fn ports(folder: &Path) -> Vec<Port> {
     let mut ports: Vec<Port> = names(folder)
@@ -70,7 +71,8 @@ fn names(folder: &Path) -> impl Iterator<Item = String> + use<> {
 }
 
 impl Port {
-    /// Reads the counters. `report` gets the name of each file that cannot be read.
+    /// Reads the counters. `report` gets the name of each file that cannot be read, or contains no
+    /// number.
     pub fn read(&self, report: &mut dyn FnMut(&'static str)) -> PortCounters {
         let mut read = |name: &'static str| {
             let text = fs::read(self.counters.join(name)).unwrap_or_default();

@@ -106,16 +106,15 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
-            // If a document is not printed, the interval of the next document begins at the same
-            // time.
+            // If this document is not printed, the next document covers both intervals.
             if self.print(ended - began, &before, &now) {
                 (before, began) = (now, ended);
             }
         }
     }
 
-    /// Waits for some seconds. If the observer ends with the target, also scans for processes of
-    /// the target. Returns the reason to end, if there is one.
+    /// Waits for `seconds` seconds. If the observer ends with the target, also scans for processes
+    /// of the target. Returns the reason to end, if there is one.
     fn wait(&mut self, seconds: f64) -> Option<String> {
         let until = clock::since_boot() + seconds;
         loop {
@@ -178,8 +177,8 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Returns the lines of the summary: a line for the run, then a line for each device that has
-    /// read or written data during the run.
+    /// Returns the lines of the summary: a line for the run, then a line for each device that
+    /// existed when the run began, and has read or written data since then.
     fn summary(&mut self) -> Vec<Vec<u8>> {
         let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
         let now = self.read().unwrap_or_default();

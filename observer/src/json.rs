@@ -16,9 +16,9 @@ pub const KEYWORDS: [&str; 10] = [
     "SWITCHING",
 ];
 
-/// Converts bytes to text. Characters that control a terminal or the direction of text become
-/// question marks. If the bytes are not valid UTF-8, all bytes outside ASCII also become question
-/// marks.
+/// Converts bytes to text. Characters that control a terminal or the direction of text, or that
+/// separate lines, become question marks. If the bytes are not valid UTF-8, all bytes outside ASCII
+/// also become question marks.
 #[must_use]
 pub fn clean(bytes: &[u8]) -> String {
     let visible = |character| {

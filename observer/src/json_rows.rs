@@ -1,5 +1,5 @@
-//! The parts of a log in JSON Lines that all metrics with such rows share: the header, the
-//! beginning of a row, and the lines of the summary.
+//! The parts of a log that the metrics whose rows are JSON Lines share: the header, the beginning
+//! of a row, and the lines of the summary.
 
 use crate::accounts::Sum;
 use crate::containers::Containers;
@@ -38,7 +38,7 @@ pub fn push_pid(out: &mut Vec<u8>, process: &Process) {
     push_known(out, "pid", Some(u64::from(process.pid.unsigned_abs())));
 }
 
-/// Appends a number of 10^-`digits`, or `null`.
+/// Appends a member whose value is `number` in units of 10^-`digits`, or `null`.
 pub fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: u32) {
     push_key(out, key);
     match number {
@@ -59,7 +59,7 @@ pub fn begin_whole(run: &Run<'_>) -> Vec<u8> {
     line
 }
 
-/// The lines of the summary if the run could not begin.
+/// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
 pub fn nothing(metric: Metric, pod: &str) -> Vec<Vec<u8>> {
     let mut line = begin_counts(metric, pod, 0, 0);

@@ -86,7 +86,7 @@ impl Log {
     }
 
     /// Appends a message for people. In JSON Lines, the message is a row
-    /// `{"time":…,"notice":…}`. In text, the keywords of the Metrics Operator's parser are replaced
+    /// `{"time":…,"notice":…}`. In text, dots replace the keywords of the Metrics Operator's parser
     /// in the message, because the parser also reads this line.
     pub fn note(&mut self, sentence: &str) {
         if self.is_json {

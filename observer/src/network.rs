@@ -30,14 +30,14 @@ const DESCRIPTION: &str = "traffic of the pod's interfaces and of its TCP connec
 const INFINIBAND: &str = "/sys/class/infiniband";
 /// Bytes of the row of a process and a peer, without the names of the process.
 const ROW_BYTES: usize = 256;
-/// The most interfaces that have rows. A node has one for each of its pods.
+/// The maximum number of interfaces that have rows. A node has an interface for each of its pods.
 const MAX_INTERFACES: usize = 64;
 
-/// Observes until the end.
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(settings: Settings, session: &mut Session) {
     let network = Network {
-        // The kernel does some work for each message about a closed socket. In the network of a
-        // node, most sockets are not the pod's.
+        // Each message about a closed socket costs processor time in the kernel. In the network of
+        // a node, most sockets belong to other programs, so these messages are not requested.
         client: Client::open(!settings.has_host_network),
         scope: if settings.has_host_network {
             "node"
@@ -66,13 +66,13 @@ struct Network {
     left_out: LeftOut,
 }
 
-/// The numbers that were left out.
+/// The largest number of sockets or interfaces that were left out, by reason.
 #[derive(Default)]
 struct LeftOut {
     sockets: Maximum,
-    /// Sockets whose peer has no row of its own.
+    /// Sockets that are in the row of the peer `other`.
     peers: Maximum,
-    /// Sockets whose process is unknown.
+    /// Sockets that were closed before their process was found.
     unaccounted: Maximum,
     interfaces: Maximum,
 }
@@ -91,7 +91,7 @@ impl Sampler for Network {
     }
 
     fn estimate_bytes(&self, process: &Process) -> usize {
-        // A process may have more rows. The number of all rows is limited with that of the sockets.
+        // A process may have several rows. The capacity for sockets limits the rows of all processes.
         ROW_BYTES + process.tail.len()
     }
 
@@ -131,7 +131,8 @@ impl Sampler for Network {
 }
 
 impl Network {
-    /// Reads all sockets, finds the processes of new ones, and adds the growth of their counters.
+    /// Reads all sockets, looks for the processes of new sockets, and adds the growth of the
+    /// sockets' counters to the sums of the programs.
     fn read_sockets(&mut self, run: &mut Run<'_>) {
         let Self {
             client,
@@ -258,8 +259,8 @@ impl Network {
         }
     }
 
-    /// Prints the rows of each process: one for each peer, or one without a peer if its sockets are
-    /// unknown.
+    /// Prints the rows of each process: a row for each peer, or a row without a peer if the sockets
+    /// of the process are unknown.
     fn print_sockets(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let log = &mut run.session.log;
         for key in keys {
@@ -281,7 +282,7 @@ impl Network {
         }
     }
 
-    /// The line of the summary for the whole run.
+    /// Returns the line of the summary for the whole run.
     fn whole(&self, run: &Run<'_>) -> Vec<u8> {
         let mut line = begin_whole(run);
         push_member(&mut line, "scope", self.scope);
@@ -301,7 +302,7 @@ impl Network {
         line
     }
 
-    /// The lines of the summary for the programs, those with the most bytes first.
+    /// Returns the lines of the summary for the programs. The program with the most bytes is first.
     fn program_lines(&self, processes: &ProcessTable) -> Vec<Vec<u8>> {
         let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
         sums.sort_by_key(|sum| (std::cmp::Reverse(sum.traffic.bytes()), &sum.program));
@@ -315,7 +316,7 @@ impl Network {
     }
 }
 
-/// The reason why sockets are unknown.
+/// Returns a sentence with the reason why the sockets are unknown.
 fn explain(error: Errno) -> String {
     let reason = match error {
         Errno::ENOENT => "this kernel has no sock_diag for TCP",
@@ -324,7 +325,7 @@ fn explain(error: Errno) -> String {
     format!("the sockets of processes cannot be read: {reason}")
 }
 
-/// The addresses of the network namespace; none if they cannot be read.
+/// Returns the addresses of the network namespace. The set is empty if they cannot be read.
 fn own_addresses() -> BTreeSet<IpAddr> {
     let address = |storage: nix::sys::socket::SockaddrStorage| {
         let v4 = storage

@@ -42,8 +42,8 @@ pub fn push_interface(out: &mut Vec<u8>, time: &str, scope: &str, interface: &In
     out.push(b'}');
 }
 
-/// Appends the row of all TCP connections, from the texts of `net/snmp` and `net/netstat`. `report`
-/// gets the name of each value that they do not have.
+/// Appends the row of the section `tcp`, from the texts of `net/snmp` and `net/netstat`. `report`
+/// gets the name of each value that is missing in these texts.
 pub fn push_tcp(
     out: &mut Vec<u8>,
     time: &str,
@@ -64,7 +64,8 @@ pub fn push_tcp(
     out.push(b'}');
 }
 
-/// Appends the row of a process and a peer. Without a flow, the sockets of the process are unknown.
+/// Appends the row of a process and a peer. If `flow` is `None`, the sockets of the process are
+/// unknown.
 pub fn push_socket(out: &mut Vec<u8>, time: &str, process: &Process, flow: Option<&Flow>) {
     let connections = flow.map(|flow| flow.connections);
     let traffic = flow.map(|flow| flow.traffic);

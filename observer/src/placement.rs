@@ -20,8 +20,8 @@ use crate::topology::Topology;
 const FIRST_GAP: f64 = 5.0;
 /// The maximum seconds between two readings of a process.
 const MAX_GAP: f64 = 60.0;
-/// The KiB of resident memory above which the page tables are not walked, since a reading would
-/// delay samples, and the answer to a signal, by more than half a second.
+/// The KiB of resident memory above which the page tables are not walked. A reading would delay
+/// samples, and the reaction to a signal, by more than half a second.
 const MAX_RESIDENT: u64 = 16 << 20;
 /// The maximum number of threads whose migrations are summed.
 const MAX_THREADS: usize = 1024;
@@ -39,7 +39,8 @@ pub struct Placement {
     pub share: Option<MemoryShare>,
     /// The memory of the process on each NUMA node, in KiB.
     pub nodes: Option<BTreeMap<u32, u64>>,
-    /// The KiB of this memory on NUMA nodes to which none of the allowed processors belongs.
+    /// The KiB of the memory in `nodes` on NUMA nodes to which none of the allowed processors
+    /// belongs.
     pub remote: Option<u64>,
 }
 
@@ -68,9 +69,9 @@ impl PlacementState {
     }
 }
 
-/// Reads the placement of a process. `report` gets a sentence if the migrations, the share of
-/// memory or the memory by node cannot be read. `None` if the process has ended, or has no memory
-/// any more.
+/// Reads the placement of a process. `report` gets a sentence for each of the migrations, the share
+/// of memory and the memory by node that cannot be read. `None` if the process has ended, or no
+/// longer has memory.
 pub fn read(
     meter: &mut Meter,
     topology: Option<&Topology>,

@@ -1,5 +1,6 @@
-//! The sampling of processes, for perf-sysstat and pressure: the observer scans the processes until
-//! there is a reason to end, and writes a timepoint when it is due and the log has room for it.
+//! The sampling of processes, for perf-sysstat, pressure and network: the observer scans the
+//! processes until there is a reason to end, and writes a timepoint when it is due and the log has
+//! room for it.
 
 use crate::clock;
 use crate::ending::Progress;
@@ -39,7 +40,8 @@ pub trait Sampler {
     /// Estimates the bytes of the rows of a process and its threads in one timepoint.
     fn estimate_bytes(&self, process: &Process) -> usize;
 
-    /// Takes a scan, also one without a timepoint. Called once the header is written.
+    /// Handles the end of a scan, even if no timepoint follows. Called after each scan from the
+    /// time at which the header is written.
     fn take_scan(&mut self, _run: &mut Run<'_>) {}
 
     /// Prints the rows of a timepoint.
@@ -48,7 +50,7 @@ pub trait Sampler {
     /// Returns the lines of the summary.
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
 
-    /// The lines of the summary if the run could not begin.
+    /// Returns the lines of the summary of a run that could not begin.
     fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>>;
 }
 

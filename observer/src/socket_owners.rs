@@ -1,9 +1,9 @@
 //! Looks for the processes of sockets: a process has a socket open if one of the links in its
 //! directory `fd` has the socket's inode.
 //!
-//! A process may have very many links. So they are read only if there are sockets whose process is
-//! unknown, and within a limit of processor time. Then the search continues at the next sample: the
-//! counters of a socket do not depend on when its process is found.
+//! A process may have very many links. The links are therefore read only if there are sockets whose
+//! process is unknown, and within a limit of processor time. After the limit is reached, the search
+//! continues at the next scan. The counters of a socket do not depend on when its process is found.
 
 use crate::clock;
 use crate::cost_limit::CostLimit;
@@ -17,10 +17,10 @@ use crate::traffic::TrafficTable;
 /// The number of links that are read at once.
 const LINKS_AT_ONCE: usize = 4096;
 
-/// The search.
+/// The search for the processes of sockets. A round of the search visits all observed processes.
 #[derive(Debug)]
 pub struct OwnerSearch {
-    /// The number of the last round through all processes that has begun.
+    /// The number of the last round that has begun.
     round: u64,
     /// Where an interrupted round continues: the process, and the number of the open file.
     position: Option<(Key, i32)>,
@@ -28,7 +28,7 @@ pub struct OwnerSearch {
 }
 
 impl OwnerSearch {
-    /// A search that begins at a time in seconds.
+    /// Creates the search of a run that began at the time `began`, in seconds since boot.
     #[must_use]
     pub fn new(began: f64) -> Self {
         Self {
@@ -38,14 +38,15 @@ impl OwnerSearch {
         }
     }
 
-    /// The number of the last round that has begun.
+    /// Returns the number of the last round that has begun.
     #[must_use]
     pub fn round(&self) -> u64 {
         self.round
     }
 
-    /// Looks at the observed processes, in the order in which scans have found them, until every
-    /// socket has a process, the processor time is used up, or a signal arrives.
+    /// Looks at the observed processes, in the order in which they were found, until the round is
+    /// complete, the process of each wanted socket is found, the processor time is used up, or a
+    /// signal arrives.
     pub fn run(
         &mut self,
         table: &mut TrafficTable,

@@ -1,4 +1,4 @@
-//! The link of an open file.
+//! Fuzzes the parser of the links in `/proc/PID/fd`, which name the open files of a process.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

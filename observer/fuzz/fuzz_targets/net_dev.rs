@@ -1,4 +1,4 @@
-//! The interfaces of a network namespace.
+//! Fuzzes the parser of `/proc/net/dev`, the file with the counters of network interfaces.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The counters of a protocol.
+//! Fuzzes the parser of `/proc/net/snmp` and `/proc/net/netstat`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Messages of `sock_diag` about TCP sockets, and the structure with their counters.
+//! Fuzzes the parsers of `sock_diag` messages about TCP sockets and of `struct tcp_info`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

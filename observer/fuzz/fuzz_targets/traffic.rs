@@ -1,5 +1,6 @@
-//! The table of sockets: each message is a socket that is read, closed, given to a process or
-//! settled. The first byte of a step selects it.
+//! Fuzzes the table of TCP sockets. The input is split into steps of 300 bytes. The first byte of a
+//! step selects whether the sockets in its messages are closed, read, or read and assigned to a
+//! process.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn microseconds_of_version_2_are_converted_to_nanoseconds() {
-        // From a container with a quota. Linux 6.11 and later write `nice_usec`.
+        // From a container with a quota. Linux 6.13 and later write `nice_usec`.
         let text = b"usage_usec 26916451\nuser_usec 23816548\nsystem_usec 3099902\nnice_usec 0\ncore_sched.force_idle_usec 0\nnr_periods 537\nnr_throttled 435\nthrottled_usec 21712819\nnr_bursts 0\nburst_usec 0\n";
         let expected = CpuStat {
             periods: Some(537),

@@ -9,7 +9,7 @@ use crate::proc::mountinfo::{CgroupMount, cgroup_mounts};
 pub enum Version {
     /// Controllers have separate hierarchies.
     One,
-    /// All controllers have the same hierarchy.
+    /// All controllers share one hierarchy.
     Two,
 }
 

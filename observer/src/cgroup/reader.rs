@@ -69,7 +69,7 @@ pub enum Gap {
 }
 
 /// Reads the cgroups of a container through the root directory of one of its processes. `report`
-/// gets the name of each file or value that cannot be read, and the reason.
+/// gets the name of each controller, file or value that cannot be read, and the reason.
 pub fn read(
     files: &mut Files,
     root: &RootDirectory,
@@ -244,8 +244,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Writes the files to a folder, and reads a container from it. Returns the values, and the
-    /// names of the files and values that could not be read, with the reasons.
+    /// Writes the files to a folder, and reads the values of a container from this folder. Returns
+    /// the values, and the names of everything that could not be read, with the reasons.
     fn read_folder(files: &[(&str, &str)], location: &Location) -> (ContainerUsage, Vec<String>) {
         let folder = std::env::temp_dir().join(format!(
             "ridealong-cgroup-{}-{:?}",

@@ -2,8 +2,8 @@
 
 use super::words::number;
 
-/// The inode of the socket that a link names, such as `socket:[4711]`; `None` if it names another
-/// file.
+/// Returns the inode of the socket that a link such as `socket:[4711]` names; `None` if the link
+/// names another file.
 ///
 /// ```
 /// use ridealong_observer::proc::fd::socket_inode;

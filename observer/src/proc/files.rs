@@ -44,12 +44,12 @@ impl RootDirectory {
     }
 }
 
-/// Sockets that a process has open.
+/// Some of the sockets that a process has open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenSockets {
-    /// Their inodes.
+    /// The inodes of the sockets.
     pub inodes: Vec<u32>,
-    /// The number of the open file at which the listing continues; `None` at its end.
+    /// The number of the open file at which the listing continues; `None` if it is complete.
     pub next: Option<i32>,
 }
 
@@ -170,8 +170,8 @@ impl Files {
         Ok(numbers(&mut directory).fold(0, |count, _| count + 1))
     }
 
-    /// Lists the sockets among the open files of a process: of at most `most` files, those from the
-    /// number `first` on.
+    /// Lists the sockets among some open files of a process: at most `most` files, whose numbers
+    /// are at least `first`.
     ///
     /// # Errors
     /// If the process has ended; `EACCES` or `EPERM` if the kernel hides the files.
@@ -182,7 +182,7 @@ impl Files {
         most: usize,
     ) -> Result<OpenSockets, Errno> {
         let mut directory = self.open_directory(pid, "fd")?;
-        // The kernel lists them in the order of their numbers.
+        // The kernel lists the files in the order of their numbers.
         let mut files = numbers(&mut directory).skip_while(|file| *file < first);
         let list: Vec<i32> = files.by_ref().take(most).collect();
         let next = files.next();
@@ -193,7 +193,7 @@ impl Files {
             let _ = write!(self.path, "{pid}/fd/{file}");
             match readlinkat(&self.directory, self.path.as_slice()) {
                 Ok(link) => inodes.extend(socket_inode(link.as_encoded_bytes())),
-                // It was closed meanwhile.
+                // The process has closed the file meanwhile.
                 Err(Errno::ENOENT) => {}
                 Err(error) => return Err(error),
             }

@@ -2,18 +2,18 @@
 
 use super::words::{lines, number, words};
 
-/// The counters of an interface since its start.
+/// The counters of an interface since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interface<'a> {
-    /// Its name.
+    /// The name of the interface.
     pub name: &'a [u8],
-    /// Received.
+    /// The counters of received packets.
     pub received: Direction,
-    /// Sent.
+    /// The counters of sent packets.
     pub sent: Direction,
 }
 
-/// The counters of a direction.
+/// The counters of the packets that were received, or of the packets that were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
     /// Bytes.
@@ -26,7 +26,8 @@ pub struct Direction {
     pub dropped: u64,
 }
 
-/// The interfaces, in the kernel's order. Lines that are not those of an interface are skipped.
+/// Returns the interfaces, in the kernel's order. Lines that do not describe an interface are
+/// skipped.
 pub fn interfaces(text: &[u8]) -> impl Iterator<Item = Interface<'_>> {
     lines(text).filter_map(parse_line)
 }

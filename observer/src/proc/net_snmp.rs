@@ -3,8 +3,8 @@
 
 use super::words::{lines, number, words};
 
-/// The value of a name in a group such as `Tcp` or `TcpExt`; `None` if there is none, or if it is
-/// negative.
+/// Returns the value of a name in a group such as `Tcp` or `TcpExt`; `None` if the name has no
+/// value, or a negative value.
 ///
 /// ```
 /// use ridealong_observer::proc::net_snmp::value;

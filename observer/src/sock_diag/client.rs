@@ -1,5 +1,5 @@
-//! Asks the kernel for the TCP sockets of the observer's network namespace, and hears which of them
-//! are closed.
+//! Requests the TCP sockets of the observer's network namespace from the kernel, and receives the
+//! kernel's messages about sockets that are closed.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -12,19 +12,19 @@ use nix::unistd::{read, write};
 
 use super::message::{Family, Message, TcpSocket, messages, request};
 
-/// The kernel sends datagrams of at most this many bytes, if the reader has as many
-/// (`net/netlink/af_netlink.c`, `netlink_dump`).
+/// The size of the buffer for a datagram. The kernel sends datagrams of at most this many bytes to
+/// a reader with such a buffer (`net/netlink/af_netlink.c`, `netlink_dump`).
 const DATAGRAM: usize = 32_768;
 /// The groups `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY` of `linux/sock_diag.h`.
 const DESTROY_GROUPS: u32 = 1 | 1 << 2;
-/// Bytes of the kernel for messages about closed sockets that wait to be read. The kernel grants at
-/// most twice its `net.core.rmem_max`.
+/// The requested bytes of the kernel's buffer for messages about closed sockets that wait to be
+/// read. The kernel grants at most twice its `net.core.rmem_max`.
 const WAITING: usize = 1 << 20;
 
-/// The client.
+/// A client of `sock_diag`.
 pub struct Client {
     requests: OwnedFd,
-    /// `None` if closed sockets are not heard of.
+    /// The socket for messages about closed sockets; `None` if the kernel sends no such messages.
     events: Option<OwnedFd>,
     buffer: Vec<u8>,
 }
@@ -32,20 +32,21 @@ pub struct Client {
 /// The result of reading the messages about closed sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hearing {
-    /// All were read.
+    /// All messages were read.
     Complete,
-    /// Some were lost, because too many sockets were closed since the last reading.
+    /// Some messages were lost, because too many sockets were closed since the last reading.
     Lost,
 }
 
 impl Client {
-    /// Opens the sockets. The capability `NET_ADMIN` is not needed. With `hears_closed`, the kernel
-    /// sends a message for each socket of the namespace that is closed.
+    /// Opens the netlink sockets of the client, which does not need the capability `NET_ADMIN`. If
+    /// `hears_closed` is true, the kernel sends a message for each TCP socket of the namespace that
+    /// is closed, unless it does not support these messages.
     ///
     /// # Errors
-    /// If the kernel or a seccomp profile does not allow the sockets.
+    /// If the kernel or a seccomp profile does not allow the netlink sockets.
     pub fn open(hears_closed: bool) -> Result<Self, Errno> {
-        // Kernels before 4.7, or without CONFIG_INET_DIAG, have no such messages.
+        // Kernels before 4.7, or without CONFIG_INET_DIAG, do not send these messages.
         let events = hears_closed.then(|| listen(DESTROY_GROUPS).ok()).flatten();
         Ok(Self {
             requests: listen(0)?,
@@ -54,11 +55,11 @@ impl Client {
         })
     }
 
-    /// Visits each TCP socket of both families. If this fails, some may have been visited.
+    /// Visits each TCP socket of IPv4 and IPv6. If this fails, some sockets may have been visited.
     ///
     /// # Errors
-    /// `ENOENT` if the kernel has no `sock_diag` for TCP, `EACCES` or `EPERM` if it is not allowed,
-    /// `ENOBUFS` or `EAGAIN` if memory is short.
+    /// `ENOENT` if the kernel has no `sock_diag` for TCP, `EACCES` or `EPERM` if the kernel denies
+    /// the request, `ENOBUFS` or `EAGAIN` if memory is short.
     pub fn visit_sockets(&mut self, mut visit: impl FnMut(&TcpSocket)) -> Result<(), Errno> {
         let v4 = self.visit_family(Family::V4, &mut visit);
         let v6 = v4.and_then(|()| match self.visit_family(Family::V6, &mut visit) {
@@ -67,7 +68,7 @@ impl Client {
             result => result,
         });
         if v6.is_err() {
-            // The rest of the answer would be read as that to the next request.
+            // The rest of this answer would be read as the answer to the next request.
             self.requests = listen(0)?;
         }
         v6
@@ -114,7 +115,8 @@ impl Client {
     }
 }
 
-/// Opens a socket that receives only from the kernel: its answers, and the messages of groups.
+/// Opens a netlink socket that receives only from the kernel: the answers to requests, and the
+/// messages of the multicast groups in the mask `groups`.
 fn listen(groups: u32) -> Result<OwnedFd, Errno> {
     let netlink = socket(
         AddressFamily::Netlink,

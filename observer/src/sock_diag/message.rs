@@ -1,4 +1,4 @@
-//! Messages of netlink for TCP sockets: linux/netlink.h and `linux/inet_diag.h`.
+//! Builds and parses netlink messages about TCP sockets (linux/netlink.h and `linux/inet_diag.h`).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ use super::tcp_info::TcpInfo;
 const HEADER: usize = 16;
 /// Bytes of `struct inet_diag_req_v2`.
 const REQUEST: usize = 56;
-/// Bytes of both.
+/// Bytes of a request: the header and `struct inet_diag_req_v2`.
 const REQUEST_LENGTH: u32 = 72;
 /// Bytes of `struct inet_diag_msg`; its attributes follow.
 const SOCKET: usize = 72;
@@ -27,8 +27,8 @@ const INET_DIAG_INFO: u16 = 2;
 /// The bits of an attribute's type that are not flags (`NLA_TYPE_MASK`).
 const TYPE_MASK: u16 = 0x3fff;
 /// The states of sockets that send and receive: ESTABLISHED, `SYN_SENT`, `FIN_WAIT1`, `FIN_WAIT2`,
-/// `CLOSE_WAIT`, `LAST_ACK` and CLOSING (`net/tcp_states.h`). The kernel does not look for the
-/// others.
+/// `CLOSE_WAIT`, `LAST_ACK` and CLOSING (`net/tcp_states.h`). The kernel does not return sockets in
+/// other states.
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
 /// The family of a socket's addresses.
@@ -43,19 +43,19 @@ pub enum Family {
 /// A TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpSocket {
-    /// The kernel's number of the socket, which it never uses again.
+    /// The kernel's number of the socket. The kernel never uses a number for two sockets.
     pub cookie: u64,
     /// The inode; 0 if no process has the socket open.
     pub inode: u32,
-    /// Its own address. An IPv4 address that is mapped to IPv6 is an IPv4 address.
+    /// The local address. An IPv4 address that is mapped to IPv6 becomes an IPv4 address.
     pub source: IpAddr,
     /// The address of the other end.
     pub destination: IpAddr,
     /// Bytes that the process has not read yet.
     pub receive_queue: u32,
-    /// Bytes that are not sent, or not acknowledged yet.
+    /// Bytes that are not sent yet, or not acknowledged yet.
     pub send_queue: u32,
-    /// Its counters.
+    /// The counters and the round-trip time of the socket.
     pub info: TcpInfo,
 }
 
@@ -89,8 +89,7 @@ pub fn request(family: Family) -> [u8; HEADER + REQUEST] {
     bytes
 }
 
-/// Returns the messages of a datagram. Bytes after a message whose length is impossible are
-/// skipped.
+/// Returns the messages of a datagram, up to the first message with an impossible length.
 pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -103,7 +102,7 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message> {
 }
 
 fn parse(kind: u16, body: &[u8]) -> Message {
-    // Both have the negative number of an error, or 0.
+    // The body of NLMSG_DONE and NLMSG_ERROR begins with the negative number of an error, or with 0.
     let error = u32_at(body, 0).map_or(0, u32::cast_signed);
     match kind {
         NLMSG_DONE | NLMSG_ERROR if error < 0 => {
@@ -152,7 +151,7 @@ fn attribute(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-/// The position of the next message or attribute after one of a length.
+/// Returns the position of the next message or attribute, after one with a length of `length` bytes.
 fn aligned(length: usize) -> usize {
     length.saturating_add(3) & !3
 }
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_address_is_one_of_version_4() {
+    fn an_ipv4_address_that_is_mapped_to_ipv6_becomes_an_ipv4_address() {
         let mapped: IpAddr = "::ffff:10.0.0.2".parse().unwrap();
         let IpAddr::V6(mapped) = mapped else { panic!() };
         let own: Ipv6Addr = "fd00::1".parse().unwrap();

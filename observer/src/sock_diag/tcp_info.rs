@@ -2,7 +2,7 @@
 
 use super::bytes::{u32_at, u64_at};
 
-/// The values of a socket that are used. Later kernels append fields; a kernel never moves one.
+/// The values of a socket that are used. Newer kernels append fields, but do not move fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
     /// The smoothed round-trip time in microseconds; 0 if it was never measured.
@@ -17,7 +17,8 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Parses the structure. `None` if it is shorter than that of Linux 4.1, which has no bytes.
+    /// Parses the structure. `None` if it is too short to contain the acknowledged and the received
+    /// bytes, which Linux 4.1 and later report.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         // tcpi_bytes_sent counts each byte as often as it was sent.
