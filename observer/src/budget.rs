@@ -1,9 +1,9 @@
 //! The size limit of the log.
 //!
 //! By default, a kubelet rotates a log file at 10 MiB, and `kubectl logs` serves only the newest
-//! file. The budget therefore counts the bytes of the file. The container runtime splits a line into pieces
-//! of 16 KiB, and writes a time stamp, the name of the stream and a tag before each piece
-//! (containerd pkg/cri/io/logger.go).
+//! file. The budget therefore counts the bytes of the file. The container runtime splits a line
+//! into pieces of 16 KiB, and writes a time stamp, the name of the stream and a tag before each
+//! piece (containerd pkg/cri/io/logger.go).
 
 use crate::number::float;
 

@@ -106,7 +106,8 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
-            // If this document is not printed, the next document covers both intervals.
+            // If this document is not printed, the interval of the next document begins at the
+            // beginning of this interval.
             if self.print(ended - began, &before, &now) {
                 (before, began) = (now, ended);
             }

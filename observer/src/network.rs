@@ -91,7 +91,7 @@ impl Sampler for Network {
     }
 
     fn estimate_bytes(&self, process: &Process) -> usize {
-        // A process may have several rows. The capacity for sockets limits the rows of all processes.
+        // A process may have several rows. The capacity for sockets limits the number of all rows.
         ROW_BYTES + process.tail.len()
     }
 

@@ -1,6 +1,6 @@
 //! The TCP sockets of the network namespace, and the traffic of each observed process to each of
-//! its peers. A socket is known by its cookie from one reading to the next, also after its process
-//! has closed it and the kernel still sends its last bytes.
+//! its peers. From one reading to the next, a socket is recognized by its cookie, even after its
+//! process has closed it and while the kernel still sends the last bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,17 +9,18 @@ use std::net::IpAddr;
 use crate::process::Key;
 use crate::sock_diag::message::TcpSocket;
 
-/// The most peers of a process that have rows of their own.
+/// The maximum number of peers of a process that have rows. All further peers share a row.
 const MAX_PEERS: usize = 32;
-/// The number of readings without a socket after which it is forgotten. A reading may miss a socket
-/// if others are closed at the same time.
+/// The number of consecutive readings without a socket after which the socket is forgotten. A
+/// reading may miss a socket if other sockets are closed during the reading.
 const MAX_ABSENCE: u64 = 2;
-/// Seconds until a socket of no observed process is looked for again. Then the time doubles.
+/// Seconds until the second search for the process of a socket, if the first search found none.
+/// This time doubles after each further search.
 const FIRST_GAP: f64 = 5.0;
-/// The maximum of that time.
+/// The maximum seconds between two searches for the process of a socket.
 const MAX_GAP: f64 = 300.0;
 
-/// The traffic of a socket, or the sum of several.
+/// The traffic of a socket, or of several sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes sent.
@@ -31,7 +32,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The counters of a socket.
+    /// Returns the traffic of a socket since the start of the socket.
     #[must_use]
     pub fn of(socket: &TcpSocket) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl Traffic {
         self.retransmitted = self.retransmitted.saturating_add(other.retransmitted);
     }
 
-    /// The sum of its bytes.
+    /// Returns the sum of the bytes sent and the bytes received.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sent.saturating_add(self.received)
@@ -74,11 +75,11 @@ impl Traffic {
 /// The other end of a connection, without its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// A process of the same network namespace.
+    /// A process of the observer's network namespace.
     Pod,
     /// Another address.
     Address(IpAddr),
-    /// Any of the peers that have no rows of their own.
+    /// All peers that share a row, because the process or the pod has too many peers.
     Other,
 }
 
@@ -97,7 +98,7 @@ impl fmt::Display for Peer {
 pub struct Connections {
     /// The sockets that the process has open.
     pub sockets: u64,
-    /// Bytes that are not sent, or not acknowledged yet.
+    /// Bytes that are not sent yet, or not acknowledged yet.
     pub send_queue: u64,
     /// Bytes that the process has not read yet.
     pub receive_queue: u64,
@@ -128,8 +129,9 @@ impl Connections {
         }
     }
 
-    /// The mean round-trip time in microseconds, weighted by the bytes that were sent. If no bytes
-    /// were sent, each socket has the same weight. `None` without a socket whose time is known.
+    /// Returns the mean round-trip time in microseconds, weighted by the bytes that were sent. If
+    /// no bytes were sent, all sockets have the same weight. `None` if no socket has a measured
+    /// time.
     #[must_use]
     pub fn rtt(&self) -> Option<u64> {
         let RoundTrips {
@@ -148,19 +150,19 @@ impl Connections {
 pub struct Flow {
     /// The peer.
     pub peer: Peer,
-    /// The traffic since the start of its sockets, also of those that are closed.
+    /// The traffic since the start of each socket, including closed sockets.
     pub traffic: Traffic,
     /// The connections at the last reading.
     pub connections: Connections,
     printed: Option<Traffic>,
 }
 
-/// An observed process.
+/// The traffic of an observed process, with a flow for each peer.
 #[derive(Debug, Default)]
 pub struct ProcessTraffic {
-    /// Whether its sockets are unknown, because its open files cannot be read.
+    /// Whether the sockets of the process are unknown, because its open files cannot be read.
     pub is_hidden: bool,
-    /// The sum of its program, for the summary.
+    /// The position of the sum of the process's program in [`crate::accounts::Sums`].
     pub sum: Option<usize>,
     flows: Vec<Flow>,
     growth: Traffic,
@@ -168,8 +170,8 @@ pub struct ProcessTraffic {
 }
 
 impl ProcessTraffic {
-    /// The flows that have a row now: those with sockets, and those whose traffic has grown since
-    /// their last row.
+    /// Returns the flows that have a row now: the flows with open sockets, and the flows whose
+    /// traffic has grown since the last row.
     pub fn take_flows_to_print(&mut self) -> impl Iterator<Item = &Flow> {
         self.flows.iter_mut().filter_map(|flow| {
             let is_due = flow.connections.sockets > 0 || flow.printed != Some(flow.traffic);
@@ -178,8 +180,9 @@ impl ProcessTraffic {
         })
     }
 
-    /// Returns the position of the flow to a peer. `total` is the number of flows of all processes,
-    /// and `most` its limit. Only the flow to other peers may exceed it.
+    /// Returns the position of the flow to a peer, and adds a flow for a new peer. `total` is the
+    /// number of flows of all processes, and `most` is its limit. Only flows to [`Peer::Other`] may
+    /// exceed the limits.
     fn find(&mut self, peer: Peer, total: &mut usize, most: usize) -> usize {
         let is_full = self.flows.len() >= MAX_PEERS || *total >= most;
         let mut known = self.flows.iter();
@@ -209,11 +212,11 @@ struct Socket {
     receive_queue: u32,
     rtt: u32,
     now: Traffic,
-    /// The part of its traffic that a flow already has.
+    /// The part of `now` that the flow already includes.
     settled: Traffic,
-    /// The number of the last reading that found it.
+    /// The number of the last reading that found the socket.
     seen: u64,
-    /// Its process, and the position of the flow.
+    /// The process of the socket, and the position of the flow if it is already known.
     owner: Option<(Key, Option<usize>)>,
     search: Search,
 }
@@ -221,54 +224,55 @@ struct Socket {
 /// The search for the process of a socket.
 #[derive(Clone, Copy, Debug, Default)]
 struct Search {
-    /// The number of the last round that had begun before the socket was looked for.
+    /// The number of the last round that had begun when the socket was found, or of the last round
+    /// that did not find its process.
     round: u64,
-    /// When it is looked for, in seconds.
+    /// The time from which the process is looked for, in seconds since boot.
     due: f64,
-    /// Seconds between the last two searches; 0 before the first one.
+    /// Seconds from the last search to the next search; 0 before the end of the first search.
     gap: f64,
 }
 
 impl Search {
-    /// Whether no search has ended without result.
+    /// Whether no search has ended yet without finding the process.
     fn is_first(&self) -> bool {
         self.gap <= 0.0
     }
 }
 
-/// The table.
+/// The sockets, and the traffic of the observed processes.
 #[derive(Default)]
 pub struct TrafficTable {
     sockets: BTreeMap<u64, Socket>,
     processes: BTreeMap<Key, ProcessTraffic>,
     /// The number of flows of all processes.
     flows: usize,
-    /// The most sockets, and the most flows.
+    /// The maximum number of sockets, and also of flows.
     most: usize,
-    /// The cookies of the sockets to look for, by inode.
+    /// The cookies of the sockets whose processes are looked for, by inode.
     wanted: BTreeMap<u32, u64>,
     readings: u64,
-    /// What is missing from the flows.
+    /// The sockets and bytes that are missing from the flows.
     pub omissions: Omissions,
 }
 
-/// What the flows of the processes do not have.
+/// The sockets and bytes that are missing from the flows, or are in the flows to [`Peer::Other`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omissions {
-    /// The traffic of sockets that were closed before their process was found. They may be of
-    /// processes that are not observed.
+    /// The traffic of sockets that were closed before their process was found. These sockets may
+    /// belong to processes that are not observed.
     pub unaccounted: Traffic,
-    /// The number of these sockets.
+    /// The number of sockets in `unaccounted`.
     pub unaccounted_sockets: u64,
-    /// The number of sockets whose peer has no row of its own.
+    /// The number of sockets in the flows to [`Peer::Other`].
     pub other_peers: u64,
     /// The number of sockets that the last reading left out.
     pub sockets: u64,
 }
 
 impl TrafficTable {
-    /// Begins a reading of all sockets. At most `most` sockets are known at once, and as many pairs
-    /// of a process and a peer.
+    /// Begins a reading of all sockets. The table has at most `most` sockets at once, and at most
+    /// `most` flows, apart from the flows to [`Peer::Other`].
     pub fn begin_reading(&mut self, most: usize) {
         self.most = most;
         self.readings += 1;
@@ -276,11 +280,11 @@ impl TrafficTable {
         self.wanted.clear();
     }
 
-    /// Takes a socket of the reading at the time `now`, in seconds. `round` is the number of the
-    /// last search for processes that has begun.
+    /// Takes a socket of the reading at the time `now`, in seconds since boot. `round` is the
+    /// number of the last round of the search for processes that has begun.
     pub fn take(&mut self, found: &TcpSocket, now: f64, round: u64) {
         let is_known = self.sockets.contains_key(&found.cookie);
-        // The process of a socket that it has closed already cannot be found.
+        // If the process has already closed the socket, the process cannot be found.
         if !is_known && found.inode == 0 {
             return;
         }
@@ -314,7 +318,7 @@ impl TrafficTable {
         }
     }
 
-    /// Whether the reading has found a new socket whose peer may be an own address of the pod.
+    /// Whether the reading has found a new socket whose peer may be an address of the pod itself.
     #[must_use]
     pub fn has_new_peers(&self) -> bool {
         let is_new = |cookie: &u64| {
@@ -324,7 +328,8 @@ impl TrafficTable {
         self.wanted.values().any(is_new)
     }
 
-    /// Replaces the peers that are own addresses of the pod, before the sockets have processes.
+    /// Replaces the peers of wanted sockets by [`Peer::Pod`] if they are in `own`, the addresses of
+    /// the pod itself.
     pub fn mark_own(&mut self, own: &BTreeSet<IpAddr>) {
         for cookie in self.wanted.values() {
             if let Some(socket) = self.sockets.get_mut(cookie)
@@ -336,13 +341,13 @@ impl TrafficTable {
         }
     }
 
-    /// Whether there are sockets to look for.
+    /// Whether there are sockets whose processes are to be looked for.
     #[must_use]
     pub fn has_wanted(&self) -> bool {
         !self.wanted.is_empty()
     }
 
-    /// Takes the inodes of the sockets that a process has open.
+    /// Assigns to a process those wanted sockets whose inodes are in `inodes`.
     pub fn assign(&mut self, key: Key, inodes: &[u32]) {
         self.processes.entry(key).or_default().is_hidden = false;
         for inode in inodes {
@@ -353,13 +358,14 @@ impl TrafficTable {
         }
     }
 
-    /// Marks a process whose open files cannot be read.
+    /// Marks a process as hidden, because its open files cannot be read.
     pub fn hide(&mut self, key: Key) {
         self.processes.entry(key).or_default().is_hidden = true;
     }
 
-    /// Ends a round in which all observed processes were looked at. The sockets that were known
-    /// before it began belong to none of them, and are looked for again later.
+    /// Ends a round of the search, which has visited all observed processes. Wanted sockets that
+    /// were found before the round began belong to none of these processes. Their processes are
+    /// looked for again later.
     pub fn end_round(&mut self, round: u64, now: f64) {
         for cookie in self.wanted.values() {
             let Some(socket) = self.sockets.get_mut(cookie) else {
@@ -375,7 +381,8 @@ impl TrafficTable {
     }
 
     /// Ends a complete reading: adds the growth of each socket to the flow of its process, and
-    /// forgets the sockets that are gone. `is_alive` tells whether a process still runs.
+    /// forgets the sockets that [`MAX_ABSENCE`] readings did not find. `is_alive` returns whether a
+    /// process is still in the process table.
     pub fn settle(&mut self, is_alive: impl Fn(Key) -> bool) {
         for process in self.processes.values_mut() {
             process.sockets = 0;
@@ -401,7 +408,7 @@ impl TrafficTable {
             if socket.seen == *readings {
                 process.flows[at].connections.take(socket);
             }
-            // The process has ended, and another one has the socket open.
+            // The process has ended, and another process has the socket open.
             if socket.inode != 0 && socket.owner.is_some_and(|(key, _)| !is_alive(key)) {
                 socket.owner = None;
             }
@@ -409,7 +416,7 @@ impl TrafficTable {
         sockets.retain(|_, socket| *readings - socket.seen < MAX_ABSENCE);
     }
 
-    /// Takes a socket that was closed, with its last counters.
+    /// Removes a socket that was closed, and adds its last counters to its flow or to the omissions.
     pub fn close(&mut self, closed: &TcpSocket) {
         let last = Traffic::of(closed);
         let Some(mut socket) = self.sockets.remove(&closed.cookie) else {
@@ -429,9 +436,9 @@ impl TrafficTable {
         }
     }
 
-    /// Visits the processes whose traffic has grown since the last call, and those without a sum: a
-    /// process may send its first bytes just before it ends. The visitor gets the growth, and sets
-    /// the sum of the process if it knows it.
+    /// Visits the processes whose traffic has grown since the last call, and the processes without
+    /// a sum, because a process may send its first bytes just before it ends. `visit` gets the
+    /// growth, and can set the sum of the process.
     pub fn drain_growth(&mut self, mut visit: impl FnMut(Key, &mut Option<usize>, Traffic)) {
         for (key, process) in &mut self.processes {
             let growth = std::mem::take(&mut process.growth);
@@ -441,7 +448,7 @@ impl TrafficTable {
         }
     }
 
-    /// Forgets the processes that have ended, once all of their sockets are gone.
+    /// Forgets the processes that have ended and have no sockets in the table.
     pub fn forget_ended(&mut self, is_alive: impl Fn(Key) -> bool) {
         let flows = &mut self.flows;
         self.processes.retain(|key, process| {
@@ -453,12 +460,12 @@ impl TrafficTable {
         });
     }
 
-    /// The traffic of a process; `None` if it has no sockets, or if it was not looked at yet.
+    /// Returns the traffic of a process; `None` if no search has visited the process yet.
     pub fn of_process(&mut self, key: Key) -> Option<&mut ProcessTraffic> {
         self.processes.get_mut(&key)
     }
 
-    /// The number of flows of all processes.
+    /// Returns the number of flows of all processes.
     #[must_use]
     pub fn flow_count(&self) -> usize {
         self.flows
@@ -484,7 +491,7 @@ fn settle<'a>(
 ) -> Option<(&'a mut ProcessTraffic, usize)> {
     let (key, flow) = socket.owner?;
     let process = processes.entry(key).or_default();
-    // The flows of a process that was forgotten are gone, too.
+    // If the process was forgotten meanwhile, its flows were removed.
     let at = flow
         .filter(|at| *at < process.flows.len())
         .unwrap_or_else(|| {
@@ -534,7 +541,7 @@ mod tests {
         }
     }
 
-    /// Reads sockets, gives those with an unknown process to the process 1, and settles.
+    /// Reads the sockets, assigns the sockets without a process to process 1, and settles.
     fn read(table: &mut TrafficTable, sockets: &[TcpSocket]) {
         table.begin_reading(MOST);
         for socket in sockets {
@@ -545,7 +552,8 @@ mod tests {
         table.settle(ALIVE);
     }
 
-    /// The bytes that each process has sent since the last call. Gives each process a sum.
+    /// Returns the bytes that each process has sent since the last call. Sets the sum of each
+    /// process.
     fn growth(table: &mut TrafficTable) -> Vec<(Key, u64)> {
         let mut all = Vec::new();
         table.drain_growth(|key, sum, traffic| {
@@ -590,7 +598,7 @@ mod tests {
     fn a_closed_socket_counts_with_its_last_bytes_and_without_connections() {
         let mut table = TrafficTable::default();
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
-        // The process has closed it, and the kernel still sends.
+        // The process has closed the socket, but the kernel still sends its bytes.
         let closing = TcpSocket {
             inode: 0,
             ..socket(1, "10.0.0.2", 15)
@@ -628,7 +636,7 @@ mod tests {
         table.close(&socket(4, "10.0.0.2", 0));
         assert_eq!(table.omissions.unaccounted.sent, 17);
         assert_eq!(table.omissions.unaccounted_sockets, 2);
-        // The other one belongs to a process that is not observed.
+        // After a complete round, socket 2 belongs to a process that is not observed.
         table.end_round(1, 0.0);
         table.close(&socket(2, "10.0.0.2", 99));
         assert_eq!(table.omissions.unaccounted.sent, 17);
@@ -663,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_of_another_process_is_looked_for_less_and_less_often() {
+    fn the_process_of_a_socket_is_looked_for_less_and_less_often() {
         let mut table = TrafficTable::default();
         let mut searches = Vec::new();
         for now in 0..60 {
@@ -682,7 +690,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_began_before_a_socket_was_known_says_nothing_about_it() {
+    fn a_round_that_began_before_a_socket_was_found_does_not_delay_its_search() {
         let mut table = TrafficTable::default();
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.0.2", 10), 0.0, 7);
@@ -706,7 +714,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_sockets_are_limited() {
+    fn the_sockets_of_the_table_are_limited() {
         let mut table = TrafficTable::default();
         table.begin_reading(MOST);
         for number in 1..=u32::try_from(MOST).unwrap() + 3 {
@@ -716,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn own_addresses_are_the_pod() {
+    fn the_peer_of_an_address_of_the_pod_is_the_pod() {
         let mut table = TrafficTable::default();
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.9.1", 1), 0.0, 0);

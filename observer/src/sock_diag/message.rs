@@ -102,7 +102,7 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Message> {
 }
 
 fn parse(kind: u16, body: &[u8]) -> Message {
-    // The body of NLMSG_DONE and NLMSG_ERROR begins with the negative number of an error, or with 0.
+    // The bodies of NLMSG_DONE and NLMSG_ERROR begin with the negative number of an error, or 0.
     let error = u32_at(body, 0).map_or(0, u32::cast_signed);
     match kind {
         NLMSG_DONE | NLMSG_ERROR if error < 0 => {
@@ -151,7 +151,7 @@ fn attribute(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-/// Returns the position of the next message or attribute, after one with a length of `length` bytes.
+/// Returns the position of the message or attribute that follows one of `length` bytes.
 fn aligned(length: usize) -> usize {
     length.saturating_add(3) & !3
 }
