@@ -416,7 +416,7 @@ impl TrafficTable {
         sockets.retain(|_, socket| *readings - socket.seen < MAX_ABSENCE);
     }
 
-    /// Removes a socket that was closed, and adds its last counters to its flow or to the omissions.
+    /// Removes a socket that was closed, and adds its last bytes to its flow or to the omissions.
     pub fn close(&mut self, closed: &TcpSocket) {
         let last = Traffic::of(closed);
         let Some(mut socket) = self.sockets.remove(&closed.cookie) else {

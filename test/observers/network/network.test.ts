@@ -13,7 +13,7 @@ const TALK = fileURLToPath(new URL('talk.py', import.meta.url))
 const SERVE = ['python3', TALK, 'serve', '7000', '1']
 const KEEP = ['python3', TALK, ...'keep 127.0.0.1 7000 1 1000 2000'.split(' ')]
 
-/** The same, without the shells that start the processes. */
+/** The settings NATIVE with a target-command, which matches only the processes of talk.py. */
 const MATCHING = { ...NATIVE, RIDEALONG_TARGET_COMMAND: '^talk.py$' }
 
 const SECTIONS = {
@@ -31,7 +31,7 @@ const SECTIONS = {
   ],
 }
 
-/** Waits until a process of the test has a row, and for two more timepoints. */
+/** Waits until the section `socket` has a row, and then for two more timepoints. */
 async function untilRows(watching: Running): Promise<void> {
   await until(watching, () => rowsOf(watching, 'socket').length > 0)
   const before = rowsOf(watching, 'tcp').length
@@ -80,7 +80,7 @@ t.test('the log has rows of interfaces, of TCP and of each process by peer', opt
   t.match(programs[0], { program: 'talk.py', bytes_sent: 1016, bytes_received: 2000 })
 })
 
-t.test('with a target-command the matching processes of all containers', options, async (t) => {
+t.test('with a target-command, matching processes of all containers have rows', options, async (t) => {
   const { run } = await networkPodOf(t)
   const watching = await run('network', [observer('network')], MATCHING)
   const server = await run('server', SERVE)
@@ -95,7 +95,7 @@ t.test('with a target-command the matching processes of all containers', options
   t.equal(await watching.ended, 0)
 })
 
-t.test('sockets that cannot be read are null, and a notice says why, once', options, async (t) => {
+t.test('if sockets cannot be read, values are null and one notice says why', options, async (t) => {
   const { run } = await networkPodOf(t)
   const user = { user: 65_532, group: 65_532 }
   const watching = await run('network', [observer('network')], MATCHING, user)
@@ -115,7 +115,7 @@ t.test('sockets that cannot be read are null, and a notice says why, once', opti
   t.strictSame(noticesOf(watching), [reason])
 })
 
-t.test('root reads the sockets of other users as their user and group', options, async (t) => {
+t.test('root reads the sockets of a process as the user of the process', options, async (t) => {
   const { run } = await networkPodOf(t)
   const root = { keeps: ['setuid', 'setgid'] }
   const env = { ...NATIVE, RIDEALONG_TARGET_COMMAND: '^sleep$' }
@@ -132,8 +132,9 @@ t.test('root reads the sockets of other users as their user and group', options,
 })
 
 /**
- * Runs a program that may not open sockets of netlink, as some seccomp profiles have it: the filter
- * compares the system call socket(2) and its first argument, AF_NETLINK.
+ * Runs a program with a seccomp filter that denies netlink sockets, as some seccomp profiles do.
+ * The filter compares the number of the system call with socket(2), and its first argument with
+ * AF_NETLINK.
  */
 const WITHOUT_NETLINK = `
 import ctypes, os, struct, sys
@@ -147,7 +148,7 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execv(sys.argv[1], sys.argv[1:])`
 
-t.test('without sock_diag, only the sockets are null', options, async (t) => {
+t.test('without netlink, the values of sockets are null and tcp has values', options, async (t) => {
   const { run } = await networkPodOf(t)
   const argv = ['python3', '-c', WITHOUT_NETLINK, observer('network')]
   const watching = await run('network', argv, MATCHING)
@@ -162,7 +163,7 @@ t.test('without sock_diag, only the sockets are null', options, async (t) => {
   t.match(summaryOf(watching.log()), [{ bytes_sent: null }, { bytes_sent: null }])
 })
 
-t.test('the network of a node is marked', options, async (t) => {
+t.test('with the network of the node, the scope of rows is node', options, async (t) => {
   const { run } = await networkPodOf(t)
   const env = { ...MATCHING, RIDEALONG_HOST_NETWORK: 'true' }
   const watching = await run('network', [observer('network')], env)
@@ -179,7 +180,7 @@ t.test('the network of a node is marked', options, async (t) => {
   t.match(rowsOf(watching, 'socket').at(-1), { peer: 'pod' })
 })
 
-/** Imitates a device with one port, without one of the counters, and starts an observer. */
+/** Imitates a device with a port that lacks the counter port_xmit_discards; starts a program. */
 const WITH_DEVICE = `
 mount -t tmpfs none /sys/class
 port=/sys/class/infiniband/mlx5_0/ports/1/counters
@@ -220,7 +221,7 @@ t.test('the ports of InfiniBand devices have rows', options, async (t) => {
 })
 
 t.test(
-  'an observer without anything to observe, or with wrong settings, ends its log',
+  'an observer without processes, or with an invalid setting, writes markers and a summary',
   options,
   async (t) => {
     const { run } = await networkPodOf(t)

@@ -5,8 +5,8 @@ import { childrenOf, type Pod, podOf } from '../pod.ts'
 import { onPath } from '../prerequisites.ts'
 
 /**
- * Returns the options of a test in which pods have networks of their own. If this machine has no
- * `ip`, or no virtual Ethernet, the test is skipped with a sentence; with CI=true it fails instead.
+ * Returns the options of a test whose pods have network namespaces. If this machine cannot create
+ * virtual Ethernet devices with `ip`, the test is skipped with a reason, unless CI is true.
  */
 export function withNetworks<Options extends { readonly skip: false | string }>(
   options: Options,
@@ -38,7 +38,9 @@ export const ADDRESSES = [
   { v4: '10.77.0.2', v6: 'fd77::2' },
 ] as const
 
-/** Starts two pods with networks of their own, and joins these by a cable: eth0 of both. */
+/**
+ * Starts two pods, each with a network namespace, and connects their interfaces eth0 to each other.
+ */
 export async function joinedPodsOf(t: Test): Promise<readonly [Pod, Pod]> {
   const pods = [await networkPodOf(t), await networkPodOf(t)] as const
   ip(pods[0], `link add eth0 type veth peer name eth0 netns ${pods[1].pid}`)
@@ -74,7 +76,8 @@ export function interfaceBytes({ pid }: Pod, name: string): readonly [number, nu
 }
 
 /**
- * The process id on this machine of a child that has another id in its process namespace.
+ * Returns the process id on this machine of the child that has the id `inner` in its process
+ * namespace.
  *
  * @throws if the process has no such child
  */

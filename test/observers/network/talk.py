@@ -1,14 +1,14 @@
 """Processes that exchange bytes over TCP, for the tests of the metric network.
 
-    talk.py serve PORT EXCHANGES   answers on any address
+    talk.py serve PORT EXCHANGES   answers on any address; prints a line after EXCHANGES exchanges
     talk.py ignore PORT            accepts connections and reads nothing
     talk.py keep HOST PORT CONNECTIONS BYTES REPLY ...
-        opens connections, exchanges bytes on each, and keeps them open. On SIGUSR1, sends as many
-        bytes again without a reply, and closes the connections at once.
+        opens connections, exchanges bytes on each, and keeps them open. On SIGUSR1, sends the same
+        number of bytes on each connection without a reply, and closes it immediately.
     talk.py once HOST PORT CONNECTIONS BYTES REPLY ...
         opens connections one after the other, and closes each after its exchange.
 
-Each prints its process id and the bytes that it has sent and received, by peer, as a line of JSON.
+Each process prints lines of JSON with its process id and the bytes sent and received by peer.
 """
 
 import json

@@ -14,9 +14,9 @@ import {
   withNetworks,
 } from './pod-network.ts'
 
-// Compares the rows with what the processes say themselves, and with the counters of the kernel.
-// The pods have networks of their own, so that no other traffic of this machine is counted. The
-// processes stop before the last row, so that all show the same moment.
+// Compares the rows with the bytes that the processes report, and with the counters of the kernel.
+// Each pod has a network namespace, so that no other traffic of this machine is counted. The
+// processes stop sending before the last row, so that all numbers describe the same moment.
 
 const RATE = 0.5
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(RATE) }
@@ -38,13 +38,13 @@ function reportsOf({ log }: Running, what: string): readonly Report[] {
   return lines.map((line): Report => JSON.parse(line)).filter((report) => report.what === what)
 }
 
-/** Waits until a number of processes have printed a line. */
+/** Waits until `count` lines of the kind `what` are printed, and returns all lines of this kind. */
 async function reports(app: Running, what: string, count = 1): Promise<readonly Report[]> {
   await until(app, () => reportsOf(app, what).length >= count)
   return reportsOf(app, what)
 }
 
-/** Runs several talk.py in the container `app` of a pod. */
+/** Runs talk.py in the container `app` of a pod, once for each of the argument lists `lines`. */
 function talk({ run }: Pod, ...lines: readonly string[]): Promise<Running> {
   const commands = lines.map((line) => `python3 ${TALK} ${line} &`)
   return run('app', ['sh', '-c', `${commands.join(' ')} wait`])
@@ -54,7 +54,7 @@ function watch({ run }: Pod, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   return run('network', [observer('network')], { ...ENV, ...env })
 }
 
-/** Waits for two more timepoints, and returns the rows of each process and peer, the last ones. */
+/** Waits for more timepoints, and returns the last row of each pair of a talk.py and a peer. */
 async function lastSockets(watching: Running): Promise<readonly Row[]> {
   const before = rowsOf(watching, 'tcp').length
   await until(watching, () => rowsOf(watching, 'tcp').length >= before + 3)
@@ -71,7 +71,7 @@ async function end(t: Test, ...all: readonly Running[]): Promise<void> {
   }
 }
 
-/** The peers of a process in the rows, for the peers that the process itself reports. */
+/** Sums the bytes that a process reports by the names that peers have in the rows. */
 function peersOf({ peers }: Report): ReadonlyMap<string, { sent: number; received: number }> {
   const own = new Set(['127.0.0.1', '::1'])
   const sums = new Map<string, { sent: number; received: number }>()
@@ -83,10 +83,13 @@ function peersOf({ peers }: Report): ReadonlyMap<string, { sent: number; receive
   return sums
 }
 
-/** TCP counts the end of a connection as a byte that is received: ten of them are allowed. */
+/**
+ * Allows a difference of one percent and ten bytes, because TCP counts the end of each connection
+ * as a received byte.
+ */
 function isNear(t: Test, found: unknown, expected: number, what: string): void {
   const difference = Math.abs(Number(found) - expected)
-  t.ok(difference <= 0.01 * expected + 10, `${what}: ${found}, and the process says ${expected}`)
+  t.ok(difference <= 0.01 * expected + 10, `bytes ${what}: ${found} instead of ${expected}`)
 }
 
 function compare(t: Test, rows: readonly Row[], report: Report): void {
@@ -100,10 +103,10 @@ function compare(t: Test, rows: readonly Row[], report: Report): void {
   }
 }
 
-t.test('the bytes of each process and peer, over two networks and loopback', options, async (t) => {
+t.test('rows have the bytes of each process and peer, also over loopback', options, async (t) => {
   const [one, two] = await joinedPodsOf(t)
   const watching = [await watch(one), await watch(two)] as const
-  // Each connection has an exchange; the replies have other sizes than the requests.
+  // Each connection has one exchange, whose reply has another size than the request.
   const servers = await talk(
     one,
     'serve 7000 10',
@@ -134,7 +137,7 @@ t.test('the bytes of each process and peer, over two networks and loopback', opt
   }
   const counts = rows[0].map(({ peer, sockets }) => `${peer} ${sockets}`).sort()
   const expected = [`${TWO.v4} 1`, `${TWO.v4} 3`, `${TWO.v6} 4`, 'pod 3', 'pod 3']
-  t.strictSame(counts, expected.sort(), 'each end of a connection counts for its process')
+  t.strictSame(counts, expected.sort(), 'each process has a row for its end of the connections')
   t.ok(
     rows.flat().every(({ send_queue, receive_queue }) => send_queue === 0 && receive_queue === 0),
   )
@@ -147,12 +150,12 @@ t.test('the bytes of each process and peer, over two networks and loopback', opt
     isNear(t, eth0?.tx_bytes, sent, 'sent by eth0')
     const outside = rows[index]?.filter(({ peer }) => peer !== 'pod') ?? []
     const bytes = sum(outside.map((row) => Number(row.bytes_sent)))
-    t.ok(Number(eth0?.tx_bytes) > bytes, 'headers are included')
+    t.ok(Number(eth0?.tx_bytes) > bytes, 'the bytes of eth0 include the headers of packets')
   }
 })
 
 t.test(
-  'a socket that is closed between two samples counts to its last byte',
+  'all bytes of a socket are in the rows if the socket is closed between two samples',
   options,
   async (t) => {
     const [one, two] = await joinedPodsOf(t)
@@ -188,14 +191,14 @@ t.test('connections of any length are in the rows, or unaccounted', options, asy
   const received = Number(whole.bytes_received) + Number(whole.unaccounted_bytes_received ?? 0)
   isNear(t, sent, sum(said.map(({ sent }) => sent)), 'sent')
   isNear(t, received, sum(said.map(({ received }) => received)), 'received')
-  t.ok(Number(whole.unaccounted_bytes_sent) > 0, 'most were too short for a sample')
+  t.ok(Number(whole.unaccounted_bytes_sent) > 0, 'some connections end before a sample finds them')
   t.match(
     noticesOf(watching).join('\n'),
     /\d+ sockets with \d+ bytes were closed before their proc/,
   )
 })
 
-t.test('segments that are lost and sent again', options, async (t) => {
+t.test('segments that are lost and sent again are counted as retransmitted', options, async (t) => {
   const [one, two] = await joinedPodsOf(t)
   const server = await talk(two, 'serve 7000 2')
   await reports(server, 'listening')
@@ -203,9 +206,9 @@ t.test('segments that are lost and sent again', options, async (t) => {
   const [before] = await reports(app, 'exchanged')
   const watching = await watch(one)
   const [idle] = await lastSockets(watching)
-  t.equal(idle?.rtt, Number(before?.rtts?.[0]) / 1000, 'the round-trip time that the process reads')
+  t.equal(idle?.rtt, Number(before?.rtts?.[0]) / 1000, 'rtt is the time that the process reads')
   t.equal(idle?.retransmitted, tcpCounter(one, 'RetransSegs'))
-  // The other pod ignores frames with this address, so that they are lost.
+  // The other pod ignores Ethernet frames with this address, so that segments are lost.
   ip(one, `neighbour replace ${TWO.v4} lladdr 02:00:00:00:00:99 nud permanent dev eth0`)
   process.kill(childWithInnerId(app.pid, Number(before?.pid)), 'SIGUSR1')
   await until(watching, () => {
@@ -213,7 +216,7 @@ t.test('segments that are lost and sent again', options, async (t) => {
     return Number(last?.retransmitted) >= Number(idle?.retransmitted) + 3
   })
   const lost = rowsOf(watching, 'socket').findLast(({ peer }) => peer === TWO.v4)
-  t.ok(Number(lost?.send_queue) > 0, 'bytes wait to be acknowledged')
+  t.ok(Number(lost?.send_queue) > 0, 'send_queue counts the bytes that are not acknowledged')
   ip(one, `neighbour delete ${TWO.v4} dev eth0`)
   const closed = await reports(app, 'closed')
   await reports(server, 'answered')
@@ -221,7 +224,7 @@ t.test('segments that are lost and sent again', options, async (t) => {
   await end(t, watching)
   compare(t, rows, closed[0] as Report)
   const again = tcpCounter(one, 'RetransSegs')
-  t.equal(rows[0]?.retransmitted, again, 'as the kernel counts them')
+  t.equal(rows[0]?.retransmitted, again, 'retransmitted is the number that the kernel counts')
   const tcp = rowsOf(watching, 'tcp').at(-1)
   t.equal(tcp?.retransmitted, again)
   t.equal(tcp?.in_segments, tcpCounter(one, 'InSegs'))
@@ -231,7 +234,7 @@ t.test('segments that are lost and sent again', options, async (t) => {
   t.equal(program?.retransmitted, again)
 })
 
-t.test('bytes that a process does not read wait in its queue', options, async (t) => {
+t.test('bytes that a process does not read are in receive_queue', options, async (t) => {
   const pod = await networkPodOf(t)
   const watching = await watch(pod)
   const app = await talk(pod, 'ignore 7000', 'keep 127.0.0.1 7000 2 20000 0')
@@ -243,7 +246,7 @@ t.test('bytes that a process does not read wait in its queue', options, async (t
   t.match(row, { peer: 'pod', sockets: 2, receive_queue: 2 * 20_016, bytes_received: 2 * 20_016 })
 })
 
-t.test('a process with many open files', options, async (t) => {
+t.test('the socket of a process with many open files has a row', options, async (t) => {
   const pod = await networkPodOf(t)
   const watching = await watch(pod)
   const open = `
