@@ -53,9 +53,9 @@ impl Meter {
         }
     }
 
-    /// Updates the counters of a process from its `stat`, and returns whether the process is new.
-    /// If a new process started after the last scan, its first interval begins at its start;
-    /// otherwise it begins now. `last_scan` is `None` in the first scan.
+    /// Updates the counters of a process from its `stat`, and returns whether the process is
+    /// measured for the first time. If it started after the last scan, its first interval begins at
+    /// its start; otherwise its first interval begins now. `last_scan` is `None` in the first scan.
     pub fn take_stat(
         &self,
         process: &mut Process,
@@ -121,7 +121,8 @@ impl Meter {
         Some(status)
     }
 
-    /// Whether a process has memory. Without memory it is ending, and its files belong to root.
+    /// Whether a process has memory. If not, the process or its first thread has ended, and files
+    /// such as `io` and `fd` belong to root.
     pub fn has_memory(&mut self, pid: i32) -> bool {
         let text = self.files.read(Task::Process(pid), "status");
         text.is_ok_and(status::has_memory)
@@ -242,11 +243,12 @@ impl Meter {
         schedstat::parse_wait(self.files.read(task, "schedstat").ok()?)
     }
 
-    /// Returns the bytes that a process or thread has read and written at the storage layer.
+    /// Returns the bytes that a process or thread has read and written at the storage layer. The
+    /// bytes of a process include the bytes of the children for which it has waited.
     ///
     /// # Errors
     /// `EACCES` or `EPERM` if the kernel denies the read; `ENOENT` or `ESRCH` if the process or
-    /// thread has ended.
+    /// thread has ended, or if the file is not valid.
     pub fn io(&mut self, task: Task) -> Result<Io, Errno> {
         io::parse(self.files.read(task, "io")?).ok_or(Errno::ESRCH)
     }

@@ -6,7 +6,7 @@ use crate::json::{push_member, push_string};
 use crate::log::Log;
 use crate::settings::{Metric, Settings};
 
-/// Writes the header. `own` contains the keys that only this metric has, with their values.
+/// Writes the header. `own` contains additional keys of the metric, with their values.
 pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str, &str)]) {
     let line = log.line();
     line.extend_from_slice(b"METADATA START {\"pods\":1,\"metricName\":\"");

@@ -15,7 +15,8 @@ pub struct Omissions {
     has_reported_names: bool,
 }
 
-/// The largest number that was left out at once, which is reported again when it has doubled.
+/// The largest number of omissions in one scan or timepoint. It is reported again when it has
+/// doubled.
 #[derive(Debug, Default)]
 pub struct Maximum {
     count: u64,
@@ -81,7 +82,8 @@ impl Omissions {
         self.timepoints += 1;
     }
 
-    /// Reports the missed timepoints, once the reader of the log reads again.
+    /// Reports the timepoints that were not taken. Call this method when the reader of the log
+    /// reads again.
     pub fn report_missed_timepoints(&mut self, log: &mut Log) {
         if self.timepoints > 0 {
             let count = std::mem::take(&mut self.timepoints);

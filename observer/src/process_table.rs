@@ -32,7 +32,7 @@ pub struct ProcessTable {
     pub all: BTreeMap<Key, Process>,
     /// The processes that this scan measured.
     pub observed: Vec<Key>,
-    /// The number of living processes of the target.
+    /// The number of living processes of the target, and of processes that this scan has skipped.
     pub live_targets: usize,
     /// The number of processes that were ever observed.
     pub total: u64,
@@ -139,8 +139,8 @@ impl ProcessTable {
         let Some(stat) = stat::parse(&text[..length]) else {
             return;
         };
-        // A process with this name is the container runtime, which runs in a new container until it
-        // executes the application.
+        // A process with this name belongs to the container runtime. The process runs in a new
+        // container until it executes the application.
         if stat.comm.starts_with(b"runc:[") {
             return;
         }
@@ -214,8 +214,8 @@ impl ProcessTable {
         }
     }
 
-    /// Determines the container and the program of a process. A process inherits the container of
-    /// its parent. Its program changes when the process executes another program.
+    /// Determines the container and the program of a process. A new process inherits the container
+    /// of its parent.
     fn identify(&mut self, process: &mut Process, stat: &Stat<'_>, parent: Option<Key>) {
         self.end_program(process);
         process.stack = stat.stack;
@@ -252,7 +252,8 @@ impl ProcessTable {
         }
     }
 
-    /// Returns the part of a name to store: the whole name while there is enough memory.
+    /// Returns the part of a name to store: the whole name, or its first [`SHORT_NAME`] bytes if
+    /// there is not enough memory.
     fn cut_name<'a>(&mut self, name: &'a [u8]) -> &'a [u8] {
         if self.name_bytes < self.capacity.names || name.len() <= SHORT_NAME {
             return name;

@@ -28,7 +28,7 @@ impl Session {
     /// Starts to receive SIGTERM and SIGINT, and opens the log on standard output.
     ///
     /// # Errors
-    /// If the process or the system has no file descriptor left.
+    /// If the signals cannot be blocked, or if no file descriptor is left.
     pub fn begin(budget: Budget) -> Result<Self, Errno> {
         let signals = termination_signals();
         signals.thread_block()?;
@@ -51,8 +51,8 @@ impl Session {
         self.is_stopping
     }
 
-    /// Waits for some seconds, and writes the log meanwhile. Returns false if a signal to end has
-    /// arrived. With 0 seconds, the method only polls for the signal.
+    /// Waits for `seconds` seconds, and writes the log meanwhile. Returns false if a signal to end
+    /// has arrived. With 0 seconds, the method does not wait.
     pub fn pause(&mut self, seconds: f64) -> bool {
         let until = clock::since_boot() + seconds;
         loop {

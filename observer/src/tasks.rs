@@ -38,7 +38,7 @@ pub fn add_switches(sum: &mut Switches, last: &mut Vec<Schedule>, mut now: Vec<S
                 let growth = wait.saturating_sub(before.wait.unwrap_or(0));
                 sum.wait = Some(sum.wait.unwrap_or(0) + growth);
             }
-            // If a thread ended while it was read, its value of the last scan is kept.
+            // If the thread ended while it was read, the value of the last scan is kept.
             None => switches.wait = before.wait,
         }
     }

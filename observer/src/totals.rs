@@ -74,7 +74,7 @@ fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
     line
 }
 
-/// Appends the sums of a program or of all programs. Unknown sums are null.
+/// Appends the sums of a program or of all programs, and ends the line. Unknown sums are null.
 fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     let bytes = |count| (!sum.hides_bytes()).then_some(count);
     push_known(line, "peak_rss_kib", Some(sum.peak));

@@ -14,7 +14,7 @@ pub struct Io {
     pub cancelled: u64,
 }
 
-/// Parses an io file. `None` if a line is missing.
+/// Parses an io file. `None` if one of these values is missing.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Io> {
     let find = |label: &[u8]| lines(text).find_map(|line| number_after(line, label));

@@ -80,7 +80,7 @@ t.test('the log has rows of interfaces, of TCP and of each process by peer', opt
   t.match(programs[0], { program: 'talk.py', bytes_sent: 1016, bytes_received: 2000 })
 })
 
-t.test('with a target-command, matching processes of all containers have rows', options, async (t) => {
+t.test('with a target-command, all matching processes of the pod have rows', options, async (t) => {
   const { run } = await networkPodOf(t)
   const watching = await run('network', [observer('network')], MATCHING)
   const server = await run('server', SERVE)
