@@ -12,13 +12,17 @@ import { HOST_ADDRESS } from '../machine/node.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// Ranks that are held up in different ways, observed on a real node: each gets its finding.
+// Runs Jobs on a real node whose ranks are slow for different reasons. The report must have the
+// finding with the reason of each slow rank.
 
 const SPACE = 'findings'
 /** How long each rank works, in seconds. */
 const SECONDS = 20
 
-/** Repeats: computes for some CPU milliseconds, and sleeps for the rest of 100 ms. */
+/**
+ * Returns a command that runs for SECONDS. In a loop, it uses some milliseconds of processor time,
+ * and then sleeps for the rest of 100 ms. The Perl statement `before` runs first.
+ */
 const work = (milliseconds: number, before = '') =>
   `perl -e 'sub used { my @times = times; $times[0] + $times[1] } ${before} ` +
   `$end = time + ${SECONDS}; while (time < $end) { ` +
@@ -62,7 +66,7 @@ interface Rank {
 }
 
 /**
- * The ranks of the Job by their completion index, with their load and their finding.
+ * The load of each rank by completion index, and the finding that the report must have.
  *
  * @param port the port of a slow receiver on the node
  */
@@ -100,8 +104,8 @@ interface Shape {
 }
 
 /**
- * A Job whose pods run one after another, so that they do not wait for each other. All of them have
- * the same limits: a rank of two busy processes is throttled, and any other has enough.
+ * Returns a Job whose pods run one after another, so that they do not compete for processors. All
+ * pods have the same limits.
  */
 function job({ name, image = DEBIAN_IMAGE, loads, limits, securityContext = {} }: Shape) {
   const cases = loads.map((load, index) => `${index}) ${load};;`).join('\n')
@@ -152,10 +156,10 @@ const inShort = ({ findings }: FindingsDocument) =>
   findings.map(({ rule, ranks }) => `${rule} ${ranks.map(({ rank }) => rank).join(', ')}`)
 
 const DELAY_ACCOUNTING = '/proc/sys/kernel/task_delayacct'
-/** The cgroup of all pods, where the node has cgroups of version 1. */
+/** The CPU weight of all pods together, if the node has cgroups of version 1. */
 const SHARES = '/sys/fs/cgroup/cpu/kubepods/cpu.shares'
 
-/** Writes a setting of this machine, and restores it when the test ends. */
+/** Changes a setting of this machine until the test ends. Does nothing if it has no such file. */
 function set(t: Test, file: string, value: string): void {
   if (!existsSync(file)) return
   const before = readFileSync(file, 'utf8')
@@ -163,15 +167,15 @@ function set(t: Test, file: string, value: string): void {
   writeFileSync(file, value)
 }
 
-t.test('each rank gets the finding about what holds it up', async (t) => {
+t.test('the report has the finding for each slow rank', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   set(t, DELAY_ACCOUNTING, '1')
 
-  await t.test('in a Job whose ranks are held up in different ways', async (t) => {
-    // Other programs of the machine must not take processors from the ranks.
+  await t.test('each slow rank of a Job has its finding', async (t) => {
+    // A large weight protects the ranks from other programs on this machine.
     set(t, SHARES, '200000')
     const ranks = ranksWith(await startSlowReceiver(t))
     const loads = ranks.map(({ load }) => load)
@@ -187,7 +191,7 @@ t.test('each rank gets the finding about what holds it up', async (t) => {
     )
   })
 
-  await t.test('and none in a Job of healthy ranks', async (t) => {
+  await t.test('a Job of healthy ranks has no findings', async (t) => {
     set(t, SHARES, '200000')
     const loads = [HEALTHY, HEALTHY, HEALTHY]
     const limits = { cpu: '1100m', memory: '128Mi' }
@@ -216,8 +220,8 @@ t.test('each rank gets the finding about what holds it up', async (t) => {
     t.strictSame(inShort(found), ['throttled 0'])
     const facts = found.findings[0]?.ranks[0]?.facts ?? []
     const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
-    // Two ranks want two processors and get one.
-    t.ok(share > 30 && share < 60, `${share} % of the time`)
+    // The two processes could use two processors, but the limit is one.
+    t.ok(share > 30 && share < 60, `throttled for ${share} % of the time`)
     t.match(found.findings[0]?.sentence, /^Rank 0 was throttled for \d+(\.\d+)? % of the time/)
   })
 })

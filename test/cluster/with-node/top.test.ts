@@ -7,8 +7,8 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { startWebhook } from '../webhook.ts'
 
-// `top` follows a real Job through a real apiserver and kubelet: as a table for scripts, and in a
-// terminal, also while the Job ends.
+// `top` follows a Job through a real apiserver and kubelet: once with the output in JSON, and in a
+// terminal until the Job has ended.
 
 const SPACE = 'top'
 
@@ -70,7 +70,7 @@ t.test('the ranks of a Job are shown while it runs', async (t) => {
   t.match([busy.state, idle.state], ['running', 'running'])
   const used = busy.values.percent_cpu + busy.values.run_delay * 100
   t.ok(used > 50, `rank 0 computes or waits for ${used} % of the time`)
-  t.ok(idle.values.percent_cpu < 20, `rank 1 computes for ${idle.values.percent_cpu} %`)
+  t.ok(idle.values.percent_cpu < 20, `rank 1 uses ${idle.values.percent_cpu} % of a core`)
   t.ok(busy.values.rss > 0)
 
   const terminal = await openTerminal(t, [...words, '--sort', 'percent_cpu'])

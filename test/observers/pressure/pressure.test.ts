@@ -122,7 +122,7 @@ t.test(
 )
 
 t.test(
-  'an observer without a target, or with invalid settings, writes a complete log',
+  'an observer without processes, or with an invalid setting, writes a complete log',
   options,
   async (t) => {
     const { run } = await podOf(t)

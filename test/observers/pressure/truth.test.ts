@@ -193,7 +193,7 @@ t.test('the memory of a process is the sum of the sizes in its smaps', options, 
   }
 })
 
-t.test('a row names the processors on which its process may run', options, async (t) => {
+t.test('a placement has the processors on which the process may run', options, async (t) => {
   const { run } = await podOf(t)
   const processor = oneProcessor()
   const app = await run('app', ['taskset', '-c', String(processor), 'sleep', '600'])
