@@ -32,7 +32,7 @@ interface Row {
   readonly after?: readonly string[]
   /** The pod's original value of shareProcessNamespace. */
   readonly shared?: 'absent' | 'false' | 'true'
-  /** Environment variables that each observer has, among others. */
+  /** Some environment variables of each observer. */
   readonly told?: Readonly<Record<string, string>>
 }
 
@@ -208,7 +208,7 @@ t.test('observers follow the existing init containers', async (t) => {
   }
 })
 
-t.test('the environment of observers contains the request', async (t) => {
+t.test('the environment of observers has the variables of the expected answer', async (t) => {
   for (const recorded of injected.filter(({ row }) => row.told !== undefined)) {
     for (const { env } of observersOf(recorded)) {
       const told = Object.fromEntries(mapsOf(env).map(({ name, value }) => [name, value]))

@@ -2,7 +2,10 @@ import { formatText } from '../src/cli/shared/table.ts'
 import type { Output } from '../src/lib/output-format.ts'
 
 /**
- * Returns the lines for people, wrapped for a terminal of this width; without a width, not wrapped.
+ * Returns the lines of an output for people. With a width, tables are wrapped for a terminal of
+ * this width.
+ *
+ * @throws if the output is a document
  */
 export function linesOf(output: Output, width?: number): readonly string[] {
   if ('text' in output) return formatText(output.text, width)
@@ -10,7 +13,11 @@ export function linesOf(output: Output, width?: number): readonly string[] {
   return output.lines
 }
 
-/** Returns the document for programs. */
+/**
+ * Returns the document of an output for programs.
+ *
+ * @throws if the output is no document
+ */
 export function documentOf(output: Output): string {
   if (!('document' in output)) throw new Error('the output is not a document')
   return output.document

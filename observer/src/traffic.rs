@@ -381,7 +381,7 @@ impl TrafficTable {
     }
 
     /// Ends a complete reading: adds the growth of each socket to the flow of its process, and
-    /// forgets the sockets that [`MAX_ABSENCE`] readings did not find. `is_alive` returns whether a
+    /// forgets the sockets that `MAX_ABSENCE` readings did not find. `is_alive` returns whether a
     /// process is still in the process table.
     pub fn settle(&mut self, is_alive: impl Fn(Key) -> bool) {
         for process in self.processes.values_mut() {

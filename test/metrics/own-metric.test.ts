@@ -90,7 +90,7 @@ async function runRanks(script: string): Promise<Readonly<Record<string, string>
   return Object.fromEntries(await Promise.all(running))
 }
 
-/** Serves the logs of all ranks as an apiserver does. */
+/** Starts a stand-in for an apiserver, which serves the logs of all ranks. */
 async function furnaces(t: Test) {
   const { folder, catalog, script } = workplace(t, SCRIPT, DOCUMENT)
   ranLogs ??= runRanks(script)
@@ -241,19 +241,19 @@ t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, as
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('top shows it', async (t) => {
+t.test('top shows the columns of the metric for each rank', async (t) => {
   const { top } = await furnaces(t)
   const all = await top()
   t.equal(all.code, 0, all.err)
   const [header, ...lines] = linesOf(all.out)
   t.match(header, /^RANK {2}STATE {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/)
-  t.match(lines[0], /^2 +ended +60\.0 +/, 'the hottest first')
+  t.match(lines[0], /^2 +ended +60\.0 +/, 'the rank with the highest heat is first')
   t.equal(lines.length, RANKS.length)
   const words = ['--column', 'heat', '--sort', 'rank', '-o', 'json']
   const [first] = JSON.parse((await top(...words)).out)
   t.strictSame(Object.keys(first.values), ['heat'])
   const opened = JSON.parse((await top('--column', 'opened', '-o', 'json')).out)
-  // The door opens once in each second.
+  // The script counts one opening in each second.
   t.strictSame(
     opened.map(({ values }: { values: object }) => values),
     RANKS.map(() => ({ opened: 1 })),

@@ -8,7 +8,7 @@ import { observerTests, parse, timepointsIn } from './prerequisites.ts'
 const MEBIBYTE = 1 << 20
 
 t.test(
-  'the observer lengthens its interval if the log would become too long, and completes the log',
+  'the observer lengthens its interval as the log grows, and completes the log within its limit',
   observerTests(),
   async (t) => {
     const { run } = await podOf(t)

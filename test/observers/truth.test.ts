@@ -23,7 +23,7 @@ interface Usage {
   readonly switches: number
 }
 
-t.test('values match the kernel', { ...observerTests(), timeout: 800_000 }, async (t) => {
+t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-load-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { run } = await podOf(t)
