@@ -1,8 +1,8 @@
 /**
  * `npm run bench:cluster` measures by how much the webhook delays the creation of pods, through a
  * real apiserver. Each run compares no webhook, Ridealong, and a webhook that sends the same patch
- * without reading the pod. Each contender has its own namespace. The
- * absolute figures depend on the machine, because all parts of the cluster run on one machine.
+ * without reading the pod. Each of these contenders has its own namespace. The absolute figures
+ * depend on the machine, because all parts of the cluster run on one machine.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

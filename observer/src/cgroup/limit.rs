@@ -12,9 +12,9 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Parses a limit. If there is no limit, the text is `max`. For memory in version 1, the text
-    /// is then a number of bytes that no machine has: here, at least 2^60. `None` if the text is
-    /// invalid.
+    /// Parses a limit. If there is no limit, the text is `max`, or for memory in version 1, a
+    /// number of bytes that no machine has. Every number from 2^60 counts as no limit. `None` if
+    /// the text is invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let word = words(text).next()?;

@@ -27,7 +27,7 @@ const NONE: Tally = {
 
 /** A running load that creates pods. */
 export interface SteadyLoad {
-  /** Stops, and returns the outcomes and the number of pods per second. */
+  /** Stops the load, and returns the outcomes and the number of created pods per second. */
   stop(): Promise<{ readonly tally: Tally; readonly rate: number }>
 }
 
