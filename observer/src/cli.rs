@@ -39,7 +39,8 @@ The settings are environment variables. Their defaults are in parentheses.
                                 container: the observer ends with the target (native)
   RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
                                 observer in mode container also ends only on SIGTERM
-  RIDEALONG_HOST_NETWORK        network: true if the pod uses the network of its node (false)
+  RIDEALONG_HOST_NETWORK        only for network: true if the pod uses the network of its node
+                                (false)
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
@@ -56,8 +57,9 @@ Examples:
     perf-sysstat
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
 
-The exit code is 0, or 2 if the command line is invalid. A metric reports an invalid command line
-in its log, and exits with 0 when it ends.
+The exit code is 0; 1 if hold cannot wait for a signal, or if the help or the version cannot be
+printed; or 2 if the command line is invalid. However, a metric reports an invalid command line in
+its log, and exits with 0 when it ends.
 ";
 
 /// The commands, for messages.

@@ -34,7 +34,7 @@ pub struct Meter {
     pub threads_left_out: u64,
     tids: Vec<i32>,
     /// The metric that is collected. Of each process, network needs only its stat, pressure also
-    /// its time on run queues, and perf-sysstat the rest.
+    /// its time on run queues, and perf-sysstat all counters.
     metric: Metric,
 }
 
@@ -309,7 +309,7 @@ impl Meter {
 
     fn sum_own_io(&mut self, pid: i32, measured: &mut Measured, tids: &[i32]) {
         if measured.has_too_many_threads {
-            // Without its threads, the bytes of the process cannot be separated from the bytes of
+            // If no thread is read, the bytes of the process cannot be separated from the bytes of
             // its children.
             measured.is_hidden = true;
             measured.now.io = None;

@@ -61,7 +61,7 @@ pub fn push_usage(out: &mut Vec<u8>, usage: &ContainerUsage) {
 }
 
 /// Returns the names of the resources without a limit, or `none` if each resource has a limit or
-/// cannot be read. `None` if no limit can be read.
+/// cannot be read. Returns `None`, not the text `none`, if no limit can be read.
 fn unlimited(usage: &ContainerUsage) -> Option<String> {
     let limits = [
         ("cpu", usage.cpu_limit),

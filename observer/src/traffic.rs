@@ -225,7 +225,7 @@ struct Socket {
 #[derive(Clone, Copy, Debug, Default)]
 struct Search {
     /// The number of the last round that had begun when the socket was found, or of the last round
-    /// that did not find its process.
+    /// that did not find its process. A round visits all observed processes.
     round: u64,
     /// The time from which the process is looked for, in seconds since boot.
     due: f64,
@@ -234,7 +234,7 @@ struct Search {
 }
 
 impl Search {
-    /// Whether no search has ended yet without finding the process.
+    /// Whether no search has failed yet. A search fails if it ends and has not found the process.
     fn is_first(&self) -> bool {
         self.gap <= 0.0
     }
@@ -280,8 +280,8 @@ impl TrafficTable {
         self.wanted.clear();
     }
 
-    /// Takes a socket of the reading at the time `now`, in seconds since boot. `round` is the
-    /// number of the last round of the search for processes that has begun.
+    /// Adds or updates a socket that the reading found at the time `now`, in seconds since boot.
+    /// `round` is the number of the last round of the search for processes that has begun.
     pub fn take(&mut self, found: &TcpSocket, now: f64, round: u64) {
         let is_known = self.sockets.contains_key(&found.cookie);
         // If the process has already closed the socket, the process cannot be found.
@@ -437,8 +437,9 @@ impl TrafficTable {
     }
 
     /// Visits the processes whose traffic has grown since the last call, and the processes without
-    /// a sum, because a process may send its first bytes just before it ends. `visit` gets the
-    /// growth, and can set the sum of the process.
+    /// a sum. `visit` gets the growth, and can set the sum of the process. A process needs a sum
+    /// before its first bytes: it may send them just before it ends, and its program is unknown
+    /// after its end.
     pub fn drain_growth(&mut self, mut visit: impl FnMut(Key, &mut Option<usize>, Traffic)) {
         for (key, process) in &mut self.processes {
             let growth = std::mem::take(&mut process.growth);
@@ -724,7 +725,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peer_of_an_address_of_the_pod_is_the_pod() {
+    fn a_peer_with_an_address_of_the_pod_is_the_pod() {
         let mut table = TrafficTable::default();
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.9.1", 1), 0.0, 0);

@@ -26,7 +26,7 @@ export function descriptionProblem(description: RowsDescription): string | undef
   const { format, sections } = description
   const of = format === 'iostat' ? 'device' : 'process'
   if (format !== 'jsonl' && (sections.length > 1 || sections[0]?.of !== of))
-    return `sections must be one section of ${of}, because the format is ${format}`
+    return `sections must be one section with of: ${of}, because the format is ${format}`
   const twin = repeated(sections.map(({ name }) => name))
   if (twin !== undefined) return `sections must not have ${twin} twice`
   for (const { name, columns } of sections) {

@@ -20,7 +20,7 @@ export const INJECTS = 'dry run: pod'
 const UNANSWERED = 'in a dry run, the webhook did not answer'
 const REACH =
   'correct the failed checks above. If there are none, the apiserver cannot reach the Service:' +
-  ' allow connections from the apiserver to port 8443 of the nodes, and watch the metric' +
+  ' in the firewall, allow the apiserver to reach port 8443 of the nodes, and watch the metric' +
   ' apiserver_admission_webhook_fail_open_count of the apiserver'
 
 /**
@@ -78,7 +78,7 @@ function unmetByNamespace(
 
 /**
  * Judges the result of a dry run. An error about a failed webhook call is a fault: a webhook with
- * failurePolicy Fail does not answer. Any other error is `unknown`, because such an error says
+ * failurePolicy Fail did not answer. Any other error is `unknown`, because such an error says
  * nothing about the webhook.
  */
 function tried(
@@ -109,7 +109,8 @@ function podCheck(
     return fault(INJECTS, sentence, findRemedy('altered'))
   }
   if (out.outcome === 'unverified') {
-    const sentence = `${what} got another container: ${out.differences.join('; ')}`
+    const differences = out.differences.join('; ')
+    const sentence = `${what} got a container that is not the catalog's observer: ${differences}`
     return check(INJECTS, 'look', sentence)
   }
   const served = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
@@ -117,6 +118,6 @@ function podCheck(
     return check(INJECTS, 'ok', `${what} got ${metric}`)
   }
   const later = 'servers load a new catalog within two minutes'
-  const old = `${what} got ${metric} from catalog ${String(served)}`
+  const old = `${what} got ${metric} from catalog ${String(served)}, not ${catalog.revision}`
   return check(INJECTS, 'look', `${old}; ${later}`)
 }

@@ -10,7 +10,7 @@ const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
     'the observer runs as another user or group than the target; ' +
     'give both the same runAsUser and runAsGroup',
   image:
-    "only the target's image says its user or group; " +
+    'the user or group of the target is set only in its image; ' +
     'set runAsUser and runAsGroup in the securityContext of the pod',
   capabilities:
     'the target is privileged or adds capabilities, and observers do not get them; ' +

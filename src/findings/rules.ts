@@ -42,7 +42,7 @@ export const EXPLANATIONS: readonly Precedence[] = [
     by: ['oom-killed'],
     explains: ['memory-pressure', 'swapping', 'close-to-memory-limit', 'waiting-for-storage'],
     of: 'same rank',
-    because: 'before the kernel kills a process, it frees what it can',
+    because: 'before the kernel kills a process, the kernel frees as much memory as possible',
   },
   {
     by: ['memory-pressure'],

@@ -22,7 +22,7 @@ export interface LogSource {
 /** The collected data that a report is built from. */
 export interface CollectedRun {
   readonly sources: Map<string, LogSource>
-  /** The measures of processes and devices. The measures of every page precede the others. */
+  /** The measures of processes and devices. Those that every page shows precede the others. */
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   /** The number of measures of processes that are shown even if no finding names them. */
   readonly usualMeasures: number

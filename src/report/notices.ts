@@ -23,7 +23,7 @@ export function listNotices(
     ),
     say(
       sources.filter(({ start }) => start !== null && !start.time.includes('T')),
-      'has no date, so it begins at 0 here',
+      'has times without a date, so it begins at 0 in the plots',
     ),
     say(unclosed, 'is incomplete: its end is missing in the collected file'),
     ...listCuts(sources),
@@ -46,7 +46,7 @@ function downsampled({ width }: Grid): string {
 function unseenIn(groups: readonly Group[]): string | undefined {
   const unseen = groups.reduce((sum, { totals }) => sum + (totals?.unseenSeconds ?? 0), 0)
   if (unseen < 0.5) return undefined
-  const missing = `${unseen.toFixed(1)} CPU seconds are missing from the rows and lines`
+  const missing = `${unseen.toFixed(1)} CPU seconds are missing from the table rows and plot lines`
   return `${missing}: they were used by processes that started and ended between two samples.`
 }
 

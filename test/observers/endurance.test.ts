@@ -12,7 +12,10 @@ const options = { ...observerTests(), timeout: 800_000 }
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const PERF = observer('perf-sysstat')
 
-/** Starts an observer that sees a memory limit of 1 MiB, for 64 processes and 64 threads. */
+/**
+ * Starts an observer that sees a memory limit of 1 MiB, which is enough for 64 processes and 64
+ * threads.
+ */
 const SMALL = `
 mount -t tmpfs none /sys/fs/cgroup; echo 1048576 >/sys/fs/cgroup/memory.max; exec ${PERF}`
 

@@ -14,7 +14,7 @@ const PROGRAMS = ['cargo', 'dash', 'unshare', 'nsenter', 'setpriv', 'gcc', 'pyth
 
 /**
  * Returns the options of a test that runs observers. If observers cannot run, the test is skipped
- * with a message; with CI=true, it fails instead. This function also builds the program, because
+ * with a message; with CI=true, it fails instead. This function also builds the observer, because
  * the time limit of a test is too short for the build.
  */
 export function observerTests(): { readonly skip: false | string } {
@@ -32,7 +32,7 @@ function reasonToSkip(): false | string {
   return `tests of observers need ${PROGRAMS.join(', ')}; not installed: ${missing.join(', ')}`
 }
 
-/** A row of a section, as the parser returns it. */
+/** A row of a section, as the Metrics Operator's parser returns it. */
 export type Row = Readonly<Record<string, number | string | null>>
 
 /** The result of the Metrics Operator's parser for a log. */
@@ -74,7 +74,7 @@ function python(): string {
   return program
 }
 
-/** Returns the lines of the summary after a log's closing marker. */
+/** Returns the summary that follows the closing marker of a log: one row for each line. */
 export function summaryOf(log: string): readonly Row[] {
   const lines = log.split('SUMMARY START\n')[1]?.split('SUMMARY END')[0]?.trim().split('\n') ?? []
   return lines.map((line) => JSON.parse(line))

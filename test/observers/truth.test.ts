@@ -50,7 +50,8 @@ t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
     compare(t, kind, seen, usage)
   }
-  // The observed children of a launcher have rows with the same program. The rest is `unaccounted`.
+  // The rows of a launcher's observed children name the same program as the launcher's own rows.
+  // The values of the children that were not observed are `unaccounted`.
   const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
   const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
   const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
@@ -62,7 +63,7 @@ t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (
   const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
   const first = rows.find((row) => row.program === 'launch')?.pid
   const own = rows.filter((row) => row.pid === first)
-  // The launcher itself writes only its values. Each of 40 children writes 1 MiB.
+  // The launcher itself writes only the line with its usage. Each of 40 children writes 1 MiB.
   t.ok(
     own.every(({ kb_wr_s }) => typeof kb_wr_s === 'number' && kb_wr_s < 100),
     `the launcher itself wrote ${own.map(({ kb_wr_s }) => kb_wr_s)} KiB/s`,
@@ -70,8 +71,8 @@ t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (
 })
 
 /**
- * The possible error of the kernel's peak in KiB. The kernel has one counter for file pages and one
- * for anonymous pages, and each processor can keep up to 32 pages of a counter to itself
+ * The possible error of the kernel's peak RSS in KiB. The kernel has one counter for file pages and
+ * one for anonymous pages, and each processor can keep up to 32 pages of a counter to itself
  * (lib/percpu_counter.c).
  */
 const COARSE = 2 * 128 * availableParallelism()

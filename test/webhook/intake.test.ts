@@ -68,7 +68,7 @@ async function refusals({ metrics }: App): Promise<number> {
   return sampleOf(await metrics(), 'ridealong_reviews_total', labels) ?? 0
 }
 
-/** Waits until the server has counted earlier bodies, and refuses a body of this length. */
+/** Waits until the server has counted earlier bodies and so refuses a body of this length. */
 async function untilFull(app: App, bytes: number): Promise<void> {
   await until('the bytes are counted', async () => {
     return (await send(app, reviewOfLength(bytes))).status === 503
@@ -87,7 +87,7 @@ t.test(
     t.equal(
       refused.headers['retry-after'],
       '1',
-      'the apiserver repeats the call only for a whole number',
+      'the apiserver repeats the call only if Retry-After is a whole number',
     )
     const { error, message } = JSON.parse(refused.body)
     t.equal(error, 'overloaded')

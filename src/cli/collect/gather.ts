@@ -14,7 +14,7 @@ export interface Gathered {
   readonly cuts: readonly string[]
   /** The reason why the log, or a part of the log, is missing; undefined if the log is complete. */
   readonly missing: string | undefined
-  /** The text that was not yet written. */
+  /** The text that the caller must still write to the output. */
   readonly text: string
 }
 

@@ -81,7 +81,7 @@ async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = tr
   return { cluster, relay, lines, isPatched, isKnownToAsk }
 }
 
-t.test('pods of a namespace are patched while it is annotated', options, async (t) => {
+t.test('pods are patched as long as their namespace is annotated', options, async (t) => {
   const replicas = await Promise.all([startReplica(t), startReplica(t)])
   const name = await create(t, {})
   for (const { isPatched } of replicas) t.equal(await isPatched(name), false)
@@ -110,7 +110,7 @@ t.test('pods are patched before the first list is complete', options, async (t) 
 
 t.test('the look-up of an unknown namespace includes its LimitRange', options, async (t) => {
   const namespace = await create(t, ASKING)
-  // The client's types name the field `default` of a LimitRange `_default`.
+  // In the client's types, the field `default` of a LimitRange is called `_default`.
   const limits = [{ type: 'Container', _default: { cpu: '1' }, max: { cpu: '2' } }]
   const body = { metadata: { name: 'limits' }, spec: { limits } }
   await client().createNamespacedLimitRange({ namespace, body })

@@ -357,7 +357,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   [
     'a section about a pod in the format pidstat',
     rowsOf({ format: 'pidstat', sections: [SECTION] }),
-    /ours: spec\.rows\.sections must be one section of process, because the format is pidstat$/,
+    /ours: spec\.rows\.sections must be one section with of: process, because the format is pidstat$/,
   ],
   [
     'an option with a capital letter',

@@ -70,12 +70,12 @@ t.test('an absent or null list is created, and an existing list is extended', as
     t.strictSame(
       initContainers.map((container) => container.name),
       [...initNames, 'perf-sysstat'],
-      `the list of init containers is ${name}`,
+      `the list of init containers was ${name}`,
     )
     t.strictSame(
       volumes.map((each) => each.name),
       [...volumeNames, 'ridealong-no-token-705ab4f5'],
-      `the list of volumes is ${name}`,
+      `the list of volumes was ${name}`,
     )
   }
 })

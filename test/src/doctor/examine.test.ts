@@ -403,7 +403,8 @@ t.test('a container that differs from the catalog is named, and is not a fault',
     name: 'dry run: pod',
     verdict: 'look',
     sentence:
-      'in a dry run in namespace default, the pod got another container: ' +
+      'in a dry run in namespace default, the pod got a container ' +
+      "that is not the catalog's observer: " +
       `container perf-sysstat has image "mirror.example/o:1" instead of the catalog's "${IMAGE}"`,
   })
   t.equal(overallOutcome(checks), 'sound')

@@ -18,7 +18,7 @@ t.test('the explanation names the readable counters, and gives advice', async (t
       'unknown',
       /set runAsUser and runAsGroup/,
     ],
-    ['no capabilities', { capabilities: { drop: ['ALL'] } }, 'unknown', /only the target's image/],
+    ['no capabilities', { capabilities: { drop: ['ALL'] } }, 'unknown', /set only in its image/],
     ['privileged', { privileged: true }, 'unknown', /privileged or adds capabilities/],
     [
       'privileged root',

@@ -52,7 +52,7 @@ const NETWORK: RowsDescription = {
 
 export const DESCRIPTIONS: Descriptions = new Map([['network', NETWORK], ...BUILT_IN_ROWS])
 
-/** Cells of a row by column: the growth of a counter per second, or the value of another column. */
+/** Cells of a row by column: for a counter, its growth per second; for others, the value. */
 export type Rates = Readonly<Record<string, Cell>>
 
 /** The cells of a rank's rows, by section. */
@@ -116,7 +116,7 @@ const STEP = 10
 /** The node, the further processes and the sections of a rank. */
 export interface RankOptions {
   readonly node?: string
-  /** The cells of each process after the first that differ from those of a healthy process. */
+  /** For each process after the first: the cells that differ from those of a healthy process. */
   readonly others?: readonly Sections[]
   /** The sections for which rows are built; all by default. */
   readonly only?: readonly (keyof Sections)[]

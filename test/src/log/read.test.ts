@@ -62,7 +62,7 @@ t.test('eleven sections are merged into one row, and an empty timepoint has no r
 })
 
 t.test(
-  'iostat documents give a row for each device; without a time, seconds come from the rate',
+  'iostat documents give a row for each device; if they have no time, seconds come from the rate',
   async (t) => {
     const entries = read(textOf('io-sysstat-host-volume.log'))
     const disks = devicesOf(entries).filter(({ device }) => device === 'nvme0n1')

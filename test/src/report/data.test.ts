@@ -105,7 +105,7 @@ t.test("the observer's summary has priority over the sums of the samples", async
     'a program that is only in the summary',
   )
   t.strictSame(programs, ['lmp', 'sh'])
-  t.match(notices.join(), /4\.0 CPU seconds are missing from the rows and lines/)
+  t.match(notices.join(), /4\.0 CPU seconds are missing from the table rows and plot lines/)
 })
 
 t.test(

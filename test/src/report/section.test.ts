@@ -97,7 +97,7 @@ t.test('a section becomes a table and a plot of each measured column', async (t)
   t.match(data, { ranks: ['0'], programs: [], rows: [], duration: 20, samples: 3, notices: [] })
 })
 
-t.test('a log with its description needs no catalog that describes its metric', async (t) => {
+t.test('a log that describes its rows needs no catalog that describes its metric', async (t) => {
   const lines = [row('0', 0, { sent: 1 }), row('0', 10, { sent: 2 }), end('0')]
   const known = new Map([...BUILT_IN_ROWS, ['traffic', TRAFFIC]])
   t.strictSame(dataOf(lines, known), dataOf(lines))
@@ -120,7 +120,7 @@ t.test('values below zero are drawn', async (t) => {
 })
 
 t.test(
-  'rows of one rank and name are one row of the table, and an outlier among the ranks is marked',
+  'rows of a rank that differ only in pid are one row of the table, and an outlying rank is marked',
   async (t) => {
     const lines = ['0', '1', '2', '3', '4'].flatMap((rank) => [
       row(rank, 0, { sent: 0, rtt: rank === '3' ? 90 : 5 }),

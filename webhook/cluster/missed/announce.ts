@@ -104,7 +104,7 @@ function refusalOnly(error: unknown): Refusal {
 /** Fields that another manager has set are overwritten: only Ridealong owns the Event. */
 const OWNER = { fieldManager: 'ridealong', force: 'true' } as const
 
-/** Returns the name of the Event, which is valid for any name of the owner. */
+/** Returns the name of the Event. As a hash, it is valid whatever the name of the owner is. */
 function eventName({ reason, regarding }: Notice): string {
   const { apiVersion, kind, name, uid } = regarding
   const text = JSON.stringify([reason, apiVersion, kind, name, uid])

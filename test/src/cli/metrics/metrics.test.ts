@@ -44,7 +44,7 @@ t.test('metrics prints the fields of one metric, and the annotations of its opti
   t.match(out, /\n$/, 'the last line has a line feed')
 })
 
-t.test('metrics of the folder that --catalog names are shown', async (t) => {
+t.test('the metrics in the folder given with --catalog are shown', async (t) => {
   const folder = t.testdir({ 'ours.yaml': OURS })
   const all = await run(['metrics', '--catalog', folder])
   t.match(all.out, /\nours +baseline +a metric of ours\n/)
