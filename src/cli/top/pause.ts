@@ -1,7 +1,11 @@
 /** Waits that another part of the program can end early. */
 export interface Pause {
-  /** Waits for a number of milliseconds, until `end` is called, or until the signal is aborted. */
-  readonly wait: (ms: number) => Promise<void>
+  /**
+   * Waits for a number of milliseconds, until `end` is called, or until the signal is aborted.
+   *
+   * @returns whether the wait was ended early
+   */
+  readonly wait: (ms: number) => Promise<boolean>
   /** Ends the current wait. If there is none, the next one ends at once. */
   readonly end: () => void
 }
@@ -17,7 +21,7 @@ export function createPause(signal: AbortSignal): Pause {
   return {
     end,
     wait: async (ms) => {
-      if (!isEnded && !signal.aborted) {
+      if (ms > 0 && !isEnded && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms)
           wake = () => {
@@ -26,7 +30,9 @@ export function createPause(signal: AbortSignal): Pause {
           }
         })
       }
+      const wasEnded = isEnded
       isEnded = false
+      return wasEnded
     },
   }
 }
