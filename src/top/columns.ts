@@ -54,7 +54,7 @@ export function chooseColumns(
     const found = choices.filter(isObserved).flatMap((choice) => describe(choice, measured))
     return found.slice(0, 1)
   })
-  const chosen = [...requested, ...defaults]
+  const chosen = [...withOwnTitles(requested, defaults), ...defaults]
   if (chosen.length > 0) return withKeys(chosen)
   const observed = measured.filter(({ metric }) => metrics.has(metric))
   return withKeys(observed.slice(0, MOST_OTHERS).map(requestedColumn))
@@ -134,17 +134,38 @@ function buildColumn(choice: ColumnChoice, column: RowColumn): TopColumn {
   return { key: column.name, title, metric, section, column, total, factor, unit }
 }
 
+const idOf = ({ metric, section, column }: TopColumn) => `${metric} ${section} ${column.name}`
+
+/**
+ * Gives requested columns the names of their columns as titles, if another column has the usual
+ * title: `percent_wait`, because WAIT is the `run_delay` of pressure.
+ */
+function withOwnTitles(
+  requested: readonly TopColumn[],
+  defaults: readonly TopColumn[],
+): readonly TopColumn[] {
+  const all = [...requested, ...defaults]
+  return requested.map((column) => {
+    if (defaults.some((one) => idOf(one) === idOf(column))) return column
+    const isShared = all.some((one) => one.title === column.title && idOf(one) !== idOf(column))
+    return isShared ? { ...column, title: column.column.name } : column
+  })
+}
+
 /** Removes repeated columns, and makes the keys and titles of columns with the same name differ. */
 function withKeys(columns: readonly TopColumn[]): readonly TopColumn[] {
-  const idOf = ({ metric, section, column }: TopColumn) => `${metric} ${section} ${column.name}`
   const ids = columns.map(idOf)
   const distinct = columns.filter((column, index) => ids.indexOf(idOf(column)) === index)
-  return distinct.map((column) => {
+  const keyed = distinct.map((column) => {
     const isShared = distinct.some((other) => other !== column && other.key === column.key)
     if (!isShared) return column
     const place = `${column.metric}.${column.section}`
     const hasOwnTitle = column.title !== column.column.name
     const title = hasOwnTitle ? column.title : `${column.section} ${column.title}`
     return { ...column, key: `${place}.${column.key}`, title }
+  })
+  return keyed.map((column) => {
+    const isShared = keyed.some((other) => other !== column && other.title === column.title)
+    return isShared ? { ...column, title: `${column.metric} ${column.title}` } : column
   })
 }

@@ -84,6 +84,26 @@ t.test('a requested default column is not repeated', async (t) => {
   ])
 })
 
+t.test('no two columns have the same title', async (t) => {
+  t.strictSame(titles(['perf-sysstat', 'pressure'], 'percent_wait', 'majflt_s').slice(0, 4), [
+    'percent_wait perf-sysstat',
+    'majflt_s perf-sysstat',
+    'CPU perf-sysstat',
+    'WAIT pressure',
+  ])
+  t.strictSame(titles(['perf-sysstat'], 'percent_wait')[0], 'WAIT perf-sysstat')
+  t.strictSame(titles(['network'], 'percent_wait', 'run_delay').slice(0, 2), [
+    'percent_wait perf-sysstat',
+    'run_delay pressure',
+  ])
+  const twins = new Map([...ALL, ['oven', FURNACE] as const])
+  const shown = chooseColumns(twins, new Set(['furnace', 'oven']), ['heat'])
+  t.strictSame(
+    shown.map(({ title }) => title),
+    ['furnace zone heat', 'furnace door heat', 'oven zone heat', 'oven door heat'],
+  )
+})
+
 t.test(
   'a requested column of a metric that is not observed is shown, without values',
   async (t) => {
