@@ -46,8 +46,13 @@ export interface StampedLogAsking extends LogAsking {
   readonly since: string | undefined
   /** The number of lines of the tail to read if `since` is undefined; undefined for all lines. */
   readonly tailLines: number | undefined
-  /** Is called when the response has begun. */
-  readonly onOpen: () => void
+  /**
+   * Is called when the response has begun.
+   *
+   * @param date the time on the clock of the apiserver, in milliseconds since 1970; NaN if the
+   * response does not have it
+   */
+  readonly onOpen: (date: number) => void
   readonly onText: (text: string) => void
 }
 
@@ -71,7 +76,7 @@ export async function readStampedLog(
     ...(since !== undefined || tailLines === undefined ? {} : { tailLines: `${tailLines}` }),
   }
   const response = await open({ path, query, signal, silenceMs: follow ? 0 : SILENCE_MS })
-  onOpen()
+  onOpen(Date.parse(response.headers.date ?? ''))
   // The events cost less than an iteration for each of the parts of many logs.
   response.setEncoding('utf8').on('data', onText)
   try {

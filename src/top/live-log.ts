@@ -3,21 +3,13 @@ import { type Block, type BlockReader, readBlocks } from '../log/blocks.ts'
 import type { RowCells } from '../log/columns.ts'
 import { type MatchedLine, matchRow } from '../log/match-row.ts'
 import { readTimepoint } from '../log/timepoint.ts'
-
-/** The rows of a section at one time, by the values of their key columns. */
-export interface LiveReading {
-  /** When the rows were taken, in milliseconds since 1970. */
-  readonly at: number
-  readonly rows: Map<string, RowCells>
-}
-
-/** The last two timepoints of a section. */
-export interface LiveSection {
-  before: LiveReading | undefined
-  now: LiveReading | undefined
-  /** Whether rows of `now` may be missing, because the log was not read from its beginning. */
-  isPartial: boolean
-}
+import {
+  type LiveSection,
+  type LiveSections,
+  type LiveTimepoint,
+  RARE,
+  startLiveSections,
+} from './live-sections.ts'
 
 /** The log of an observer while it grows. At most two timepoints of each section are kept. */
 export interface LiveLog {
@@ -28,11 +20,12 @@ export interface LiveLog {
    */
   readonly push: (line: string, at: number) => void
   /**
-   * Reads the timepoint whose end has not arrived yet. Call this function when no line has arrived
+   * Shows the timepoint whose end has not arrived yet. Call this function when no line has arrived
    * for a moment, so that the rows are shown before the next timepoint begins.
    */
   readonly settle: () => void
-  readonly sections: ReadonlyMap<string, LiveSection>
+  /** The sections whose values are current, by their names. */
+  readonly sections: () => ReadonlyMap<string, LiveSection>
   /** A number that grows when the rows change, or when the log ends or starts again. */
   readonly version: () => number
   /** When the last row was taken, in milliseconds since 1970; undefined if there is no row. */
@@ -42,31 +35,45 @@ export interface LiveLog {
   /** Whether the closing marker was read. */
   readonly hasEnded: () => boolean
   /**
+   * Whether enough of the log was read to show these sections: two whole timepoints and their rarer
+   * rows, or all timepoints.
+   */
+  readonly hasEnough: (sections: ReadonlySet<string>) => boolean
+  /** The number of timepoints after which another one has begun. */
+  readonly closedTimepoints: () => number
+  /**
    * The number of lines after the first row that look like rows in JSON Lines, but do not match the
    * description, and why the first of them does not.
    */
   readonly unmatched: () => { readonly lines: number; readonly reason: string }
 }
 
-/** The most lines and rows of a timepoint. An observer does not write more; the rest is dropped. */
+/** The most lines and characters of a timepoint of pidstat or iostat. More are dropped. */
 const MOST_LINES = 100_000
-const MOST_ROWS = 20_000
+const MOST_CHARACTERS = 16 * 1024 * 1024
 
 interface LiveState {
   readonly description: RowsDescription
-  readonly sections: Map<string, LiveSection>
+  sections: LiveSections
   blocks: BlockReader
+  /** The number of characters of the open block. */
+  blockSize: number
   /** When the last line was written. */
   lineAt: number
   version: number
   lastAt: number | undefined
-  interval: number | undefined
   hasStart: boolean
   hasEnded: boolean
   /** The time of the first rows, some of which may be missing because only the tail is read. */
   partialAt: number | undefined
+  /** The timepoint whose end has not arrived, and whether it has rows that are not shown. */
+  open: LiveTimepoint | undefined
+  isUnshown: boolean
   /** The number of lines of the open timepoint that were read. */
   settled: number
+  /** The number of timepoints that have their first rows. */
+  wholeTimepoints: number
+  closedTimepoints: number
   unmatched: number
   reason: string
 }
@@ -80,27 +87,33 @@ interface LiveState {
 export function startLiveLog(description: RowsDescription): LiveLog {
   const state: LiveState = {
     description,
-    sections: new Map(),
+    sections: startLiveSections(description.sections),
     blocks: readBlocks(),
+    blockSize: 0,
     lineAt: 0,
     version: 0,
     lastAt: undefined,
-    interval: undefined,
     hasStart: false,
     hasEnded: false,
     partialAt: undefined,
+    open: undefined,
+    isUnshown: false,
     settled: 0,
+    wholeTimepoints: 0,
+    closedTimepoints: 0,
     unmatched: 0,
     reason: '',
   }
   return {
     push: (line, at) => pushLine(state, line, at),
     settle: () => settle(state),
-    sections: state.sections,
+    sections: () => state.sections.current,
     version: () => state.version,
     lastAt: () => state.lastAt,
-    interval: () => state.interval,
+    interval: () => state.sections.interval(),
     hasEnded: () => state.hasEnded,
+    hasEnough: (sections) => hasEnough(state, sections),
+    closedTimepoints: () => state.closedTimepoints,
     unmatched: () => ({ lines: state.unmatched, reason: state.reason }),
   }
 }
@@ -110,11 +123,20 @@ function pushLine(state: LiveState, line: string, at: number): void {
   for (const block of closed) takeBlock(state, block)
   state.lineAt = at
   const open = state.blocks.open()
+  state.blockSize = closed.length > 0 ? 0 : state.blockSize + line.length
   if (open === undefined) return
   if (open.kind === 'end') noteEnd(state)
   const isRow = open.kind === 'timepoint' && closed.length === 0 && open.lines.length > 0
   if (isRow && state.description.format === 'jsonl') takeRow(state, line)
-  if (open.lines.length > MOST_LINES) state.blocks = readBlocks()
+  boundBlock(state, open.lines.length)
+}
+
+function boundBlock(state: LiveState, lines: number): void {
+  if (lines <= MOST_LINES && state.blockSize <= MOST_CHARACTERS) return
+  state.blocks = readBlocks()
+  state.blockSize = 0
+  state.settled = 0
+  if (state.description.format !== 'jsonl') state.open = undefined
 }
 
 function takeBlock(state: LiveState, { kind, lines }: Block): void {
@@ -129,7 +151,10 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
       if (state.description.format === 'jsonl') takeRow(state, lines[0] ?? '')
       return
     case 'timepoint':
-      if (state.description.format !== 'jsonl') takeTimepoint(state, lines)
+      if (state.description.format === 'jsonl') return
+      takeTimepoint(state, lines)
+      state.closedTimepoints += 1
+      state.open = undefined
       state.settled = 0
       return
     default:
@@ -139,24 +164,33 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
 
 /** Forgets the rows of an earlier run of the container. */
 function restart(state: LiveState): void {
-  state.sections.clear()
+  state.sections = startLiveSections(state.description.sections)
   state.hasStart = false
   state.hasEnded = false
   state.partialAt = undefined
   state.lastAt = undefined
-  state.interval = undefined
+  state.open = undefined
+  state.isUnshown = false
+  state.settled = 0
+  state.wholeTimepoints = 0
   state.version += 1
 }
 
 function settle(state: LiveState): void {
-  const open = state.blocks.open()
-  if (open?.kind !== 'timepoint' || state.description.format === 'jsonl') return
-  takeTimepoint(state, open.lines)
+  const block = state.blocks.open()
+  if (state.description.format === 'jsonl') showOpen(state)
+  else if (block?.kind === 'timepoint') takeTimepoint(state, block.lines)
 }
 
 function noteEnd(state: LiveState): void {
   if (!state.hasEnded) state.version += 1
   state.hasEnded = true
+}
+
+function hasEnough(state: LiveState, wanted: ReadonlySet<string>): boolean {
+  if (state.hasStart) return true
+  const { sections } = state
+  return state.wholeTimepoints >= 2 && (!wanted.has(RARE) || sections.current.has(RARE))
 }
 
 /** Reads the rows of a timepoint of pidstat or iostat, unless they were already read. */
@@ -167,19 +201,46 @@ function takeTimepoint(state: LiveState, lines: readonly string[]): void {
   const expected = { sectionOf: () => section, isUndescribed: false }
   const { rows } = readTimepoint(neededLines(lines, section), true, expected)
   if (rows.length === 0) return
-  const isAgain = state.settled > 0
   state.settled = lines.length
-  // Rows of threads are left out, because the row of a process contains the sums of its threads.
-  const own = rows.filter(({ kind }) => kind === section.of)
+  const timepoint = state.open ?? beginTimepoint(state, nextAt(state))
   const { keys } = namesIn(section)
-  const reading: LiveReading = {
-    at: state.lineAt,
-    rows: new Map(own.map(({ cells }) => [keyOf(keys, cells), cells])),
+  for (const { kind, cells } of rows) {
+    // Rows of threads are left out, because the row of a process contains the sums of its threads.
+    if (kind !== section.of) continue
+    state.sections.add(timepoint, {
+      section: section.name,
+      key: keyOf(keys, cells),
+      cells,
+      size: 0,
+    })
   }
-  const known = sectionIn(state, section.name)
-  if (!isAgain) known.before = known.now
-  known.now = reading
-  noteRows(state, known)
+  state.isUnshown = true
+  showOpen(state)
+}
+
+/**
+ * Returns the time of a timepoint of pidstat or iostat: when its last line was written. The time is
+ * later than that of the timepoint before, also if the clock was set back.
+ */
+function nextAt({ lineAt, lastAt = 0, sections }: LiveState): number {
+  return lineAt > lastAt ? lineAt : lastAt + (sections.interval() ?? 1)
+}
+
+function beginTimepoint(state: LiveState, at: number): LiveTimepoint {
+  const isPartial = at === state.partialAt
+  const timepoint = { at, isPartial, readings: new Map() }
+  if (!isPartial) state.wholeTimepoints += 1
+  state.open = timepoint
+  return timepoint
+}
+
+/** Shows the rows of the open timepoint, to which more rows may be added. */
+function showOpen(state: LiveState): void {
+  if (state.open === undefined || !state.isUnshown) return
+  state.isUnshown = false
+  state.sections.show(state.open)
+  state.version += 1
+  state.lastAt = Math.max(state.lastAt ?? 0, state.open.at)
 }
 
 type MatchedRow = Extract<MatchedLine, { kind: 'row' }>
@@ -209,45 +270,35 @@ function isNeeded(header: string, list: string, { measured, headers }: SectionNa
   return isFound
 }
 
-/** Reads a row in JSON Lines. A row that is older than the last of its section is dropped. */
+/** Reads a row in JSON Lines. */
 function takeRow(state: LiveState, line: string): void {
   if (!line.startsWith('{')) return
   const matched = matchRow(line, state.description)
   if (matched.kind === 'unmatched') keepReason(state, matched.reason)
-  if (matched.kind === 'row') keepRow(state, matched)
+  if (matched.kind === 'row') keepRow(state, matched, line.length)
 }
 
-function keepRow(state: LiveState, { section, at, cells }: MatchedRow): void {
+/**
+ * Adds a row to the timepoint of its time. The timepoint is shown when the next one begins or no
+ * more lines arrive, because a sum of only some of its rows would be wrong.
+ */
+function keepRow(state: LiveState, { section, at, cells }: MatchedRow, size: number): void {
   if (!state.hasStart) state.partialAt ??= at
-  const known = sectionIn(state, section.name)
-  if (known.now !== undefined && at < known.now.at) return
-  if (known.now?.at !== at) {
-    known.before = known.now
-    known.now = { at, rows: new Map() }
-    known.isPartial = at === state.partialAt
+  if (state.open !== undefined && state.open.at !== at) {
+    showOpen(state)
+    state.closedTimepoints += 1
+    state.open = undefined
   }
-  if (known.now.rows.size < MOST_ROWS)
-    known.now.rows.set(keyOf(namesIn(section).keys, cells), cells)
-  noteRows(state, known)
+  const timepoint = state.open ?? beginTimepoint(state, at)
+  const key = keyOf(namesIn(section).keys, cells)
+  const isNew = state.sections.add(timepoint, { section: section.name, key, cells, size })
+  state.isUnshown ||= isNew
 }
 
 function keepReason(state: LiveState, reason: string): void {
   if (state.hasEnded || state.lastAt === undefined) return
   if (state.unmatched === 0) state.reason = reason
   state.unmatched += 1
-}
-
-function noteRows(state: LiveState, { before, now }: LiveSection): void {
-  if (now === undefined) return
-  state.version += 1
-  state.lastAt = Math.max(state.lastAt ?? 0, now.at)
-  if (before !== undefined && now.at > before.at) state.interval = now.at - before.at
-}
-
-function sectionIn(state: LiveState, name: string): LiveSection {
-  const known = state.sections.get(name) ?? { before: undefined, now: undefined, isPartial: false }
-  state.sections.set(name, known)
-  return known
 }
 
 interface SectionNames {

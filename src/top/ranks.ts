@@ -1,6 +1,6 @@
 import type { TopColumn } from './columns.ts'
 import type { LiveLog } from './live-log.ts'
-import { computeValue, type TopValue } from './values.ts'
+import { computeValue, programsIn, type TopValue } from './values.ts'
 
 /** An observer of a pod, with its log and its state. */
 export interface LiveObserver {
@@ -17,6 +17,8 @@ export interface LiveObserver {
    * this machine; undefined if all known rows were written earlier.
    */
   seenAt: number | undefined
+  /** The milliseconds by which the clock of the cluster is ahead of that of this machine. */
+  clockAhead: number
 }
 
 /** A pod of the run, with its observers. */
@@ -44,7 +46,7 @@ export interface TopLine {
   readonly namespace: string
   readonly pod: string
   readonly node: string | null
-  /** The program; null in a line of a rank. */
+  /** The program; null in a line of a rank, and if no program of the rank has rows now. */
   readonly program: string | null
   readonly state: LineState
   /** The values of the columns, in their order. */
@@ -73,12 +75,15 @@ export function buildLines(
   unit: LineUnit,
   now: number,
 ): readonly TopLine[] {
-  return ranks.flatMap((rank) => {
+  return ranks.flatMap((rank): readonly TopLine[] => {
     const state = stateOf(rank, now)
     const { namespace, pod, node } = rank
-    const label = labelOf(rank)
-    return programsOf(rank, unit).map((program) => {
-      return { label, namespace, pod, node, program, state, values: values(rank, columns, program) }
+    const line = { label: labelOf(rank), namespace, pod, node, state, program: null }
+    if (unit === 'rank') return [{ ...line, values: values(rank, columns, null) }]
+    const programs = programsOf(rank)
+    if (programs.length === 0) return [{ ...line, values: columns.map(() => null) }]
+    return programs.map((program) => {
+      return { ...line, program, values: values(rank, columns, program) }
     })
   })
 }
@@ -90,19 +95,15 @@ function values(
 ): readonly TopValue[] {
   return columns.map((column) => {
     const observer = observers.find(({ metric }) => metric === column.metric)
-    const section = observer?.log.sections.get(column.section)
-    if (section === undefined) return null
-    return computeValue(column, section, (cells) => program === null || cells.program === program)
+    const section = observer?.log.sections().get(column.section)
+    return section === undefined ? null : computeValue(column, section, program)
   })
 }
 
-/** Returns the programs in the last rows of a rank, or null for the line of the rank itself. */
-function programsOf({ observers }: LiveRank, unit: LineUnit): readonly (string | null)[] {
-  if (unit === 'rank') return [null]
-  const sections = observers.flatMap(({ log }) => [...log.sections.values()])
-  const rows = sections.flatMap(({ now }) => [...(now?.rows.values() ?? [])])
-  const programs = rows.flatMap(({ program }) => (typeof program === 'string' ? program : []))
-  return [...new Set(programs)].sort()
+/** Returns the programs in the current rows of a rank. */
+function programsOf({ observers }: LiveRank): readonly string[] {
+  const sections = observers.flatMap(({ log }) => [...log.sections().values()])
+  return [...new Set(sections.flatMap((section) => [...programsIn(section).keys()]))].sort()
 }
 
 /**
@@ -124,8 +125,9 @@ function stateOf({ observers }: LiveRank, now: number): LineState {
 }
 
 /** Returns the milliseconds since the last row; undefined if it is recent, or there is no row. */
-function silenceOf({ log, seenAt }: LiveObserver, now: number): number | undefined {
-  const last = seenAt ?? log.lastAt()
+function silenceOf({ log, seenAt, clockAhead }: LiveObserver, now: number): number | undefined {
+  const lastAt = log.lastAt()
+  const last = seenAt ?? (lastAt === undefined ? undefined : lastAt - clockAhead)
   if (last === undefined) return undefined
   const interval = log.interval()
   const usual =

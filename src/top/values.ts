@@ -1,7 +1,6 @@
 import type { RowColumn } from '../core/catalog.ts'
-import type { RowCells } from '../log/columns.ts'
 import type { TopColumn } from './columns.ts'
-import type { LiveReading, LiveSection } from './live-log.ts'
+import type { LiveRow, LiveRows, LiveSection } from './live-sections.ts'
 
 /** The value of a column; null, and not zero, if the value is not known. */
 export type TopValue = number | null
@@ -11,32 +10,53 @@ export type TopValue = number | null
  * timepoint, or the growth of a counter per second between the last two timepoints. Values that are
  * not known are left out of the sum or maximum; if no value is known, the result is null.
  *
- * @param isOwn selects the rows, for example of one program
+ * @param program selects the rows of a program; null for all rows
  */
 export function computeValue(
-  { column, total }: TopColumn,
-  { before, now, isPartial }: LiveSection,
-  isOwn: (cells: RowCells) => boolean,
+  column: TopColumn,
+  section: LiveSection,
+  program: string | null,
 ): TopValue {
-  if (now === undefined || isPartial) return null
-  const seconds = secondsBetween(before, now)
-  let result: TopValue = null
-  for (const [key, cells] of now.rows) {
-    if (!isOwn(cells)) continue
-    const earlier = before?.rows.get(key)
-    result = combine(total, result, valueIn(column, cells, earlier, seconds))
+  const rows = program === null ? section.now : programsIn(section).get(program)
+  return combineRows(column, section, rows)
+}
+
+/**
+ * Returns the rows of each program, which are grouped only once, because a pod may have thousands
+ * of programs. A section whose rows belong to no program has none.
+ */
+export function programsIn(section: LiveSection): ReadonlyMap<string, LiveRows> {
+  if (section.programs !== undefined) return section.programs
+  const programs = new Map<string, Map<string, LiveRow>>()
+  for (const [key, row] of section.now) {
+    const { program } = row.cells
+    if (typeof program !== 'string') continue
+    const rows = programs.get(program) ?? new Map<string, LiveRow>()
+    rows.set(key, row)
+    programs.set(program, rows)
   }
+  section.programs = programs
+  return programs
+}
+
+function combineRows(
+  { column, total }: TopColumn,
+  { before }: LiveSection,
+  rows: LiveRows | undefined,
+): TopValue {
+  let result: TopValue = null
+  for (const [key, row] of rows ?? [])
+    result = combine(total, result, valueIn(column, row, before?.get(key)))
   return result
 }
 
 function valueIn(
   { name, behavior }: RowColumn,
-  cells: RowCells,
-  earlier: RowCells | undefined,
-  seconds: number,
+  row: LiveRow,
+  earlier: LiveRow | undefined,
 ): TopValue {
-  if (behavior === 'counter') return growth(name, cells, earlier, seconds)
-  return numberIn(cells, name)
+  if (behavior === 'counter') return growth(name, row, earlier)
+  return numberIn(row, name)
 }
 
 function combine(total: TopColumn['total'], result: TopValue, value: TopValue): TopValue {
@@ -45,23 +65,15 @@ function combine(total: TopColumn['total'], result: TopValue, value: TopValue): 
 }
 
 /** Returns the growth per second; a counter that is less than before has started from zero. */
-function growth(
-  name: string,
-  cells: RowCells,
-  earlier: RowCells | undefined,
-  seconds: number,
-): TopValue {
-  const value = numberIn(cells, name)
-  const last = earlier === undefined ? null : numberIn(earlier, name)
+function growth(name: string, row: LiveRow, earlier: LiveRow | undefined): TopValue {
+  if (earlier === undefined) return null
+  const [value, last] = [numberIn(row, name), numberIn(earlier, name)]
+  const seconds = (row.at - earlier.at) / 1000
   if (value === null || last === null || seconds <= 0) return null
   return (value < last ? value : value - last) / seconds
 }
 
-function secondsBetween(before: LiveReading | undefined, now: LiveReading): number {
-  return before === undefined ? 0 : (now.at - before.at) / 1000
-}
-
-function numberIn(cells: RowCells, name: string): TopValue {
+function numberIn({ cells }: LiveRow, name: string): TopValue {
   const value = cells[name]
   return typeof value === 'number' ? value : null
 }

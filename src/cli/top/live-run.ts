@@ -101,7 +101,8 @@ function takeOne(state: RunState, observer: RunningObserver): void {
     known.hasStarted = observer.state !== 'waiting'
     return
   }
-  const stream = newStream(observer, description)
+  const shown = state.columns.filter(({ metric }) => metric === observer.container)
+  const stream = newStream(observer, description, new Set(shown.map(({ section }) => section)))
   state.streams.set(keyOf(observer), stream)
   own.observers.push(stream)
 }

@@ -3,7 +3,7 @@ import type { Apiserver } from '../../cluster/apiserver.ts'
 import { readStampedLog } from '../../cluster/logs.ts'
 import type { RunningObserver } from '../../collect/observers.ts'
 import type { RowsDescription } from '../../core/catalog.ts'
-import { startLiveLog } from '../../top/live-log.ts'
+import { type LiveLog, startLiveLog } from '../../top/live-log.ts'
 import type { LiveObserver } from '../../top/ranks.ts'
 import { readStampedLines, type StampedLines } from '../../top/stamped-lines.ts'
 import { describeRefusal } from '../shared/refusal.ts'
@@ -11,10 +11,13 @@ import type { OpeningGate } from './opening-gate.ts'
 
 /** The log of an observer, and the state of its connection. */
 export interface LogStream extends LiveObserver {
-  readonly format: RowsDescription['format']
+  readonly description: RowsDescription
+  /** The sections whose columns are shown. */
+  readonly sections: ReadonlySet<string>
+  log: LiveLog
   lines: StampedLines
-  /** Whether the whole log is read, because its tail has no rows. */
-  isWhole: boolean
+  /** The number of lines to read at first; undefined for the whole log. */
+  tail: number | undefined
   /** The observer as the last list of pods shows it. */
   observer: RunningObserver
   /** Whether the log is followed now. */
@@ -42,18 +45,25 @@ export interface StreamOptions {
   readonly signal: AbortSignal
 }
 
-export function newStream(observer: RunningObserver, description: RowsDescription): LogStream {
+/** @param sections the sections whose columns are shown */
+export function newStream(
+  observer: RunningObserver,
+  description: RowsDescription,
+  sections: ReadonlySet<string>,
+): LogStream {
   return {
     metric: observer.container,
-    format: description.format,
+    description,
+    sections,
     log: startLiveLog(description),
     lines: readStampedLines(),
-    isWhole: false,
+    tail: TAIL[description.format],
     observer,
     hasStarted: observer.state !== 'waiting',
     isRead: false,
     isOver: false,
     seenAt: undefined,
+    clockAhead: 0,
     isFollowed: false,
     isGone: false,
     problem: undefined,
@@ -77,6 +87,9 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
   jsonl: 500,
 }
 
+/** How many times as many lines are read if these are not enough. */
+const LONGER = 20
+
 /** Milliseconds before a new attempt. Each failed attempt doubles them, up to `MOST_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 500
 const MOST_PAUSE_MS = 15_000
@@ -88,7 +101,8 @@ const MOST_FAILURES = 3
  * Follows a log until its container has ended, its pod is gone, or the signal is aborted. After a
  * connection breaks, waits for a moment that doubles with each attempt without a new line.
  *
- * @param onEnd is called when a connection ends, so that the state of the pod can be looked up
+ * @param onEnd is called when the log ends, so that the state of the pod can be looked up. It is not
+ * called after a failed attempt, because a node that is down has many logs and many attempts
  */
 export async function followStream(
   stream: LogStream,
@@ -97,18 +111,28 @@ export async function followStream(
 ): Promise<void> {
   const { signal } = options
   stream.isFollowed = true
-  while (!signal.aborted && !stream.isOver) {
-    const hadEnded = stream.observer.state === 'ended'
-    const before = stream.taken
-    await readOnce(stream, { ...options, follow: true })
-    stream.failures = stream.taken > before ? 0 : stream.failures + 1
-    if (hadEnded && readWholeNext(stream)) continue
-    onEnd()
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** stream.failures, MOST_PAUSE_MS)
-    await sleep(pauseMs, undefined, { signal }).catch(() => {})
-    stream.isOver ||= hadEnded && isDone(stream)
-  }
+  while (!signal.aborted && !stream.isOver) await followOnce(stream, options, onEnd)
   stream.isFollowed = false
+}
+
+async function followOnce(
+  stream: LogStream,
+  options: StreamOptions,
+  onEnd: () => void,
+): Promise<void> {
+  const hadEnded = stream.observer.state === 'ended'
+  const before = stream.taken
+  await readOnce(stream, { ...options, follow: true })
+  stream.failures = stream.taken > before ? 0 : stream.failures + 1
+  if (hadEnded && readMoreNext(stream)) return
+  if (stream.problem === undefined) onEnd()
+  await rest(stream, options.signal)
+  stream.isOver ||= hadEnded && isDone(stream)
+}
+
+async function rest({ failures }: LogStream, signal: AbortSignal): Promise<void> {
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, MOST_PAUSE_MS)
+  await sleep(pauseMs, undefined, { signal }).catch(() => {})
 }
 
 /** Reports whether the log of a container that has ended was read to its end, or cannot be read. */
@@ -117,16 +141,18 @@ function isDone({ problem, failures }: LogStream): boolean {
 }
 
 /**
- * Prepares to read the whole log if its tail has no rows, as after a long summary.
+ * Prepares to read more of the log if its tail does not have two whole timepoints, as after a long
+ * summary or with many processes: first a longer tail, and then the whole log.
  *
  * @returns whether the log must be read again
  */
-export function readWholeNext(stream: LogStream): boolean {
-  const { isWhole, problem, log } = stream
+export function readMoreNext(stream: LogStream): boolean {
+  const { tail, problem, log, description, sections } = stream
   log.settle()
-  if (isWhole || problem !== undefined || log.lastAt() !== undefined) return false
-  stream.isWhole = true
+  if (tail === undefined || problem !== undefined || log.hasEnough(sections)) return false
+  stream.tail = tail === TAIL[description.format] ? tail * LONGER : undefined
   stream.lines = readStampedLines()
+  stream.log = startLiveLog(description)
   return true
 }
 
@@ -138,7 +164,7 @@ export async function readOnce(
   stream: LogStream,
   { apiserver, gate, signal, follow }: StreamOptions & { readonly follow: boolean },
 ): Promise<void> {
-  const { lines, log, observer, format, isWhole } = stream
+  const { lines, log, observer, tail } = stream
   const take = (line: string, at: number) => {
     stream.taken += 1
     log.push(line, Number.isNaN(at) ? Date.now() : at)
@@ -151,9 +177,10 @@ export async function readOnce(
       follow,
       signal,
       since: lines.since(),
-      tailLines: isWhole ? undefined : TAIL[format],
-      onOpen: () => {
+      tailLines: tail,
+      onOpen: (date) => {
         stream.problem = undefined
+        stream.clockAhead = Number.isNaN(date) ? 0 : date - Date.now()
         stream.openedAt = performance.now()
         leave()
       },

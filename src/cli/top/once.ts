@@ -12,13 +12,7 @@ import { inOrder } from '../collect/gather.ts'
 import { EXIT } from '../shared/errors.ts'
 import { sourceName, type WorkloadPods } from '../shared/workload-pods.ts'
 import type { LiveRun } from './live-run.ts'
-import {
-  type LogStream,
-  readOnce,
-  readWholeNext,
-  type StreamOptions,
-  settleStreams,
-} from './log-streams.ts'
+import { type LogStream, readMoreNext, readOnce, type StreamOptions } from './log-streams.ts'
 import { listNotices } from './notices.ts'
 import { createOpeningGate } from './opening-gate.ts'
 import type { TopFormat, TopOptions } from './top-options.ts'
@@ -43,8 +37,14 @@ export async function runOnce(
   const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
   const started = run.streams().filter(({ hasStarted }) => hasStarted)
   const atATime = Math.min(parallel, MOST_AT_A_TIME)
+  const fresh: LogStream[] = []
   const read = inOrder(started, atATime, (stream) => readTail(stream, options))
-  for await (const stream of read) stream.isOver = stream.observer.state === 'ended'
+  for await (const stream of read) {
+    stream.isOver = stream.observer.state === 'ended'
+    if (isFresh(stream)) fresh.push(stream)
+  }
+  if (fresh.length > 0) await sleep(WRITTEN_MS)
+  for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
   const columns = run.columns()
   const all = buildLines(run.ranks(), columns, by, Date.now())
   const lines = orderLines(all, columns, firstView(columns, by, sort))
@@ -73,21 +73,31 @@ function exitCode(started: number, missing: number): number {
 const FRESH_MS = 5000
 const WRITTEN_MS = 300
 
-/**
- * Reads the end of a log. If its last line has just been written, other lines of the same timepoint
- * may follow, and are read a moment later.
- */
+/** Reads the end of a log. */
 async function readTail(stream: LogStream, options: StreamOptions): Promise<LogStream> {
-  await readOnce(stream, { ...options, follow: false })
-  if (readWholeNext(stream)) await readOnce(stream, { ...options, follow: false })
-  const since = stream.lines.since()
-  const isFresh = since !== undefined && Math.abs(Date.now() - Date.parse(since)) < FRESH_MS
-  if (isFresh && stream.observer.state === 'running' && stream.problem === undefined) {
-    await sleep(WRITTEN_MS)
-    await readOnce(stream, { ...options, follow: false })
-  }
-  settleStreams([stream], 0)
+  do await readOnce(stream, { ...options, follow: false })
+  while (readMoreNext(stream))
   return stream
+}
+
+/**
+ * Reports whether the last line of a log has just been written, so that other lines of the same
+ * timepoint may follow. The line has the time of the cluster.
+ */
+function isFresh({ lines, observer, problem, clockAhead }: LogStream): boolean {
+  if (observer.state !== 'running' || problem !== undefined) return false
+  const since = Date.parse(lines.since() ?? '')
+  return Math.abs(Date.now() + clockAhead - since) < FRESH_MS
+}
+
+/**
+ * Reads the rest of the last timepoint. If another one has begun by now, it is not shown, because
+ * it may also lack rows.
+ */
+async function readRest(stream: LogStream, options: StreamOptions): Promise<void> {
+  const closed = stream.log.closedTimepoints()
+  await readOnce(stream, { ...options, follow: false })
+  if (stream.log.closedTimepoints() === closed) stream.log.settle()
 }
 
 function formatLines(

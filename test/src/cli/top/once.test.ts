@@ -133,6 +133,82 @@ t.test('a last timepoint that is still being written is read again', async (t) =
   t.equal(JSON.parse(out)[0].values.run_delay, 0.5)
 })
 
+t.test('a timepoint that has just begun is not shown', async (t) => {
+  const world = runOfRanks(1)
+  const rows = pressureRows(2, 9, 9)
+  const parts = [
+    pressureRows(0, 1, 0) + pressureRows(1, 1.5, 0),
+    rows.slice(0, rows.indexOf('\n') + 1),
+  ]
+  const answer = world.logs['lammps-0-abcde/pressure']
+  const logs = {
+    ...world.logs,
+    'lammps-0-abcde/pressure': ((response, query) => {
+      world.pressure[0]?.append(parts.shift() ?? '')
+      answer?.(response, query)
+    }) as typeof answer & {},
+  }
+  const { out } = await onceOf(t, { pods: () => world.pods, logs }, ['-o', 'json'])
+  t.equal(parts.length, 0)
+  t.match(JSON.parse(out)[0].values, { run_delay: 0.5, throttled: 0 })
+})
+
+t.test('there is one moment of waiting for all logs that were just written', async (t) => {
+  const world = runOfRanks(2)
+  for (const log of world.perf) log.append(timepoint([{ cpu: 10 }]))
+  const { kubeconfig, asked } = await standIn(t, { pods: () => world.pods, logs: world.logs })
+  const words = ['--once', '--parallel', '1', '--kubeconfig', kubeconfig]
+  const { code } = await run(['top', 'job/lammps', ...words])
+  t.equal(code, 0)
+  const logs = asked.flatMap((path) => /lammps-\d-abcde\/log\?container=[a-z-]+/.exec(path) ?? [])
+  t.equal(logs.length, 8)
+  t.strictSame(logs.slice(4), logs.slice(0, 4), 'all logs are read before any is read again')
+})
+
+t.test('all processes count, although two timepoints are longer than the tail', async (t) => {
+  const { pods, logs, pressure } = runOfRanks(1)
+  for (const second of [0, 10, 20]) {
+    const time = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString()
+    const rows = Array.from({ length: 300 }, (_, pid) => {
+      const cells = { container: 'app', program: 'lmp', pid, run_delay: second }
+      return `${JSON.stringify({ time, section: 'process', ...cells })}\n`
+    })
+    pressure[0]?.append(rows.join(''))
+  }
+  const { code, out, err } = await onceOf(t, { pods: () => pods, logs }, ['-o', 'json'])
+  t.equal(code, 0, err)
+  t.equal(JSON.parse(out)[0].values.run_delay, 300)
+})
+
+t.test('the state does not depend on the clock of this machine', async (t) => {
+  const { pods, logs, perf, pressure } = runOfRanks(1)
+  // The clock of the cluster is ten minutes behind, and a minute is between the timepoints.
+  pressure[0]?.append(pressureRows(-660, 1, 0) + pressureRows(-600, 1.5, 0))
+  perf[0]?.append(timepoint([{ cpu: 10 }]))
+  const inPast = Object.fromEntries(
+    Object.entries(logs).map(([name, answer]) => {
+      const late: typeof answer = (response, query) => {
+        response.setHeader('date', new Date(Date.now() - 600_000).toUTCString())
+        answer(response, query)
+      }
+      return [name, late]
+    }),
+  )
+  const { out } = await onceOf(t, { pods: () => pods, logs: inPast }, ['-o', 'json'])
+  t.match(JSON.parse(out)[0], { state: 'running', silent_seconds: null })
+})
+
+t.test('a rank without programs has a line without values', async (t) => {
+  const { pods, logs, perf } = runOfRanks(2)
+  perf[1]?.append(timepoint([{ cpu: 10 }]))
+  const words = ['--by', 'program', '--sort', 'rank', '-o', 'json']
+  const { out } = await onceOf(t, { pods: () => pods, logs }, words)
+  t.match(JSON.parse(out), [
+    { rank: '0', program: null, state: 'waiting', values: { percent_cpu: null } },
+    { rank: '1', program: 'lmp', values: { percent_cpu: 10 } },
+  ])
+})
+
 t.test('hostile names are escaped', async (t) => {
   const { pods, logs, perf } = runOfRanks(1)
   perf[0]?.append(timepoint([{ program: HOSTILE, cpu: 20 }]))
