@@ -54,6 +54,24 @@ export function firstView(
   }
 }
 
+/**
+ * Returns the key of the column to sort by after the columns have changed: the same column, or one
+ * with the same title, which another metric now provides, or the first column.
+ *
+ * @param sort the key until now; undefined for the order of the ranks
+ */
+export function keepSort(
+  sort: string | undefined,
+  before: readonly TopColumn[],
+  after: readonly TopColumn[],
+): string | undefined {
+  const old = before.find(({ key }) => key === sort)
+  if (old === undefined || before === after) return sort
+  const same = after.find(({ column }) => column === old.column)
+  const similar = after.find(({ title }) => title === old.title)
+  return (same ?? similar ?? after[0])?.key
+}
+
 /** The keys of the table, for the help. */
 export const KEY_HELP: readonly (readonly [string, string])[] = [
   ['s, right', 'sort by the next column'],
@@ -65,6 +83,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ['PgUp, PgDn', 'scroll by a page'],
   ['Home, End', 'go to the first or the last line'],
   ['?', 'show or close this help'],
+  ['Ctrl-Z', 'suspend; the command fg of the shell continues'],
   ['q, Ctrl-C', 'quit'],
 ]
 

@@ -1,11 +1,12 @@
 import { buildFrame, type ColumnWidths, type FrameFacts, tableHeight } from '../../top/frame.ts'
 import { orderLines } from '../../top/order.ts'
 import { buildLines } from '../../top/ranks.ts'
-import { firstView, type Key, keepInside, pressKey, type View } from '../../top/view.ts'
+import { firstView, type Key, keepInside, keepSort, pressKey, type View } from '../../top/view.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 import type { WorkloadPods } from '../shared/workload-pods.ts'
 import type { LiveRun } from './live-run.ts'
 import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
+import { createLookPace } from './look-pace.ts'
 import { listNotices } from './notices.ts'
 import { createOpeningGate } from './opening-gate.ts'
 import { createPause, type Pause } from './pause.ts'
@@ -14,11 +15,6 @@ import type { TopOptions } from './top-options.ts'
 
 /** Milliseconds between two frames. */
 const FRAME_MS = 500
-
-/** Milliseconds between two lists of the pods: `LOOK_MS_PER_POD` for each pod, within limits. */
-const LOOK_MS = 2000
-const LOOK_MS_PER_POD = 10
-const LOOK_MOST_MS = 30_000
 
 interface Session {
   readonly found: WorkloadPods
@@ -153,14 +149,10 @@ async function followRun(session: Session): Promise<void> {
   const { found, run, stop, parallel } = session
   const { signal } = stop
   const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
-  const pause = createPause(signal)
-  const rest = createPause(signal)
+  const pace = createLookPace(signal)
   while (!signal.aborted) {
-    followMore(run, parallel, options, pause.end)
-    // A log that ends also ends `pause`, but never `rest`, so that the apiserver is not overloaded.
-    await rest.wait(LOOK_MS)
-    const most = Math.min(LOOK_MOST_MS, run.ranks().length * LOOK_MS_PER_POD)
-    await pause.wait(Math.max(0, most - LOOK_MS))
+    followMore(run, parallel, options, pace.hurry)
+    await pace.wait(run.ranks().length)
     if (!signal.aborted) await look(session)
   }
 }
@@ -181,8 +173,13 @@ function canBeFollowed({ isFollowed, isOver, hasStarted }: LogStream): boolean {
 }
 
 async function look(session: Session): Promise<void> {
+  const { run, found } = session
   try {
-    session.run.take(await session.found.find())
+    const pods = await found.find()
+    const before = run.columns()
+    run.take(pods)
+    const { view } = session
+    session.view = { ...view, sort: keepSort(view.sort, before, run.columns()) }
     session.problem = undefined
   } catch (error) {
     session.problem = describeRefusal(error)

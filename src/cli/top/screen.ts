@@ -2,6 +2,7 @@ import { emitKeypressEvents } from 'node:readline'
 import { styleText } from 'node:util'
 import type { FrameLine, FrameSize, FrameSpan } from '../../top/frame.ts'
 import type { Key } from '../../top/view.ts'
+import { handleSuspension, suspend } from './suspension.ts'
 
 // These control sequences of ECMA-48 and xterm are supported by all common terminals. No terminal
 // library is used: ink draws a whole frame again for each change, and blessed and terminal-kit are
@@ -40,33 +41,38 @@ export function hasScreen(): boolean {
 
 /**
  * Opens the alternate screen and reads keys. The terminal is also restored when the process exits
- * because of an error.
+ * because of an error, and while it is suspended.
  */
 export function openScreen({ onKey, onResize }: ScreenEvents): Screen {
   const { stdout } = process
   /** The lines on the screen; undefined if their places are not known. */
   let shown: readonly string[] | undefined
-  let isOpen = true
-  const resize = () => {
+  const redraw = () => {
     shown = undefined
     onResize()
   }
-  stdout.write(ENTER)
-  stdout.on('resize', resize)
-  const stopReading = readKeys(onKey)
+  const { isEntered, enter, leave } = prepareTerminal(onKey)
+  enter()
+  stdout.on('resize', redraw)
+  const endSuspension = handleSuspension({
+    leave,
+    enter: () => {
+      leave()
+      enter()
+      redraw()
+    },
+  })
   const close = () => {
-    if (!isOpen) return
-    isOpen = false
     process.off('exit', close)
-    stdout.off('resize', resize)
-    stopReading()
-    stdout.write(LEAVE)
+    stdout.off('resize', redraw)
+    endSuspension()
+    leave()
   }
   process.once('exit', close)
   return {
     size: () => ({ rows: stdout.rows || 24, columns: stdout.columns || 80 }),
     draw: (frame) => {
-      if (!isOpen) return
+      if (!isEntered()) return
       const next = frame.map((line) => line.map(styled).join(''))
       const changes =
         shown === undefined ? CLEAR + changedLines([], next) : changedLines(shown, next)
@@ -74,6 +80,24 @@ export function openScreen({ onKey, onResize }: ScreenEvents): Screen {
       if (changes !== '') stdout.write(changes)
     },
     close,
+  }
+}
+
+/** Returns functions that take the terminal and restore it; `leave` has no effect twice. */
+function prepareTerminal(onKey: ScreenEvents['onKey']) {
+  let stopReading: (() => void) | undefined
+  return {
+    isEntered: () => stopReading !== undefined,
+    enter: () => {
+      process.stdout.write(ENTER)
+      stopReading = readKeys(onKey)
+    },
+    leave: () => {
+      if (stopReading === undefined) return
+      stopReading()
+      stopReading = undefined
+      process.stdout.write(LEAVE)
+    },
   }
 }
 
@@ -88,8 +112,10 @@ function changedLines(shown: readonly string[], next: readonly string[]): string
 function readKeys(onKey: ScreenEvents['onKey']): () => void {
   const { stdin } = process
   if (!stdin.isTTY) return () => {}
-  const press = (text: string | undefined, { name, ctrl }: Omit<Key, 'text'>) =>
-    onKey({ name, ctrl, text: text ?? '' })
+  const press = (text: string | undefined, { name, ctrl }: Omit<Key, 'text'>) => {
+    if (ctrl === true && name === 'z') suspend()
+    else onKey({ name, ctrl, text: text ?? '' })
+  }
   emitKeypressEvents(stdin)
   stdin.setRawMode(true)
   stdin.on('keypress', press).resume()

@@ -4,8 +4,8 @@ import { standIn } from '../../../stand-ins/pod-logs.ts'
 import { until } from '../../../until.ts'
 import { pod } from '../../collect/pod.ts'
 import { run } from '../command.ts'
-import { pressureRows, type RunOfRanks, runOfRanks, timepoint } from './run-of-ranks.ts'
-import { openTerminal, type TerminalSize } from './terminal.ts'
+import { pressureRows, RUNNING, type RunOfRanks, runOfRanks, timepoint } from './run-of-ranks.ts'
+import { openTerminal, type Terminal, type TerminalSize } from './terminal.ts'
 
 // `top` in a real terminal. The apiserver is a stand-in, because a real one cannot break a
 // connection within a line, and a test with real pods cannot choose the numbers in their logs.
@@ -182,6 +182,54 @@ for (const [title, [how, expected]] of Object.entries(ENDS)) {
     t.match(said, expected === 0 ? /^$/ : /^ridealong: internal error: a fault of the test\s*$/)
   })
 }
+
+for (const [title, suspend] of [
+  ['Ctrl-Z', (terminal: Terminal) => terminal.press('\u001a')],
+  ['SIGTSTP', (terminal: Terminal) => terminal.kill('SIGTSTP')],
+] as const) {
+  t.test(`${title} restores the terminal until the command continues`, async (t) => {
+    const { perf, terminal } = await started(t, 1)
+    perf[0]?.append(timepoint([{ cpu: 20 }]))
+    await terminal.shows(/20\.0/)
+    suspend(terminal)
+    const settings = await terminal.stopped()
+    t.notOk(terminal.isAlternate())
+    t.equal(terminal.written().split(LEAVE).length, 2)
+    terminal.foreground()
+    await until('the alternate screen is shown', async () => terminal.isAlternate())
+    await terminal.shows(/^0 +running +20\.0/m)
+    perf[0]?.append(timepoint([{ cpu: 77 }]))
+    await terminal.shows(/77\.0/)
+    terminal.press('q')
+    const { code, before, after } = await terminal.end()
+    t.equal(code, 0)
+    t.strictSame([settings, after], [before, before], 'the settings of the terminal')
+    t.notOk(terminal.isAlternate())
+  })
+}
+
+t.test('ranks without programs are counted and shown', async (t) => {
+  const { perf, terminal } = await started(t, 3, { words: ['--by', 'program'] })
+  perf[1]?.append(timepoint([{ cpu: 20 }]))
+  const screen = await terminal.shows(/^1 +lmp +running +20\.0/m)
+  t.match(screen, /hpc: 3 ranks, 1 running, 2 without rows yet$/m)
+  t.match(screen, /^0 +no rows yet +- +- /m)
+  terminal.press('q')
+  await terminal.end()
+})
+
+t.test('the lines stay sorted by the wait when another metric measures it', async (t) => {
+  const prepare = ({ pods }: RunOfRanks) => {
+    pods[0] = pod({ rank: 0, metrics: ['perf-sysstat'], ...RUNNING })
+  }
+  const { add, terminal } = await started(t, 1, { prepare })
+  await terminal.shows(/STATE +CPU % +WAIT %▼ +MEMORY/)
+  add()
+  const screen = await terminal.shows(/THROTTLED/)
+  t.match(screen, /^sorted by WAIT %$/m)
+  terminal.press('q')
+  await terminal.end()
+})
 
 t.test('a pod that ends keeps its last values, and is marked as ended', async (t) => {
   const { perf, pressure, pods, terminal } = await started(t, 2)

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import xterm from '@xterm/headless'
@@ -21,6 +21,10 @@ export interface Terminal {
   readonly resize: (columns: number, rows: number) => void
   /** Sends a signal to the command. */
   readonly kill: (signal: NodeJS.Signals) => void
+  /** Waits until the command is stopped, and returns the settings of the terminal (`stty -g`). */
+  readonly stopped: () => Promise<string>
+  /** Continues the command with the shell's `fg`. */
+  readonly foreground: () => void
   /** Whether the alternate screen is shown. */
   readonly isAlternate: () => boolean
   /** Waits for the end of the command. */
@@ -58,8 +62,12 @@ export async function openTerminal(
     `stty rows ${rows} cols ${columns}`,
     `stty -g > ${quoted(file('before'))}`,
     `tty > ${quoted(file('tty'))}`,
+    // With job control, the shell goes on when the command is stopped.
+    'set -m',
     `sh -c 'echo $$ > "$0"; exec "$@"' ${quoted(file('pid'))} ${words}`,
     'code=$?',
+    `if jobs | grep -qi stopped; then stty -g > ${quoted(file('stopped'))}; ` +
+      `while [ ! -e ${quoted(file('continue'))} ]; do sleep 0.05; done; fg > /dev/null; code=$?; fi`,
     `stty -g > ${quoted(file('after'))}`,
     'exit $code',
   ].join('; ')
@@ -109,6 +117,13 @@ export async function openTerminal(
       if (status !== 0) throw new Error(stderr)
     },
     kill: (signal) => process.kill(Number(read('pid')), signal),
+    stopped: async () => {
+      await until('the command is stopped', async () => {
+        return existsSync(file('stopped')) && read('stopped') !== ''
+      })
+      return read('stopped')
+    },
+    foreground: () => writeFileSync(file('continue'), ''),
     isAlternate: () => terminal.buffer.active.type === 'alternate',
     end: async () => {
       const [code] = await closed
