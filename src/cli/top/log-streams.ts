@@ -101,8 +101,8 @@ const MOST_FAILURES = 3
  * Follows a log until its container has ended, its pod is gone, or the signal is aborted. After a
  * connection breaks, waits for a moment that doubles with each attempt without a new line.
  *
- * @param onEnd is called when the log ends, so that the state of the pod can be looked up. It is not
- * called after a failed attempt, because a node that is down has many logs and many attempts
+ * @param onEnd is called when the log ends, so that the state of the pod can be looked up. It is
+ * not called after a failed attempt, because the logs of a node that is down cause many of them
  */
 export async function followStream(
   stream: LogStream,

@@ -66,8 +66,8 @@ export async function openTerminal(
     'set -m',
     `sh -c 'echo $$ > "$0"; exec "$@"' ${quoted(file('pid'))} ${words}`,
     'code=$?',
-    `if jobs | grep -qi stopped; then stty -g > ${quoted(file('stopped'))}; ` +
-      `while [ ! -e ${quoted(file('continue'))} ]; do sleep 0.05; done; fg > /dev/null; code=$?; fi`,
+    `if jobs | grep -qi stopped; then stty -g > ${quoted(file('stopped'))}`,
+    `while [ ! -e ${quoted(file('continue'))} ]; do sleep 0.05; done; fg > /dev/null; code=$?; fi`,
     `stty -g > ${quoted(file('after'))}`,
     'exit $code',
   ].join('; ')
