@@ -39,9 +39,9 @@ export async function runOnce(
   const atATime = Math.min(parallel, MOST_AT_A_TIME)
   const fresh: LogStream[] = []
   const read = inOrder(started, atATime, (stream) => readTail(stream, options))
-  for await (const stream of read) {
+  for await (const { stream, isFresh } of read) {
     stream.isOver = stream.observer.state === 'ended'
-    if (isFresh(stream)) fresh.push(stream)
+    if (isFresh) fresh.push(stream)
   }
   if (fresh.length > 0) await sleep(WRITTEN_MS)
   for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
@@ -73,18 +73,21 @@ function exitCode(started: number, missing: number): number {
 const FRESH_MS = 5000
 const WRITTEN_MS = 300
 
-/** Reads the end of a log. */
-async function readTail(stream: LogStream, options: StreamOptions): Promise<LogStream> {
+/** Reads the end of a log, and reports at once whether it is fresh. */
+async function readTail(
+  stream: LogStream,
+  options: StreamOptions,
+): Promise<{ readonly stream: LogStream; readonly isFresh: boolean }> {
   do await readOnce(stream, { ...options, follow: false })
   while (readMoreNext(stream))
-  return stream
+  return { stream, isFresh: isFreshLog(stream) }
 }
 
 /**
  * Reports whether the last line of a log has just been written, so that other lines of the same
  * timepoint may follow. The line has the time of the cluster.
  */
-function isFresh({ lines, observer, problem, clockAhead }: LogStream): boolean {
+function isFreshLog({ lines, observer, problem, clockAhead }: LogStream): boolean {
   if (observer.state !== 'running' || problem !== undefined) return false
   const since = Date.parse(lines.since() ?? '')
   return Math.abs(Date.now() + clockAhead - since) < FRESH_MS

@@ -145,6 +145,7 @@ t.test('a timepoint that has just begun is not shown', async (t) => {
     ...world.logs,
     'lammps-0-abcde/pressure': ((response, query) => {
       world.pressure[0]?.append(parts.shift() ?? '')
+      response.setHeader('date', new Date().toUTCString())
       answer?.(response, query)
     }) as typeof answer & {},
   }
@@ -154,15 +155,24 @@ t.test('a timepoint that has just begun is not shown', async (t) => {
 })
 
 t.test('there is one moment of waiting for all logs that were just written', async (t) => {
-  const world = runOfRanks(2)
-  for (const log of world.perf) log.append(timepoint([{ cpu: 10 }]))
-  const { kubeconfig, asked } = await standIn(t, { pods: () => world.pods, logs: world.logs })
-  const words = ['--once', '--parallel', '1', '--kubeconfig', kubeconfig]
-  const { code } = await run(['top', 'job/lammps', ...words])
-  t.equal(code, 0)
-  const logs = asked.flatMap((path) => /lammps-\d-abcde\/log\?container=[a-z-]+/.exec(path) ?? [])
-  t.equal(logs.length, 8)
-  t.strictSame(logs.slice(4), logs.slice(0, 4), 'all logs are read before any is read again')
+  const { pods, logs: answers, perf } = runOfRanks(2)
+  for (const log of perf) log.append(timepoint([{ cpu: 10 }]))
+  const written = new Date().toUTCString()
+  const names: string[] = []
+  const logs = Object.fromEntries(
+    Object.entries(answers).map(([name, answer]) => {
+      const atOnce: typeof answer = (response, query) => {
+        names.push(name)
+        response.setHeader('date', written)
+        answer(response, query)
+      }
+      return [name, atOnce]
+    }),
+  )
+  const { code, err } = await onceOf(t, { pods: () => pods, logs }, ['--parallel', '1'])
+  t.equal(code, 0, err)
+  t.equal(names.length, 8)
+  t.strictSame(names.slice(4), names.slice(0, 4), 'all logs are read before any is read again')
 })
 
 t.test('all processes count, although two timepoints are longer than the tail', async (t) => {
