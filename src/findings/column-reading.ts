@@ -9,9 +9,16 @@ export interface ColumnReading {
   last: number | null
   /** The greatest value; null if none was read. */
   most: number | null
-  /** By how much a counter grew. A counter that falls has started again from zero. */
-  growth: number
-  /** The seconds in which the counter grew by `growth`. */
+  /** Whether the column is a counter. */
+  readonly isCounter: boolean
+  /**
+   * By how much a counter grew; null if it was read only once, and not from its start. A counter
+   * that falls has started again from zero.
+   */
+  growth: number | null
+  /** The part of the growth that came before the first value. */
+  early: number
+  /** The seconds in which it grew by this. */
   seconds: number
   /** When a counter was last read, in seconds since the first timepoint of the log. */
   at: number
@@ -26,22 +33,31 @@ export interface ColumnReading {
   covered: number
   /** The seconds covered by the values of a gauge that are above zero. */
   busy: number
+  /**
+   * The growth of a counter, of each interval no more than its seconds; the same of a gauge in
+   * percent. Of CPU time, this is the longest time in which any thread can have computed.
+   */
+  capped: number
   /** The last text; null if none was read. */
   text: string | null
 }
 
-export function newReading(): ColumnReading {
+/** @param behavior that of the column */
+export function newReading({ behavior }: Pick<RowColumn, 'behavior'> = {}): ColumnReading {
   return {
+    isCounter: behavior === 'counter',
     first: null,
     last: null,
     most: null,
-    growth: 0,
+    growth: null,
+    early: 0,
     seconds: 0,
     at: 0,
     sum: 0,
     total: 0,
     covered: 0,
     busy: 0,
+    capped: 0,
     text: null,
   }
 }
@@ -60,37 +76,46 @@ export interface ReadAt {
 }
 
 /** Adds a value of a column. A value that could not be read changes nothing. */
-export function addValue(
-  reading: ColumnReading,
-  { behavior }: Pick<RowColumn, 'behavior'>,
-  value: Cell,
-  when: ReadAt,
-): void {
+export function addValue(reading: ColumnReading, value: Cell, when: ReadAt): void {
   if (value === null) return
   if (typeof value === 'string') {
     reading.text = value
     return
   }
-  if (behavior === 'counter') addCount(reading, value, when)
+  if (reading.isCounter) addCount(reading, value, when)
   else addGauge(reading, value, when.interval ?? 1)
   reading.first ??= value
   reading.last = value
   reading.most = Math.max(reading.most ?? value, value)
 }
 
+/**
+ * Continues a counter with the values that were read of the same process while it ran another
+ * program: its counters go on when it executes a new one.
+ */
+export function continueReading(reading: ColumnReading, before: ColumnReading): void {
+  if (!reading.isCounter || before.last === null) return
+  reading.last = before.last
+  reading.at = before.at
+}
+
 function addCount(reading: ColumnReading, value: number, { seconds, started }: ReadAt): void {
-  const isFirst = reading.last === null
-  if (!isFirst || started !== null) {
-    const before = reading.last ?? 0
-    reading.growth += value < before ? value : value - before
-    reading.seconds += seconds - (isFirst ? (started ?? seconds) : reading.at)
-  }
+  const { last } = reading
+  const since = last === null ? started : reading.at
   reading.at = seconds
+  if (since === null) return
+  const before = last ?? 0
+  const growth = value < before ? value : value - before
+  if (last === null) reading.early = growth
+  reading.growth = (reading.growth ?? 0) + growth
+  reading.seconds += seconds - since
+  reading.capped += Math.min(growth, seconds - since)
 }
 
 function addGauge(reading: ColumnReading, value: number, seconds: number): void {
   reading.sum += value * seconds
   reading.total += value
   reading.covered += seconds
+  reading.capped += Math.min(value / 100, 1) * seconds
   if (value > 0) reading.busy += seconds
 }

@@ -9,7 +9,13 @@ import type {
   Threshold,
 } from './rule.ts'
 import { EXPLANATIONS, RULES } from './rules.ts'
-import { groupByRank, type RankEvidence, type RunEvidence, unreadColumns } from './run-evidence.ts'
+import {
+  columnsReadOnce,
+  groupByRank,
+  type RankEvidence,
+  type RunEvidence,
+  unreadColumns,
+} from './run-evidence.ts'
 import { factText, rankList, rankName } from './sentence.ts'
 
 /** A finding: what held ranks of a run up, with the evidence, and with advice. */
@@ -253,9 +259,14 @@ function missingIn(
   const all = absent.join(' and ')
   if (absent.length > 1) return `metrics ${all} were not collected`
   if (absent.length === 1) return `metric ${all} was not collected`
-  const unread = needs.flatMap((need) => {
-    const columns = rank === undefined ? need.columns : unreadColumns(rank, need)
-    return columns.length === 0 ? [] : [`${columns.join(', ')} of ${need.metric}`]
+  const reasons = needs.flatMap((need) => {
+    const unread = rank === undefined ? need.columns : unreadColumns(rank, need)
+    const once = rank === undefined ? [] : columnsReadOnce(rank, need)
+    const never = unread.filter((column) => !once.includes(column))
+    return [
+      ...(never.length === 0 ? [] : [`${never.join(', ')} of ${need.metric} could not be read`]),
+      ...(once.length === 0 ? [] : [`${once.join(', ')} of ${need.metric} had only one sample`]),
+    ]
   })
-  return `${unread.join(' and ')} could not be read`
+  return reasons.join(' and ')
 }

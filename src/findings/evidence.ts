@@ -1,6 +1,6 @@
 import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
-import { addValue, type ColumnReading, newReading } from './column-reading.ts'
+import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 
 /** Columns of one section of a metric. */
 export interface Need {
@@ -8,6 +8,8 @@ export interface Need {
   readonly section: string
   /** The names of the columns. */
   readonly columns: readonly string[]
+  /** Whether the rule reads totals since the start, so that one sample of a counter is enough. */
+  readonly isTotal?: boolean
 }
 
 /** The values of the columns that rules need, from all rows of a run. */
@@ -18,6 +20,17 @@ export interface Evidence {
   readonly sections: Map<string, SectionEvidence>
   /** The evidence of each section by its description; undefined if no rule needs the section. */
   readonly described: Map<RowSection, SectionEvidence | undefined>
+  /** The last timepoint of each log in JSON Lines. */
+  readonly clocks: Map<string, LogClock>
+}
+
+/** A timepoint of a log. */
+interface LogClock {
+  readonly timepoint: number
+  /** Seconds since the first timepoint of the log. */
+  readonly seconds: number
+  /** The seconds since the timepoint before; null if there is none. */
+  readonly spacing: number | null
 }
 
 interface SectionEvidence {
@@ -27,7 +40,9 @@ interface SectionEvidence {
   /** The columns of the section that rules need. */
   readonly columns: readonly RowColumn[]
   readonly things: Map<string, Thing>
-  /** For each log, the `seconds` of its first row of the section. */
+  /** The thing of the last row of each process, which changes if it executes another program. */
+  readonly running: Map<string, Thing>
+  /** The first second of the section in each log. */
   readonly began: Map<string, number>
 }
 
@@ -47,8 +62,19 @@ export interface Thing {
   readonly from: number
   /** The seconds from the first timepoint of the log to the last row. */
   to: number
+  /** The last timepoint with a row. */
+  timepoint: number
+  /** The number of rows. */
+  rows: number
+  /**
+   * Whether several things have the same values in the key columns, for example the containers of a
+   * pod whose names are not known. Their values cannot be told apart.
+   */
+  isAmbiguous: boolean
   /** When the first row was taken, in seconds since 1970; null if its date is not known. */
   readonly startedAt: number | null
+  /** The needed columns of the section. */
+  readonly columns: readonly RowColumn[]
   /** The values of the needed columns, by their names. */
   readonly readings: ReadonlyMap<string, ColumnReading>
   /** The values of `readings`, in the order of the columns of `SectionEvidence`. */
@@ -69,7 +95,7 @@ export function newEvidence(needs: readonly Need[]): Evidence {
     for (const column of columns) own.add(column)
     needed.set(key, own)
   }
-  return { needed, sections: new Map(), described: new Map() }
+  return { needed, sections: new Map(), described: new Map(), clocks: new Map() }
 }
 
 /**
@@ -81,11 +107,34 @@ export function addToEvidence(
   sample: Sample,
   description: RowsDescription | undefined,
 ): void {
+  const isJsonl = description?.format === 'jsonl'
+  const clock = isJsonl ? readClock(evidence, sample) : null
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
-  if (description?.format !== 'jsonl' && sample.interval === null) return
-  const own = sectionOf(evidence, sample.metric ?? '', section, description?.format === 'jsonl')
-  if (own !== undefined) addRow(own, sample)
+  if (!isJsonl && sample.interval === null) return
+  const own = sectionOf(evidence, sample.metric ?? '', section, isJsonl)
+  if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))
+}
+
+/** Returns the timepoint of a row, and keeps it for the next row of the log. */
+function readClock({ clocks }: Evidence, { source, timepoint, seconds }: Sample): LogClock {
+  const last = clocks.get(source ?? '')
+  if (last?.timepoint === timepoint) return last
+  const spacing = last === undefined ? null : seconds - last.seconds
+  const clock = { timepoint, seconds, spacing }
+  clocks.set(source ?? '', clock)
+  return clock
+}
+
+/**
+ * Returns the seconds that a row covers. In JSON Lines, `interval` is the time since the last rows of
+ * the section, which may be long ago: a section such as socket has rows only while there are things
+ * to describe. A row covers no more than the time since the timepoint before.
+ */
+function coveredBy({ interval }: Sample, clock: LogClock | null): number | null {
+  const spacing = clock?.spacing ?? null
+  if (interval === null || spacing === null || spacing <= 0) return interval
+  return Math.min(interval, spacing)
 }
 
 /** Returns the evidence of a section, to which the rows of all logs are added. */
@@ -114,6 +163,7 @@ function newSection(
     keys: columns.flatMap(({ name, key }) => (key === true ? name : [])),
     columns: columns.filter(({ name }) => needed.has(name)),
     things: new Map(),
+    running: new Map(),
     began: new Map(),
   }
 }
@@ -130,17 +180,58 @@ function findSection(
   return description?.sections.find(({ name }) => name === section)
 }
 
-function addRow(section: SectionEvidence, sample: Sample): void {
-  const { things, began, keys } = section
-  const source = sample.source ?? ''
-  if (!began.has(source)) began.set(source, sample.seconds)
+/** @param covers the seconds that the row covers; null if that is not known */
+function addRow(section: SectionEvidence, sample: Sample, covers: number | null): void {
+  const began = beganIn(section, sample)
+  const { thing, isNew } = findThing(section, sample, covers)
+  if (thing.isAmbiguous) return
+  const hasExecuted = continueProcess(section, thing, sample)
+  const hasStarted = isNew && !hasExecuted && sample.seconds > began
+  addCells(thing, sample, { covers, started: hasStarted ? thing.from : null })
+  thing.to = sample.seconds
+  thing.timepoint = sample.timepoint
+  thing.rows += 1
+}
+
+/** Returns the first second of the section in the log of a row. */
+function beganIn({ began }: SectionEvidence, { source, seconds }: Sample): number {
+  const known = began.get(source ?? '')
+  if (known === undefined) began.set(source ?? '', seconds)
+  return known ?? seconds
+}
+
+/** Returns the thing that a row describes, and whether this is its first row. */
+function findThing(section: SectionEvidence, sample: Sample, covers: number | null) {
+  const { things, keys, isJsonl } = section
   const id = idOf(keys, sample)
   const known = things.get(id)
-  const thing = known ?? newThing(section, sample)
-  if (known === undefined) things.set(id, thing)
-  const isNew = known === undefined && sample.seconds > (began.get(source) ?? 0)
-  addCells(thing, section, sample, isNew ? thing.from : null)
-  thing.to = sample.seconds
+  if (known === undefined) {
+    const thing = newThing(section, sample, covers)
+    things.set(id, thing)
+    return { thing, isNew: true }
+  }
+  if (isJsonl && known.timepoint === sample.timepoint) known.isAmbiguous = true
+  return { thing: known, isNew: false }
+}
+
+/**
+ * Continues the counters of a process that runs another program than in its last row. Returns
+ * whether it does.
+ */
+function continueProcess({ running, keys }: SectionEvidence, thing: Thing, sample: Sample) {
+  if (thing.pid === null || thing.program === null) return false
+  const id = idOf(
+    keys.filter((name) => name !== 'program'),
+    sample,
+  )
+  const before = running.get(id)
+  running.set(id, thing)
+  if (before === undefined || before === thing) return false
+  thing.values.forEach((reading, index) => {
+    const own = before.values[index]
+    if (own !== undefined) continueReading(reading, own)
+  })
+  return true
 }
 
 function idOf(keys: readonly string[], sample: Sample): string {
@@ -149,27 +240,31 @@ function idOf(keys: readonly string[], sample: Sample): string {
   return id
 }
 
-function addCells(
-  { values }: Thing,
-  { columns }: SectionEvidence,
-  sample: Sample,
-  started: number | null,
-): void {
-  const { seconds, interval } = sample
-  const when = { seconds, interval, started }
+/** The seconds that a row covers, and when its thing started; see `ReadAt`. */
+interface Coverage {
+  readonly covers: number | null
+  readonly started: number | null
+}
+
+function addCells({ values, columns }: Thing, sample: Sample, { covers, started }: Coverage): void {
+  const when = { seconds: sample.seconds, interval: covers, started }
   for (let index = 0; index < values.length; index++) {
     const [column, reading] = [columns[index], values[index]]
     if (column === undefined || reading === undefined) continue
-    addValue(reading, column, sample[column.name] ?? null, when)
+    addValue(reading, sample[column.name] ?? null, when)
   }
 }
 
 const NAMED = ['container', 'program', 'pid', 'tid']
 
-function newThing({ isJsonl, keys, columns }: SectionEvidence, sample: Sample): Thing {
-  const { source, node, container, program, pid, seconds, interval } = sample
+function newThing(
+  { isJsonl, keys, columns }: SectionEvidence,
+  sample: Sample,
+  covers: number | null,
+): Thing {
+  const { source, node, container, program, pid, seconds, timepoint } = sample
   const others = keys.filter((name) => !NAMED.includes(name))
-  const values = columns.map(newReading)
+  const values = columns.map((column) => newReading(column))
   return {
     source: source ?? '',
     node,
@@ -177,8 +272,12 @@ function newThing({ isJsonl, keys, columns }: SectionEvidence, sample: Sample): 
     program: textOrNull(program),
     pid: typeof pid === 'number' ? pid : null,
     name: others.flatMap((name) => sample[name] ?? []).join(' '),
-    from: Math.max(seconds - (interval ?? 0), isJsonl ? 0 : Number.NEGATIVE_INFINITY),
+    from: Math.max(seconds - (covers ?? 0), isJsonl ? 0 : Number.NEGATIVE_INFINITY),
     to: seconds,
+    timepoint,
+    rows: 0,
+    isAmbiguous: false,
+    columns,
     startedAt: sample.time?.includes('T') ? Date.parse(sample.time) / 1000 : null,
     readings: new Map(columns.map(({ name }, index) => [name, values[index] ?? newReading()])),
     values,

@@ -21,7 +21,7 @@ export const OOM_KILLED: FindingRule = {
   name: 'oom-killed',
   title: 'Killed because memory ran out',
   severity: 'failure',
-  needs: [[{ ...CONTAINER, columns: ['oom_kill'] }]],
+  needs: [[{ ...CONTAINER, columns: ['oom_kill'], isTotal: true }]],
   alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_peak'] }],
   threshold: {
     value: 1,
@@ -164,8 +164,8 @@ function findFaults(rank: RankEvidence): RankFinding | undefined {
 
 /** Returns the number of major page faults after the first sample of a process. */
 function faultsOf(thing: Thing): number {
-  const { first, last } = thing.readings.get('majflt') ?? {}
-  return typeof first === 'number' && typeof last === 'number' ? Math.max(last - first, 0) : 0
+  const faults = thing.readings.get('majflt')
+  return Math.max((faults?.growth ?? 0) - (faults?.early ?? 0), 0)
 }
 
 /**

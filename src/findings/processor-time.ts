@@ -1,5 +1,5 @@
 import type { Need, Thing } from './evidence.ts'
-import { growthOf, lastOf, type RankEvidence } from './run-evidence.ts'
+import { growthOf, type RankEvidence } from './run-evidence.ts'
 
 const PROCESS = { metric: 'pressure', section: 'process' }
 const PERF = { metric: 'perf-sysstat', section: 'process' }
@@ -13,22 +13,24 @@ export const PROCESSOR_TIME_NEEDS: readonly (readonly Need[])[] = [
 /** The CPU time of a process. */
 export interface ProcessorTime {
   readonly thing: Thing
-  /** CPU seconds: since the process started (pressure), or in all samples (perf-sysstat). */
+  /** CPU seconds since the first sample of the log. */
   readonly seconds: number
+  /** The longest time, in seconds, in which any of its threads can have computed. */
+  readonly busy: number
 }
 
 /** Returns the CPU time of each process of a rank; from perf-sysstat if both metrics have it. */
 export function processorTimes(rank: RankEvidence): readonly ProcessorTime[] {
   const sampled = rank.things('perf-sysstat', 'process').flatMap((thing) => {
     const reading = thing.readings.get('percent_cpu')
-    return reading === undefined || reading.last === null
-      ? []
-      : [{ thing, seconds: reading.sum / 100 }]
+    if (reading === undefined || reading.last === null) return []
+    return [{ thing, seconds: reading.sum / 100, busy: reading.capped }]
   })
   if (sampled.length > 0) return sampled
   return rank.things('pressure', 'process').flatMap((thing) => {
-    const seconds = Math.max(lastOf(thing, 'cpu_time') ?? 0, growthOf(thing, 'cpu_time') ?? 0)
-    return lastOf(thing, 'cpu_time') === null ? [] : [{ thing, seconds }]
+    const seconds = growthOf(thing, 'cpu_time')
+    const busy = thing.readings.get('cpu_time')?.capped ?? 0
+    return seconds === null ? [] : [{ thing, seconds, busy }]
   })
 }
 

@@ -17,13 +17,21 @@ export interface RankEvidence {
   readonly things: (metric: string, section: string) => readonly Thing[]
 }
 
-/** Returns the columns that have no value in any row of the rank. */
+/** Returns the needed columns that can be used of no thing of the rank. */
 export function unreadColumns(
   { things }: RankEvidence,
-  { metric, section, columns }: Need,
+  { metric, section, columns, isTotal = false }: Need,
 ): readonly string[] {
   const own = things(metric, section)
-  return columns.filter((column) => !own.some(({ readings }) => isRead(readings.get(column))))
+  const isUsable = isTotal ? isRead : isMeasured
+  return columns.filter((column) => !own.some(({ readings }) => isUsable(readings.get(column))))
+}
+
+/** Returns the columns that were read of some thing of the rank, but too seldom to be used. */
+export function columnsReadOnce(rank: RankEvidence, need: Need): readonly string[] {
+  const everRead = { ...need, isTotal: true }
+  const never = unreadColumns(rank, everRead)
+  return unreadColumns(rank, need).filter((column) => !never.includes(column))
 }
 
 interface Growing {
@@ -55,14 +63,19 @@ function isRead(reading: ColumnReading | undefined): boolean {
   return reading !== undefined && (reading.last !== null || reading.text !== null)
 }
 
+/** Reports whether a column has a value, and a counter its growth. */
+function isMeasured(reading: ColumnReading | undefined): boolean {
+  return reading?.isCounter === true ? reading.growth !== null : isRead(reading)
+}
+
 function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing: Thing): void {
   const own = ranks.get(rank) ?? { node: null, elapsed: 0, sections: new Map<string, Thing[]>() }
   ranks.set(rank, own)
   own.node ??= thing.node
   own.elapsed = Math.max(own.elapsed, thing.to - Math.min(thing.from, 0))
-  const things = own.sections.get(key)
-  if (things === undefined) own.sections.set(key, [thing])
-  else things.push(thing)
+  const things = own.sections.get(key) ?? []
+  own.sections.set(key, things)
+  if (!thing.isAmbiguous) things.push(thing)
 }
 
 /** Returns the last value of a column; null if none was read. */
@@ -70,10 +83,9 @@ export function lastOf(thing: Thing, column: string): number | null {
   return thing.readings.get(column)?.last ?? null
 }
 
-/** Returns by how much a counter grew; null if it was not read. */
+/** Returns by how much a counter grew; null if it was not read, or only once. */
 export function growthOf(thing: Thing, column: string): number | null {
-  const reading = thing.readings.get(column)
-  return reading === undefined || reading.last === null ? null : reading.growth
+  return thing.readings.get(column)?.growth ?? null
 }
 
 /** Returns the sum of the numbers that are not null; null if there are none. */

@@ -1,6 +1,6 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../../src/core/catalog.ts'
 import { type Findings, findFindings } from '../../../src/findings/evaluate.ts'
-import { addToEvidence, newEvidence } from '../../../src/findings/evidence.ts'
+import { addToEvidence, type Evidence, newEvidence } from '../../../src/findings/evidence.ts'
 import { RULE_NEEDS } from '../../../src/findings/rules.ts'
 import type { Cell, Sample } from '../../../src/log/columns.ts'
 import type { Descriptions } from '../../../src/log/descriptions.ts'
@@ -188,13 +188,20 @@ function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates
   } as Sample
 }
 
-/** Checks all rules with these rows. */
-export function findIn(rows: readonly Sample[]): Findings {
+/** Reads these rows. */
+export function evidenceOf(rows: readonly Sample[]): Evidence {
   const evidence = newEvidence(RULE_NEEDS)
   for (const row of rows) addToEvidence(evidence, row, DESCRIPTIONS.get(row.metric ?? ''))
-  const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
+  return evidence
+}
+
+/** Returns the rank of a log. */
+export const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
+
+/** Checks all rules with these rows. */
+export function findIn(rows: readonly Sample[]): Findings {
   const ranks = [...new Set(rows.map(({ rank }) => rank ?? ''))]
-  return findFindings(evidence, rankOf, ranks)
+  return findFindings(evidenceOf(rows), rankOf, ranks)
 }
 
 /** Returns each finding as a short text: the rule and its ranks, such as `throttled 3, 5`. */
