@@ -1,7 +1,8 @@
+import { groupBy } from '../report/group-by.ts'
 import { newReading } from './column-reading.ts'
 import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import type { FindingRule } from './rule.ts'
+import type { Fact, FindingRule } from './rule.ts'
 import {
   growthOf,
   lastOf,
@@ -20,8 +21,9 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
 /**
  * The CPU limit of a container, which the kernel enforces in periods of usually 100 ms.
  *
- * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, a collection of
- * Prometheus alerts for Kubernetes: cpuThrottlingPercent, 25.
+ * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, which most
+ * installations of Prometheus on Kubernetes have: cpuThrottlingPercent, 25. The alert wants it in
+ * each five minutes of a quarter of an hour; the finding, on average over the run.
  */
 export const THROTTLED: FindingRule = {
   name: 'throttled',
@@ -33,7 +35,9 @@ export const THROTTLED: FindingRule = {
     value: 25,
     unit: 'percent',
     condition: 'the CPU limit was used up in at least 25 % of its periods',
-    source: 'the alert CPUThrottlingHigh of the kubernetes-mixin: cpuThrottlingPercent, 25',
+    source:
+      'the alert CPUThrottlingHigh of the kubernetes-mixin: cpuThrottlingPercent, 25 (there for ' +
+      '15 minutes, here on average over the run)',
   },
   find: perRank((rank) => rank.things('pressure', 'container').map(findThrottled)),
   sentence: (worst) =>
@@ -85,9 +89,9 @@ const WITH_THROTTLING: readonly Need[] = [
 const SAMPLED = 'percent_wait'
 
 /**
- * Threads that could run and waited on a run queue. The kernel also counts the time in which the
- * CPU limit kept threads from running as waiting. With the columns of the metric pressure, this
- * time is subtracted; otherwise the finding names both causes.
+ * Threads that could run and waited on a run queue. The kernel counts the time in which the CPU
+ * limit kept them from running as waiting, too: it is subtracted if pressure was collected, and
+ * otherwise the finding names both causes. The rows do not show which processors were busy.
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
@@ -102,7 +106,9 @@ export const WAITING_FOR_CPU: FindingRule = {
   threshold: {
     value: 10,
     unit: 'percent',
-    condition: 'a process waited on a run queue for at least 10 % of the run',
+    condition:
+      'a process, or the processes of one program in turn, waited on a run queue for at least 10 % ' +
+      'of the run',
     source:
       'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
       'the number: Ridealong',
@@ -110,15 +116,17 @@ export const WAITING_FOR_CPU: FindingRule = {
   find: perRank(findWaiting),
   sentence: (worst) => {
     const cause = worst.facts.some(({ name }) => name === SAMPLED)
-      ? 'the processors were busy, or the CPU limit was used up (the metric pressure shows which)'
-      : 'all allowed processors were busy'
+      ? 'did not run at once, or the CPU limit was used up, which the metric pressure tells'
+      : 'did not run at once'
     const waited = factIn(worst, 'time waiting')
     const who = thingsOf(worst)
-    return `waited for a CPU for ${waited} of the run: ${who} could have run, but ${cause}`
+    return `waited for a CPU for ${waited} of the run: ${who} could run, but ${cause}`
   },
   advice:
     'Start fewer processes on the node, or request as many processors as the ranks use ' +
-    '(resources.requests.cpu), so that the scheduler places fewer pods there.',
+    '(resources.requests.cpu), so that the scheduler places fewer pods there. If processors of ' +
+    'the node were free, look for threads that are bound to the same ones, and for a CPU limit of ' +
+    'the whole pod.',
   plots: [
     { ...PROCESS, column: 'run_delay' },
     { ...PERF, column: 'percent_wait' },
@@ -133,43 +141,79 @@ function findWaiting(rank: RankEvidence): readonly (RankFinding | undefined)[] {
 function findDelays(rank: RankEvidence): readonly (RankFinding | undefined)[] {
   const processes = rank.things('pressure', 'process')
   const ownParts = unthrottledParts(rank, processes)
-  return processes.map((thing) => {
+  const waits = processes.map((thing) => {
     const waited = (growthOf(thing, 'run_delay') ?? 0) * (ownParts.get(thing.container ?? '') ?? 0)
     const ran = growthOf(thing, 'cpu_time') ?? 0
-    const seconds = thing.readings.get('run_delay')?.seconds ?? 0
-    return findWait(rank, thing, { waited, ran, seconds })
+    return { thing, waited, ran, seconds: thing.readings.get('run_delay')?.seconds ?? 0 }
   })
+  return findWaits(rank, waits)
 }
 
 function findSampledWaits(rank: RankEvidence): readonly (RankFinding | undefined)[] {
-  return rank.things('perf-sysstat', 'process').map((thing) => {
+  const waits = rank.things('perf-sysstat', 'process').map((thing) => {
     const wait = thing.readings.get('percent_wait') ?? newReading()
     const ran = (thing.readings.get('percent_cpu')?.sum ?? 0) / 100
-    const waiting = { waited: wait.sum / 100, ran, seconds: wait.covered }
-    const finding = findWait(rank, thing, waiting)
-    const mean = percentOf(wait.sum / 100, wait.covered)
-    const fact = { name: SAMPLED, value: mean, unit: 'percent' } as const
-    return finding === undefined ? undefined : { ...finding, facts: [...finding.facts, fact] }
+    return { thing, waited: wait.sum / 100, ran, seconds: wait.covered }
+  })
+  return findWaits(rank, waits).map((finding) => {
+    if (finding === undefined) return undefined
+    const [{ value }] = finding.facts as [Fact]
+    const fact = { name: SAMPLED, value, unit: 'percent' } as const
+    return { ...finding, facts: [...finding.facts, fact] }
   })
 }
 
 /** The seconds of waiting and of CPU time, summed over threads, and how long they were measured. */
 interface Waiting {
+  readonly thing: Thing
   readonly waited: number
   readonly ran: number
   readonly seconds: number
 }
 
+/** Returns the findings about each process, and about the short processes of each program. */
+function findWaits(
+  rank: RankEvidence,
+  waits: readonly Waiting[],
+): readonly (RankFinding | undefined)[] {
+  const lostBy = waits.map((one) => {
+    return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), rank.elapsed) }
+  })
+  const programs = groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
+  return [
+    ...lostBy.map((one) => findWait(rank, nameOf(one.thing), one)),
+    ...[...programs.values()].map((own) => findInTurn(rank, own)),
+  ]
+}
+
+interface Wait extends Waiting {
+  readonly lost: number
+}
+
+/**
+ * Adds up the waiting of the processes of a program that ran one after another; of those that ran
+ * together, it is the mean.
+ */
+function findInTurn(rank: RankEvidence, own: readonly Wait[]): RankFinding | undefined {
+  const sum = (valueIn: (one: Wait) => number) => own.reduce((all, one) => all + valueIn(one), 0)
+  const lives = sum(({ thing }) => thing.to - thing.from)
+  const together = Math.max(rank.elapsed > 0 ? lives / rank.elapsed : 1, 1)
+  const lost = Math.min(sum((one) => one.lost) / together, rank.elapsed)
+  const isMore = own.every((one) => lost > one.lost)
+  const name = `${own[0]?.thing.program ?? '?'} (${own.length} processes)`
+  const total = { lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran) }
+  return isMore ? findWait(rank, name, total) : undefined
+}
+
 function findWait(
   { elapsed }: RankEvidence,
-  thing: Thing,
-  { waited, ran, seconds }: Waiting,
+  name: string,
+  { lost, waited, ran }: Pick<Wait, 'lost' | 'waited' | 'ran'>,
 ): RankFinding | undefined {
-  const lost = Math.min(timeLost(waited, ran, seconds), elapsed)
   const part = percentOf(lost, elapsed)
   if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
   return {
-    things: [nameOf(thing)],
+    things: [name],
     lost,
     facts: [
       { name: 'time waiting', value: part, unit: 'percent' },

@@ -1,4 +1,6 @@
+import { groupBy } from '../report/group-by.ts'
 import type { Evidence, Need } from './evidence.ts'
+import { compareLoss } from './per-rank.ts'
 import type {
   Affected,
   FindingRule,
@@ -12,11 +14,14 @@ import { EXPLANATIONS, RULES } from './rules.ts'
 import {
   columnsReadOnce,
   groupByRank,
+  nameOf,
+  partlyRead,
   type RankEvidence,
   type RunEvidence,
   unreadColumns,
 } from './run-evidence.ts'
-import { factText, rankList, rankName } from './sentence.ts'
+import { factText, rankList, rankName, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS } from './time-lost.ts'
 
 /** A finding: what held ranks of a run up, with the evidence, and with advice. */
 export interface RunFinding {
@@ -76,24 +81,30 @@ export function findFindings(
   known: readonly string[],
 ): Findings {
   const run = groupByRank(evidence, rankOf)
-  const found = new Map<RuleName, Set<string>>()
+  const found = new Map<RuleName, ReadonlyMap<string, number | null>>()
   const findings: RunFinding[] = []
   const explained: ExplainedFinding[] = []
   for (const rule of RULES) {
-    const candidates = rule.find(checkedRanks(run, rule), found)
+    const candidates = rule.find(readRanks(run, rule), found)
     const { own, explained: others } = separate(rule.name, candidates, found)
     explained.push(...others)
     if (own.length === 0) continue
-    found.set(rule.name, new Set(own.map(({ rank }) => rank)))
+    found.set(rule.name, new Map(own.map(({ rank, lost }) => [rank, lost])))
     findings.push(...findingsOf(rule, own, run))
   }
-  const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, known))
+  const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
   return { findings: findings.sort(compareFindings), explained, notChecked }
 }
 
-/** Keeps only the ranks whose rows have the columns that a rule needs. */
-function checkedRanks({ ranks }: RunEvidence, { needs }: FindingRule): RunEvidence {
-  return { ranks: ranks.filter((rank) => needs.some((need) => isMet(rank, need))) }
+/** Keeps the ranks about which a rule can find something. */
+function readRanks({ ranks }: RunEvidence, rule: FindingRule): RunEvidence {
+  const { canFind = () => false } = rule
+  return { ranks: ranks.filter((rank) => metNeed(rank, rule) !== undefined || canFind(rank)) }
+}
+
+/** Returns the first alternative whose columns were all read. */
+function metNeed(rank: RankEvidence, { needs }: FindingRule): readonly Need[] | undefined {
+  return needs.find((need) => isMet(rank, need))
 }
 
 function isMet(rank: RankEvidence, need: readonly Need[]): boolean {
@@ -102,14 +113,17 @@ function isMet(rank: RankEvidence, need: readonly Need[]): boolean {
 
 /** Separates the ranks whose finding is made from the ranks whose finding another one explains. */
 function separate(name: RuleName, candidates: readonly Affected[], found: FoundRanks) {
-  const own = candidates.filter(({ rank }) => causeOf(name, rank, found) === undefined)
+  const own: Affected[] = []
   const others = new Map<string, { by: RuleName; because: string; ranks: string[] }>()
-  for (const { rank } of candidates) {
-    const cause = causeOf(name, rank, found)
-    if (cause === undefined) continue
+  for (const one of candidates) {
+    const cause = causeOf(name, one, found)
+    if (cause === undefined) {
+      own.push(one)
+      continue
+    }
     const group = others.get(cause.by) ?? { ...cause, ranks: [] }
     others.set(cause.by, group)
-    group.ranks.push(rank)
+    group.ranks.push(one.rank)
   }
   const explained = [...others.values()].map(({ ranks, by, because }) => {
     return { rule: name, ranks, by, because }
@@ -117,31 +131,40 @@ function separate(name: RuleName, candidates: readonly Affected[], found: FoundR
   return { own, explained }
 }
 
-/** Returns the rule whose finding explains a finding about a rank, and why; or undefined. */
-function causeOf(name: RuleName, rank: string, found: FoundRanks) {
+/** Returns the finding that explains what a rule found about a rank; undefined if none does. */
+function causeOf(name: RuleName, one: Affected, found: FoundRanks) {
   for (const { by, explains, of, because } of EXPLANATIONS) {
     if (!explains.includes(name)) continue
-    const cause = by.find((one) => {
-      const ranks = found.get(one)
-      return of === 'any rank' ? ranks !== undefined : ranks?.has(rank)
+    const cause = by.find((rule) => {
+      const ranks = found.get(rule) ?? new Map<string, number | null>()
+      const losses = of === 'any rank' ? [...ranks.values()] : [ranks.get(one.rank)]
+      return losses.some((lost) => lost !== undefined && isAccountedFor(one, lost))
     })
     if (cause !== undefined) return { by: cause, because }
   }
   return undefined
 }
 
-/** Makes the findings of a rule: one about ranks, one about nodes, or both. */
+/** The part of the time of a finding that another one must account for to explain it. */
+const LEAST_EXPLAINED = 0.5
+
+/** Reports whether a finding that lost so much time is large enough to explain another one. */
+function isAccountedFor({ lost, size = lost ?? undefined }: Affected, by: number | null): boolean {
+  return size === undefined || (by !== null && by >= LEAST_EXPLAINED * size)
+}
+
+/** Makes the findings of a rule: one for each cause, and one more for the ranks of nodes. */
 function findingsOf(
   rule: FindingRule,
   affected: readonly Affected[],
   run: RunEvidence,
 ): RunFinding[] {
-  const ofNodes = affected.filter(({ rank }) => rule.isOfNode?.(run, rank) === true)
-  const ofRanks = affected.filter((one) => !ofNodes.includes(one))
-  return [
-    ...(ofRanks.length === 0 ? [] : [buildFinding(rule, ofRanks, 'rank', run)]),
-    ...(ofNodes.length === 0 ? [] : [buildFinding(rule, ofNodes, 'node', run)]),
-  ]
+  const scopeOf = (rank: string) => (rule.isOfNode?.(run, rank) === true ? 'node' : 'rank')
+  const groups = groupBy(affected, ({ rank, cause }) => `${scopeOf(rank)} ${cause ?? ''}`)
+  return [...groups.values()].map((own) => {
+    const [{ rank }] = own as [Affected]
+    return buildFinding(rule, own, scopeOf(rank), run)
+  })
 }
 
 function buildFinding(
@@ -151,7 +174,7 @@ function buildFinding(
   run: RunEvidence,
 ): RunFinding {
   const { name, title, severity, threshold, advice, isRelative = false } = rule
-  const ranks = [...affected].sort(compareRanks)
+  const ranks = [...affected].sort(compareLoss)
   const [worst] = ranks as [Affected]
   return {
     rule: name,
@@ -176,11 +199,15 @@ function sentenceOf(
 ): string {
   const who = rankName(worst.rank)
   const subject = scope === 'node' ? `The node of ${who}` : who[0]?.toUpperCase() + who.slice(1)
-  const loss = worst.lost === null ? '' : ` It lost ${factText({ value: worst.lost, unit: 's' })}.`
+  const isLoss = worst.lost !== null && worst.lost >= FEWEST_SECONDS
+  const loss = isLoss ? ` It lost ${factText({ value: worst.lost, unit: 's' })}.` : ''
+  const { also = [] } = worst
+  const less =
+    also.length === 0 ? '' : ` Less of the same is true of ${thingsOf({ things: also })}.`
   const others = ranks.slice(1).map(({ rank }) => rank)
   const more = others.length === 0 ? '' : ` The same is true of ranks ${rankList(others)}.`
   const shared = scope === 'node' ? ' All pods of a node with hostNetwork share this number.' : ''
-  return `${subject} ${sentence(worst)}.${loss}${more}${shared}`
+  return `${subject} ${sentence(worst)}.${loss}${less}${more}${shared}`
 }
 
 function plotOf(
@@ -202,24 +229,19 @@ function compareFindings(a: RunFinding, b: RunFinding): number {
   return bySeverity || (b.lost ?? -1) - (a.lost ?? -1)
 }
 
-/** Sorts by the time lost, and then by the value of the first fact, the greatest value first. */
-function compareRanks(a: Affected, b: Affected): number {
-  return (b.lost ?? -1) - (a.lost ?? -1) || (b.facts[0]?.value ?? 0) - (a.facts[0]?.value ?? 0)
-}
-
-/** Returns the reasons why a rule was not checked, each with the ranks that it applies to. */
+/** Returns why a rule was not checked, for each reason that differs between ranks. */
 function uncheckedFor(
   rule: FindingRule,
-  { ranks }: RunEvidence,
-  known: readonly string[],
+  run: RunEvidence,
+  { known, found }: { readonly known: readonly string[]; readonly found: FoundRanks },
 ): readonly UncheckedRule[] {
-  const { name, title, needs } = rule
-  const rows = new Map(ranks.map((rank) => [rank.rank, rank]))
+  const { name, title } = rule
+  const rows = new Map(run.ranks.map((rank) => [rank.rank, rank]))
+  const others = rule.uncheckedIn?.(run, found)
   const byReason = new Map<string, string[]>()
   for (const label of known) {
-    const rank = rows.get(label)
-    if (rank !== undefined && needs.some((need) => isMet(rank, need))) continue
-    const reason = reasonFor(rank, needs)
+    const reason = whyUnchecked(rows.get(label), rule) ?? others?.get(label)
+    if (reason === undefined) continue
     const own = byReason.get(reason)
     if (own === undefined) byReason.set(reason, [label])
     else own.push(label)
@@ -229,7 +251,24 @@ function uncheckedFor(
   })
 }
 
-/** Returns why a rank has the columns of none of the alternatives that a rule needs. */
+/** Returns which columns were missing of a rank, or of some of its things. */
+function whyUnchecked(rank: RankEvidence | undefined, rule: FindingRule): string | undefined {
+  const met = rank === undefined ? undefined : metNeed(rank, rule)
+  if (rank === undefined || met === undefined) return reasonFor(rank, rule.needs)
+  const reasons = met.flatMap((need) => unreadThings(rank, need))
+  return reasons.length === 0 ? undefined : reasons.join(' and ')
+}
+
+/** Says which columns were read of some things of a rank, but not of all. */
+function unreadThings(rank: RankEvidence, need: Need): readonly string[] {
+  const { columns, things } = partlyRead(rank, need)
+  if (things.length === 0) return []
+  const names = [...new Set(things.map((thing) => thing.program ?? nameOf(thing)))].sort()
+  const of = `${columns.join(', ')} of ${need.metric}`
+  return [`${of} could not be read for ${thingsOf({ things: names })}`]
+}
+
+/** Returns why none of the alternatives was there. */
 function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']): string {
   const alternatives = needs.map((need) => ({ need, absent: absentMetrics(rank, need) }))
   // Skip an alternative if another alternative lacks only a part of the same metrics.

@@ -60,6 +60,8 @@ export interface Thing {
    * logs in JSON Lines, at least 0, because the interval of their first timepoint is not measured.
    */
   readonly from: number
+  /** The seconds from the first timepoint of the log to the first row. */
+  readonly firstSeen: number
   /** The seconds from the first timepoint of the log to the last row. */
   to: number
   /** The last timepoint with a row. */
@@ -129,12 +131,13 @@ function readClock({ clocks }: Evidence, { source, timepoint, seconds }: Sample)
 /**
  * Returns the seconds that a row covers. In JSON Lines, `interval` is the time since the last rows of
  * the section, which may be long ago: a section such as socket has rows only while there are things
- * to describe. A row covers no more than the time since the timepoint before.
+ * to describe. A row covers no more than the time since the timepoint before, and nothing in the
+ * first one.
  */
 function coveredBy({ interval }: Sample, clock: LogClock | null): number | null {
-  const spacing = clock?.spacing ?? null
-  if (interval === null || spacing === null || spacing <= 0) return interval
-  return Math.min(interval, spacing)
+  if (clock === null) return interval
+  const spacing = Math.max(clock.spacing ?? 0, 0)
+  return Math.min(interval ?? spacing, spacing)
 }
 
 /** Returns the evidence of a section, to which the rows of all logs are added. */
@@ -273,6 +276,7 @@ function newThing(
     pid: typeof pid === 'number' ? pid : null,
     name: others.flatMap((name) => sample[name] ?? []).join(' '),
     from: Math.max(seconds - (covers ?? 0), isJsonl ? 0 : Number.NEGATIVE_INFINITY),
+    firstSeen: seconds,
     to: seconds,
     timepoint,
     rows: 0,

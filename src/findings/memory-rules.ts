@@ -59,7 +59,8 @@ function findKilled(thing: Thing): RankFinding | undefined {
 
 /**
  * The time in which a process of the container waited for memory: for reclaim, for swap space, or
- * for pages of files that had been evicted.
+ * for pages of files that had been evicted. Of this, the time in which all processes waited at once
+ * was lost; the others may have computed in the rest.
  *
  * The threshold is the kernel's own example of a trigger for memory: 150 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
@@ -79,8 +80,8 @@ export const MEMORY_PRESSURE: FindingRule = {
   },
   find: perRank((rank) => rank.things('pressure', 'container').map(findPressure)),
   sentence: (worst) =>
-    `waited for memory for ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)} had ` +
-    'too little, and the kernel had to free some first',
+    `had a process waiting for memory for ${factIn(worst, 'time waiting')} of the run: ` +
+    `${thingsOf(worst)} had too little, and the kernel had to free some first`,
   advice:
     'Raise the memory limit of the container (resources.limits.memory). If it has none, the node ' +
     'is short of memory: request the memory that the ranks use (resources.requests.memory).',
@@ -95,7 +96,8 @@ function findPressure(thing: Thing): RankFinding | undefined {
   const reached = growthOf(thing, 'memory_max')
   return {
     things: [nameOf(thing)],
-    lost: waited,
+    lost: full !== null && full >= FEWEST_SECONDS ? full : null,
+    size: waited,
     facts: [
       { name: 'time waiting', value: part, unit: 'percent' },
       { name: 'a process waited', value: waited, unit: 's' },
@@ -146,12 +148,13 @@ function findFaults(rank: RankEvidence): RankFinding | undefined {
   const faults = faulting.reduce((sum, one) => sum + one.faults, 0)
   const rate = rank.elapsed > 0 ? faults / rank.elapsed : 0
   if (rate < SWAPPING.threshold.value || rank.elapsed < FEWEST_SECONDS) return undefined
+  const waited = storageWait(rank)?.lost ?? 0
   const swapped = sumOf(
     rank.things('pressure', 'placement').map((thing) => lastOf(thing, 'swap_pss')),
   )
   return {
     things: faulting.slice(0, 3).map(({ thing }) => nameOf(thing)),
-    lost: storageWait(rank)?.lost ?? null,
+    lost: waited >= FEWEST_SECONDS ? waited : null,
     facts: [
       { name: 'major page faults', value: rate, unit: '1/s' },
       { name: 'major page faults in total', value: faults, unit: 'count' },

@@ -1,7 +1,7 @@
 import { newReading } from './column-reading.ts'
 import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import { PROCESSOR_TIME_NEEDS, processorTimes } from './processor-time.ts'
+import { PROCESSOR_TIME_NEEDS, type ProcessorTime, processorTimes } from './processor-time.ts'
 import type { FindingRule } from './rule.ts'
 import { growthOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
@@ -10,14 +10,13 @@ import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 const TCP = { metric: 'network', section: 'tcp' }
 const SOCKET = { metric: 'network', section: 'socket' }
 
-/** The least time until a segment without an answer is sent again (kernel, TCP_RTO_MIN: 200 ms). */
-const SHORTEST_TIMEOUT = 0.2
-
-/** The fewest segments sent again with which a finding is made. */
+/** The fewest segments whose loss says something about the network. */
 const FEWEST_RETRANSMITTED = 100
 
 /**
- * TCP segments that were sent again, because they or their acknowledgements were lost.
+ * TCP segments that were sent again, because no acknowledgement arrived in time: they were lost on
+ * the way, or nobody listened yet. The time lost is not known, because connections wait side by
+ * side.
  *
  * A connection that loses 1 % of its segments can have about 12 of them under way
  * (1.22 / sqrt(loss); Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP
@@ -37,11 +36,11 @@ export const RETRANSMISSIONS: FindingRule = {
     source:
       'Mathis, Semke, Mahdavi and Ott, 1997: at a loss of 1 %, about 12 segments can be under way',
   },
-  find: perRank((rank) => rank.things('network', 'tcp').map((thing) => findLoss(rank, thing))),
+  find: perRank((rank) => rank.things('network', 'tcp').map(findLoss)),
   isOfNode: (run, rank) => isOfNode(run, rank),
   sentence: (worst) =>
     `sent ${factIn(worst, 'segments sent again')} of its TCP segments again, because they were ` +
-    'lost on the way',
+    'not acknowledged in time',
   advice:
     'Look for lost packets on the way: errors and drops of the interfaces (section interface of ' +
     'the metric network), a full queue of a switch, many ranks that send to one at the same ' +
@@ -49,7 +48,7 @@ export const RETRANSMISSIONS: FindingRule = {
   plots: [{ ...TCP, column: 'retransmitted' }],
 }
 
-function findLoss({ elapsed }: RankEvidence, thing: Thing): RankFinding | undefined {
+function findLoss(thing: Thing): RankFinding | undefined {
   const sent = growthOf(thing, 'out_segments') ?? 0
   const again = growthOf(thing, 'retransmitted') ?? 0
   const timeouts = growthOf(thing, 'timeouts')
@@ -57,14 +56,12 @@ function findLoss({ elapsed }: RankEvidence, thing: Thing): RankFinding | undefi
   if (part < RETRANSMISSIONS.threshold.value || again < FEWEST_RETRANSMITTED) return undefined
   return {
     things: [],
-    lost: timeouts === null ? null : Math.min(timeouts * SHORTEST_TIMEOUT, elapsed),
+    lost: null,
     facts: [
       { name: 'segments sent again', value: part, unit: 'percent' },
       { name: 'segments sent again, in total', value: again, unit: 'count' },
       { name: 'segments sent', value: sent, unit: 'count' },
-      ...(timeouts === null
-        ? []
-        : [{ name: 'timeouts, each of at least 0.2 s', value: timeouts, unit: 'count' } as const]),
+      ...(timeouts === null ? [] : [{ name: 'timeouts', value: timeouts, unit: 'count' } as const]),
     ],
   }
 }
@@ -89,9 +86,9 @@ const withSockets = (need: readonly Need[]): readonly Need[] => [
  * outside its pod, and did not compute: the network or the receiver takes less than the process
  * could send.
  *
- * Source of the measure: Brendan Gregg's USE method, saturation of the network, where a queue that
- * is not empty is saturation. Half of the run is Ridealong's own threshold: data of a connection
- * that flows stays in the queue only for a round trip, far below a millisecond in a cluster.
+ * The time is the least that the rows allow: that with data in the queue, less all the time in
+ * which a thread can have computed. The threshold is Ridealong's own: data of a connection that
+ * flows is in the queue for a round trip only, far below a millisecond in a cluster.
  */
 export const NETWORK_BOUND: FindingRule = {
   name: 'network-bound',
@@ -103,16 +100,14 @@ export const NETWORK_BOUND: FindingRule = {
     value: 50,
     unit: 'percent',
     condition:
-      'for at least 50 % of the run, a process had data for another pod in its send queue and ' +
-      'did not compute',
-    source:
-      'the measure: the USE method of Brendan Gregg, saturation of the network; ' +
-      'the number: Ridealong',
+      'for at least 50 % of the run, a process had data for another pod in its send queue, which ' +
+      'also contains data without an acknowledgement, and did not compute',
+    source: 'Ridealong',
   },
   find: perRank(findBound),
   sentence: (worst) =>
-    `waited for the network for ${factIn(worst, 'time waiting')} of the run: data of ` +
-    `${thingsOf(worst)} could not be sent`,
+    `did not compute for at least ${factIn(worst, 'time waiting')} of the run, while data of ` +
+    `${thingsOf(worst)} waited to be sent or acknowledged`,
   advice:
     'Send less or in larger messages, place the ranks that talk most on one node, or give them a ' +
     'faster network, such as hostNetwork or a second interface. If only one peer is named, that ' +
@@ -121,20 +116,35 @@ export const NETWORK_BOUND: FindingRule = {
 }
 
 function findBound(rank: RankEvidence): readonly (RankFinding | undefined)[] {
-  const times = new Map(
-    processorTimes(rank).map(({ thing, seconds }) => [processOf(thing), seconds] as const),
-  )
+  const times = timeByProcess(rank)
   return rank.things('network', 'socket').map((thing) => {
-    const ran = times.get(processOf(thing))
+    const time = times.get(processOf(thing))
     const isToOthers = thing.name !== OWN
-    return isToOthers && ran !== undefined ? findQueue(rank, thing, ran) : undefined
+    return isToOthers && time !== undefined ? findQueue(rank, thing, time) : undefined
   })
 }
 
-/** @param ran the CPU seconds of the process */
-function findQueue({ elapsed }: RankEvidence, thing: Thing, ran: number): RankFinding | undefined {
+type Time = Pick<ProcessorTime, 'seconds' | 'busy'>
+
+/** Returns the CPU time of each process, with that of all programs which it ran. */
+function timeByProcess(rank: RankEvidence): ReadonlyMap<string, Time> {
+  const times = new Map<string, Time>()
+  for (const { thing, seconds, busy } of processorTimes(rank)) {
+    const before = times.get(processOf(thing)) ?? { seconds: 0, busy: 0 }
+    const sum = { seconds: before.seconds + seconds, busy: before.busy + busy }
+    times.set(processOf(thing), sum)
+  }
+  return times
+}
+
+/** @param time the CPU time of the process */
+function findQueue(
+  { elapsed }: RankEvidence,
+  thing: Thing,
+  { seconds, busy }: Time,
+): RankFinding | undefined {
   const queue = thing.readings.get('send_queue') ?? newReading()
-  const lost = Math.min(queue.busy, Math.max(elapsed - ran, 0))
+  const lost = Math.max(queue.busy - busy, 0)
   const part = percentOf(lost, elapsed)
   if (part < NETWORK_BOUND.threshold.value || lost < FEWEST_SECONDS) return undefined
   const sent = growthOf(thing, 'bytes_sent')
@@ -144,8 +154,8 @@ function findQueue({ elapsed }: RankEvidence, thing: Thing, ran: number): RankFi
     facts: [
       { name: 'time waiting', value: part, unit: 'percent' },
       { name: 'data in the send queue', value: queue.busy, unit: 's' },
-      { name: 'largest send queue', value: queue.most ?? 0, unit: 'bytes' },
-      { name: 'CPU time', value: ran, unit: 's' },
+      { name: 'largest queue', value: queue.most ?? 0, unit: 'bytes' },
+      { name: 'CPU time', value: seconds, unit: 's' },
       ...(sent === null ? [] : [{ name: 'sent', value: sent, unit: 'bytes' } as const]),
     ],
   }

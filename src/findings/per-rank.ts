@@ -16,11 +16,20 @@ export function perRank(
 }
 
 /**
- * Joins the findings about the things of one rank. The result has the numbers of the thing that
- * lost most time, and names all things.
+ * Joins the findings about the things of one rank: the numbers are those of the thing that lost
+ * most, or else has the greatest number, and the other things are named.
  */
 function worstOf(findings: readonly RankFinding[]): RankFinding {
-  const sorted = [...findings].sort((a, b) => (b.lost ?? 0) - (a.lost ?? 0))
-  const [worst] = sorted as [RankFinding]
-  return { ...worst, things: [...new Set(sorted.flatMap(({ things }) => things))] }
+  const sorted = [...findings].sort(compareLoss)
+  const [worst, ...others] = sorted as [RankFinding]
+  const also = others.flatMap(({ things }) => things).filter((one) => !worst.things.includes(one))
+  return also.length === 0 ? worst : { ...worst, also: [...new Set(also)] }
+}
+
+/** Sorts by the time lost, and then by the number that is compared with the threshold. */
+export function compareLoss(
+  a: Pick<Affected, 'lost' | 'facts'>,
+  b: Pick<Affected, 'lost' | 'facts'>,
+): number {
+  return (b.lost ?? -1) - (a.lost ?? -1) || (b.facts[0]?.value ?? 0) - (a.facts[0]?.value ?? 0)
 }

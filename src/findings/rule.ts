@@ -1,5 +1,5 @@
 import type { Need } from './evidence.ts'
-import type { RunEvidence } from './run-evidence.ts'
+import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
 export type RuleName =
   | 'oom-killed'
@@ -20,7 +20,7 @@ export type RuleName =
  * How bad a finding is:
  * - `failure`: a process was killed.
  * - `slowdown`: the run takes longer.
- * - `risk`: nothing was lost yet.
+ * - `risk`: the rows do not show that anything was lost.
  */
 export type Severity = 'failure' | 'slowdown' | 'risk'
 
@@ -38,14 +38,20 @@ export type FactUnit = 'percent' | 's' | 'bytes' | 'count' | '1/s' | 'cores'
 /** A rank for which the condition of a rule is true. */
 export interface Affected {
   readonly rank: string
-  /**
-   * The containers, processes, programs or connections that the finding is about; empty if it is
-   * about the whole rank.
-   */
+  /** The processes, containers or peers that the numbers are of; empty if it is the whole rank. */
   readonly things: readonly string[]
-  /** The seconds of the run that the rank lost; null if this time is not known. */
+  /** Other processes, containers or peers that it is also true of, to a lesser degree. */
+  readonly also?: readonly string[]
+  /** The seconds of the run that the rank lost; null if the rows do not say it. */
   readonly lost: number | null
-  /** The numbers. The first one was compared with the threshold. */
+  /**
+   * The seconds of the run that it is about, which another finding must account for to explain it.
+   * Without this, they are the seconds lost.
+   */
+  readonly size?: number
+  /** Why it happened, if the rule knows several causes. Each cause has a finding of its own. */
+  readonly cause?: string
+  /** The numbers, the one that is compared with the threshold first. */
   readonly facts: readonly Fact[]
 }
 
@@ -79,10 +85,15 @@ export interface FindingRule {
   /** Columns that the rule reads if they have values; it is also checked without them. */
   readonly alsoReads?: readonly Need[]
   readonly threshold: Threshold
+  /** Whether something about a rank can be found although a column was not read. */
+  readonly canFind?: (rank: RankEvidence) => boolean
   /**
-   * Returns the ranks for which the condition is true, with the numbers. `found` contains the
-   * findings of the rules that were checked before.
+   * Returns why the rule was not checked for a rank although the columns were read, by rank.
+   *
+   * @param found the findings of all rules
    */
+  readonly uncheckedIn?: (run: RunEvidence, found: FoundRanks) => ReadonlyMap<string, string>
+  /** Returns the ranks that the condition is true of, with the numbers. */
   readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected[]
   /** Whether the rule compares ranks; the plot of the finding then shows all ranks. */
   readonly isRelative?: boolean
@@ -95,5 +106,5 @@ export interface FindingRule {
   readonly plots: readonly PlottedColumn[]
 }
 
-/** For each rule with findings so far, the ranks that these findings are about. */
-export type FoundRanks = ReadonlyMap<RuleName, ReadonlySet<string>>
+/** The ranks of the findings that were made so far with the seconds that they lost, by rule. */
+export type FoundRanks = ReadonlyMap<RuleName, ReadonlyMap<string, number | null>>

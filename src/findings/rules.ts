@@ -36,11 +36,14 @@ export interface Precedence {
   readonly because: string
 }
 
-/** The order of precedence: the finding that names the cause is made, and not its consequences. */
+/**
+ * The order of precedence: the finding that names the cause is made, and not its consequences. It
+ * must have lost at least half of the time that the other one is about; see `isAccountedFor`.
+ */
 export const EXPLANATIONS: readonly Precedence[] = [
   {
     by: ['oom-killed'],
-    explains: ['memory-pressure', 'swapping', 'close-to-memory-limit', 'waiting-for-storage'],
+    explains: ['swapping', 'close-to-memory-limit'],
     of: 'same rank',
     because: 'before the kernel kills a process, the kernel frees as much memory as possible',
   },
@@ -69,21 +72,13 @@ export const EXPLANATIONS: readonly Precedence[] = [
     because: 'the processes wait for each other, while other processors may be free',
   },
   {
-    by: ['retransmissions'],
-    explains: ['network-bound'],
-    of: 'same rank',
-    because: 'data that was lost stays in the send queue',
-  },
-  {
     by: [
-      'oom-killed',
       'memory-pressure',
       'swapping',
       'throttled',
       'pinned-to-same-core',
       'waiting-for-cpu',
       'waiting-for-storage',
-      'retransmissions',
       'network-bound',
       'more-work',
     ],

@@ -9,7 +9,9 @@ export interface RunEvidence {
 export interface RankEvidence {
   readonly rank: string
   readonly node: string | null
-  /** The seconds of the run that the rows of the rank cover, in the longest of its logs. */
+  /** When the rank's first log began, in seconds since 1970; null if its date is not known. */
+  readonly began: number | null
+  /** The seconds that the rows of the rank's longest log cover. */
   readonly elapsed: number
   /** The metrics of which the rank has rows. */
   readonly metrics: ReadonlySet<string>
@@ -34,8 +36,23 @@ export function columnsReadOnce(rank: RankEvidence, need: Need): readonly string
   return unreadColumns(rank, need).filter((column) => !never.includes(column))
 }
 
+/** The fewest rows of a thing whose missing values are told: it may just have ended. */
+const FEWEST_ROWS = 2
+
+/** Returns the things of which a needed column was never read, and these columns. */
+export function partlyRead({ things }: RankEvidence, { metric, section, columns }: Need) {
+  const isUnread = ({ readings }: Thing, column: string) => !isRead(readings.get(column))
+  const own = things(metric, section).filter(({ rows }) => rows >= FEWEST_ROWS)
+  const unread = own.filter((thing) => columns.some((column) => isUnread(thing, column)))
+  return {
+    things: unread,
+    columns: columns.filter((column) => unread.some((thing) => isUnread(thing, column))),
+  }
+}
+
 interface Growing {
   node: string | null
+  began: number | null
   elapsed: number
   readonly sections: Map<string, Thing[]>
 }
@@ -49,9 +66,10 @@ export function groupByRank(
   for (const [key, { things }] of sections)
     for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
   return {
-    ranks: [...ranks].map(([rank, { node, elapsed, sections: own }]) => ({
+    ranks: [...ranks].map(([rank, { node, began, elapsed, sections: own }]) => ({
       rank,
       node,
+      began,
       elapsed,
       metrics: new Set([...own.keys()].map((key) => key.split(' ')[0] ?? '')),
       things: (metric, section) => own.get(sectionKey(metric, section)) ?? [],
@@ -68,10 +86,16 @@ function isMeasured(reading: ColumnReading | undefined): boolean {
   return reading?.isCounter === true ? reading.growth !== null : isRead(reading)
 }
 
+function newRank(): Growing {
+  return { node: null, began: null, elapsed: 0, sections: new Map() }
+}
+
 function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing: Thing): void {
-  const own = ranks.get(rank) ?? { node: null, elapsed: 0, sections: new Map<string, Thing[]>() }
+  const own = ranks.get(rank) ?? newRank()
   ranks.set(rank, own)
   own.node ??= thing.node
+  const began = thing.startedAt === null ? null : thing.startedAt - thing.firstSeen
+  if (began !== null) own.began = Math.min(own.began ?? began, began)
   own.elapsed = Math.max(own.elapsed, thing.to - Math.min(thing.from, 0))
   const things = own.sections.get(key) ?? []
   own.sections.set(key, things)

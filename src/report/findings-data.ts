@@ -1,5 +1,11 @@
-import type { Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
+import type {
+  ExplainedFinding,
+  Findings,
+  RunFinding,
+  UncheckedRule,
+} from '../findings/evaluate.ts'
 import type { PlottedColumn } from '../findings/rule.ts'
+import { RULES } from '../findings/rules.ts'
 import { factText, rankList } from '../findings/sentence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { groupBy } from './group-by.ts'
@@ -9,7 +15,7 @@ import type { SectionData } from './section-data.ts'
 /** The findings as the page shows them. */
 export interface FindingsData {
   readonly findings: readonly ShownFinding[]
-  /** Sentences about rules that were not checked. */
+  /** Sentences about findings that others explain, and about rules that were not checked. */
   readonly notes: readonly string[]
 }
 
@@ -56,13 +62,13 @@ const MOST_LINES = 24
  * @param measures the measures of the processes that the page plots, in their order
  */
 export function findingsData(
-  { findings, notChecked }: Findings,
+  { findings, explained, notChecked }: Findings,
   measures: readonly Measure[],
   sections: readonly SectionData[],
 ): FindingsData {
   return {
     findings: findings.map((finding) => shownFinding(finding, measures, sections)),
-    notes: notesOf(notChecked),
+    notes: [...explained.map(explanationOf), ...notesOf(notChecked)],
   }
 }
 
@@ -120,14 +126,23 @@ function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): bool
   return one.metric === metric && one.section === section
 }
 
-/** Returns one sentence for each reason, with the titles of the rules and with the ranks. */
+/** Returns a sentence about a finding that was not made, because another one explains it. */
+function explanationOf({ rule, ranks, by, because }: ExplainedFinding): string {
+  const [title, cause] = [rule, by].map((one) => RULES.find(({ name }) => name === one)?.title)
+  return `${title}${rankWords(ranks)}: explained by ${cause}: ${because}.`
+}
+
+function rankWords(ranks: readonly string[]): string {
+  return ` for ${ranks.length === 1 ? 'rank' : 'ranks'} ${rankList(ranks)}`
+}
+
+/** Returns one sentence for each reason, which names the rules and the ranks. */
 function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
   const byReason = groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
   return [...byReason.values()].map((own) => {
     const [{ reason, ranks }] = own as [UncheckedRule]
     const titles = own.map(({ title }) => title).join(', ')
-    const where =
-      ranks === null ? '' : ` for ${ranks.length === 1 ? 'rank' : 'ranks'} ${rankList(ranks)}`
+    const where = ranks === null ? '' : rankWords(ranks)
     return `Not checked${where}: ${titles}: ${reason}.`
   })
 }

@@ -32,10 +32,10 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
   return {
     ...finding,
     secondsLost: rounded(lost),
-    ranks: ranks.map(({ rank, things, lost: own, facts }) => ({
+    ranks: ranks.map(({ rank, things, also = [], lost: own, facts }) => ({
       rank,
       secondsLost: rounded(own),
-      things,
+      things: [...things, ...also],
       facts: facts.map((fact) => ({ ...fact, value: rounded(fact.value) })),
     })),
     column: plot,

@@ -103,6 +103,40 @@ t.test('the ranks that wait for an overloaded rank are not called idle', async (
   )
 })
 
+t.test('a small finding does not explain a large one', async (t) => {
+  const { findings, explained } = findWith({
+    container: { nr_periods: 10, nr_throttled: 3, throttled: 0.02, cpu_usage: 0.4 },
+    process: { run_delay: 0.5, cpu_time: 0.4 },
+    perf: { percent_cpu: 40 },
+  })
+  t.strictSame(inShort({ findings, explained, notChecked: [] }), [
+    'waiting-for-cpu 3',
+    'throttled 3',
+  ])
+  const short = { container: { nr_periods: 10, nr_throttled: 3, throttled: 0.02, cpu_usage: 0.9 } }
+  const found = findIn([...rankRows('0', busy(0.02)), ...rankRows('5', short)])
+  t.strictSame(inShort(found), ['throttled 5', 'mostly-idle 0'])
+})
+
+t.test('a rule that was checked for some things only names the others', async (t) => {
+  const of = (container: string, cells: object) =>
+    rankRows('0', {}, { only: ['container'] }).map((row) => ({ ...row, container, ...cells }))
+  const denied = { nr_periods: null, nr_throttled: null, throttled: null, cpu_usage: null }
+  const both = [...of('a', {}), ...of('b', denied)].sort((a, b) => a.seconds - b.seconds)
+  t.match(
+    findIn(both).notChecked.find(({ rule }) => rule === 'throttled'),
+    { reason: /^nr_periods, .* of pressure could not be read for container b$/, ranks: null },
+  )
+  const crowded = { process: { run_delay: null, cpu_time: 0.9 } }
+  const rows = rankRows('0', crowded, { others: [{}] }).map((row) =>
+    row.pid === 101 ? { ...row, program: 'sh' } : row,
+  )
+  t.match(
+    findIn(rows).notChecked.find(({ rule }) => rule === 'waiting-for-cpu'),
+    { reason: 'run_delay of pressure could not be read for lmp' },
+  )
+})
+
 t.test('two ranks are too few to say that one has more work', async (t) => {
   t.strictSame(inShort(findIn([...rankRows('0'), ...rankRows('1', busy(1.9))])), [])
 })

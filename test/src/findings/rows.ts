@@ -123,7 +123,7 @@ export interface RankOptions {
 }
 
 /**
- * Returns the rows of a rank.
+ * Returns the rows of a rank in the order of time.
  *
  * @param changes the cells that differ from those of a healthy rank
  */
@@ -136,7 +136,7 @@ export function rankRows(
     (name) => only === undefined || only.includes(name),
   )
   const processes = [changes, ...others]
-  return names.flatMap((name) => {
+  const rows = names.flatMap((name) => {
     const isOfProcess = name !== 'container' && name !== 'tcp'
     return (isOfProcess ? processes : [changes]).flatMap((own, index) => {
       const cells = { ...HEALTHY[name], ...own[name] }
@@ -146,6 +146,7 @@ export function rankRows(
       return all.map((seconds) => sample({ rank, node, name, seconds }, identity, cells))
     })
   })
+  return rows.sort((a, b) => a.seconds - b.seconds)
 }
 
 function times(): readonly number[] {

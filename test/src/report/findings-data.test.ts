@@ -1,8 +1,22 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { findingsData } from '../../../src/report/findings-data.ts'
 import { run } from '../cli/command.ts'
+import { findWith } from '../findings/cases.ts'
 import { browserOf, coloursOf, NO_BROWSER } from './browser.ts'
+
+t.test('the page says which findings others explain', async (t) => {
+  const slow = findWith({
+    container: { nr_periods: 10, nr_throttled: 5, throttled: 0.3, cpu_usage: 0.3 },
+    process: { run_delay: 0.7, cpu_time: 0.3 },
+    perf: { percent_cpu: 30 },
+  })
+  t.match(findingsData(slow, [], []).notes, [
+    /^Waiting for a CPU for rank 3: explained by Throttled: the kernel counts the time of .*\.$/,
+    /^Not checked for rank 3: More work than the other ranks: another finding says/,
+  ])
+})
 
 const logs = fileURLToPath(new URL('../../logs/findings', import.meta.url))
 

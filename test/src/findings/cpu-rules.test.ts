@@ -1,0 +1,38 @@
+import t from 'tap'
+import { findWith } from './cases.ts'
+import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
+
+t.test('what waits is known, and not what had the processors', async (t) => {
+  const { findings } = findWith({ process: { run_delay: 0.3, cpu_time: 0.65 } })
+  t.match(findings[0]?.sentence, /30 % of the run: lmp 100 could run, but did not run at once\./)
+})
+
+t.test('processes that run in turn lose the sum of their waiting', async (t) => {
+  const only = ['container', 'process'] as const
+  const first = rankRows('0', {}, { only })
+  // Each lives for one sample, and waits for half of the time.
+  const short = rankRows('0', {}, { only: ['process'] })
+    .filter(({ seconds }) => seconds > 0)
+    .map((row) => ({ ...row, program: 'task', pid: 200 + row.seconds, run_delay: 5, cpu_time: 5 }))
+  const rows = [...first, ...short].sort((a, b) => a.seconds - b.seconds)
+  const [finding, ...others] = findIn(rows).findings
+  t.strictSame(others, [])
+  t.match(finding, { rule: 'waiting-for-cpu', lost: LENGTH / 2 })
+  t.match(
+    finding?.sentence,
+    /waited for a CPU for 50 % of the run: task \(12 processes\) could run/,
+  )
+})
+
+t.test('processes that run together lose no more than one of them', async (t) => {
+  const waiting = { process: { run_delay: 0.08, cpu_time: 0.85 } }
+  t.strictSame(inShort(findIn(rankRows('0', waiting, { others: [waiting, waiting] }))), [])
+})
+
+t.test('the worst process is named with its numbers, and the others without', async (t) => {
+  const waiting = (part: number) => ({ process: { run_delay: part, cpu_time: 0.9 - part } })
+  const rows = rankRows('0', waiting(0.2), { others: [waiting(0.6)] })
+  const [finding] = findIn(rows).findings
+  t.match(finding?.sentence, /60 % of the run: lmp 101 could run/)
+  t.match(finding?.sentence, / Less of the same is true of lmp 100\.$/)
+})

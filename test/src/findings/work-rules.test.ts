@@ -1,0 +1,55 @@
+import t from 'tap'
+import { busy, CASES, RANKS } from './cases.ts'
+import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
+
+/** Ranks of which rank 1 computes nearly always and the others hardly, as if they waited for it. */
+const UNEVEN = RANKS.flatMap((rank) => rankRows(rank, busy(rank === '1' ? 0.95 : 0.05)))
+
+t.test('time is lost to more work if the other ranks were idle at the same time', async (t) => {
+  const [finding] = findIn(UNEVEN).findings
+  t.match(finding, { rule: 'more-work', lost: 0.9 * LENGTH })
+  t.match(finding?.sentence, /, 6 s; meanwhile, the others were idle for 114 s\. It lost 108 s\.$/)
+})
+
+t.test('but not if they ran at other times, or computed all the time', async (t) => {
+  // The pods of a Job with parallelism 1.
+  const inTurn = UNEVEN.map((row) => {
+    const delay = Number(row.rank) * 200_000
+    return { ...row, time: new Date(Date.parse(row.time ?? '') + delay).toISOString() }
+  })
+  for (const rows of [
+    inTurn,
+    RANKS.flatMap((rank) => rankRows(rank, busy(rank === '1' ? 1.9 : 0.95))),
+  ]) {
+    const [finding] = findIn(rows).findings
+    t.match(finding, { rule: 'more-work', lost: null })
+    t.match(finding?.sentence, /more than the median of the ranks, [\d.]+ s\.$/)
+  }
+})
+
+t.test('a rank that was held up is not compared, and the page says so', async (t) => {
+  const { throttled } = CASES
+  const rows = RANKS.flatMap((rank) => rankRows(rank, rank === '0' ? throttled.changes : {}))
+  const [one] = findIn(rows).notChecked
+  t.match(one, { rule: 'more-work', ranks: ['0'], reason: /another finding says/ })
+  const all = RANKS.flatMap((rank) => rankRows(rank, rank === '4' ? {} : throttled.changes))
+  t.match(findIn(all).notChecked, [{ rule: 'more-work', ranks: null, reason: /fewer than three/ }])
+})
+
+t.test('a rank that was held up for a moment is compared', async (t) => {
+  const short = { nr_periods: 10, nr_throttled: 3, throttled: 0.05 }
+  const rows = RANKS.flatMap((rank) => {
+    const { container, process, perf } = busy(rank === '3' ? 0.95 : 0.45)
+    return rankRows(rank, { container: { ...container, ...short }, process, perf })
+  })
+  const found = findIn(rows)
+  t.strictSame([...inShort(found)].sort(), ['more-work 3', 'throttled 0, 1, 2, 3, 4'])
+  t.strictSame(found.notChecked, [])
+})
+
+t.test('an idle rank may compute elsewhere: it is a risk, and no time is lost', async (t) => {
+  const [finding] = findIn(rankRows('0', busy(0.05))).findings
+  t.match(finding, { rule: 'mostly-idle', severity: 'risk', lost: null })
+  t.match(finding?.sentence, /^Rank 0 used 5 % of one processor .* the rows do not show why\.$/)
+  t.match(finding?.advice, /GPU/)
+})
