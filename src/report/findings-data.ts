@@ -1,9 +1,4 @@
-import type {
-  ExplainedFinding,
-  Findings,
-  RunFinding,
-  UncheckedRule,
-} from '../findings/evaluate.ts'
+import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
 import type { PlottedColumn } from '../findings/rule.ts'
 import { RULES } from '../findings/rules.ts'
 import { factText, rankList } from '../findings/sentence.ts'
