@@ -1,8 +1,9 @@
 import type { Catalog } from '../core/catalog.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
-import { asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { type ContainerList, differenceFrom } from '../core/rules/observer-difference.ts'
 import { injectedBefore } from '../core/status.ts'
+import type { EndedContainer } from '../log/entry.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be requested. */
 export interface RunningObserver {
@@ -23,6 +24,11 @@ export interface RunningObserver {
    * matches the catalog.
    */
   readonly notices: readonly string[]
+  /**
+   * How the pod's other containers ended, now or before a restart; null if the status of the pod
+   * has no list of containers.
+   */
+  readonly ended: readonly EndedContainer[] | null
 }
 
 export interface PodOfObservers {
@@ -70,6 +76,7 @@ export function findObservers(
     uid: asText(metadata.uid) ?? '',
     node: asText(spec.nodeName) ?? null,
     rank: readRank(metadata),
+    ended: readEnded(status, new Set([...injected, ...named.map(({ name }) => name)])),
   }
   return {
     name: place.pod,
@@ -122,6 +129,25 @@ function readState(status: Fields, container: string): Pick<RunningObserver, 'st
   // If the kubelet is gone, the status of the container may be missing although the container has
   // run. Its log can still be requested.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
+}
+
+/** @param observers the names of the containers to leave out */
+function readEnded(
+  { containerStatuses }: Fields,
+  observers: ReadonlySet<string>,
+): readonly EndedContainer[] | null {
+  if (containerStatuses === undefined) return null
+  return asObjects(containerStatuses).flatMap(({ name, state, lastState }) => {
+    const container = asText(name) ?? ''
+    if (observers.has(container)) return []
+    const states = [lastState, state].map((one) => asFields(fieldsOrNone(one).terminated))
+    return states.flatMap((ended) => {
+      if (ended === undefined) return []
+      const { reason, exitCode } = ended
+      const code = typeof exitCode === 'number' ? exitCode : null
+      return [{ container, reason: asText(reason) ?? null, exitCode: code }]
+    })
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
+import type { EndedContainer, LogEntry } from '../log/entry.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 
 /** Columns of one section of a metric. */
@@ -22,6 +23,8 @@ export interface Evidence {
   readonly described: Map<RowSection, SectionEvidence | undefined>
   /** The last timepoint of each log in JSON Lines. */
   readonly clocks: Map<string, LogClock>
+  /** How the containers of the pod of each log ended, where that is known. */
+  readonly ended: Map<string, readonly EndedContainer[]>
 }
 
 /** A timepoint of a log. */
@@ -97,7 +100,7 @@ export function newEvidence(needs: readonly Need[]): Evidence {
     for (const column of columns) own.add(column)
     needed.set(key, own)
   }
-  return { needed, sections: new Map(), described: new Map(), clocks: new Map() }
+  return { needed, sections: new Map(), described: new Map(), clocks: new Map(), ended: new Map() }
 }
 
 /**
@@ -116,6 +119,14 @@ export function addToEvidence(
   if (!isJsonl && sample.interval === null) return
   const own = sectionOf(evidence, sample.metric ?? '', section, isJsonl)
   if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))
+}
+
+/** Adds how the containers of the pod of a log ended. */
+export function addEndedToEvidence(
+  evidence: Evidence,
+  { source, ended }: Pick<LogEntry, 'source' | 'ended'>,
+): void {
+  if (ended !== null) evidence.ended.set(source ?? '', ended)
 }
 
 /** Returns the timepoint of a row, and keeps it for the next row of the log. */

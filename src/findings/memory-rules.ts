@@ -1,6 +1,6 @@
 import type { Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
-import type { FindingRule } from './rule.ts'
+import type { Fact, FindingRule } from './rule.ts'
 import { growthOf, lastOf, nameOf, type RankEvidence, sumOf } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { STORAGE_NEEDS, storageWait } from './storage-rule.ts'
@@ -12,49 +12,128 @@ const PLACEMENT = { metric: 'pressure', section: 'placement' }
 const PERF = { metric: 'perf-sysstat', section: 'process' }
 
 /**
- * Processes that the kernel killed because the memory of the container ran out.
+ * Processes that the kernel killed because memory ran out. Where memory.oom.group is set, as the
+ * kubelet does since Kubernetes 1.28 on nodes with cgroup version 2, the whole container ends with
+ * the first of them, before another sample is taken. Only the status of the pod shows this.
  *
- * One killed process is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events:
- * oom_kill).
+ * One is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events: oom_kill counts
+ * the kills by any OOM killer, also that of the node; oom, how often the limit was the reason).
  */
 export const OOM_KILLED: FindingRule = {
   name: 'oom-killed',
   title: 'Killed because memory ran out',
   severity: 'failure',
   needs: [[{ ...CONTAINER, columns: ['oom_kill'], isTotal: true }]],
-  alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_peak'] }],
+  alsoReads: [
+    {
+      ...CONTAINER,
+      columns: ['oom', 'memory_limit', 'memory_peak', 'memory_max', 'unlimited'],
+    },
+  ],
   threshold: {
     value: 1,
     unit: 'count',
-    condition: 'the kernel killed a process of the container because memory ran out',
-    source: "the kernel's memory.events, oom_kill (Documentation/admin-guide/cgroup-v2.rst)",
+    condition:
+      'the kernel killed a process of the container because memory ran out, or the container ' +
+      'ended with the reason OOMKilled',
+    source:
+      "the kernel's memory.events, oom_kill (Documentation/admin-guide/cgroup-v2.rst), and the " +
+      'status of the pod',
   },
-  find: perRank((rank) => rank.things('pressure', 'container').map(findKilled)),
-  sentence: (worst) =>
-    `ran out of memory: the kernel killed ${factIn(worst, 'processes killed')} of its processes ` +
-    `in ${thingsOf(worst)}`,
+  canFind: ({ ended }) => ended !== null,
+  find: perRank(findAllKilled),
+  uncheckedIn: ({ ranks }, found) =>
+    new Map(
+      ranks.flatMap(({ rank, ended }) => {
+        const isKnown = ended !== null || found.get('oom-killed')?.has(rank) === true
+        return isKnown ? [] : [[rank, STATUS_UNKNOWN] as const]
+      }),
+    ),
+  sentence: (worst) => {
+    const why = worst.cause === undefined ? 'memory ran out' : worst.cause
+    const isWhole = worst.facts[0]?.name === ENDED
+    const who = isWhole
+      ? thingsOf(worst)
+      : `${factIn(worst, 'processes killed')} of its processes in ${thingsOf(worst)}`
+    return `had ${who} killed by the kernel, because ${why}`
+  },
   advice:
-    'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
-    'less data each.',
+    'If the container reached its memory limit, raise it (resources.limits.memory), or use more ' +
+    'ranks with less data each. If the node ran out of memory, request the memory that the ranks ' +
+    'use (resources.requests.memory).',
   plots: [
     { ...CONTAINER, column: 'oom_kill' },
     { ...CONTAINER, column: 'memory_current' },
   ],
 }
 
+const STATUS_UNKNOWN =
+  'the last sample may be older than the end of the container, and only the output of collect ' +
+  'says how it ended'
+
+const ENDED = 'containers ended with the reason OOMKilled'
+
+/** The causes, as the sentence names them. */
+const AT_LIMIT = 'it reached its memory limit'
+const NODE = 'the node or the whole pod ran out of memory, and not the container by itself'
+
+function findAllKilled(rank: RankEvidence): readonly (RankFinding | undefined)[] {
+  const things = rank.things('pressure', 'container')
+  const inRows = things.map(findKilled)
+  const seen = new Set(inRows.flatMap((one) => one?.things ?? []))
+  const ended = (rank.ended ?? []).filter(({ reason }) => reason === 'OOMKilled')
+  const byStatus = ended.flatMap(({ container }) => {
+    const thing = things.find((one) => one.container === container)
+    const name = `container ${container}`
+    return seen.has(name) ? [] : [findEnded(name, thing)]
+  })
+  return [...inRows, ...byStatus]
+}
+
 function findKilled(thing: Thing): RankFinding | undefined {
   const killed = thing.readings.get('oom_kill')?.most ?? 0
   if (killed < OOM_KILLED.threshold.value) return undefined
-  const [limit, peak] = [lastOf(thing, 'memory_limit'), lastOf(thing, 'memory_peak')]
   return {
     things: [nameOf(thing)],
     lost: null,
+    ...causeOf(thing),
+    facts: [{ name: 'processes killed', value: killed, unit: 'count' }, ...limitFacts(thing)],
+  }
+}
+
+/** @param thing the rows of the container, the last of which may be older than its end */
+function findEnded(name: string, thing: Thing | undefined): RankFinding {
+  const hasNoLimit = thing !== undefined && isUnlimited(thing)
+  return {
+    things: [name],
+    lost: null,
+    ...(hasNoLimit ? { cause: NODE } : {}),
     facts: [
-      { name: 'processes killed', value: killed, unit: 'count' },
-      ...(limit === null ? [] : [{ name: 'memory limit', value: limit, unit: 'bytes' } as const]),
-      ...(peak === null ? [] : [{ name: 'peak use', value: peak, unit: 'bytes' } as const]),
+      { name: ENDED, value: 1, unit: 'count' },
+      ...(thing === undefined ? [] : limitFacts(thing)),
     ],
   }
+}
+
+/** Returns why the memory ran out, as far as the row shows it that has the killed process. */
+function causeOf(thing: Thing): Pick<RankFinding, 'cause'> {
+  if (isUnlimited(thing)) return { cause: NODE }
+  // Nodes with cgroup version 1 count only how often the limit was reached.
+  const reached = lastOf(thing, 'oom') ?? lastOf(thing, 'memory_max')
+  if (reached === null) return {}
+  return { cause: reached > 0 ? AT_LIMIT : NODE }
+}
+
+function isUnlimited({ readings }: Thing): boolean {
+  return readings.get('unlimited')?.text?.split(',').includes('memory') === true
+}
+
+function limitFacts(thing: Thing): readonly Fact[] {
+  const [limit, peak] = [lastOf(thing, 'memory_limit'), lastOf(thing, 'memory_peak')]
+  return [
+    ...(limit === null ? [] : [{ name: 'memory limit', value: limit, unit: 'bytes' } as const]),
+    ...(peak === null ? [] : [{ name: 'peak use', value: peak, unit: 'bytes' } as const]),
+  ]
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { EndedContainer } from '../log/entry.ts'
 import type { ColumnReading } from './column-reading.ts'
 import { type Evidence, type Need, sectionKey, type Thing } from './evidence.ts'
 
@@ -13,7 +14,9 @@ export interface RankEvidence {
   readonly began: number | null
   /** The seconds that the rows of the rank's longest log cover. */
   readonly elapsed: number
-  /** The metrics of which the rank has rows. */
+  /** How the containers of the pod ended; null if that is not known. */
+  readonly ended: readonly EndedContainer[] | null
+  /** The metrics of which there are rows. */
   readonly metrics: ReadonlySet<string>
   /** Returns the things of the rank that the rows of a section describe. */
   readonly things: (metric: string, section: string) => readonly Thing[]
@@ -53,23 +56,27 @@ export function partlyRead({ things }: RankEvidence, { metric, section, columns 
 interface Growing {
   node: string | null
   began: number | null
+  ended: readonly EndedContainer[] | null
   elapsed: number
   readonly sections: Map<string, Thing[]>
 }
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections }: Evidence,
+  { sections, ended: endings }: Evidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
   for (const [key, { things }] of sections)
     for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
+  // The logs of a pod have the same status.
+  for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
   return {
-    ranks: [...ranks].map(([rank, { node, began, elapsed, sections: own }]) => ({
+    ranks: [...ranks].map(([rank, { node, began, ended, elapsed, sections: own }]) => ({
       rank,
       node,
       began,
+      ended,
       elapsed,
       metrics: new Set([...own.keys()].map((key) => key.split(' ')[0] ?? '')),
       things: (metric, section) => own.get(sectionKey(metric, section)) ?? [],
@@ -86,13 +93,16 @@ function isMeasured(reading: ColumnReading | undefined): boolean {
   return reading?.isCounter === true ? reading.growth !== null : isRead(reading)
 }
 
-function newRank(): Growing {
-  return { node: null, began: null, elapsed: 0, sections: new Map() }
+function growingOf(ranks: Map<string, Growing>, rank: string): Growing {
+  const known = ranks.get(rank)
+  if (known !== undefined) return known
+  const made = { node: null, began: null, ended: null, elapsed: 0, sections: new Map() }
+  ranks.set(rank, made)
+  return made
 }
 
 function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing: Thing): void {
-  const own = ranks.get(rank) ?? newRank()
-  ranks.set(rank, own)
+  const own = growingOf(ranks, rank)
   own.node ??= thing.node
   const began = thing.startedAt === null ? null : thing.startedAt - thing.firstSeen
   if (began !== null) own.began = Math.min(own.began ?? began, began)

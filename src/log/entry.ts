@@ -26,7 +26,20 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     readonly cuts: readonly string[]
     /** Other notices about the log, one sentence each. */
     readonly notices: readonly string[]
+    /**
+     * How the containers of the pod ended, without its observers, as the status of the pod says;
+     * null if the status is not known, as in a log that was not collected from a cluster.
+     */
+    readonly ended: readonly EndedContainer[] | null
   }
+
+/** A container that ended, from its `terminated` state in the status of its pod. */
+export interface EndedContainer {
+  readonly container: string
+  /** Such as Completed, Error or OOMKilled; null if there is none. */
+  readonly reason: string | null
+  readonly exitCode: number | null
+}
 
 /** A line of a log in JSON Lines that does not match the description of its metric's rows. */
 export type UnmatchedRow = { readonly kind: 'unmatched' } & RowOrigin & {

@@ -11,7 +11,7 @@ import {
 import { plainCells, readCell, readCells } from './cell.ts'
 import { PLACE_COLUMNS, ROW_KINDS, type RowCells, type Sample } from './columns.ts'
 import { type Descriptions, type SysstatFormat, sysstatSection } from './descriptions.ts'
-import type { Entry, LogEntry, UnmatchedRow } from './entry.ts'
+import type { EndedContainer, Entry, LogEntry, UnmatchedRow } from './entry.ts'
 
 const MOMENT_AND_PLACE = Object.entries(PLACE_COLUMNS)
 const MOMENT = ['timepoint', 'time', 'seconds', 'interval']
@@ -90,7 +90,17 @@ function readDescriptions(row: Fields) {
     timepoints: typeof row.timepoints === 'number' ? row.timepoints : 0,
     cuts: textsOf(row.cuts),
     notices: textsOf(row.notices),
+    ended: row.ended === undefined || row.ended === null ? null : endedOf(row.ended),
   }
+}
+
+/** Earlier versions of `collect` did not write how containers ended. */
+function endedOf(list: unknown): readonly EndedContainer[] {
+  return asObjects(list).map(({ container, reason, exitCode }) => ({
+    container: asText(container) ?? '',
+    reason: asText(reason) ?? null,
+    exitCode: typeof exitCode === 'number' ? exitCode : null,
+  }))
 }
 
 function textsOf(list: unknown): readonly string[] {

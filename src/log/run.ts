@@ -172,6 +172,7 @@ function endRun(state: ReadingState): readonly Entry[] {
 
 function logEntry(state: ReadingState): LogEntry {
   const { metadata, command, summary, jsonl, hasEnd } = state
+  const { notices = [], ended = null } = state.known
   const place = placeOf(state)
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
@@ -189,7 +190,8 @@ function logEntry(state: ReadingState): LogEntry {
     isAverage: state.isAverage,
     timepoints: jsonl?.timepoints() ?? state.filled,
     cuts,
-    notices: [...(state.known.notices ?? []), ...noticesIn(state)],
+    notices: [...notices, ...noticesIn(state)],
+    ended,
   }
 }
 

@@ -13,10 +13,17 @@ export interface Transcript {
   /** Reads a line and returns the text to write for it, which may be empty. */
   readonly push: (line: string) => string
   /**
-   * Handles the end of the log. The message is the termination message of the container, or null if
-   * there is none.
+   * Handles the end of the log, with the status that the pod has by then.
    */
-  readonly end: (message: string | null) => { readonly text: string; readonly done: Done }
+  readonly end: (status: FinalStatus) => { readonly text: string; readonly done: Done }
+}
+
+/** What the status of a pod says when its log has ended. */
+export interface FinalStatus {
+  /** The termination message of the observer; null if there is none. */
+  readonly message: string | null
+  /** How the other containers ended; see `LogEntry`. */
+  readonly ended: LogEntry['ended']
 }
 
 /** The result of transcribing a log. */
@@ -46,10 +53,10 @@ export function transcribe(
       const entries = counted(all, reader.push(line))
       return form === 'logs' ? `${line}\n` : write(entries)
     },
-    end: (message) => {
+    end: (status) => {
       const ended = counted(all, reader.end())
       const done = summarize(all)
-      const entries = ended.map((entry) => withMessage(entry, message))
+      const entries = ended.map((entry) => withStatus(entry, status))
       const isWritten = form !== 'logs' && done.foreign === undefined
       return { text: isWritten ? write(entries) : '', done }
     },
@@ -96,7 +103,8 @@ export function transcribeGone(
   const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
   const rows = descriptions.get(place.metric ?? '') ?? null
-  return jsonLines([{ kind: 'log', ...place, ...nothing, rows, summary, cuts, notices }])
+  const ended = known.ended ?? null
+  return jsonLines([{ kind: 'log', ...place, ...nothing, rows, summary, cuts, notices, ended }])
 }
 
 function writerOf(
@@ -112,8 +120,11 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
   return summary.length > 0 || Object.keys(metadata).length > 0
 }
 
-/** Adds the summary from the termination message to the entry of a log without a summary. */
-function withMessage(entry: Entry, message: string | null): Entry {
-  if (entry.kind !== 'log' || entry.summary.length > 0 || message === null) return entry
-  return { ...entry, summary: readSummary(message.split('\n')) }
+/**
+ * Adds how containers ended, and the summary from the termination message if the log has none.
+ */
+function withStatus(entry: Entry, { message, ended }: FinalStatus): Entry {
+  if (entry.kind !== 'log') return entry
+  const hasSummary = entry.summary.length > 0 || message === null
+  return { ...entry, ended, summary: hasSummary ? entry.summary : readSummary(message.split('\n')) }
 }

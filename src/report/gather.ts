@@ -1,5 +1,10 @@
 import type { RowsDescription } from '../core/catalog.ts'
-import { addToEvidence, type Evidence, newEvidence } from '../findings/evidence.ts'
+import {
+  addEndedToEvidence,
+  addToEvidence,
+  type Evidence,
+  newEvidence,
+} from '../findings/evidence.ts'
 import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
@@ -86,6 +91,7 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
   if (entry.kind === 'unmatched') return
   if (entry.kind === 'log') {
     source.log = entry
+    addEndedToEvidence(run.evidence, entry)
     addUndescribed(run, entry)
     return
   }

@@ -27,8 +27,8 @@ export interface Gathering {
 
 /** Returns the properties of an observer's log that were read from the pod. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
-  const { container: metric, namespace, pod, node, rank, notices } = observer
-  return { source: sourceName(observer), metric, namespace, pod, node, rank, notices }
+  const { container: metric, namespace, pod, node, rank, notices, ended } = observer
+  return { source: sourceName(observer), metric, namespace, pod, node, rank, notices, ended }
 }
 
 /**
@@ -46,7 +46,7 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
   } catch (error) {
     problem = describeRefusal(error)
   }
-  const { text, done } = transcript.end(observer.message)
+  const { text, done } = transcript.end(observer)
   return summarizeLog(observer, gathering, done, texts.join('') + text, problem)
 }
 

@@ -41,7 +41,7 @@ export const pinned = (run_delay: number): Sections => ({
 /** For each rule, a rank with the finding of this rule and no other finding. */
 export const CASES: Readonly<Record<RuleName, Case>> = {
   'oom-killed': {
-    changes: { container: { oom_kill: 1 / 60 } },
+    changes: { container: { oom_kill: 1 / 60, oom: 1 / 60 } },
     below: { container: { oom_kill: 0 } },
     lost: null,
   },

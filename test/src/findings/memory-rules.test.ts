@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { Sample } from '../../../src/log/columns.ts'
 import { findWith } from './cases.ts'
-import { findIn, LENGTH, rankRows } from './rows.ts'
+import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
 
 t.test('memory pressure costs the time in which all processes waited', async (t) => {
   const one = findWith({ container: { memory_some: 0.2, memory_full: 0 } })
@@ -24,4 +25,55 @@ t.test('of several processes with remote memory, the worst has the numbers', asy
   const [finding] = findIn(rows).findings
   t.match(finding?.sentence, /^Rank 0 has 95 % of the memory of lmp 101 on NUMA nodes/)
   t.match(finding?.sentence, / Less of the same is true of lmp 100\.$/)
+})
+
+t.test('the limit is the reason for a kill only if it was reached', async (t) => {
+  const sentenceWith = (cells: object) =>
+    findWith({ container: { oom_kill: 1 / 60, ...cells } }).findings[0]?.sentence
+  const atLimit = 'Rank 3 had 2 of its processes in container app killed by the kernel, because '
+  t.equal(sentenceWith({ oom: 1 / 60 }), `${atLimit}it reached its memory limit.`)
+  t.match(sentenceWith({ oom: 0 }), /because the node or the whole pod ran out of memory/)
+  t.match(sentenceWith({ unlimited: 'memory', memory_limit: null }), /because the node or the/)
+  // Nodes with cgroup version 1 have only the second of these counters.
+  t.match(sentenceWith({ oom: null, memory_max: 5 }), /because it reached its memory limit\.$/)
+  t.match(sentenceWith({ oom: null, memory_max: null }), /because memory ran out\.$/)
+})
+
+t.test('kills for several reasons are several findings', async (t) => {
+  const killed = { oom_kill: 1 / 60, oom: 1 / 60 }
+  const rows = [
+    ...rankRows('0', { container: killed }),
+    ...rankRows('1', { container: { ...killed, unlimited: 'memory', memory_limit: null } }),
+    ...rankRows('2', { container: killed }),
+  ]
+  t.strictSame(inShort(findIn(rows)), ['oom-killed 0, 2', 'oom-killed 1'])
+})
+
+t.test('a container that was killed at once is found in the status of its pod', async (t) => {
+  const rows = [...rankRows('0'), ...rankRows('1')]
+  const ended = (reason: string) => (rank: string) =>
+    rank === '1' ? [{ container: 'app', reason, exitCode: 137 }] : []
+  const { findings, notChecked } = findIn(rows, ended('OOMKilled'))
+  t.match(findings, [{ rule: 'oom-killed', ranks: [{ rank: '1', things: ['container app'] }] }])
+  t.equal(
+    findings[0]?.sentence,
+    'Rank 1 had container app killed by the kernel, because memory ran out.',
+  )
+  t.strictSame(notChecked, [])
+  t.strictSame(findIn(rows, ended('Error')).findings, [])
+  // The rows show the same, with the reason.
+  const both = rankRows('1', { container: { oom_kill: 1 / 120, oom: 1 / 120 } })
+  const [one, ...others] = findIn(both, ended('OOMKilled')).findings
+  t.match(one?.sentence, /reached its memory limit\.$/)
+  t.strictSame(others, [])
+  // Without rows of pressure, only the kills that did not end the container are not known.
+  const perf = findIn(rankRows('1', {}, { only: ['perf'] }), ended('OOMKilled'))
+  t.match(perf.findings[0], { rule: 'oom-killed' })
+})
+
+t.test('without the status of the pod, nobody knows how a container ended', async (t) => {
+  const reasonIn = (rows: readonly Sample[]) =>
+    findIn(rows, () => null).notChecked.find(({ rule }) => rule === 'oom-killed')?.reason
+  t.match(reasonIn(rankRows('0')), /^the last sample may be older than the end of the container/)
+  t.equal(reasonIn(rankRows('0', { container: { oom_kill: 1 } })), undefined)
 })

@@ -1,9 +1,15 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../../src/core/catalog.ts'
 import { type Findings, findFindings } from '../../../src/findings/evaluate.ts'
-import { addToEvidence, type Evidence, newEvidence } from '../../../src/findings/evidence.ts'
+import {
+  addEndedToEvidence,
+  addToEvidence,
+  type Evidence,
+  newEvidence,
+} from '../../../src/findings/evidence.ts'
 import { RULE_NEEDS } from '../../../src/findings/rules.ts'
 import type { Cell, Sample } from '../../../src/log/columns.ts'
 import type { Descriptions } from '../../../src/log/descriptions.ts'
+import type { LogEntry } from '../../../src/log/entry.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 // Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
@@ -199,10 +205,23 @@ export function evidenceOf(rows: readonly Sample[]): Evidence {
 /** Returns the rank of a log. */
 export const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
 
-/** Checks all rules with these rows. */
-export function findIn(rows: readonly Sample[]): Findings {
+/** How the containers of a pod ended; of a pod whose containers still run, none. */
+type Ended = LogEntry['ended']
+
+/**
+ * Checks all rules with these rows.
+ *
+ * @param endedOf returns how the containers of a rank ended
+ */
+export function findIn(
+  rows: readonly Sample[],
+  endedOf: (rank: string) => Ended = () => [],
+): Findings {
   const ranks = [...new Set(rows.map(({ rank }) => rank ?? ''))]
-  return findFindings(evidenceOf(rows), rankOf, ranks)
+  const evidence = evidenceOf(rows)
+  for (const source of new Set(rows.map((row) => row.source)))
+    addEndedToEvidence(evidence, { source, ended: endedOf(rankOf(source ?? '')) })
+  return findFindings(evidence, rankOf, ranks)
 }
 
 /** Returns each finding as a short text: the rule and its ranks, such as `throttled 3, 5`. */
