@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use nix::errno::Errno;
 
-use crate::json::clean;
 use crate::measure::Meter;
 use crate::proc::cpu_list::CpuList;
 use crate::proc::files::{MAX_BYTES, Task};
@@ -23,13 +22,14 @@ const MAX_GAP: f64 = 60.0;
 /// The KiB of resident memory above which the page tables are not walked. A reading would delay
 /// samples, and the reaction to a signal, by more than half a second.
 const MAX_RESIDENT: u64 = 16 << 20;
-/// The maximum number of threads whose migrations are summed.
+/// The maximum number of threads that are read. The processors of a process with more threads are
+/// not known.
 const MAX_THREADS: usize = 1024;
 
 /// The placement of a process. A value that cannot be read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// The list of the processors on which the first thread of the process may run.
+    /// The list of the processors on which any thread of the process may run.
     pub allowed: Option<String>,
     /// The number of these processors.
     pub allowed_count: Option<u64>,
@@ -82,16 +82,17 @@ pub fn read(
 ) -> Option<Placement> {
     let status = meter.read_status(pid, measured)?;
     let resident = status.memory?.resident;
-    let list = read_allowed(meter, pid);
-    let processors = list
-        .as_ref()
-        .and_then(|list| CpuList::parse(list.as_bytes()));
-    let migrations = read_migrations(meter, pid, state);
+    let mut tids = Vec::new();
+    let listed = meter.files.list_threads(pid, MAX_THREADS, &mut tids);
+    let processors = read_allowed(meter, pid, &tids);
+    let migrations = listed
+        .ok()
+        .and_then(|()| read_migrations(meter, pid, &tids, state));
     if migrations.is_none() {
         report("migrations cannot be read: this kernel has no /proc/PID/sched".to_owned());
     }
     let mut placement = Placement {
-        allowed: list,
+        allowed: processors.as_ref().map(CpuList::to_string),
         allowed_count: processors.as_ref().map(CpuList::count),
         migrations,
         ..Placement::default()
@@ -132,16 +133,32 @@ pub fn read(
     Some(placement)
 }
 
-fn read_allowed(meter: &mut Meter, pid: i32) -> Option<String> {
-    let text = meter.files.read(Task::Process(pid), "status").ok()?;
-    status::allowed_processors(text).map(clean)
+/// Returns the processors on which any of the threads may run: each may be bound to others. `None`
+/// if there may be more threads than were listed.
+fn read_allowed(meter: &mut Meter, pid: i32, tids: &[i32]) -> Option<CpuList> {
+    if tids.is_empty() || tids.len() >= MAX_THREADS {
+        return None;
+    }
+    let mut all = None;
+    for tid in tids {
+        // A thread that has ended meanwhile has no processors.
+        let Ok(text) = meter.files.read(Task::Thread(pid, *tid), "status") else {
+            continue;
+        };
+        let own = CpuList::parse(status::allowed_processors(text)?)?;
+        all.get_or_insert_with(CpuList::default).extend(&own);
+    }
+    all
 }
 
-fn read_migrations(meter: &mut Meter, pid: i32, state: &mut PlacementState) -> Option<u64> {
-    let mut tids = Vec::new();
-    meter.files.list_threads(pid, MAX_THREADS, &mut tids).ok()?;
+fn read_migrations(
+    meter: &mut Meter,
+    pid: i32,
+    tids: &[i32],
+    state: &mut PlacementState,
+) -> Option<u64> {
     let mut now = Vec::with_capacity(tids.len());
-    for tid in tids {
+    for &tid in tids {
         let text = meter.files.read(Task::Thread(pid, tid), "sched");
         now.extend(
             text.ok()

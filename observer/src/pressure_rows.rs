@@ -32,6 +32,7 @@ pub fn push_usage(out: &mut Vec<u8>, usage: &ContainerUsage) {
         memory_stall,
         io_stall,
         memory,
+        memory_anon,
         memory_peak,
         memory_limit,
         events,
@@ -49,6 +50,7 @@ pub fn push_usage(out: &mut Vec<u8>, usage: &ContainerUsage) {
     push_stall(out, ["memory_some", "memory_full"], *memory_stall);
     push_stall(out, ["io_some", "io_full"], *io_stall);
     push_known(out, "memory_current", *memory);
+    push_known(out, "memory_anon", *memory_anon);
     push_known(out, "memory_peak", *memory_peak);
     push_known(out, "memory_limit", number(memory_limit));
     push_known(out, "memory_high", events.high);

@@ -140,10 +140,10 @@ function readClock({ clocks }: Evidence, { source, timepoint, seconds }: Sample)
 }
 
 /**
- * Returns the seconds that a row covers. In JSON Lines, `interval` is the time since the last rows of
- * the section, which may be long ago: a section such as socket has rows only while there are things
- * to describe. A row covers no more than the time since the timepoint before, and nothing in the
- * first one.
+ * Returns the seconds that a row covers. In JSON Lines, `interval` is the time since the last rows
+ * of the section, which may be long ago: a section such as socket has rows only while there are
+ * things to describe. A row covers no more than the time since the timepoint before, and nothing in
+ * the first one.
  */
 function coveredBy({ interval }: Sample, clock: LogClock | null): number | null {
   if (clock === null) return interval

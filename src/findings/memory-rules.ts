@@ -9,7 +9,6 @@ import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 const CONTAINER = { metric: 'pressure', section: 'container' }
 const PROCESS = { metric: 'pressure', section: 'process' }
 const PLACEMENT = { metric: 'pressure', section: 'placement' }
-const PERF = { metric: 'perf-sysstat', section: 'process' }
 
 /**
  * Processes that the kernel killed because memory ran out. Where memory.oom.group is set, as the
@@ -74,7 +73,7 @@ const STATUS_UNKNOWN =
 const ENDED = 'containers ended with the reason OOMKilled'
 
 /** The causes, as the sentence names them. */
-const AT_LIMIT = 'it reached its memory limit'
+const AT_LIMIT = 'the container reached its memory limit'
 const NODE = 'the node or the whole pod ran out of memory, and not the container by itself'
 
 function findAllKilled(rank: RankEvidence): readonly (RankFinding | undefined)[] {
@@ -251,57 +250,65 @@ function faultsOf(thing: Thing): number {
 }
 
 /**
- * Memory that the processes themselves use, compared with the limit of their container. The page
- * cache also counts towards the use of a container, but the kernel can free it, so a container
- * that writes files can be at its limit without any problem.
+ * Memory that the kernel cannot free, compared with the limit of its container: a container that
+ * reads and writes files is at its limit in good health, because the kernel frees pages of files
+ * when memory is needed.
  *
- * The threshold, 90 %, is Ridealong's own; common alerts, such as ContainerMemoryUsage of
- * Prometheus rule collections, use 80 to 95 %. A finding is made only if both the peak use of the
- * container, with the page cache, and the resident memory of its processes are at least 90 % of
- * the limit.
+ * Earlier versions of pressure did not read this. In their rows, only a single process is compared,
+ * because the sizes of several processes are read at different times, and the finding says that
+ * pages of files may be among its memory.
+ *
+ * The threshold is that of common alerts, for example ContainerMemoryUsage of Prometheus rule
+ * collections: 80 to 95 %.
  */
 export const CLOSE_TO_LIMIT: FindingRule = {
   name: 'close-to-memory-limit',
   title: 'Close to the memory limit',
   severity: 'risk',
   needs: [
+    [{ ...CONTAINER, columns: ['memory_anon', 'unlimited'] }],
     [
       { ...CONTAINER, columns: ['memory_peak', 'unlimited'] },
       { ...PLACEMENT, columns: ['pss'] },
     ],
-    [
-      { ...CONTAINER, columns: ['memory_peak', 'unlimited'] },
-      { ...PERF, columns: ['rss'] },
-    ],
   ],
-  alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_max'] }],
+  alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_peak', 'memory_max'] }],
   threshold: {
     value: 90,
     unit: 'percent',
     condition:
-      'the processes of the container, without the page cache, used at least 90 % of its ' +
-      'memory limit',
+      'memory that the kernel can only free by swapping reached at least 90 % of the memory limit ' +
+      'of the container, or one process did, where that was not read',
     source:
       'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
   },
   find: perRank((rank) =>
     rank.things('pressure', 'container').map((thing) => findClose(rank, thing)),
   ),
-  sentence: (worst) =>
-    `used ${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)}: a ` +
-    'little more, and the kernel kills a process',
+  sentence: (worst) => {
+    const used = `${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)}`
+    return worst.facts.some(({ name }) => name === ONE_PROCESS)
+      ? `had a process that used ${used}; the rows do not show how much of it are pages of ` +
+          'files, which the kernel can free'
+      : `used ${used} for memory that the kernel cannot free, except by swapping`
+  },
   advice:
     'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
     'less data each.',
-  plots: [{ ...CONTAINER, column: 'memory_current' }],
+  plots: [
+    { ...CONTAINER, column: 'memory_anon' },
+    { ...CONTAINER, column: 'memory_current' },
+  ],
 }
+
+/** The fact that only findings from the sizes of processes have. */
+const ONE_PROCESS = 'memory of the process'
 
 function findClose(rank: RankEvidence, container: Thing): RankFinding | undefined {
   const limit = lastOf(container, 'memory_limit')
-  const peak = lastOf(container, 'memory_peak')
-  const resident = residentIn(rank, container)
-  if (limit === null || peak === null || resident === null) return undefined
-  const part = percentOf(Math.min(resident, peak), limit)
+  const fact = unfreeable(container) ?? largestProcess(rank, container)
+  if (limit === null || fact === undefined) return undefined
+  const part = percentOf(fact.value, limit)
   if (part < CLOSE_TO_LIMIT.threshold.value) return undefined
   const reached = growthOf(container, 'memory_max')
   return {
@@ -309,9 +316,8 @@ function findClose(rank: RankEvidence, container: Thing): RankFinding | undefine
     lost: null,
     facts: [
       { name: 'part of the limit', value: part, unit: 'percent' },
-      { name: 'memory of the processes', value: resident, unit: 'bytes' },
-      { name: 'memory limit', value: limit, unit: 'bytes' },
-      { name: 'peak use with the page cache', value: peak, unit: 'bytes' },
+      fact,
+      ...limitFacts(container),
       ...(reached === null
         ? []
         : [{ name: 'times at the limit', value: reached, unit: 'count' } as const]),
@@ -319,53 +325,18 @@ function findClose(rank: RankEvidence, container: Thing): RankFinding | undefine
   }
 }
 
-/**
- * Returns the most bytes that the processes of a container had together; null if no size was read.
- * Proportional sizes (pss) are used if they were read, because they count shared pages only once;
- * otherwise resident sizes (rss).
- */
-function residentIn(rank: RankEvidence, { container }: Thing): number | null {
-  const inContainer = (thing: Thing) => thing.container === container
-  const lives = new Map(
-    rank.things('pressure', 'process').map((thing) => [`${thing.source} ${thing.pid}`, thing]),
-  )
-  const placed = rank.things('pressure', 'placement').filter(inContainer)
-  const proportional = placed.flatMap((thing) => {
-    const { from, to } = lives.get(`${thing.source} ${thing.pid}`) ?? thing
-    return { from, to, kib: thing.readings.get('pss')?.most ?? null }
-  })
-  if (proportional.some(({ kib }) => kib !== null)) return mostTogether(proportional)
-  const resident = rank.things('perf-sysstat', 'process').filter(inContainer)
-  return mostTogether(
-    resident.map((thing) => ({
-      from: thing.from,
-      to: thing.to,
-      kib: thing.readings.get('rss')?.most ?? null,
-    })),
-  )
+function unfreeable({ readings }: Thing): Fact | undefined {
+  const most = readings.get('memory_anon')?.most ?? null
+  if (most === null) return undefined
+  return { name: 'memory that cannot be freed', value: most, unit: 'bytes' }
 }
 
-interface Sized {
-  readonly from: number
-  readonly to: number
-  readonly kib: number | null
-}
-
-/**
- * Returns the greatest sum of the sizes of processes that ran at the same time, in bytes; null if
- * no size is known.
- */
-function mostTogether(sizes: readonly Sized[]): number | null {
-  const changes = sizes.flatMap(({ from, to, kib }) => {
-    return kib === null ? [] : [[from, kib] as const, [to, -kib] as const]
-  })
-  if (changes.length === 0) return null
-  // If one process ends at the time at which another one starts, their sizes are not added.
-  changes.sort(([a, size], [b, other]) => a - b || size - other)
-  let [now, most] = [0, 0]
-  for (const [, change] of changes) {
-    now += change
-    most = Math.max(most, now)
-  }
-  return most * 1024
+/** Returns the greatest size of a single process, no more than the container ever used. */
+function largestProcess(rank: RankEvidence, { container, readings }: Thing): Fact | undefined {
+  const peak = readings.get('memory_peak')?.most ?? null
+  const own = rank.things('pressure', 'placement').filter((thing) => thing.container === container)
+  const sizes = own.flatMap((thing) => thing.readings.get('pss')?.most ?? [])
+  if (peak === null || sizes.length === 0) return undefined
+  const most = sizes.reduce((greatest, size) => Math.max(greatest, size)) * 1024
+  return { name: ONE_PROCESS, value: Math.min(most, peak), unit: 'bytes' }
 }

@@ -159,7 +159,7 @@ function buildOverloaded(
   ]
 }
 
-/** The part of the additional work for which the others must have been idle, to be waiting for it. */
+/** The part of the additional time for which the others must have been idle. */
 const LEAST_IDLE = 0.5
 
 /** Returns the least seconds for which a rank cannot have computed while another one ran. */
@@ -205,9 +205,9 @@ export const MOSTLY_IDLE: FindingRule = {
     `used ${factIn(worst, 'use of a processor')} of one processor on average, and the rows do not ` +
     'show why',
   advice:
-    'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the application: it may wait for input, for another service or for a ' +
-    'rank that did not start, or have less work than ranks. Use fewer ranks if they are not ' +
-    'needed.',
+    'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the ' +
+    'application: it may wait for input, for another service or for a rank that did not start, or ' +
+    'have less work than ranks. Use fewer ranks if they are not needed.',
   plots: PLOTS,
 }
 

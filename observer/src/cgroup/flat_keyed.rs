@@ -1,4 +1,4 @@
-//! Files in which each line has a key and a number: `cpu.stat`, `memory.events` and
+//! Files in which each line has a key and a number: `cpu.stat`, `memory.stat`, `memory.events` and
 //! `memory.oom_control`.
 
 use crate::proc::words::{lines, number, words};

@@ -27,6 +27,8 @@ pub struct ContainerUsage {
     pub io_stall: Stall,
     /// The memory in use.
     pub memory: Option<u64>,
+    /// The memory in use that the kernel can only free by swapping: anonymous and shared memory.
+    pub memory_anon: Option<u64>,
     /// The largest amount of memory in use until now.
     pub memory_peak: Option<u64>,
     /// The limit of memory.
@@ -138,6 +140,15 @@ impl Reader<'_> {
             Version::Two => ["memory.current", "memory.peak", "memory.max"],
         };
         usage.memory = self.parse(directory, current, single);
+        let keys: [&[u8]; 2] = match directory.version {
+            Version::One => [b"total_rss", b"total_shmem"],
+            Version::Two => [b"anon", b"shmem"],
+        };
+        usage.memory_anon = self.parse(directory, "memory.stat", |text| {
+            keys.iter().try_fold(0, |sum: u64, key| {
+                Some(sum.saturating_add(value(text, key)?))
+            })
+        });
         usage.memory_peak = self.parse(directory, peak, single);
         usage.memory_limit = self.parse(directory, limit, Limit::parse);
         usage.events = match directory.version {
@@ -302,6 +313,10 @@ mod tests {
                 ),
                 ("sys/fs/cgroup/io.pressure", "some total=5\nfull total=6\n"),
                 ("sys/fs/cgroup/memory.current", "7\n"),
+                (
+                    "sys/fs/cgroup/memory.stat",
+                    "anon 4\nfile 3\nshmem 2\nanon_thp 9\n",
+                ),
                 ("sys/fs/cgroup/memory.max", "max\n"),
                 (
                     "sys/fs/cgroup/memory.events",
@@ -328,6 +343,7 @@ mod tests {
             memory_stall: stall(3, 4),
             io_stall: stall(5, 6),
             memory: Some(7),
+            memory_anon: Some(6),
             memory_peak: None,
             memory_limit: Some(Limit::Unlimited),
             events: MemoryEvents {
@@ -363,6 +379,10 @@ mod tests {
                 ("cpu/cpu.cfs_period_us", "100000\n"),
                 ("cpuacct/cpuacct.usage", "5\n"),
                 ("memory/memory.usage_in_bytes", "6\n"),
+                (
+                    "memory/memory.stat",
+                    "cache 3\nrss 1\nshmem 1\ntotal_cache 9\ntotal_rss 4\ntotal_shmem 2\n",
+                ),
                 ("memory/memory.max_usage_in_bytes", "7\n"),
                 ("memory/memory.limit_in_bytes", "8\n"),
                 ("memory/memory.failcnt", "9\n"),
@@ -384,6 +404,7 @@ mod tests {
             },
             cpu_limit: Some(Limit::Unlimited),
             memory: Some(6),
+            memory_anon: Some(6),
             memory_peak: Some(7),
             memory_limit: Some(Limit::At(8)),
             events: MemoryEvents {

@@ -1,6 +1,8 @@
 //! Parses lists of processors or nodes: the line `Cpus_allowed_list` of `/proc/PID/status`, and
 //! files such as `/sys/devices/system/node/node0/cpulist`.
 
+use std::fmt;
+
 use super::words::{number, words};
 
 /// A list of processors or nodes, as ranges. Each range has the first and the last number.
@@ -26,6 +28,20 @@ impl CpuList {
         self.0.iter().map(size).sum()
     }
 
+    /// Adds the numbers of another list.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend(&other.0);
+        self.0.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.0.len());
+        for (first, last) in self.0.drain(..) {
+            match merged.last_mut() {
+                Some(range) if first <= range.1.saturating_add(1) => range.1 = range.1.max(last),
+                _ => merged.push((first, last)),
+            }
+        }
+        self.0 = merged;
+    }
+
     /// Whether the lists have a processor or node in common.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -41,6 +57,19 @@ impl CpuList {
     pub fn numbers(&self, most: usize) -> Vec<u32> {
         let all = self.0.iter().flat_map(|(first, last)| *first..=*last);
         all.take(most).collect()
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (first, last)) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(formatter, "{comma}{first}")?;
+            if last > first {
+                write!(formatter, "-{last}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -70,6 +99,20 @@ mod tests {
         assert_eq!(list("").count(), 0);
         assert_eq!(list("0-3,8").numbers(9), [0, 1, 2, 3, 8]);
         assert_eq!(list("0-4294967295").numbers(2), [0, 1]);
+    }
+
+    #[test]
+    fn a_list_is_extended_without_overlaps() {
+        let extended = |text: &str, other: &str| {
+            let mut all = list(text);
+            all.extend(&list(other));
+            all.to_string()
+        };
+        assert_eq!(extended("0", "1"), "0-1");
+        assert_eq!(extended("8,0-3", "2-5,7"), "0-5,7-8");
+        assert_eq!(extended("0-4294967295", "3"), "0-4294967295");
+        assert_eq!(extended("", "4,6"), "4,6");
+        assert_eq!(extended("", ""), "");
     }
 
     #[test]

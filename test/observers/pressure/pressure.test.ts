@@ -19,7 +19,8 @@ const SECTIONS = {
   container: [
     ...'container nr_periods nr_throttled throttled cpu_usage cpu_limit'.split(' '),
     ...'cpu_some cpu_full memory_some memory_full io_some io_full'.split(' '),
-    ...'memory_current memory_peak memory_limit memory_high memory_max oom oom_kill'.split(' '),
+    ...'memory_current memory_anon memory_peak memory_limit memory_high'.split(' '),
+    ...'memory_max oom oom_kill'.split(' '),
     ...'pids_current pids_limit unlimited'.split(' '),
   ],
   process: 'pid run_delay cpu_time majflt cpu container program'.split(' '),
@@ -163,6 +164,7 @@ t.test(
     t.equal(last?.memory_peak, Number(cgroup.read('memory.max_usage_in_bytes')))
     t.equal(last?.memory_max, Number(cgroup.read('memory.failcnt')))
     t.ok(Number(last?.memory_current) < limit)
+    t.ok(Number(last?.memory_anon) <= Number(last?.memory_current))
     t.match(last, { oom: null, memory_high: null })
     // In all hierarchies except memory, the container is in the root.
     t.match(last, { cpu_usage: null, cpu_some: null, pids_current: null })

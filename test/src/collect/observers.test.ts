@@ -47,6 +47,23 @@ t.test('the termination message of a container is read if there is one', async (
   ])
 })
 
+t.test('how the other containers of the pod ended is read, also before a restart', async (t) => {
+  const killed = { terminated: { reason: 'OOMKilled', exitCode: 137 } }
+  const endedWith = (containerStatuses: unknown) => {
+    const one = pod({ rank: 0 }) as { status: object }
+    const [observer] = of({ ...one, status: { ...one.status, containerStatuses } }).observers
+    return observer?.ended
+  }
+  const [container, reason, exitCode] = ['lammps', 'OOMKilled', 137]
+  t.strictSame(endedWith([{ name: 'lammps', state: killed }]), [{ container, reason, exitCode }])
+  t.strictSame(endedWith([{ name: 'lammps', lastState: killed, state: { running: {} } }]), [
+    { container, reason, exitCode },
+  ])
+  const observer = { name: 'perf-sysstat', state: killed }
+  t.strictSame(endedWith([{ name: 'lammps', state: { running: {} } }, observer]), [])
+  t.equal(endedWith(undefined), null)
+})
+
 t.test('the rank is read from the label or annotation of each operator', async (t) => {
   const rankOf = (name: string) => {
     const url = new URL(`../../cases/${name}/review.json`, import.meta.url)

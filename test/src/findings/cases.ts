@@ -56,9 +56,12 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
     lost: 0.3 * LENGTH,
   },
   'close-to-memory-limit': {
-    changes: { placement: { pss: 970 * 1024 }, container: { memory_peak: 990 * MIB } },
-    // The page cache fills the container up to its limit.
-    below: { container: { memory_current: 1024 * MIB, memory_peak: 1024 * MIB, memory_max: 50 } },
+    changes: { container: { memory_anon: 970 * MIB, memory_peak: 990 * MIB } },
+    // Pages of files fill the container up to its limit, and a process has mapped most of them.
+    below: {
+      container: { memory_current: 1024 * MIB, memory_peak: 1024 * MIB, memory_max: 50 },
+      placement: { pss: 1000 * 1024 },
+    },
     lost: null,
   },
   throttled: {

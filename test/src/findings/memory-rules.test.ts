@@ -30,12 +30,15 @@ t.test('of several processes with remote memory, the worst has the numbers', asy
 t.test('the limit is the reason for a kill only if it was reached', async (t) => {
   const sentenceWith = (cells: object) =>
     findWith({ container: { oom_kill: 1 / 60, ...cells } }).findings[0]?.sentence
-  const atLimit = 'Rank 3 had 2 of its processes in container app killed by the kernel, because '
-  t.equal(sentenceWith({ oom: 1 / 60 }), `${atLimit}it reached its memory limit.`)
+  const killed = 'Rank 3 had 2 of its processes in container app killed by the kernel, because '
+  t.equal(sentenceWith({ oom: 1 / 60 }), `${killed}the container reached its memory limit.`)
   t.match(sentenceWith({ oom: 0 }), /because the node or the whole pod ran out of memory/)
   t.match(sentenceWith({ unlimited: 'memory', memory_limit: null }), /because the node or the/)
   // Nodes with cgroup version 1 have only the second of these counters.
-  t.match(sentenceWith({ oom: null, memory_max: 5 }), /because it reached its memory limit\.$/)
+  t.match(
+    sentenceWith({ oom: null, memory_max: 5 }),
+    /because the container reached its memory limit\.$/,
+  )
   t.match(sentenceWith({ oom: null, memory_max: null }), /because memory ran out\.$/)
 })
 
@@ -76,4 +79,26 @@ t.test('without the status of the pod, nobody knows how a container ended', asyn
     findIn(rows, () => null).notChecked.find(({ rule }) => rule === 'oom-killed')?.reason
   t.match(reasonIn(rankRows('0')), /^the last sample may be older than the end of the container/)
   t.equal(reasonIn(rankRows('0', { container: { oom_kill: 1 } })), undefined)
+})
+
+const MIB = 1024 * 1024
+
+t.test('without memory_anon, one process counts, and its pages of files are named', async (t) => {
+  const old = { memory_anon: null, memory_peak: 1024 * MIB }
+  const { findings, notChecked } = findWith({
+    container: old,
+    placement: { pss: 970 * 1024 },
+  })
+  t.match(findings, [{ rule: 'close-to-memory-limit', severity: 'risk' }])
+  t.match(findings[0]?.sentence, /^Rank 3 had a process that used 94\.7 % .* pages of files/)
+  t.strictSame(notChecked, [])
+  // Two processes, each of which was large while the other was small.
+  const sized = (first: number, last: number) => (row: Sample) => {
+    const pss = row.seconds < 60 ? first * 1024 : last * 1024
+    return row.section === 'placement' ? { ...row, pss } : row
+  }
+  const [shrinking, growing] = [sized(700, 100), sized(100, 700)]
+  const rows = rankRows('0', { container: old }, { others: [{}] })
+  const moved = rows.map((row) => (row.pid === 100 ? shrinking(row) : growing(row)))
+  t.strictSame(findIn(moved).findings, [])
 })

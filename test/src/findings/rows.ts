@@ -95,6 +95,7 @@ const HEALTHY: Required<Sections> = {
     io_some: 0.002,
     io_full: 0.001,
     memory_current: 600 * MIB,
+    memory_anon: 500 * MIB,
     memory_peak: 600 * MIB,
     memory_limit: 1024 * MIB,
     memory_max: 0,

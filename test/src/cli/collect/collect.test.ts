@@ -46,6 +46,8 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
     ]),
     'the logs are in the order of the pods',
   )
+  const ended = [{ container: 'lammps', reason: null, exitCode: 0 }]
+  for (const row of rows.filter(({ kind }) => kind === 'log')) t.strictSame(row.ended, ended)
   t.equal(err, 'ridealong: 4 of 4 logs, 12 samples, as jsonl to standard output\n')
   t.match(
     asked[0],
