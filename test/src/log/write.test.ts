@@ -21,6 +21,18 @@ t.test('entries that are written as JSON Lines are read unchanged', async (t) =>
   t.strictSame(lines.map(parse), ENTRIES)
 })
 
+t.test('how containers ended is read again, and is not known in older files', async (t) => {
+  const ended = [{ container: 'app', reason: 'OOMKilled', exitCode: 137 }]
+  const of = (fields: object) => parse(JSON.stringify({ kind: 'log', source: 'a', ...fields }))
+  t.match(of({ ended }), { ended })
+  t.match(of({ ended: [] }), { ended: [] })
+  t.match(of({}), { ended: null })
+  t.match(of({ ended: null }), { ended: null })
+  t.match(of({ ended: [{ exitCode: 'x' }] }), {
+    ended: [{ container: '', reason: null, exitCode: null }],
+  })
+})
+
 t.test('values that another program wrote are converted to the types of the columns', async (t) => {
   const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
   t.match(parse(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
