@@ -18,7 +18,7 @@ export interface ColumnReading {
   growth: number | null
   /** The part of the growth that came before the first value. */
   early: number
-  /** The seconds in which it grew by this. */
+  /** The seconds in which the counter grew by `growth`. */
   seconds: number
   /** When a counter was last read, in seconds since the first timepoint of the log. */
   at: number

@@ -21,9 +21,9 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
 /**
  * The CPU limit of a container, which the kernel enforces in periods of usually 100 ms.
  *
- * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, which most
- * installations of Prometheus on Kubernetes have: cpuThrottlingPercent, 25. The alert wants it in
- * each five minutes of a quarter of an hour; the finding, on average over the run.
+ * The threshold is that of the alert CPUThrottlingHigh of the kubernetes-mixin, a collection of
+ * Prometheus alerts for Kubernetes: cpuThrottlingPercent, 25. The alert fires if this is true of
+ * the last five minutes for 15 minutes. The finding is about the average over the run.
  */
 export const THROTTLED: FindingRule = {
   name: 'throttled',
@@ -89,9 +89,10 @@ const WITH_THROTTLING: readonly Need[] = [
 const SAMPLED = 'percent_wait'
 
 /**
- * Threads that could run and waited on a run queue. The kernel counts the time in which the CPU
- * limit kept them from running as waiting, too: it is subtracted if pressure was collected, and
- * otherwise the finding names both causes. The rows do not show which processors were busy.
+ * Threads that could run and waited on a run queue. The kernel also counts the time in which the
+ * CPU limit kept threads from running as waiting. With the columns of the metric pressure, this
+ * time is subtracted; otherwise the finding names both causes. The rows do not show which
+ * processors were busy.
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
@@ -107,8 +108,8 @@ export const WAITING_FOR_CPU: FindingRule = {
     value: 10,
     unit: 'percent',
     condition:
-      'a process, or the processes of one program in turn, waited on a run queue for at least 10 % ' +
-      'of the run',
+      'a process, or the processes of one program in turn, waited on a run queue for at least ' +
+      '10 % of the run',
     source:
       'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
       'the number: Ridealong',
@@ -116,7 +117,7 @@ export const WAITING_FOR_CPU: FindingRule = {
   find: perRank(findWaiting),
   sentence: (worst) => {
     const cause = worst.facts.some(({ name }) => name === SAMPLED)
-      ? 'did not run at once, or the CPU limit was used up, which the metric pressure tells'
+      ? 'did not run at once, or had used up the CPU limit (the metric pressure shows which)'
       : 'did not run at once'
     const waited = factIn(worst, 'time waiting')
     const who = thingsOf(worst)
@@ -125,8 +126,8 @@ export const WAITING_FOR_CPU: FindingRule = {
   advice:
     'Start fewer processes on the node, or request as many processors as the ranks use ' +
     '(resources.requests.cpu), so that the scheduler places fewer pods there. If processors of ' +
-    'the node were free, look for threads that are bound to the same ones, and for a CPU limit of ' +
-    'the whole pod.',
+    'the node were free, look for threads that are bound to the same ones, and for a CPU limit ' +
+    'of the whole pod.',
   plots: [
     { ...PROCESS, column: 'run_delay' },
     { ...PERF, column: 'percent_wait' },

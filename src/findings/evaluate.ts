@@ -1,4 +1,5 @@
 import { groupBy } from '../report/group-by.ts'
+import { maximum } from '../report/statistics.ts'
 import type { Evidence, Need } from './evidence.ts'
 import { compareLoss } from './per-rank.ts'
 import type {
@@ -96,7 +97,7 @@ export function findFindings(
   return { findings: findings.sort(compareFindings), explained, notChecked }
 }
 
-/** Keeps the ranks about which a rule can find something. */
+/** Keeps only the ranks whose rows have the columns that a rule needs, or enough without them. */
 function readRanks({ ranks }: RunEvidence, rule: FindingRule): RunEvidence {
   const { canFind = () => false } = rule
   return { ranks: ranks.filter((rank) => metNeed(rank, rule) !== undefined || canFind(rank)) }
@@ -114,9 +115,12 @@ function isMet(rank: RankEvidence, need: readonly Need[]): boolean {
 /** Separates the ranks whose finding is made from the ranks whose finding another one explains. */
 function separate(name: RuleName, candidates: readonly Affected[], found: FoundRanks) {
   const own: Affected[] = []
+  const greatest = new Map(
+    [...found].map(([rule, ranks]) => [rule, maximum([...ranks.values()])] as const),
+  )
   const others = new Map<string, { by: RuleName; because: string; ranks: string[] }>()
   for (const one of candidates) {
-    const cause = causeOf(name, one, found)
+    const cause = causeOf(name, one, { found, greatest })
     if (cause === undefined) {
       own.push(one)
       continue
@@ -131,14 +135,19 @@ function separate(name: RuleName, candidates: readonly Affected[], found: FoundR
   return { own, explained }
 }
 
-/** Returns the finding that explains what a rule found about a rank; undefined if none does. */
-function causeOf(name: RuleName, one: Affected, found: FoundRanks) {
+/** The seconds lost in the findings so far: of each rank, and the most of any rank. */
+interface Losses {
+  readonly found: FoundRanks
+  readonly greatest: ReadonlyMap<RuleName, number | null>
+}
+
+/** Returns the rule whose finding explains a finding about a rank, and why; or undefined. */
+function causeOf(name: RuleName, one: Affected, { found, greatest }: Losses) {
   for (const { by, explains, of, because } of EXPLANATIONS) {
     if (!explains.includes(name)) continue
     const cause = by.find((rule) => {
-      const ranks = found.get(rule) ?? new Map<string, number | null>()
-      const losses = of === 'any rank' ? [...ranks.values()] : [ranks.get(one.rank)]
-      return losses.some((lost) => lost !== undefined && isAccountedFor(one, lost))
+      const lost = of === 'any rank' ? greatest.get(rule) : found.get(rule)?.get(one.rank)
+      return lost !== undefined && isAccountedFor(one, lost)
     })
     if (cause !== undefined) return { by: cause, because }
   }
@@ -153,7 +162,7 @@ function isAccountedFor({ lost, size = lost ?? undefined }: Affected, by: number
   return size === undefined || (by !== null && by >= LEAST_EXPLAINED * size)
 }
 
-/** Makes the findings of a rule: one for each cause, and one more for the ranks of nodes. */
+/** Makes the findings of a rule: one for each cause, separately about ranks and about nodes. */
 function findingsOf(
   rule: FindingRule,
   affected: readonly Affected[],
@@ -229,7 +238,7 @@ function compareFindings(a: RunFinding, b: RunFinding): number {
   return bySeverity || (b.lost ?? -1) - (a.lost ?? -1)
 }
 
-/** Returns why a rule was not checked, for each reason that differs between ranks. */
+/** Returns the reasons why a rule was not checked, each with the ranks that it applies to. */
 function uncheckedFor(
   rule: FindingRule,
   run: RunEvidence,
@@ -268,7 +277,7 @@ function unreadThings(rank: RankEvidence, need: Need): readonly string[] {
   return [`${of} could not be read for ${thingsOf({ things: names })}`]
 }
 
-/** Returns why none of the alternatives was there. */
+/** Returns why a rank has the columns of none of the alternatives that a rule needs. */
 function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']): string {
   const alternatives = needs.map((need) => ({ need, absent: absentMetrics(rank, need) }))
   // Skip an alternative if another alternative lacks only a part of the same metrics.

@@ -45,7 +45,7 @@ interface SectionEvidence {
   readonly things: Map<string, Thing>
   /** The thing of the last row of each process, which changes if it executes another program. */
   readonly running: Map<string, Thing>
-  /** The first second of the section in each log. */
+  /** For each log, the `seconds` of its first row of the section. */
   readonly began: Map<string, number>
 }
 

@@ -277,8 +277,8 @@ export const CLOSE_TO_LIMIT: FindingRule = {
     value: 90,
     unit: 'percent',
     condition:
-      'memory that the kernel can only free by swapping reached at least 90 % of the memory limit ' +
-      'of the container, or one process did, where that was not read',
+      'memory that the kernel can only free by swapping reached at least 90 % of the memory ' +
+      'limit of the container, or one process did, where that was not read',
     source:
       'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
   },

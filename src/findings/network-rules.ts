@@ -10,7 +10,7 @@ import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 const TCP = { metric: 'network', section: 'tcp' }
 const SOCKET = { metric: 'network', section: 'socket' }
 
-/** The fewest segments whose loss says something about the network. */
+/** The fewest segments sent again with which a finding is made. */
 const FEWEST_RETRANSMITTED = 100
 
 /**
@@ -106,8 +106,8 @@ export const NETWORK_BOUND: FindingRule = {
   },
   find: perRank(findBound),
   sentence: (worst) =>
-    `had a process that did not compute for at least ${factIn(worst, 'time waiting')} of the run, ` +
-    `while its data waited to be sent or acknowledged: ${thingsOf(worst)}`,
+    `had a process that did not compute for at least ${factIn(worst, 'time waiting')} of the ` +
+    `run, while its data waited to be sent or acknowledged: ${thingsOf(worst)}`,
   advice:
     'Send less or in larger messages, place the ranks that talk most on one node, or give them a ' +
     'faster network, such as hostNetwork or a second interface. If only one peer is named, that ' +
@@ -154,7 +154,7 @@ function findQueue(
     facts: [
       { name: 'time waiting', value: part, unit: 'percent' },
       { name: 'data in the send queue', value: queue.busy, unit: 's' },
-      { name: 'largest queue', value: queue.most ?? 0, unit: 'bytes' },
+      { name: 'largest send queue', value: queue.most ?? 0, unit: 'bytes' },
       { name: 'CPU time', value: seconds, unit: 's' },
       ...(sent === null ? [] : [{ name: 'sent', value: sent, unit: 'bytes' } as const]),
     ],

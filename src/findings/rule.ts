@@ -38,11 +38,14 @@ export type FactUnit = 'percent' | 's' | 'bytes' | 'count' | '1/s' | 'cores'
 /** A rank for which the condition of a rule is true. */
 export interface Affected {
   readonly rank: string
-  /** The processes, containers or peers that the numbers are of; empty if it is the whole rank. */
+  /**
+   * The containers, processes, programs or connections that the numbers are about; empty if they
+   * are about the whole rank.
+   */
   readonly things: readonly string[]
-  /** Other processes, containers or peers that it is also true of, to a lesser degree. */
+  /** Other containers, processes, programs or connections with lesser numbers. */
   readonly also?: readonly string[]
-  /** The seconds of the run that the rank lost; null if the rows do not say it. */
+  /** The seconds of the run that the rank lost; null if this time is not known. */
   readonly lost: number | null
   /**
    * The seconds of the run that it is about, which another finding must account for to explain it.
@@ -51,7 +54,7 @@ export interface Affected {
   readonly size?: number
   /** Why it happened, if the rule knows several causes. Each cause has a finding of its own. */
   readonly cause?: string
-  /** The numbers, the one that is compared with the threshold first. */
+  /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact[]
 }
 
@@ -93,7 +96,10 @@ export interface FindingRule {
    * @param found the findings of all rules
    */
   readonly uncheckedIn?: (run: RunEvidence, found: FoundRanks) => ReadonlyMap<string, string>
-  /** Returns the ranks that the condition is true of, with the numbers. */
+  /**
+   * Returns the ranks for which the condition is true, with the numbers. `found` contains the
+   * findings of the rules that were checked before.
+   */
   readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected[]
   /** Whether the rule compares ranks; the plot of the finding then shows all ranks. */
   readonly isRelative?: boolean

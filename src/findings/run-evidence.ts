@@ -12,17 +12,17 @@ export interface RankEvidence {
   readonly node: string | null
   /** When the rank's first log began, in seconds since 1970; null if its date is not known. */
   readonly began: number | null
-  /** The seconds that the rows of the rank's longest log cover. */
+  /** The seconds of the run that the rows of the rank cover, in the longest of its logs. */
   readonly elapsed: number
   /** How the containers of the pod ended; null if that is not known. */
   readonly ended: readonly EndedContainer[] | null
-  /** The metrics of which there are rows. */
+  /** The metrics of which the rank has rows. */
   readonly metrics: ReadonlySet<string>
   /** Returns the things of the rank that the rows of a section describe. */
   readonly things: (metric: string, section: string) => readonly Thing[]
 }
 
-/** Returns the needed columns that can be used of no thing of the rank. */
+/** Returns the columns that have no value in any row of the rank, or counters with one sample. */
 export function unreadColumns(
   { things }: RankEvidence,
   { metric, section, columns, isTotal = false }: Need,

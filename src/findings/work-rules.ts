@@ -20,14 +20,14 @@ const LEAST_PART = 10
 /**
  * A rank that used more CPU time than the others did in the same program.
  *
- * The value is the excess over the median. It must be a quarter of the median: the POP Centre of
- * Excellence calls a load balance (mean to maximum) below 80 % a problem. It must also be an
- * outlier: more than four standard deviations above the median, estimated by the median absolute
- * deviation, as the report marks outliers (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that
- * were held up for a tenth of the run are not compared, because they could not work as the others
- * did.
+ * The CPU time must be at least a quarter above the median: the POP Centre of Excellence calls a
+ * load balance (the mean divided by the maximum) below 80 % a problem. It must also be an outlier:
+ * more than four standard deviations above the median, estimated by the median absolute deviation,
+ * as for outliers in the report (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that a finding of
+ * `HINDRANCES` held up for a tenth of the run are not compared, because they could not work as the
+ * others did.
  *
- * The excess is lost only if the other ranks ran at the same time, and were idle meanwhile.
+ * The additional time is lost only if the other ranks ran at the same time, and were idle.
  */
 export const MORE_WORK: FindingRule = {
   name: 'more-work',
@@ -176,7 +176,7 @@ function sharedTime(one: RankEvidence, other: RankEvidence): number {
   return Math.max(end - Math.max(one.began, other.began), 0)
 }
 
-/** The shortest run of which it is said that it was idle; before, a program may still start. */
+/** The shortest run in which a rank is called idle; in a shorter one, it may still be starting. */
 const FEWEST_IDLE_SECONDS = 30
 
 /**
@@ -202,12 +202,12 @@ export const MOSTLY_IDLE: FindingRule = {
   find: findIdle,
   isRelative: true,
   sentence: (worst) =>
-    `used ${factIn(worst, 'use of a processor')} of one processor on average, and the rows do not ` +
-    'show why',
+    `used ${factIn(worst, 'use of a processor')} of one processor on average, and the rows do ` +
+    'not show why',
   advice:
     'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the ' +
-    'application: it may wait for input, for another service or for a rank that did not start, or ' +
-    'have less work than ranks. Use fewer ranks if they are not needed.',
+    'application: it may wait for input, for another service or for a rank that did not start, ' +
+    'or have less work than ranks. Use fewer ranks if they are not needed.',
   plots: PLOTS,
 }
 

@@ -131,7 +131,7 @@ function rankWords(ranks: readonly string[]): string {
   return ` for ${ranks.length === 1 ? 'rank' : 'ranks'} ${rankList(ranks)}`
 }
 
-/** Returns one sentence for each reason, which names the rules and the ranks. */
+/** Returns one sentence for each reason, with the titles of the rules and with the ranks. */
 function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
   const byReason = groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
   return [...byReason.values()].map((own) => {
