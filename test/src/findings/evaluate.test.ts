@@ -217,7 +217,7 @@ t.test('without pressure, perf-sysstat shows that a rank waited, but not why', a
   t.match(findings, [{ rule: 'waiting-for-cpu', plot: { column: 'percent_wait' } }])
   t.match(
     findings[0]?.sentence,
-    /^Rank 0 waited for a CPU for 79 % .* or the CPU limit was used up/,
+    /^Rank 0 waited for a CPU for 79 % .* or had used up the CPU limit \(the metric/,
   )
   // With pressure, throttling is subtracted, and the rank waited for nothing else.
   const known = { ...CASES.throttled.changes, perf: { percent_wait: 50, percent_cpu: 50 } }
