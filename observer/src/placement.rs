@@ -139,16 +139,23 @@ fn read_allowed(meter: &mut Meter, pid: i32, tids: &[i32]) -> Option<CpuList> {
     if tids.is_empty() || tids.len() >= MAX_THREADS {
         return None;
     }
-    let mut all = None;
-    for tid in tids {
-        // A thread that has ended meanwhile has no processors.
-        let Ok(text) = meter.files.read(Task::Thread(pid, *tid), "status") else {
-            continue;
-        };
-        let own = CpuList::parse(status::allowed_processors(text)?)?;
-        all.get_or_insert_with(CpuList::default).extend(&own);
-    }
-    all
+    // A thread that has ended meanwhile has no status.
+    union(tids.iter().filter_map(|tid| {
+        let text = meter.files.read(Task::Thread(pid, *tid), "status").ok()?;
+        Some(status::allowed_processors(text).and_then(CpuList::parse))
+    }))
+}
+
+/// Returns the processors that are in any of the lists. `None` if there is no list, or one of them
+/// is not known.
+fn union(lists: impl Iterator<Item = Option<CpuList>>) -> Option<CpuList> {
+    lists
+        .reduce(|all, own| {
+            let (mut all, own) = (all?, own?);
+            all.extend(&own);
+            Some(all)
+        })
+        .flatten()
 }
 
 fn read_migrations(
@@ -184,6 +191,20 @@ fn read_nodes(meter: &mut Meter, pid: i32) -> Result<BTreeMap<u32, u64>, Errno> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_may_run_on_the_processors_of_all_its_threads() {
+        let of = |lists: &[Option<&str>]| {
+            let parse = |text: &Option<&str>| text.and_then(|text| CpuList::parse(text.as_bytes()));
+            union(lists.iter().map(parse)).map(|all| all.to_string())
+        };
+        let spread = of(&[Some("0"), Some("32"), Some("1"), Some("33")]);
+        assert_eq!(spread.as_deref(), Some("0-1,32-33"));
+        assert_eq!(of(&[Some("0-7")]).as_deref(), Some("0-7"));
+        assert_eq!(of(&[Some("0"), None]), None);
+        assert_eq!(of(&[None, Some("0")]), None);
+        assert_eq!(of(&[]), None);
+    }
 
     #[test]
     fn the_time_between_readings_doubles_up_to_one_minute() {
