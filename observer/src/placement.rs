@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn a_process_may_run_on_the_processors_of_all_its_threads() {
         let of = |lists: &[Option<&str>]| {
-            let parse = |text: &Option<&str>| text.and_then(|text| CpuList::parse(text.as_bytes()));
-            union(lists.iter().map(parse)).map(|all| all.to_string())
+            let parse = |text: Option<&str>| text.and_then(|text| CpuList::parse(text.as_bytes()));
+            union(lists.iter().copied().map(parse)).map(|all| all.to_string())
         };
         let spread = of(&[Some("0"), Some("32"), Some("1"), Some("33")]);
         assert_eq!(spread.as_deref(), Some("0-1,32-33"));
