@@ -9,6 +9,9 @@ pub enum Command {
     Observe(Metric, Option<String>),
     /// Wait for a signal.
     Hold,
+    /// Run a program and push the rows of its log. The number is the position of the program's name
+    /// among the words. If there is no word at this position, the log is read from standard input.
+    Push(usize),
     /// Print the version.
     Version,
     /// Print the help.
@@ -20,8 +23,8 @@ pub const HELP: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing.
 
-Usage: perf-sysstat | io-sysstat | pressure | network | hold
-       ridealong-observer METRIC | hold | --version | --help
+Usage: perf-sysstat | io-sysstat | pressure | network | hold | push [COMMAND...]
+       ridealong-observer METRIC | hold | push [COMMAND...] | --version | --help
 
   perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
   io-sysstat    throughput, latency and utilization of the block devices of the node
@@ -30,6 +33,8 @@ Usage: perf-sysstat | io-sysstat | pressure | network | hold
   network       traffic of the pod's interfaces and of its TCP connections, and of the
                 application's processes by peer
   hold          waits for SIGTERM
+  push          runs a command, passes its log on, and pushes the rows of the log to an endpoint of
+                OTLP; without a command, reads the log from standard input
 
 The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_TARGET_CONTAINER    the container to observe (required)
@@ -50,20 +55,25 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
                                 are copied to the metadata of the log
+  RIDEALONG_OTLP_ENDPOINT       http://HOST:PORT/PATH of a receiver of OTLP; empty: no live export
+  RIDEALONG_OTLP_INTERVAL       seconds between pushes (10)
+  RIDEALONG_OTLP_ROWS           the rows of the log, as JSON; set by the webhook
+  POD_UID                       is pushed with the values
 
 Examples:
   RIDEALONG_TARGET_CONTAINER=app perf-sysstat
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_TARGET_COMMAND='^lmp$' RIDEALONG_OPTION_RATE=1 \\
     perf-sysstat
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
+  push sh /metric.sh
 
 The exit code is 0; 1 if hold cannot wait for a signal, or if the help or the version cannot be
 printed; or 2 if the command line is invalid. However, a metric reports an invalid command line in
-its log, and exits with 0 when it ends.
+its log, and exits with 0 when it ends. The exit code of push COMMAND is that of the command.
 ";
 
 /// The commands, for messages.
-const COMMANDS: &str = "perf-sysstat, io-sysstat, pressure, network or hold";
+const COMMANDS: &str = "perf-sysstat, io-sysstat, pressure, network, hold or push";
 
 /// Parses a command line. The first word is the name of the program.
 ///
@@ -81,6 +91,10 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
             arguments.get(1..).unwrap_or_default(),
         ),
     };
+    let is_option = |word: &str| matches!(word, "--help" | "-h" | "--version" | "-V");
+    if name == Some(Command::Push(0)) && !arguments.first().is_some_and(|word| is_option(word)) {
+        return Ok(Command::Push(words.len() - arguments.len()));
+    }
     let first = words.get(1).map(String::as_str);
     match (name, first) {
         (_, Some("--help" | "-h")) => Ok(Command::Help),
@@ -111,6 +125,7 @@ fn by_name(name: &str) -> Option<Command> {
         "pressure" => Some(Command::Observe(Metric::Pressure, None)),
         "network" => Some(Command::Observe(Metric::Network, None)),
         "hold" => Some(Command::Hold),
+        "push" => Some(Command::Push(0)),
         _ => None,
     }
 }
@@ -141,6 +156,11 @@ mod tests {
             ("/ridealong-observer hold", Command::Hold),
             ("perf-sysstat --version", Command::Version),
             ("hold --help", Command::Help),
+            ("push", Command::Push(1)),
+            ("ridealong-observer push", Command::Push(2)),
+            ("push --help", Command::Help),
+            ("/push sh -c --help", Command::Push(1)),
+            ("ridealong-observer push sh", Command::Push(2)),
             ("ridealong-observer -h", Command::Help),
         ] {
             assert_eq!(parsed(line), Ok(expected), "{line}");
@@ -151,10 +171,7 @@ mod tests {
     fn errors_name_the_wrong_word() {
         assert_eq!(
             parsed("x"),
-            Err(
-                "no command; it must be perf-sysstat, io-sysstat, pressure, network or hold"
-                    .to_owned()
-            )
+            Err(format!("no command; it must be {COMMANDS}"))
         );
         assert!(
             parsed("x pidstat")

@@ -175,6 +175,11 @@ impl<'a> Run<'a> {
         self.document_bytes = log.budget().used() - used;
         log.flush();
         self.progress.timepoints += 1;
+        let lines = self.device_lines(now);
+        if let Some(feed) = &mut self.session.log.feed {
+            feed.push_totals(&lines);
+            feed.flush();
+        }
         true
     }
 
@@ -183,7 +188,14 @@ impl<'a> Run<'a> {
     fn summary(&mut self) -> Vec<Vec<u8>> {
         let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
         let now = self.read().unwrap_or_default();
-        for (name, device) in &now {
+        lines.extend(self.device_lines(&now));
+        lines
+    }
+
+    /// Returns a line for each device that has read or written data since the beginning of the run.
+    fn device_lines(&self, now: &Devices) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        for (name, device) in now {
             let Some((_, before)) = self.first.iter().find(|(known, _)| known == name) else {
                 continue;
             };

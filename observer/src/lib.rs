@@ -33,6 +33,7 @@ pub mod notices;
 pub mod number;
 pub mod observer;
 pub mod omissions;
+pub mod otlp;
 pub mod perf_sysstat;
 pub mod placement;
 pub mod pressure;

@@ -14,6 +14,7 @@ use nix::unistd::write;
 use crate::budget::Budget;
 use crate::clock::WallTime;
 use crate::json::{clean, find_keyword, push_string};
+use crate::otlp::feed::Feed;
 
 /// The number of bytes that a pipe accepts without blocking if it is ready for writing (pipe(7),
 /// `PIPE_BUF`).
@@ -34,6 +35,8 @@ pub struct Log {
     is_broken: bool,
     /// Whether every line is a JSON object, even a message for people.
     is_json: bool,
+    /// The live export, which has a copy of each line.
+    pub feed: Option<Feed>,
 }
 
 impl Log {
@@ -53,6 +56,7 @@ impl Log {
             line_start: 0,
             is_broken: false,
             is_json: false,
+            feed: None,
         }
     }
 
@@ -70,6 +74,9 @@ impl Log {
     /// Ends the current line.
     pub fn end_line(&mut self) {
         self.budget.count_line(self.text.len() - self.line_start);
+        if let Some(feed) = &mut self.feed {
+            feed.push_line(&self.text[self.line_start..]);
+        }
         self.text.push(b'\n');
         self.line_start = self.text.len();
     }

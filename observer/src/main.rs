@@ -1,6 +1,7 @@
 //! The program of the observers. Its name or its first argument selects the command.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
@@ -9,6 +10,8 @@ use ridealong_observer::budget::Budget;
 use ridealong_observer::cli::{self, Command};
 use ridealong_observer::hold::hold;
 use ridealong_observer::log::warn;
+use ridealong_observer::otlp::settings::ExportSettings;
+use ridealong_observer::otlp::{pusher, relay};
 use ridealong_observer::session::Session;
 use ridealong_observer::settings::{Metric, Settings};
 use ridealong_observer::{io_sysstat, network, perf_sysstat, pressure};
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Ok(Command::Push(first)) => push(&env::args_os().skip(first).collect::<Vec<_>>()),
         Ok(Command::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Command::Help) => print(cli::HELP),
         Err(problem) => {
@@ -38,19 +42,46 @@ fn main() -> ExitCode {
 /// Collects a metric. The exit code is always 0, because a failure of an observer must not fail its
 /// pod.
 fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
-    let mut settings = Settings::read(metric, |name| env::var_os(name).map(OsStringExt::into_vec));
+    let mut settings = Settings::read(metric, variable);
     settings.problem = problem.or(settings.problem);
     end_softly(!settings.exits_by_itself);
     match Session::begin(Budget::new(settings.max_log)) {
-        Ok(mut session) => match metric {
-            Metric::Perf => perf_sysstat::run(settings, &mut session),
-            Metric::Io => io_sysstat::run(settings, &mut session),
-            Metric::Pressure => pressure::run(settings, &mut session),
-            Metric::Network => network::run(settings, &mut session),
-        },
+        Ok(mut session) => {
+            session.start_export(ExportSettings::read(variable));
+            match metric {
+                Metric::Perf => perf_sysstat::run(settings, &mut session),
+                Metric::Io => io_sysstat::run(settings, &mut session),
+                Metric::Pressure => pressure::run(settings, &mut session),
+                Metric::Network => network::run(settings, &mut session),
+            }
+        }
         Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),
     }
     ExitCode::SUCCESS
+}
+
+/// Runs a program and pushes the rows of its log. Without words, pushes the rows of the log on
+/// standard input.
+fn push(words: &[OsString]) -> ExitCode {
+    let settings = ExportSettings::read(variable).unwrap_or_else(|problem| {
+        warn(&format!("the live export is off: {problem}"));
+        None
+    });
+    match (&settings, words.is_empty()) {
+        (_, false) => relay::run(words, settings.as_ref()),
+        (Some(settings), true) => {
+            pusher::run(settings);
+            ExitCode::SUCCESS
+        }
+        (None, true) => {
+            warn("push needs the words of a command, or a valid RIDEALONG_OTLP_ENDPOINT");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<Vec<u8>> {
+    env::var_os(name).map(OsStringExt::into_vec)
 }
 
 /// Sets a panic hook that ends the log and exits with 0. The hook writes the closing marker,

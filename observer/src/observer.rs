@@ -5,6 +5,7 @@ use crate::containers::Containers;
 use crate::identity::ObserverIdentity;
 use crate::machine::Machine;
 use crate::measure::Meter;
+use crate::otlp::feed::Feed;
 use crate::proc::files::Files;
 use crate::proc::status;
 use crate::process_table::ProcessTable;
@@ -50,10 +51,17 @@ pub fn finish(settings: &Settings, session: &mut Session, reason: &str, lines: &
     session.log.write_line("METRICS OPERATOR COLLECTION END");
     session.log.flush();
     session.log.note(&format!("ended: {reason}"));
-    summary::write(&mut session.log, lines);
+    session.note_export_problem();
+    let export = session.log.feed.as_ref().map(Feed::summary);
+    let lines: Vec<&[u8]> = lines.iter().chain(&export).map(Vec::as_slice).collect();
+    summary::write(&mut session.log, &lines);
+    if let Some(feed) = &mut session.log.feed {
+        feed.close();
+    }
     session.drain(DRAIN_TIMEOUT);
     if !settings.exits_by_itself {
         session.wait_for_signal();
         session.drain(DRAIN_TIMEOUT);
     }
+    session.finish_export();
 }

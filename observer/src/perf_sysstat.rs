@@ -67,6 +67,11 @@ impl Sampler for PerfSysstat {
         }
     }
 
+    fn totals(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        run.processes.update_accounts();
+        totals::program_lines(&run.processes)
+    }
+
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         let (pod, timepoints) = (run.settings.pod(), run.progress.timepoints);
         let left_out = run.omissions.processes();

@@ -369,6 +369,13 @@ impl ProcessTable {
         self.capacity
     }
 
+    /// Adds the use of all processes until now to the sums.
+    pub fn update_accounts(&mut self) {
+        for process in self.all.values_mut() {
+            self.sums.account(process);
+        }
+    }
+
     /// Adds the use of the living processes to the sums. Call this method at the end of the log.
     pub fn close_accounts(&mut self) {
         for process in self.all.values_mut() {

@@ -47,6 +47,11 @@ pub trait Sampler {
     /// Prints the rows of a timepoint.
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
 
+    /// Returns the lines of the summary until now, for the live export.
+    fn totals(&mut self, _run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+
     /// Returns the lines of the summary.
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
 
@@ -166,10 +171,12 @@ impl<'a> Run<'a> {
                 && self.processes.now >= self.due - self.min_interval / 2.0
             {
                 self.take_timepoint(sampler);
+                self.export_totals(sampler);
                 self.due = self.processes.now + rate * self.session.log.budget().interval_factor();
             }
             self.omissions
                 .report_scan(&self.processes, &mut self.session.log);
+            self.session.note_export_problem();
             let now = self.processes.now;
             if let Some(reason) =
                 self.progress
@@ -237,6 +244,17 @@ impl<'a> Run<'a> {
                 .log
                 .note("the log has no room for more timepoints; only the final summary follows");
             self.session.log.flush();
+        }
+    }
+
+    fn export_totals<S: Sampler>(&mut self, sampler: &mut S) {
+        if self.session.log.feed.is_none() {
+            return;
+        }
+        let lines = sampler.totals(self);
+        if let Some(feed) = &mut self.session.log.feed {
+            feed.push_totals(&lines);
+            feed.flush();
         }
     }
 

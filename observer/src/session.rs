@@ -11,15 +11,22 @@ use nix::sys::time::TimeSpec;
 use crate::budget::Budget;
 use crate::clock;
 use crate::log::Log;
+use crate::otlp::feed::Feed;
+use crate::otlp::settings::ExportSettings;
 
 /// The maximum seconds that an observer waits for the reader of its log after a signal has stopped
 /// it.
 const DRAIN_AFTER_SIGNAL: f64 = 0.5;
+/// The maximum seconds that an observer waits for the last push of the live export, after the
+/// signal or the end of its log.
+const LAST_PUSH: f64 = 0.9;
 
 /// The signals that end an observer, and the log of the observer.
 pub struct Session {
     signals: SignalFd,
     is_stopping: bool,
+    /// When the signal arrived, in seconds since boot.
+    stopped_at: f64,
     /// The log.
     pub log: Log,
 }
@@ -41,6 +48,7 @@ impl Session {
         Ok(Self {
             signals,
             is_stopping: false,
+            stopped_at: 0.0,
             log: Log::new(out, budget),
         })
     }
@@ -93,6 +101,39 @@ impl Session {
         }
     }
 
+    /// Starts the live export, if it is on. A problem is reported in the log.
+    pub fn start_export(&mut self, settings: Result<Option<ExportSettings>, String>) {
+        let feed = match settings {
+            Ok(None) => return,
+            Ok(Some(settings)) => Feed::start(&settings.endpoint),
+            Err(problem) => Err(format!("the live export is off: {problem}")),
+        };
+        match feed {
+            Ok(feed) => self.log.feed = Some(feed),
+            Err(problem) => self.log.note(&problem),
+        }
+    }
+
+    /// Reports the first failure of the live export in the log.
+    pub fn note_export_problem(&mut self) {
+        if let Some(problem) = self.log.feed.as_mut().and_then(Feed::take_problem) {
+            self.log.note(&problem);
+            self.log.flush();
+        }
+    }
+
+    /// Waits for the last push of the live export, for less than a second.
+    pub fn finish_export(&mut self) {
+        let begun = if self.is_stopping {
+            self.stopped_at
+        } else {
+            clock::since_boot()
+        };
+        if let Some(feed) = &mut self.log.feed {
+            feed.finish(begun + LAST_PUSH);
+        }
+    }
+
     /// Waits for the signal, the reader of the log, or the timeout, whichever comes first.
     fn wait(&mut self, seconds: Option<f64>) {
         let timeout =
@@ -101,12 +142,20 @@ impl Session {
         if self.log.is_waiting() {
             waiting.push(PollFd::new(self.log.as_fd(), PollFlags::POLLOUT));
         }
-        // After the signal, only the log is polled.
+        if let Some(feed) = &self.log.feed {
+            let descriptors = feed.descriptors().into_iter();
+            waiting.extend(descriptors.map(|(pipe, events)| PollFd::new(pipe, events)));
+        }
+        // The signal is only polled until it arrives.
         let from = usize::from(self.is_stopping);
         let is_written = ppoll(&mut waiting[from..], timeout, None).is_ok();
         drop(waiting);
-        if matches!(self.signals.read_signal(), Ok(Some(_))) {
+        if matches!(self.signals.read_signal(), Ok(Some(_))) && !self.is_stopping {
             self.is_stopping = true;
+            self.stopped_at = clock::since_boot();
+        }
+        if let Some(feed) = &mut self.log.feed {
+            feed.flush();
         }
         if is_written {
             self.log.flush();

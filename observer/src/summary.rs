@@ -15,7 +15,7 @@ const MESSAGE: usize = 4096;
 const PATH: &str = "/dev/termination-log";
 
 /// Writes the summary into the log and into the termination message, as far as each has room.
-pub fn write(log: &mut Log, lines: &[Vec<u8>]) {
+pub fn write(log: &mut Log, lines: &[&[u8]]) {
     log.write_line("SUMMARY START");
     let mut message = Vec::with_capacity(MESSAGE);
     for line in lines {

@@ -1,9 +1,9 @@
 //! Parses and matches the regular expression of `target-command`.
 //!
-//! `problemOfTargetCommand` in src/core/target-command.ts documents the grammar. It is a subset of
-//! POSIX extended regular expressions (IEEE Std 1003.1, 9.4). A valid expression matches the same
-//! names in gawk with `LC_ALL=C` and in this module. test/observers/target-command.test.ts uses
-//! generated expressions to compare this implementation with the implementation in TypeScript.
+//! `problemOfTargetCommand` in src/core/text/target-command.ts documents the grammar. It is a
+//! subset of POSIX extended regular expressions (IEEE Std 1003.1, 9.4). A valid expression matches
+//! the same names in gawk with `LC_ALL=C` and in this module. test/observers/target-command.test.ts
+//! uses generated expressions to compare this implementation with the implementation in TypeScript.
 //!
 //! As in the C locale, each byte of a name is one character. The regex-lite crate matches text, so
 //! each byte of an expression or a name is passed to the crate as one character. Expressions are
@@ -46,7 +46,7 @@ const CLASSES: [(&str, &str); 12] = [
     ("xdigit", "0-9A-Fa-f"),
 ];
 
-// These messages are the same as in src/core/target-command.ts.
+// These messages are the same as in src/core/text/target-command.ts.
 const WRONG_ESCAPE: &str = "a \\ must precede one of \\ ^ $ . [ ] | ( ) * + ? { }";
 const WRONG_BRACKET: &str = "a bracket expression must look like [a-z_], [^0-9] or \
      [[:alnum:].-], with only ASCII characters and without \\ or another [; write \\[ for the \

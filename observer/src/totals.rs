@@ -15,17 +15,8 @@ pub fn lines(
     left_out: u64,
 ) -> Vec<Vec<u8>> {
     processes.close_accounts();
-    let containers = &processes.containers;
-    let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
-    let name = |sum: &Sum| {
-        (
-            containers.name(sum.container).to_owned(),
-            sum.program.clone(),
-        )
-    };
-    sums.sort_by_cached_key(|sum| (std::cmp::Reverse(sum.cpu), name(sum)));
     let mut total = Sum::default();
-    for sum in &sums {
+    for sum in processes.sums.list() {
         total.add(sum);
     }
     let ticks = processes.meter.machine.ticks;
@@ -35,7 +26,24 @@ pub fn lines(
         left_out,
     };
     let mut lines = vec![whole(pod, count, &total, ticks)];
-    lines.extend(sums.into_iter().map(|sum| {
+    lines.extend(program_lines(processes));
+    lines
+}
+
+/// Returns the lines of the programs, those with the most processor time first.
+#[must_use]
+pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
+    let containers = &processes.containers;
+    let ticks = processes.meter.machine.ticks;
+    let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
+    let name = |sum: &Sum| {
+        (
+            containers.name(sum.container).to_owned(),
+            sum.program.clone(),
+        )
+    };
+    sums.sort_by_cached_key(|sum| (std::cmp::Reverse(sum.cpu), name(sum)));
+    let line = |sum: &Sum| {
         let mut line = b"{\"program\":".to_vec();
         crate::json::push_string(&mut line, &sum.program);
         if containers.has_names {
@@ -44,8 +52,8 @@ pub fn lines(
         push_known(&mut line, "processes", Some(sum.processes));
         push_sums(&mut line, sum, ticks);
         line
-    }));
-    lines
+    };
+    sums.into_iter().map(line).collect()
 }
 
 /// The counts of the run.

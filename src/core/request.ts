@@ -4,8 +4,8 @@ import { ANNOTATIONS_LIMIT, DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import type { Reason } from './reasons.ts'
-import { problemOfTargetCommand } from './target-command.ts'
 import { quote } from './text/quote.ts'
+import { problemOfTargetCommand } from './text/target-command.ts'
 
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
 const KNOWN_KEYS: ReadonlySet<string> = new Set([...Object.values(KEYS), STATUS_KEY])

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
-import { problemOfTargetCommand } from '../../src/core/target-command.ts'
-import { asBytes, latin1 } from '../src/core/pattern-of-bytes.ts'
+import { problemOfTargetCommand } from '../../src/core/text/target-command.ts'
+import { asBytes, latin1 } from '../src/core/text/pattern-of-bytes.ts'
 import { hasCargo } from './program.ts'
 
 // Tests that the webhook and the observer accept the same patterns, and that the observer matches

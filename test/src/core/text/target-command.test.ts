@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import t from 'tap'
-import { problemOfTargetCommand } from '../../../src/core/target-command.ts'
+import { problemOfTargetCommand } from '../../../../src/core/text/target-command.ts'
 import { asBytes, latin1 } from './pattern-of-bytes.ts'
 
 t.test('a pattern of the documented grammar is valid', async (t) => {

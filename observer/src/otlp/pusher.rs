@@ -1,0 +1,226 @@
+//! The pusher: reads a log from standard input, and pushes its latest values at intervals, and once
+//! more at the end of the log. Only this process waits for the network, so nothing that a receiver
+//! does can delay the log.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{Read as _, Write as _, stdin, stdout};
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::encode::{Context, request, unix_nanoseconds};
+use super::feed::{Counts, format_report};
+use super::http::{Failure, post, resolve};
+use super::reader::LogReader;
+use super::settings::ExportSettings;
+use super::table::{Point, Table};
+use crate::session::termination_signals;
+
+/// The longest line that is read, in bytes. The rows of longer lines are left out.
+const MAX_LINE: usize = 1 << 20;
+/// The bytes that are read at a time.
+const PIECE: usize = 16_384;
+/// The most points of a request.
+const MAX_POINTS: usize = 1000;
+/// The longest time of a push. A push also takes at most the interval.
+const MAX_PUSH: Duration = Duration::from_secs(5);
+/// The longest time for which a receiver can stop the pushes with `Retry-After`, in seconds.
+const MAX_RETRY_AFTER: u32 = 300;
+
+/// Reads the log until its end.
+pub fn run(settings: &ExportSettings) {
+    let mut pusher = Pusher::new(settings);
+    // The end of the log ends the pusher, after the last push.
+    let _ = termination_signals().thread_block();
+    // The observer never waits for the reports, so a full pipe must not stop the pusher.
+    let _ = fcntl(stdout().as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
+    let mut input = stdin().lock();
+    let mut piece = vec![0; PIECE];
+    loop {
+        if pusher.wait_for_input() {
+            match input.read(&mut piece) {
+                Ok(0) => break,
+                Ok(count) => pusher.read(&piece[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        pusher.push_if_due();
+    }
+    pusher.push();
+}
+
+struct Pusher<'a> {
+    settings: &'a ExportSettings,
+    reader: LogReader,
+    table: Table,
+    line: Vec<u8>,
+    is_line_too_long: bool,
+    began: Instant,
+    /// The start of the counters, in nanoseconds since 1970.
+    start: u64,
+    interval: Duration,
+    due: Instant,
+    /// The addresses of the endpoint, until a push fails.
+    addresses: Vec<SocketAddr>,
+    counts: Counts,
+}
+
+impl<'a> Pusher<'a> {
+    fn new(settings: &'a ExportSettings) -> Self {
+        let began = Instant::now();
+        let interval = Duration::from_secs_f64(settings.interval);
+        Self {
+            reader: LogReader::new(&settings.description),
+            table: Table::new(&settings.description),
+            line: Vec::new(),
+            is_line_too_long: false,
+            began,
+            start: unix_nanoseconds(),
+            interval,
+            due: began + interval.mul_f64(first_delay(settings)),
+            addresses: Vec::new(),
+            counts: Counts::default(),
+            settings,
+        }
+    }
+
+    /// Waits for input, at most until the next push is due. Returns whether there is input.
+    fn wait_for_input(&self) -> bool {
+        let left = self.due.saturating_duration_since(Instant::now());
+        // Rounded up, because a timeout of zero would not wait.
+        let milliseconds = left.as_micros().div_ceil(1000);
+        let timeout = PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX);
+        let input = stdin();
+        let mut waiting = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+        poll(&mut waiting, timeout).is_ok_and(|count| count > 0)
+    }
+
+    fn read(&mut self, text: &[u8]) {
+        let now = self.began.elapsed().as_secs_f64();
+        let mut rest = text;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.extend_line(&rest[..end]);
+            rest = &rest[end + 1..];
+            if self.is_line_too_long {
+                self.counts.rows += 1;
+            } else {
+                self.reader.read_line(&self.line, &mut self.table, now);
+            }
+            self.is_line_too_long = false;
+            if self.line.capacity() > 4 * PIECE {
+                self.line = Vec::new();
+            }
+            self.line.clear();
+        }
+        self.extend_line(rest);
+    }
+
+    fn extend_line(&mut self, text: &[u8]) {
+        if self.line.len() + text.len() > MAX_LINE {
+            self.is_line_too_long = true;
+            self.line = Vec::new();
+        }
+        if !self.is_line_too_long {
+            self.line.extend_from_slice(text);
+        }
+    }
+
+    fn push_if_due(&mut self) {
+        let now = Instant::now();
+        if now < self.due {
+            return;
+        }
+        let wait = self.push();
+        let mut next = self.due + self.interval;
+        if let Some(seconds) = wait {
+            next =
+                next.max(Instant::now() + Duration::from_secs(seconds.min(MAX_RETRY_AFTER).into()));
+        }
+        // Intervals that a slow push has taken are left out.
+        let now = Instant::now();
+        while next < now {
+            next += self.interval;
+        }
+        self.due = next;
+    }
+
+    /// Pushes the latest values, and reports the result. Returns the seconds for which the receiver
+    /// wants no further push.
+    fn push(&mut self) -> Option<u32> {
+        self.table.sum_up();
+        let result = self.push_points()?;
+        self.table.forget_absent();
+        let left_out = self.counts.rows + self.table.left_out();
+        let (problem, wait) = match result {
+            Ok(()) => {
+                self.counts.pushes += 1;
+                (String::new(), None)
+            }
+            Err(failure) => {
+                self.counts.failed += 1;
+                // The name may have another address by now.
+                self.addresses.clear();
+                (failure.problem, failure.retry_after)
+            }
+        };
+        let counts = Counts {
+            rows: left_out,
+            ..self.counts.clone()
+        };
+        // If this fails, the observer has ended or does not read.
+        let mut out = stdout();
+        let _ = out.write_all(format_report(&counts, &problem).as_bytes());
+        let _ = out.flush();
+        wait
+    }
+
+    /// Pushes all points. `None` if there are none.
+    fn push_points(&mut self) -> Option<Result<(), Failure>> {
+        let mut points = Vec::new();
+        self.table.each_point(|point| points.push(point));
+        if points.is_empty() {
+            return None;
+        }
+        points.sort_by(|one, other| order(one).cmp(&order(other)));
+        let deadline = Instant::now() + MAX_PUSH.min(self.interval);
+        if self.addresses.is_empty() {
+            match resolve(&self.settings.endpoint) {
+                Ok(addresses) => self.addresses = addresses,
+                Err(failure) => return Some(Err(failure)),
+            }
+        }
+        let context = Context {
+            metric: &self.settings.description.metric,
+            resource: &self.settings.resource,
+            start: self.start,
+            time: unix_nanoseconds(),
+        };
+        for part in points.chunks(MAX_POINTS) {
+            let body = request(&context, part);
+            let result = post(&self.settings.endpoint, &self.addresses, &body, deadline);
+            if result.is_err() {
+                return Some(result);
+            }
+        }
+        Some(Ok(()))
+    }
+}
+
+/// The order in which points of one metric follow one another.
+fn order<'a>(point: &Point<'a>) -> (&'a str, &'a str, bool) {
+    let column = point.column;
+    (&column.name, &column.unit, column.is_counter)
+}
+
+/// The part of the interval before the first push. It differs between pods, so that the ranks of a
+/// run do not push all at the same moment.
+fn first_delay(settings: &ExportSettings) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    settings.resource.attributes.hash(&mut hasher);
+    let bits = u16::try_from(hasher.finish() & 0xffff).unwrap_or_default();
+    f64::from(bits) / 65_536.0
+}
