@@ -141,17 +141,22 @@ t.test('every expression of the dashboard and the alerts is valid PromQL', { ski
   const rules = listOrNone(fieldsOrNone(rule?.spec).groups).flatMap((group) =>
     listOrNone(fieldsOrNone(group).rules),
   )
-  const dashboard = JSON.parse(read(join(CHART, 'files/dashboard.json')))
-  const panels: { expr: string }[] = dashboard.panels.flatMap(
-    ({ targets }: { targets: { expr: string }[] }) => targets,
-  )
-  const asked = panels.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'))
+  const asked = ['dashboard.json', 'run-dashboard.json'].flatMap(expressionsOf)
   const alerted = rules.map((each) => String(fieldsOrNone(each).expr))
   t.ok(alerted.length > 5 && asked.length > 5)
   for (const expression of [...asked, ...alerted]) t.equal(faultOf(expression), undefined)
   t.equal(faultOf('sum by (a) (rate(b[5m])'), 23, 'an invalid expression is detected')
   t.end()
 })
+
+/** Returns the expressions of a dashboard, with values for the variables of Grafana. */
+function expressionsOf(name: string): readonly string[] {
+  const { panels } = JSON.parse(read(join(CHART, 'files', name)))
+  const targets: { expr: string }[] = panels.flatMap(
+    ({ targets }: { targets: { expr: string }[] }) => targets,
+  )
+  return targets.map(({ expr }) => expr.replaceAll(/\$__(rate_interval|range)/g, '5m'))
+}
 
 /** Returns the position of the first error in a PromQL expression; undefined if it is valid. */
 function faultOf(expression: string): number | undefined {
