@@ -23,13 +23,13 @@ export function readDescription(value: unknown): RowsDescription | undefined {
  * if the description is valid.
  */
 export function descriptionProblem(description: RowsDescription): string | undefined {
-  const { format, sections } = description
+  const { format, sections, summary = [] } = description
   const of = format === 'iostat' ? 'device' : 'process'
   if (format !== 'jsonl' && (sections.length > 1 || sections[0]?.of !== of))
     return `sections must be one section with of: ${of}, because the format is ${format}`
-  const twin = repeated(sections.map(({ name }) => name))
+  const twin = repeated([...sections, ...summary].map(({ name }) => name))
   if (twin !== undefined) return `sections must not have ${twin} twice`
-  for (const { name, columns } of sections) {
+  for (const { name, columns } of [...sections, ...summary]) {
     const column = repeated(columns.map((one) => one.name))
     if (column !== undefined)
       return `sections: section ${name} must not have column ${column} twice`

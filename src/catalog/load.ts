@@ -7,6 +7,7 @@ import { buildCatalog, type Catalog, type MetricDocument, readOption } from '../
 import { fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readSecurityContext } from '../core/kubernetes/pod.ts'
 import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
+import { exportProblem } from '../core/live-export.ts'
 import { parseDocuments, readText } from '../lib/read-documents.ts'
 import { descriptionProblem } from './description.ts'
 import schema from './metric.schema.json' with { type: 'json' }
@@ -108,10 +109,19 @@ function readDocument(path: string, value: unknown): MetricDocument {
     throw new CatalogError(`${where}: ${place} ${explain(error)}`)
   }
   const document = value as unknown as MetricDocument
-  const problem = optionProblem(document) ?? rowsProblem(document) ?? contextProblem(document)
+  const problem =
+    optionProblem(document) ??
+    rowsProblem(document) ??
+    contextProblem(document) ??
+    exportProblem(document)
   if (problem !== undefined) throw new CatalogError(`${where}: ${problem}`)
   return document
 }
+
+const ENDPOINT = '/spec/otlp/endpoint'
+const ENDPOINT_RULE =
+  'must be http://HOST:PORT of a receiver, with an optional path, and without credentials; ' +
+  'for https, use a collector on the node or in the cluster'
 
 /** Returns a message with the values that are allowed, which Ajv's own message omits. */
 function explain(error: ErrorObject | undefined): string {
@@ -120,6 +130,7 @@ function explain(error: ErrorObject | undefined): string {
   if (Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(', ')}`
   if (allowedValue !== undefined) return `must be ${String(allowedValue)}`
   if (additionalProperty !== undefined) return `must not have ${String(additionalProperty)}`
+  if (error?.instancePath === ENDPOINT) return ENDPOINT_RULE
   return message
 }
 

@@ -1,6 +1,7 @@
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
+import { exportVariables, type LiveExport } from './live-export.ts'
 
 /** The privileges that a metric can require: the levels of the Pod Security Standards. */
 export const PRIVILEGES = POD_SECURITY_LEVELS
@@ -27,6 +28,8 @@ export interface Metric {
   readonly defaults: readonly EnvVar[]
   /** The rows of the observer's log; undefined if no document of the metric describes them. */
   readonly rows: RowsDescription | undefined
+  /** The environment variables of the live export; empty if it is off. */
+  readonly liveExport: readonly EnvVar[]
   readonly container: ObserverContainer
 }
 
@@ -39,6 +42,11 @@ export interface RowsDescription {
   readonly format: 'jsonl' | 'pidstat' | 'iostat'
   /** The kinds of rows. If there are several, each row names its section. */
   readonly sections: readonly RowSection[]
+  /**
+   * The lines of the summary at the end of the log. A line belongs to the first of these sections
+   * whose first key it has. The live export pushes these lines while the observer runs.
+   */
+  readonly summary?: readonly RowSection[]
 }
 
 export interface RowSection {
@@ -61,7 +69,21 @@ export interface RowColumn {
   readonly behavior?: 'gauge' | 'counter'
   /** True if the column is part of the key that distinguishes the rows of a section and time. */
   readonly key?: true
+  /** The names of the column in OpenTelemetry, for the live export. */
+  readonly otlp?: OtlpNames
   readonly meaning: string
+}
+
+/** The names of a column in OpenTelemetry, where the live export should not use its own. */
+export interface OtlpNames {
+  /** The name of the metric, or of the attribute if the column is a key. */
+  readonly name?: string
+  /** The unit in UCUM. */
+  readonly unit?: string
+  /** The factor that converts a value of the column to the unit. */
+  readonly scale?: number
+  /** Attributes of all points, such as a direction. */
+  readonly attributes?: Readonly<Record<string, string>>
 }
 
 /** An option, and the environment variable that passes its value to the observer. */
@@ -109,6 +131,7 @@ export interface MetricDocument {
     readonly privilege: Privilege
     readonly options?: Readonly<Record<string, Option>>
     readonly rows?: RowsDescription
+    readonly otlp?: LiveExport
     readonly container: ObserverContainer
   }
 }
@@ -141,7 +164,9 @@ function buildMetric(
     return [`${name}.ridealong.dev/${option}`, { ...definition, variable }] as const
   })
   const defaults = options.map(([, option]) => plain(option.variable, String(option.default)))
-  return { name, description, privilege, options: new Map(options), defaults, rows, container }
+  const liveExport = exportVariables(name, spec.otlp, rows)
+  const read = new Map(options)
+  return { name, description, privilege, options: read, defaults, rows, liveExport, container }
 }
 
 /**

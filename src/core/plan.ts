@@ -96,7 +96,7 @@ function buildContainer(
     command: container.command,
     args: container.args,
     restartPolicy: mode === 'native' ? 'Always' : undefined,
-    env: [...(container.env ?? []), ...env, ...options],
+    env: [...(container.env ?? []), ...env, ...metric.liveExport, ...options],
     resources,
     securityContext,
     volumeMounts: volume && [{ name: volume.name, mountPath: TOKEN_PATH, readOnly: true }],

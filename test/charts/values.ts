@@ -12,6 +12,7 @@ export const EVERYTHING = [
   'serviceMonitor.enabled=true',
   'prometheusRule.enabled=true',
   'grafanaDashboard.enabled=true',
+  'observer.otlp.endpoint=http://collector.monitoring:4318',
   'guard.denyNamespaceSelector.matchLabels.guard=deny',
   'webhook.priorityClassName=system-cluster-critical',
   'imagePullSecrets[0].name=registry',

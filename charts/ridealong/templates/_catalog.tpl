@@ -1,18 +1,26 @@
 {{/*
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
 metrics, only the image and the pull policy are replaced. The metrics of the values are added, and
-replace built-in metrics of the same name.
+replace built-in metrics of the same name. If the live export is on, each document without its own
+`otlp` gets that of the values.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
 {{- $image := .Values.observer.image -}}
+{{- $otlp := .Values.observer.otlp | default dict -}}
 {{- $lines := printf "    image: %s\n    imagePullPolicy: %s" (include "ridealong.image" (list . $image)) $image.pullPolicy -}}
 {{- range $path, $_ := .Files.Glob "files/catalog/*.yaml" -}}
 {{- $text := regexReplaceAllLiteral "(?m)^    image: .*$" ($.Files.Get $path) $lines -}}
+{{- if $otlp.endpoint -}}
+{{- $text = printf "%s\n  otlp: %s\n" ($text | trim) (toJson $otlp) -}}
+{{- end -}}
 {{- $_ := set $documents ($path | base | trimSuffix ".yaml") $text -}}
 {{- end -}}
 {{- range $name, $spec := .Values.catalog.metrics -}}
 {{- $metadata := dict "name" $name -}}
+{{- if and $otlp.endpoint (not (hasKey $spec "otlp")) -}}
+{{- $spec = merge (dict "otlp" $otlp) $spec -}}
+{{- end -}}
 {{- $document := dict "apiVersion" "ridealong.dev/v1alpha1" "kind" "Metric" "metadata" $metadata "spec" $spec -}}
 {{- $_ := set $documents $name (toYaml $document) -}}
 {{- end -}}

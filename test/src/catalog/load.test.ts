@@ -49,6 +49,13 @@ const WATTS = {
 }
 const SECTION = { name: 'power', of: 'pod', description: 'the pod', columns: [WATTS] }
 
+/** Sections with as many columns as possible. */
+const LONG_SECTIONS = Array.from({ length: 16 }, (_, section) => ({
+  ...SECTION,
+  name: `power_${section}`,
+  columns: Array.from({ length: 64 }, (_, column) => ({ ...WATTS, name: `watts_${column}` })),
+}))
+
 /** Returns a document with a privilege and a security context. */
 const contextOf = (privilege: string, securityContext: object) =>
   documentOf({}, { privilege, container: { ...CONTAINER, securityContext } })
@@ -113,7 +120,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
   const { metrics } = await loadCatalog({ folder })
   t.strictSame(
     [...metrics.keys()],
-    [...['io-sysstat', 'network', 'one', 'perf-sysstat', 'pressure', 'three', 'two']],
+    ['io-sysstat', 'network', 'one', 'perf-sysstat', 'pressure', 'three', 'two'],
   )
 })
 
@@ -143,6 +150,21 @@ t.test(
     t.strictSame(metrics.get('io-sysstat')?.rows, rows)
   },
 )
+
+t.test('an endpoint of the live export has a host, a port and a path', async (t) => {
+  const rows = { format: 'jsonl', sections: [SECTION] }
+  for (const endpoint of [
+    'http://collector',
+    'http://otel.monitoring.svc:4318/',
+    'http://10.0.0.1:9090/api/v1/otlp',
+    'http://[fd00::1]:65535/a/b/',
+  ]) {
+    const folder = t.testdir({ 'x.yaml': documentOf({}, { rows, otlp: { endpoint } }) })
+    const { metrics } = await loadCatalog({ folder })
+    const variables = metrics.get('ours')?.liveExport ?? []
+    t.match(variables, [{ name: 'POD_UID' }, { value: endpoint }, { value: '10' }, {}])
+  }
+})
 
 t.test('the observer image replaces only the image of the built-in metrics', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf() })
@@ -358,6 +380,50 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     'a section about a pod in the format pidstat',
     rowsOf({ format: 'pidstat', sections: [SECTION] }),
     /ours: spec\.rows\.sections must be one section with of: process, because the format is pidstat$/,
+  ],
+  ...[
+    'https://collector:4318',
+    'collector:4318',
+    'http://user:secret@collector',
+    'http://a/?b',
+  ].map(
+    (endpoint) =>
+      [
+        `the endpoint ${endpoint}`,
+        documentOf({}, { otlp: { endpoint } }),
+        /ours: spec\.otlp\.endpoint must be http:\/\/HOST:PORT of a receiver, .* for https, use a /,
+      ] as const,
+  ),
+  [
+    'an interval of no seconds',
+    documentOf({}, { otlp: { endpoint: 'http://a', interval: 0 } }),
+    /ours: spec\.otlp\.interval must be >= 1$/,
+  ],
+  [
+    'a live export without an endpoint',
+    documentOf({}, { otlp: { interval: 5 } }),
+    /ours: spec\.otlp must have required property 'endpoint'$/,
+  ],
+  [
+    'rows that do not fit into the environment',
+    documentOf(
+      {},
+      {
+        otlp: { endpoint: 'http://a' },
+        rows: { format: 'jsonl', sections: LONG_SECTIONS },
+      },
+    ),
+    /ours: spec\.rows has too many columns for the live export: it takes \d+ characters/,
+  ],
+  [
+    'a summary with the name of a section',
+    rowsOf({ sections: [SECTION], summary: [SECTION] }),
+    /ours: spec\.rows\.sections must not have power twice$/,
+  ],
+  [
+    'an attribute in capitals',
+    columnsOf({ ...WATTS, otlp: { attributes: { Mode: 'x' } } }),
+    /columns\.0\.otlp\.attributes must match pattern|property name must be valid/,
   ],
   [
     'an option with a capital letter',

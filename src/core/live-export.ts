@@ -1,0 +1,129 @@
+import type { Metric, MetricDocument, RowColumn, RowSection, RowsDescription } from './catalog.ts'
+import { type EnvVar, field, plain } from './kubernetes/environment.ts'
+
+/** The settings of the live export, which only catalog documents and the chart can make. */
+export interface LiveExport {
+  /** The URL of a receiver of OTLP over HTTP, without the path `/v1/metrics`. */
+  readonly endpoint: string
+  /** Seconds between pushes. */
+  readonly interval?: number
+  /**
+   * `rank`: in each pod, the values of all processes of a program are summed. `process`: each
+   * process has its own values.
+   */
+  readonly granularity?: 'rank' | 'process'
+}
+
+const DEFAULT_INTERVAL = 10
+
+/**
+ * Returns the variables that tell an observer where it pushes its rows, and what they mean in
+ * OpenTelemetry. Without settings or without a description of the rows, there are none.
+ */
+export function exportVariables(
+  name: string,
+  settings: LiveExport | undefined,
+  rows: RowsDescription | undefined,
+): Metric['liveExport'] {
+  if (settings === undefined || rows === undefined) return []
+  const { endpoint, interval = DEFAULT_INTERVAL, granularity = 'rank' } = settings
+  const description = describeExport(name, rows, granularity)
+  return [
+    field('POD_UID', 'metadata.uid'),
+    plain('RIDEALONG_OTLP_ENDPOINT', endpoint),
+    plain('RIDEALONG_OTLP_INTERVAL', String(interval)),
+    plain('RIDEALONG_OTLP_ROWS', JSON.stringify(description)),
+  ]
+}
+
+/**
+ * The most characters of the variables, which are ASCII. Linux limits the length of a variable to
+ * 128 KiB (execve(2)); an observer with a longer variable could not start.
+ */
+const MOST_CHARACTERS = 32_768
+
+/** Reports a description of rows that is too long for the environment of an observer. */
+export function exportProblem({ metadata, spec }: MetricDocument): string | undefined {
+  const variables: readonly EnvVar[] = exportVariables(metadata.name, spec.otlp, spec.rows)
+  const { length } = variables.map(({ value = '' }) => value).join('')
+  if (length <= MOST_CHARACTERS) return undefined
+  const problem = `it takes ${length} characters, at most ${MOST_CHARACTERS}`
+  return `spec.rows has too many columns for the live export: ${problem}`
+}
+
+/** The rows of a metric as the program `push` reads them (observer/src/otlp/description.rs). */
+function describeExport(name: string, rows: RowsDescription, granularity: 'rank' | 'process') {
+  const describe = (section: RowSection) => describeSection(name, section, granularity)
+  return {
+    metric: name,
+    format: rows.format,
+    sections: rows.sections.map(describe),
+    ...(rows.summary && { summary: rows.summary.map(describe) }),
+  }
+}
+
+function describeSection(
+  metric: string,
+  { name, of, columns }: RowSection,
+  granularity: 'rank' | 'process',
+) {
+  const isSummed = granularity === 'rank' && (of === 'process' || of === 'thread')
+  const keys = columns.filter(({ key }) => key === true)
+  const values = columns.filter(({ behavior }) => behavior !== undefined)
+  return {
+    name,
+    keys: keys.map((column) => describeKey(column, isSummed)),
+    values: values.map((column) => describeValue(metric, name, column)),
+  }
+}
+
+/**
+ * The attributes of OpenTelemetry for the keys of rows
+ * (https://opentelemetry.io/docs/specs/semconv/registry/attributes/).
+ */
+const ATTRIBUTES: Readonly<Record<string, string>> = {
+  container: 'k8s.container.name',
+  program: 'process.executable.name',
+  pid: 'process.pid',
+  tid: 'thread.id',
+  device: 'system.device',
+  interface: 'network.interface.name',
+}
+
+/** A numeric key, such as a process id, tells apart the members of a group that is summed. */
+function describeKey({ name, type, otlp }: RowColumn, isSummed: boolean) {
+  const attribute = otlp?.name ?? ATTRIBUTES[name] ?? `ridealong.${name}`
+  return { column: name, attribute, ...(isSummed && type === 'number' && { member: true }) }
+}
+
+/** The units of columns in UCUM, as OpenTelemetry requires (https://ucum.org). */
+const UNITS: Readonly<Record<string, string>> = {
+  percent: '%',
+  ratio: '1',
+  count: '{count}',
+  ticks: '{tick}',
+  bytes: 'By',
+  KiB: 'KiBy',
+  MiB: 'MiBy',
+  GiB: 'GiBy',
+  'bytes/s': 'By/s',
+  'KiB/s': 'KiBy/s',
+  'MiB/s': 'MiBy/s',
+  'MB/s': 'MBy/s',
+}
+
+/** Units of values whose sum over processes means nothing. A rank has their mean. */
+const MEAN_UNITS: readonly string[] = ['ratio', 'MHz', 'V', 'Cel']
+
+function describeValue(metric: string, section: string, column: RowColumn) {
+  const { name, unit = 'count', behavior = 'gauge', otlp } = column
+  return {
+    column: name,
+    name: otlp?.name ?? `ridealong.${metric.replaceAll('-', '_')}.${section}.${name}`,
+    unit: otlp?.unit ?? UNITS[unit] ?? unit,
+    behavior,
+    ...(otlp?.scale !== undefined && { scale: otlp.scale }),
+    ...(otlp?.attributes !== undefined && { attributes: otlp.attributes }),
+    ...(MEAN_UNITS.includes(unit) && { mean: true }),
+  }
+}
