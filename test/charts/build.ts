@@ -9,5 +9,5 @@ import { MODULES } from './programs.ts'
 const say = (line: string) => {
   process.stderr.write(`${line}\n`)
 }
-for (const module of [...MODULES, 'actionlint'] as const) await tools(module, say)
+for (const module of [...MODULES, 'actionlint', 'prometheus'] as const) await tools(module, say)
 await installCheckov(say)

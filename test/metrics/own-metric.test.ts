@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { REPOSITORY } from '../docs/pages.ts'
+import { exportTo, receive } from '../observers/live-export/receiver.ts'
+import { observer } from '../observers/pod.ts'
+import { observerTests } from '../observers/prerequisites.ts'
 import { podOf, reviewOf } from '../server.ts'
 import { run } from '../src/cli/command.ts'
 import { pod } from '../src/collect/pod.ts'
@@ -261,6 +264,37 @@ t.test('top shows the columns of the metric for each rank', async (t) => {
   const wrong = await top('--column', 'percent_heat')
   t.equal(wrong.code, 2)
   t.match(wrong.err, /measures a column percent_heat; the columns are .*heat, joules/)
+})
+
+t.test('its rows are pushed over OTLP while it runs', observerTests(), async (t) => {
+  const { catalog, script } = workplace(t, SCRIPT, DOCUMENT)
+  const { endpoint, points } = await receive(t)
+  const env = {
+    ...(await exportTo('furnace', { endpoint, interval: 1 }, catalog)),
+    POD_NAME: 'lammps-2-abcde',
+    RIDEALONG_OWNER: 'Job/lammps',
+    JOB_COMPLETION_INDEX: '2',
+  }
+  const log = await runObserver(script, 13, env, [observer('push')])
+  t.match(log, /^METADATA START /)
+  t.match(log, /METRICS OPERATOR COLLECTION END\n$/)
+  const rows = linesOf(log).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
+  const top = rows.findLast(({ zone }) => zone === 'top')
+  const zone = { 'ridealong.rank': '2', 'ridealong.zone': 'top' }
+  const resource = { 'service.name': 'lammps', 'k8s.pod.name': 'lammps-2-abcde' }
+  const last = (name: string) =>
+    points().findLast((point) => {
+      return point.name === name && point.attributes['ridealong.zone'] !== 'bottom'
+    })
+  t.match(last('ridealong.furnace.zone.heat'), {
+    ...{ kind: 'gauge', unit: 'Cel', value: 60, attributes: zone, resource },
+  })
+  t.match(last('ridealong.furnace.zone.joules'), { kind: 'counter', unit: 'J', value: top.joules })
+  t.match(last('ridealong.furnace.zone.flow'), { kind: 'gauge', unit: '1', value: -1.5 })
+  const opened = rows.findLast(({ door }) => door === 'front').opened
+  t.match(last('ridealong.furnace.door.opened'), {
+    ...{ kind: 'counter', value: opened, attributes: { 'ridealong.door': 'front' } },
+  })
 })
 
 const PAGE = readFileSync(join(REPOSITORY, 'docs/observers.md'), 'utf8')

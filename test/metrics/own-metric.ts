@@ -7,14 +7,17 @@ import { createInterface } from 'node:readline'
  * script with SIGTERM, as a kubelet does.
  *
  * @param env the variables that the observer has in its pod
+ * @param before the words of a program that runs the shell
  * @returns the log
  */
 export async function runObserver(
   script: string,
   rows: number,
   env: NodeJS.ProcessEnv = {},
+  before: readonly string[] = [],
 ): Promise<string> {
-  const child = spawn('sh', [script], {
+  const [program = 'sh', ...args] = [...before, 'sh', script]
+  const child = spawn(program, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -22,6 +22,7 @@ export type Module =
   | 'helm-unittest'
   | 'kubeconform'
   | 'actionlint'
+  | 'prometheus'
   | 'training-operator'
   | 'cert-manager'
 

@@ -1,0 +1,132 @@
+import t from 'tap'
+import { textOf } from '../../docs/pages.ts'
+import { until } from '../../until.ts'
+import { observer, type Pod, podOf, type Running } from '../pod.ts'
+import { observerTests, summaryOf } from '../prerequisites.ts'
+import { type Prometheus, startPrometheus, withoutPrometheus } from './prometheus.ts'
+import { exportTo } from './receiver.ts'
+
+// The live export with a real Prometheus.
+
+const { skip } = observerTests()
+const options = { skip: skip || withoutPrometheus, timeout: 300_000 }
+
+/** The configuration of Prometheus in the documentation. */
+const [, CONFIGURATION = ''] = /^```yaml\n(otlp:\n.*?)^```$/ms.exec(textOf('docs/live.md')) ?? []
+
+const RANKS = ['0', '1'] as const
+const METRICS = ['perf-sysstat', 'pressure'] as const
+
+/** Starts the observers of a rank, which uses a core for a part of the time. */
+async function startRank(pod: Pod, rank: string, endpoint: string) {
+  const watching = METRICS.map(async (metric) =>
+    pod.run(metric, [observer(metric)], {
+      RIDEALONG_TARGET_CONTAINER: 'app',
+      RIDEALONG_OPTION_RATE: '0.5',
+      RIDEALONG_OWNER: 'Job/lammps',
+      POD_NAMESPACE: 'hpc',
+      POD_NAME: `lammps-${rank}-abcde`,
+      JOB_COMPLETION_INDEX: rank,
+      ...(await exportTo(metric, { endpoint, interval: 1 })),
+    }),
+  )
+  const running = await Promise.all(watching)
+  const work = 'while :; do for i in {1..20000}; do :; done; sleep 0.1; done'
+  await pod.run('app', ['bash', '-c', work])
+  return running
+}
+
+const COUNTER = 'process_cpu_time_seconds_total{job="hpc/lammps"}'
+const CPU = `sum by (ridealong_rank) (max_over_time(${COUNTER}[1h]))`
+
+async function ranksIn({ query }: Prometheus): Promise<readonly string[]> {
+  return (await query(CPU)).map(({ metric }) => metric.ridealong_rank ?? '').sort()
+}
+
+async function cpuIn({ query }: Prometheus, rank: string): Promise<number> {
+  const samples = await query(CPU)
+  return samples.find(({ metric }) => metric.ridealong_rank === rank)?.value ?? 0
+}
+
+/** The CPU seconds in the summary of perf-sysstat. */
+function cpuOf(observers: readonly Running[]): number {
+  const lines = observers.flatMap((running) => summaryOf(running.log()))
+  return Number(lines.find(({ metric }) => metric === 'perf-sysstat')?.cpu_seconds)
+}
+
+t.test(
+  'PromQL gives the CPU seconds of the log, and the dashboard has data',
+  options,
+  async (t) => {
+    const prometheus = await startPrometheus(t, CONFIGURATION)
+    const ranks = await Promise.all(
+      RANKS.map(async (rank) => startRank(await podOf(t), rank, prometheus.endpoint)),
+    )
+    await until('both ranks are there', async () => (await ranksIn(prometheus)).length === 2)
+    t.strictSame(await ranksIn(prometheus), [...RANKS])
+    // Their counters must be large compared with the resolution of a clock tick.
+    await until('each rank has used two seconds', async () => {
+      const used = await Promise.all(RANKS.map((rank) => cpuIn(prometheus, rank)))
+      return Math.min(...used) > 2
+    })
+    for (const running of ranks.flat()) running.signal('SIGTERM')
+    for (const running of ranks.flat()) t.equal(await running.ended, 0, running.log())
+    for (const [at, rank] of RANKS.entries()) {
+      const logged = cpuOf(ranks[at] ?? [])
+      const found = await cpuIn(prometheus, rank)
+      t.ok(logged > 2, `${logged} s`)
+      t.ok(Math.abs(found - logged) <= 0.03 * logged, `rank ${rank}: ${found} s, not ${logged} s`)
+    }
+    const [sample] = await prometheus.query('process_memory_usage_bytes{ridealong_rank="1"}')
+    t.match(sample?.metric, {
+      job: 'hpc/lammps',
+      instance: 'hpc.lammps-1-abcde.perf-sysstat',
+      k8s_namespace_name: 'hpc',
+      k8s_pod_name: 'lammps-1-abcde',
+      k8s_job_name: 'lammps',
+      k8s_container_name: 'app',
+      process_executable_name: 'bash',
+    })
+    for (const { title, expression } of panels('perf-sysstat')) {
+      t.strictSame(ranksOf(await prometheus.query(expression)), [...RANKS], title)
+    }
+    for (const { expression } of panels('pressure')) await prometheus.query(expression)
+    for (const expression of documented()) {
+      const samples = await prometheus.query(expression)
+      // Without a cgroup of its own, the container of the test is never throttled.
+      t.ok(samples.length > 0 || expression.includes('throttled'), expression)
+    }
+  },
+)
+
+const ranksOf = (samples: readonly { readonly metric: Readonly<Record<string, string>> }[]) =>
+  [...new Set(samples.map(({ metric }) => metric.ridealong_rank))].sort()
+
+/** The expressions of the dashboard for a metric, with values for its variables. */
+function panels(metric: (typeof METRICS)[number]) {
+  const { panels } = JSON.parse(textOf('charts/ridealong/files/run-dashboard.json'))
+  const found: readonly Panel[] = panels.filter((panel: Panel) => {
+    return panel.description.includes(`Metric ${metric}`)
+  })
+  return found.flatMap(({ title, targets }) =>
+    targets.map(({ expr }) => ({ title, expression: filledIn(expr) })),
+  )
+}
+
+interface Panel {
+  readonly title: string
+  readonly description: string
+  readonly targets: readonly { readonly expr: string }[]
+}
+
+const filledIn = (expression: string) =>
+  expression
+    .replaceAll('$job', 'hpc/lammps')
+    .replaceAll(/\$(rank|container|program)/g, '.*')
+    .replaceAll(/\$__(rate_interval|range)/g, '1h')
+
+/** The expressions in the documentation. */
+function documented(): readonly string[] {
+  const rows = textOf('docs/live.md').matchAll(/^\| .* \| `(.*(?:sum|topk).*)` \|$/gm)
+  return [...rows].map(([, expression = '']) => expression.replaceAll('[1m]', '[1h]'))
+}
