@@ -11,6 +11,8 @@ const DEFAULT_LIMIT: u64 = 32 * MEBIBYTE;
 const MAX_LIMIT: u64 = 1024 * MEBIBYTE;
 /// Bytes for the program itself, and for kernel memory that is charged to its container.
 const FIXED: u64 = 4 * MEBIBYTE;
+/// Bytes for the live export: the second process, and the copy of the log that waits for it.
+const LIVE_EXPORT: u64 = 8 * MEBIBYTE;
 /// Bytes for a process: its state between two scans, and its share of the lists of a scan.
 const PER_PROCESS: u64 = 1024;
 /// The part of `PER_PROCESS` that is for the names of the process.
@@ -46,9 +48,10 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Derives the capacity from the memory limit of the observer's own container.
+    /// Derives the capacity from the memory limit of the observer's own container, which a live
+    /// export shares.
     #[must_use]
-    pub fn detect(has_thread_rows: bool) -> Self {
+    pub fn detect(has_thread_rows: bool, has_live_export: bool) -> Self {
         let limits = [
             "/sys/fs/cgroup/memory.max",
             "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -56,7 +59,9 @@ impl Capacity {
         let limit = limits
             .iter()
             .find_map(|path| Limit::parse(&std::fs::read(path).ok()?)?.number());
-        Self::within(limit.unwrap_or(DEFAULT_LIMIT), has_thread_rows)
+        let reserved = if has_live_export { LIVE_EXPORT } else { 0 };
+        let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+        Self::within(limit.saturating_sub(reserved), has_thread_rows)
     }
 
     /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, two sixths

@@ -26,7 +26,7 @@ const SECTOR: u64 = 512;
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(mut settings: Settings, session: &mut Session) {
-    let prepared = prepare(&mut settings);
+    let prepared = prepare(&mut settings, session.log.feed.is_some());
     write_header(&settings, session);
     match prepared {
         Ok(processes) => {
@@ -175,12 +175,19 @@ impl<'a> Run<'a> {
         self.document_bytes = log.budget().used() - used;
         log.flush();
         self.progress.timepoints += 1;
+        self.export_totals(now);
+        true
+    }
+
+    fn export_totals(&mut self, now: &Devices) {
+        if self.session.log.feed.is_none() {
+            return;
+        }
         let lines = self.device_lines(now);
         if let Some(feed) = &mut self.session.log.feed {
             feed.push_totals(&lines);
             feed.flush();
         }
-        true
     }
 
     /// Returns the lines of the summary: a line for the run, then a line for each device that

@@ -19,11 +19,11 @@ const DRAIN_TIMEOUT: f64 = 5.0;
 /// The reason to end if `/proc` cannot be read, or lists no processes.
 pub const UNREADABLE: &str = "/proc cannot be read";
 
-/// Opens `/proc`, and prepares the scans.
+/// Opens `/proc`, and prepares the scans. A live export needs a part of the memory.
 ///
 /// # Errors
 /// The reason to end, as a sentence.
-pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
+pub fn prepare(settings: &mut Settings, has_live_export: bool) -> Result<ProcessTable, String> {
     let unreadable = |_| UNREADABLE.to_owned();
     let mut files = Files::open().map_err(unreadable)?;
     let machine = Machine::detect(&mut files).ok_or(UNREADABLE)?;
@@ -33,7 +33,7 @@ pub fn prepare(settings: &mut Settings) -> Result<ProcessTable, String> {
         return Err(problem);
     }
     let containers = Containers::detect(&mut files, &settings.target, &settings.observers);
-    let capacity = Capacity::detect(settings.has_threads);
+    let capacity = Capacity::detect(settings.has_threads, has_live_export);
     let command = settings.command.take();
     Ok(ProcessTable::new(
         Meter::new(files, machine, own, settings.metric),

@@ -61,7 +61,7 @@ pub trait Sampler {
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run<S: Sampler>(mut sampler: S, mut settings: Settings, session: &mut Session) {
-    match prepare(&mut settings) {
+    match prepare(&mut settings, session.log.feed.is_some()) {
         Ok(processes) => Run::new(&settings, processes, session, S::INITIAL_ROW_BYTES).run(sampler),
         Err(problem) => {
             sampler.write_header(&settings, session, None);

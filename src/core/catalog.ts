@@ -69,14 +69,17 @@ export interface RowColumn {
   readonly behavior?: 'gauge' | 'counter'
   /** True if the column is part of the key that distinguishes the rows of a section and time. */
   readonly key?: true
-  /** The names of the column in OpenTelemetry, for the live export. */
+  /** How the live export exports the column. */
   readonly otlp?: OtlpNames
   readonly meaning: string
 }
 
-/** The names of a column in OpenTelemetry, where the live export should not use its own. */
+/** How the live export exports a column, where it should not follow its own rules. */
 export interface OtlpNames {
-  /** The name of the metric, or of the attribute if the column is a key. */
+  /**
+   * The name of the metric, or of the attribute if the column is a key or a text. A text that is
+   * not a key is only exported if it has a name.
+   */
   readonly name?: string
   /** The unit in UCUM. */
   readonly unit?: string
@@ -84,6 +87,10 @@ export interface OtlpNames {
   readonly scale?: number
   /** Attributes of all points, such as a direction. */
   readonly attributes?: Readonly<Record<string, string>>
+  /** Of a key: with granularity `rank`, the values of the rows that differ in it are summed. */
+  readonly summed?: true
+  /** Of a value: with granularity `rank`, the mean of the rows is exported instead of the sum. */
+  readonly mean?: true
 }
 
 /** An option, and the environment variable that passes its value to the observer. */

@@ -68,7 +68,9 @@ function describeSection(
   granularity: 'rank' | 'process',
 ) {
   const isSummed = granularity === 'rank' && (of === 'process' || of === 'thread')
-  const keys = columns.filter(({ key }) => key === true)
+  const keys = columns.filter(({ type, key, otlp }) => {
+    return key === true || (type === 'text' && otlp?.name !== undefined)
+  })
   const values = columns.filter(({ behavior }) => behavior !== undefined)
   return {
     name,
@@ -93,7 +95,8 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
 /** A numeric key, such as a process id, tells apart the members of a group that is summed. */
 function describeKey({ name, type, otlp }: RowColumn, isSummed: boolean) {
   const attribute = otlp?.name ?? ATTRIBUTES[name] ?? `ridealong.${name}`
-  return { column: name, attribute, ...(isSummed && type === 'number' && { member: true }) }
+  const isMember = isSummed && (type === 'number' || otlp?.summed === true)
+  return { column: name, attribute, ...(isMember && { member: true }) }
 }
 
 /** The units of columns in UCUM, as OpenTelemetry requires (https://ucum.org). */
@@ -124,6 +127,6 @@ function describeValue(metric: string, section: string, column: RowColumn) {
     behavior,
     ...(otlp?.scale !== undefined && { scale: otlp.scale }),
     ...(otlp?.attributes !== undefined && { attributes: otlp.attributes }),
-    ...(MEAN_UNITS.includes(unit) && { mean: true }),
+    ...((otlp?.mean === true || MEAN_UNITS.includes(unit)) && { mean: true }),
   }
 }

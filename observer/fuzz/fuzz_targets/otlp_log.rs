@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         reader.read_line(line, &mut table, f64::from(u16::try_from(number).unwrap_or(u16::MAX)));
     }
-    table.sum_up();
+    table.sum_up(65_536.0);
     table.each_point(|point| assert!(point.value.is_finite()));
     table.forget_absent();
 });

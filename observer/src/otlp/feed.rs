@@ -2,6 +2,7 @@
 //! call waits for the pusher, except at the end.
 
 use std::io::Read as _;
+use std::iter::once;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -17,7 +18,7 @@ use crate::clock;
 use crate::json::push_string;
 use crate::number::push;
 
-/// The most bytes that wait for the pusher. A line for which there is no room is dropped.
+/// The most bytes that wait for the pusher. Lines for which there is no room are dropped.
 const MAX_PENDING: usize = 1 << 20;
 /// The longest line that the pusher prints, in bytes.
 const MAX_REPORT: usize = 4096;
@@ -42,8 +43,8 @@ pub struct Feed {
     is_closing: bool,
     /// `None` after the end of the pusher.
     reports: Option<ChildStdout>,
+    /// The part of the copy that the pipe did not take yet.
     pending: Vec<u8>,
-    written: usize,
     report: Vec<u8>,
     counts: Counts,
     dropped: u64,
@@ -64,6 +65,8 @@ impl Feed {
             .arg0("push")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // The log of a container also contains its standard error, and has one writer.
+            .stderr(Stdio::null())
             .spawn()
             .map_err(|problem| error(&problem))?;
         let (input, reports) = (child.stdin.take(), child.stdout.take());
@@ -81,7 +84,6 @@ impl Feed {
             is_closing: false,
             reports,
             pending: Vec::new(),
-            written: 0,
             report: Vec::new(),
             counts: Counts::default(),
             dropped: 0,
@@ -92,24 +94,34 @@ impl Feed {
 
     /// Copies a line, which has no line break.
     pub fn push_line(&mut self, line: &[u8]) {
-        if self.input.is_none() {
-            return;
-        }
-        if self.pending.len() - self.written + line.len() >= MAX_PENDING {
-            self.dropped += 1;
-            return;
-        }
-        self.pending.extend_from_slice(line);
-        self.pending.push(b'\n');
+        self.push_lines(&[line]);
     }
 
     /// Copies lines that describe the whole run until now, in the format of the summary.
     pub fn push_totals(&mut self, lines: &[Vec<u8>]) {
-        self.push_line(b"SUMMARY START");
-        for line in lines {
-            self.push_line(line);
+        if lines.is_empty() {
+            return;
         }
-        self.push_line(b"SUMMARY END");
+        let (start, end): (&[u8], &[u8]) = (b"SUMMARY START", b"SUMMARY END");
+        let lines = lines.iter().map(Vec::as_slice);
+        let block: Vec<&[u8]> = once(start).chain(lines).chain(once(end)).collect();
+        self.push_lines(&block);
+    }
+
+    /// Copies all of the lines, or none if there is no room for them.
+    fn push_lines(&mut self, lines: &[&[u8]]) {
+        if self.input.is_none() {
+            return;
+        }
+        let size: usize = lines.iter().map(|line| line.len() + 1).sum();
+        if self.pending.len() + size > MAX_PENDING {
+            self.dropped += lines.len() as u64;
+            return;
+        }
+        for line in lines {
+            self.pending.extend_from_slice(line);
+            self.pending.push(b'\n');
+        }
     }
 
     /// Writes as much of the copy as the pipe takes, and reads the reports of the pusher.
@@ -119,24 +131,25 @@ impl Feed {
     }
 
     fn write_pending(&mut self) {
-        while let Some(input) = self
-            .input
-            .as_ref()
-            .filter(|_| self.written < self.pending.len())
-        {
-            match write(input, &self.pending[self.written..]) {
-                Ok(count) => self.written += count,
+        let mut written = 0;
+        while let Some(input) = self.input.as_ref().filter(|_| written < self.pending.len()) {
+            match write(input, &self.pending[written..]) {
+                Ok(count) => written += count,
                 Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => return,
+                Err(Errno::EAGAIN) => {
+                    self.pending.drain(..written);
+                    return;
+                }
                 Err(error) => {
                     self.fail(&format!("the pusher has ended: {}", error.desc()));
                     self.input = None;
+                    // A child that has ended keeps its process id until its parent has waited.
+                    let _ = self.child.try_wait();
                 }
             }
         }
         // A burst of lines must not occupy memory for the rest of the run.
         self.pending = Vec::new();
-        self.written = 0;
         if self.is_closing {
             self.input = None;
         }
@@ -208,8 +221,7 @@ impl Feed {
     /// Returns the descriptors to poll, with the events to wait for.
     #[must_use]
     pub fn descriptors(&self) -> Vec<(BorrowedFd<'_>, PollFlags)> {
-        let has_pending = self.written < self.pending.len();
-        let input = self.input.as_ref().filter(|_| has_pending);
+        let input = self.input.as_ref().filter(|_| !self.pending.is_empty());
         let input = input.map(|input| (input.as_fd(), PollFlags::POLLOUT));
         let reports = self.reports.as_ref();
         let reports = reports.map(|reports| (reports.as_fd(), PollFlags::POLLIN));

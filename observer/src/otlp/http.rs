@@ -12,6 +12,10 @@ use crate::json::clean;
 const MAX_HEADERS: usize = 64;
 /// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 16_384;
+/// The longest time to connect to an address. Linux repeats a lost SYN after a second (RFC 6298,
+/// section 2). An unreachable receiver must not add repeated segments to the TCP counters of the
+/// pod, which the metric network reports.
+const MAX_CONNECT: Duration = Duration::from_millis(900);
 /// The most characters of an answer's body in a message.
 const MAX_TEXT: usize = 160;
 
@@ -138,8 +142,8 @@ pub fn post(
 fn connect(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, Failure> {
     let mut problem = failure("the name of the endpoint has no address".to_owned());
     for address in addresses {
-        let left = time_left(deadline)?;
-        match TcpStream::connect_timeout(address, left) {
+        let timeout = time_left(deadline)?.min(MAX_CONNECT);
+        match TcpStream::connect_timeout(address, timeout) {
             Ok(stream) => {
                 // Without this option, the last part of a request may wait for an acknowledgement.
                 let _ = stream.set_nodelay(true);

@@ -151,7 +151,7 @@ impl<'a> Pusher<'a> {
     /// Pushes the latest values, and reports the result. Returns the seconds for which the receiver
     /// wants no further push.
     fn push(&mut self) -> Option<u32> {
-        self.table.sum_up();
+        self.table.sum_up(self.began.elapsed().as_secs_f64());
         let result = self.push_points()?;
         self.table.forget_absent();
         let left_out = self.counts.rows + self.table.left_out();

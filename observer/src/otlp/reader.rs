@@ -181,7 +181,7 @@ mod tests {
         for line in log.lines() {
             reader.read_line(line.as_bytes(), &mut table, 1.0);
         }
-        table.describe_points()
+        table.describe_points(1.0)
     }
 
     const FURNACE: &str = r#"{"metric":"furnace","format":"jsonl","sections":[

@@ -116,9 +116,8 @@ impl Relay {
             if has_more || self.can_write() {
                 continue;
             }
-            // A program that the observer has left behind may keep the pipe of its log open.
-            let is_done = self.exit.is_some() && self.buffer.is_empty();
-            if is_done {
+            // A process that the program has started may keep the pipe of the log open.
+            if self.exit.is_some() && self.buffer.is_empty() {
                 break;
             }
             self.wait();
@@ -235,7 +234,7 @@ impl Relay {
                 Ok(count) => drop(self.buffer.drain(..count)),
                 Err(Errno::EINTR | Errno::EAGAIN) => return,
                 Err(_) => {
-                    // Nobody reads the log. The program is told as if it had written itself.
+                    // Nobody reads the log. The closed pipe tells the program so.
                     self.is_broken = true;
                     self.source = None;
                     self.buffer.clear();

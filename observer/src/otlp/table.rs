@@ -14,6 +14,8 @@ const MAX_MEMBERS: usize = 1024;
 const MAX_NAME: usize = 255;
 /// Rows of one timepoint arrive within this many seconds.
 const TIMEPOINT: f64 = 0.05;
+/// If all known things are present, the seconds until the next search for one that is gone.
+const SEARCH_PAUSE: f64 = 1.0;
 
 /// Whether a section describes rows between the markers, or lines of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +59,10 @@ pub struct Table {
     /// The sections, those of the rows first.
     sections: Vec<Section>,
     row_sections: usize,
+    /// The number of members of all shapes.
     members: usize,
+    /// When the last search for a member that is gone found none.
+    searched: f64,
     left_out: u64,
 }
 
@@ -71,7 +76,7 @@ struct Shape {
     is_summary: bool,
     members: BTreeMap<Vec<Name>, Member>,
     groups: BTreeMap<Vec<Name>, Group>,
-    /// When the last row arrived.
+    /// When the last row arrived, in seconds.
     latest: f64,
     /// The seconds between the last two timepoints.
     gap: f64,
@@ -79,6 +84,7 @@ struct Shape {
 
 /// A thing, such as a process.
 struct Member {
+    /// When its last row arrived, in seconds.
     seen: f64,
     /// The longest time between two of its rows.
     gap: f64,
@@ -87,10 +93,12 @@ struct Member {
 }
 
 /// The members that are exported together. Without keys that tell members apart, each is a group.
+/// A group has at least one member.
 struct Group {
-    /// The growth of the counters of all members, also of those that have ended. NaN is unknown.
-    totals: Vec<f64>,
-    /// The sums of the gauges of the present members, and the number of members with a value.
+    /// The counters of the members that were forgotten, and of those that began again at zero. NaN
+    /// is unknown.
+    earlier: Vec<f64>,
+    /// The sums of the values of the members, and the number of members with a value.
     sums: Vec<(f64, u32)>,
 }
 
@@ -105,6 +113,7 @@ impl Table {
             sections: Vec::new(),
             row_sections: description.sections.len(),
             members: 0,
+            searched: f64::NEG_INFINITY,
             left_out: 0,
         };
         for section in &description.sections {
@@ -163,14 +172,13 @@ impl Table {
         };
         let shape = &mut self.shapes[at];
         let names = shape.names_of(row);
-        if !shape.members.contains_key(&names) {
-            if self.members >= MAX_MEMBERS && !shape.remove_absent() {
-                self.left_out += 1;
-                return;
-            }
-            self.members = self.members.min(MAX_MEMBERS - 1) + 1;
+        if shape.members.contains_key(&names) {
+            shape.record(names, first, values, row, now);
+        } else if make_room(&mut self.shapes, &mut self.members, &mut self.searched, now) {
+            self.shapes[at].record(names, first, values, row, now);
+        } else {
+            self.left_out += 1;
         }
-        shape.record(names, first, values, row, now);
     }
 
     /// Records a line of the summary, in the first section whose first key the line has.
@@ -186,10 +194,10 @@ impl Table {
         }
     }
 
-    /// Calculates the values of all groups, before they are exported.
-    pub fn sum_up(&mut self) {
+    /// Calculates the values of all groups at a time, before they are exported.
+    pub fn sum_up(&mut self, now: f64) {
         for shape in &mut self.shapes {
-            shape.sum_up();
+            shape.sum_up(now);
         }
     }
 
@@ -198,13 +206,13 @@ impl Table {
         for shape in &self.shapes {
             for (at, column) in shape.columns.iter().enumerate() {
                 for (names, group) in &shape.groups {
-                    let value = group.value(at, column);
+                    let value = group.value(at, column) * column.scale;
                     if value.is_finite() {
                         then(Point {
                             column,
                             attributes: &shape.attributes,
                             names,
-                            value: value * column.scale,
+                            value,
                         });
                     }
                 }
@@ -215,8 +223,8 @@ impl Table {
     /// Forgets the things that are gone and that were exported for the last time.
     pub fn forget_absent(&mut self) {
         for shape in &mut self.shapes {
-            // In a group of several members, the totals have the growth of each member. They would
-            // count a member twice that is forgotten and returns.
+            // A group of several members keeps the counters of those that were forgotten. If such a
+            // member returned, its counters would be in the sum twice.
             if !shape.is_member.contains(&true) {
                 let before = shape.members.len();
                 while shape.remove_absent() {}
@@ -226,8 +234,8 @@ impl Table {
     }
 
     #[cfg(test)]
-    pub(super) fn describe_points(&mut self) -> Vec<String> {
-        self.sum_up();
+    pub(super) fn describe_points(&mut self, now: f64) -> Vec<String> {
+        self.sum_up(now);
         let mut points = Vec::new();
         self.each_point(|point| {
             let attributes: Vec<String> = point
@@ -245,6 +253,22 @@ impl Table {
         });
         points
     }
+}
+
+/// Counts a new member. If there are too many, forgets one that is gone. Returns false if none is.
+fn make_room(shapes: &mut [Shape], members: &mut usize, searched: &mut f64, now: f64) -> bool {
+    if *members >= MAX_MEMBERS {
+        if now - *searched < SEARCH_PAUSE {
+            return false;
+        }
+        if !shapes.iter_mut().any(Shape::remove_absent) {
+            *searched = now;
+            return false;
+        }
+        *members -= 1;
+    }
+    *members += 1;
+    true
 }
 
 impl Shape {
@@ -267,7 +291,7 @@ impl Shape {
         let width = self.columns.len();
         let group = self.group_of(&names);
         let group = self.groups.entry(group).or_insert_with(|| Group {
-            totals: vec![f64::NAN; width],
+            earlier: vec![f64::NAN; width],
             sums: vec![(0.0, 0); width],
         });
         let member = self.members.entry(names).or_insert_with(|| Member {
@@ -289,15 +313,11 @@ impl Shape {
             let (value, known) = (number_from(cell), &mut member.values[first + at]);
             if !column.is_counter {
                 *known = value;
-            } else if value.is_finite() {
-                let total = &mut group.totals[first + at];
+            } else if value >= 0.0 {
                 // A counter that falls has begun again at zero.
-                let growth = if value >= *known {
-                    value - *known
-                } else {
-                    value
-                };
-                *total = growth + if total.is_finite() { *total } else { 0.0 };
+                if value < *known {
+                    add(&mut group.earlier[first + at], *known);
+                }
                 *known = value;
             }
         }
@@ -309,7 +329,15 @@ impl Shape {
         !self.is_summary && self.latest - member.seen > due
     }
 
-    /// Removes the member that is gone for the longest time. Its group stays if it has others.
+    /// Whether the gauges of a member are outdated: it is gone, or the whole log has paused for
+    /// longer than the interval of the log can grow from one row to the next.
+    fn is_outdated(&self, member: &Member, now: f64) -> bool {
+        let gap = member.gap.max(self.gap);
+        let has_paused = gap > 0.0 && now - member.seen > 2.5 * gap + 1.0;
+        self.is_absent(member) || (has_paused && !self.is_summary)
+    }
+
+    /// Removes the member that is gone for the longest time, and its group if it has no others.
     /// Returns false if no member is gone.
     fn remove_absent(&mut self) -> bool {
         let absent = self.members.iter().filter(|(_, one)| self.is_absent(one));
@@ -317,26 +345,36 @@ impl Shape {
         let Some(names) = oldest.map(|(names, _)| names.clone()) else {
             return false;
         };
-        self.members.remove(&names);
-        if !self.is_member.contains(&true) {
-            self.groups.remove(&names);
+        let Some(member) = self.members.remove(&names) else {
+            return false;
+        };
+        let name = self.group_of(&names);
+        let is_group = |other: &Vec<Name>| self.group_of(other) == name;
+        let has_others = self.is_member.contains(&true) && self.members.keys().any(is_group);
+        if !has_others {
+            self.groups.remove(&name);
+        } else if let Some(group) = self.groups.get_mut(&name) {
+            for (sum, value) in group.earlier.iter_mut().zip(&member.values) {
+                if value.is_finite() {
+                    add(sum, *value);
+                }
+            }
         }
         true
     }
 
-    fn sum_up(&mut self) {
+    fn sum_up(&mut self, now: f64) {
         for group in self.groups.values_mut() {
             group.sums.fill((0.0, 0));
         }
         for (names, member) in &self.members {
-            if self.is_absent(member) {
-                continue;
-            }
+            let is_outdated = self.is_outdated(member, now);
             let Some(group) = self.groups.get_mut(&self.group_of(names)) else {
                 continue;
             };
-            for (sum, value) in group.sums.iter_mut().zip(&member.values) {
-                if value.is_finite() {
+            let values = member.values.iter().zip(&self.columns);
+            for (sum, (value, column)) in group.sums.iter_mut().zip(values) {
+                if value.is_finite() && (column.is_counter || !is_outdated) {
                     *sum = (sum.0 + value, sum.1 + 1);
                 }
             }
@@ -348,13 +386,21 @@ impl Group {
     /// The value of a column; NaN if it is unknown.
     fn value(&self, at: usize, column: &Column) -> f64 {
         let (sum, count) = self.sums[at];
+        let earlier = self.earlier[at];
         match (column.is_counter, count) {
-            (true, _) => self.totals[at],
+            (true, 0) => earlier,
+            (true, _) if earlier.is_nan() => sum,
+            (true, _) => sum + earlier,
             (false, 0) => f64::NAN,
             (false, _) if column.is_mean => sum / f64::from(count),
             (false, _) => sum,
         }
     }
+}
+
+/// Adds a value to a sum, which is unknown at first.
+fn add(sum: &mut f64, value: f64) {
+    *sum = value + if sum.is_finite() { *sum } else { 0.0 };
 }
 
 fn name_from(value: Option<&Value>) -> Name {
@@ -419,7 +465,7 @@ mod tests {
             "rss{program=lmp} 40",
             "heat{program=lmp} 20",
         ];
-        assert_eq!(table.describe_points(), expected);
+        assert_eq!(table.describe_points(0.0), expected);
     }
 
     #[test]
@@ -437,7 +483,7 @@ mod tests {
             "rss{program=lmp} 10",
             "heat{program=lmp} 10",
         ];
-        assert_eq!(table.describe_points(), expected);
+        assert_eq!(table.describe_points(9.0), expected);
     }
 
     #[test]
@@ -446,7 +492,7 @@ mod tests {
         record(&mut table, 0.0, 1, 5.0, 0.0);
         record(&mut table, 1.0, 1, 2.0, 0.0);
         record(&mut table, 2.0, 1, 3.0, 0.0);
-        assert_eq!(table.describe_points()[0], "time{program=lmp,pid=1} 8");
+        assert_eq!(table.describe_points(2.0)[0], "time{program=lmp,pid=1} 8");
     }
 
     #[test]
@@ -456,9 +502,9 @@ mod tests {
         for now in 0..5 {
             record(&mut table, f64::from(now), 2, 1.0, 1.0);
         }
-        assert_eq!(table.describe_points()[0], "time{program=lmp,pid=1} 5");
+        assert_eq!(table.describe_points(4.0)[0], "time{program=lmp,pid=1} 5");
         table.forget_absent();
-        assert_eq!(table.describe_points()[0], "time{program=lmp,pid=2} 1");
+        assert_eq!(table.describe_points(4.0)[0], "time{program=lmp,pid=2} 1");
         assert_eq!(table.members, 1);
     }
 
@@ -470,9 +516,73 @@ mod tests {
             record(&mut table, now, 2, now, 1.0);
         }
         assert_eq!(
-            table.describe_points()[..2],
+            table.describe_points(60.0)[..2],
             ["time{program=lmp} 120", "rss{program=lmp} 2"]
         );
+    }
+
+    #[test]
+    fn gauges_are_outdated_if_the_log_pauses_for_longer_than_usual() {
+        let mut table = table(true);
+        record(&mut table, 0.0, 1, 1.0, 7.0);
+        record(&mut table, 10.0, 1, 2.0, 7.0);
+        let present = ["time{program=lmp} 2", "rss{program=lmp} 7"];
+        assert_eq!(table.describe_points(35.0)[..2], present);
+        assert_eq!(table.describe_points(37.0), present[..1]);
+        record(&mut table, 40.0, 1, 3.0, 7.0);
+        assert_eq!(table.describe_points(40.0).len(), 3);
+    }
+
+    #[test]
+    fn a_counter_has_the_value_of_the_row_without_an_error_of_rounding() {
+        let mut table = table(false);
+        for (now, time) in [(0.0, 0.07), (1.0, 0.15), (2.0, 0.29)] {
+            record(&mut table, now, 1, time, 1.0);
+        }
+        assert_eq!(
+            table.describe_points(2.0)[0],
+            "time{program=lmp,pid=1} 0.29"
+        );
+    }
+
+    #[test]
+    fn values_that_are_too_large_have_no_point() {
+        let mut table = table(false);
+        table.shapes[0].columns[1].scale = 1e10;
+        record(&mut table, 0.0, 1, -1.0, 1e300);
+        assert_eq!(table.describe_points(0.0).len(), 1, "only the mean");
+    }
+
+    #[test]
+    fn programs_that_have_ended_make_room_for_others() {
+        let mut table = table(true);
+        let mut now = 0.0;
+        for program in 0..5000 {
+            now += 1.0;
+            for program in ["lmp", &program.to_string()] {
+                let row = json!({"program": program, "pid": 1, "time": now});
+                table.record(Kind::Row, 0, row.as_object().unwrap(), now);
+            }
+        }
+        assert_eq!((table.members, table.left_out()), (MAX_MEMBERS, 0));
+        assert_eq!(table.shapes[0].groups.len(), MAX_MEMBERS);
+        assert!(
+            table
+                .describe_points(now)
+                .contains(&"time{program=lmp} 5000".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_forgotten_member_still_counts_in_its_group() {
+        let mut table = table(true);
+        for pid in 0..2000_i16 {
+            let now = f64::from(pid);
+            record(&mut table, now, 9999, now, 1.0);
+            record(&mut table, now, pid.into(), 1.0, 1.0);
+        }
+        assert_eq!((table.members, table.left_out()), (MAX_MEMBERS, 0));
+        assert_eq!(table.describe_points(1999.0)[0], "time{program=lmp} 3999");
     }
 
     #[test]
@@ -480,7 +590,7 @@ mod tests {
         let mut table = table(false);
         let row = json!({"program": "lmp", "pid": 1, "time": null, "rss": "much"});
         table.record(Kind::Row, 0, row.as_object().unwrap(), 0.0);
-        assert!(table.describe_points().is_empty());
+        assert!(table.describe_points(0.0).is_empty());
     }
 
     #[test]
