@@ -33,6 +33,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   controllers: ['cert-manager', 'coredns'],
   guard: ['cert-manager'],
   install: ['helm-3', 'cert-manager'],
+  'live-export': ['coredns', 'prometheus'],
   minicluster: ['cert-manager', 'coredns'],
   operator: ['training-operator'],
   removal: ['helm-3'],
@@ -58,12 +59,12 @@ const WITHOUT_NODE = testsIn('without-node')
 const WITH_NODE = testsIn('with-node')
 
 /**
- * Tests that take minutes, or need cert-manager, whose build takes minutes. They run only if they
- * are named, or with --all.
+ * Tests that take minutes, or need cert-manager, CoreDNS or Prometheus, whose builds take minutes.
+ * They run only if they are named, or with --all.
  */
 const LONG = [
-  ...['controllers', 'findings', 'guard', 'install', 'lammps', 'minicluster', 'observers'],
-  'upheaval',
+  ...['controllers', 'findings', 'guard', 'install', 'lammps', 'live-export', 'minicluster'],
+  ...['observers', 'upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */

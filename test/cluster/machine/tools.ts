@@ -27,6 +27,12 @@ export type Module =
   | 'cert-manager'
 
 /**
+ * Build tags of modules. Prometheus without its service discoveries, whose client libraries take
+ * most of the time to compile, still has all other parts.
+ */
+const TAGS: Partial<Readonly<Record<Module, string>>> = { prometheus: 'remove_all_sd' }
+
+/**
  * Returns the version of Kubernetes that a module pins, for example v1.36.3. Only its go.mod
  * contains the version.
  */
@@ -50,7 +56,7 @@ export async function tools(module: Module, say: (line: string) => void): Promis
   const unfinished = `${folder}.${process.pid}`
   await mkdir(unfinished, { recursive: true })
   try {
-    await install(source, unfinished, await flags(module))
+    await install(source, unfinished, await flags(module), TAGS[module] ?? '')
     await rename(unfinished, folder)
   } finally {
     await rm(unfinished, { recursive: true, force: true })
@@ -58,9 +64,12 @@ export async function tools(module: Module, say: (line: string) => void): Promis
   return folder
 }
 
-/** Returns the folder of a module's programs. Its name contains a hash of the module's files. */
+/**
+ * Returns the folder of a module's programs. Its name contains a hash of the module's files and
+ * build tags.
+ */
 export async function folderOf(module: Module): Promise<string> {
-  return join(CACHE, `${module}-${await fingerprint(join(MODULES, module))}`)
+  return join(CACHE, `${module}-${await fingerprint(join(MODULES, module), TAGS[module] ?? '')}`)
 }
 
 /** Returns the folder with the source of the Go module `path`, which a module requires. */
@@ -69,8 +78,8 @@ export async function moduleFolder(module: Module, path: string): Promise<string
   return (await run('go', words, { cwd: join(MODULES, module) })).trim()
 }
 
-async function fingerprint(source: string): Promise<string> {
-  const hash = createHash('sha256')
+async function fingerprint(source: string, tags: string): Promise<string> {
+  const hash = createHash('sha256').update(tags)
   for (const name of (await readdir(source)).sort()) {
     hash.update(name).update(await readFile(join(source, name)))
   }
@@ -96,9 +105,14 @@ async function flags(module: Module): Promise<string> {
  * Builds all programs of a module. At most two compilers or linkers run at the same time, because
  * more would need more memory than a small machine has.
  */
-async function install(source: string, folder: string, ldflags: string): Promise<void> {
+async function install(
+  source: string,
+  folder: string,
+  ldflags: string,
+  tags: string,
+): Promise<void> {
   const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
-  await run('go', ['install', '-trimpath', '-p=2', '-ldflags', ldflags, 'tool'], {
+  await run('go', ['install', '-trimpath', '-p=2', '-tags', tags, '-ldflags', ldflags, 'tool'], {
     cwd: source,
     env,
   })

@@ -3,6 +3,7 @@ import { textOf } from '../../docs/pages.ts'
 import { until } from '../../until.ts'
 import { observer, type Pod, podOf, type Running } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
+import { panelsOf } from './dashboard.ts'
 import { type Prometheus, startPrometheus, withoutPrometheus } from './prometheus.ts'
 import { exportTo } from './receiver.ts'
 
@@ -87,43 +88,24 @@ t.test(
       k8s_container_name: 'app',
       process_executable_name: 'bash',
     })
-    for (const { title, expression } of panels('perf-sysstat')) {
+    for (const { title, expression } of panelsOf('perf-sysstat', 'hpc/lammps')) {
       t.strictSame(ranksOf(await prometheus.query(expression)), [...RANKS], title)
     }
-    for (const { expression } of panels('pressure')) await prometheus.query(expression)
+    for (const metric of ['pressure', 'network']) {
+      const others = panelsOf(metric, 'hpc/lammps')
+      t.ok(others.length > 1, metric)
+      for (const { expression } of others) await prometheus.query(expression)
+    }
     for (const expression of documented()) {
       const samples = await prometheus.query(expression)
-      // Without a cgroup of its own, the container of the test is never throttled.
-      t.ok(samples.length > 0 || expression.includes('throttled'), expression)
+      // Without a cgroup and a network of its own, the pod of the test has no such values.
+      t.ok(samples.length > 0 || /throttled|network/.test(expression), expression)
     }
   },
 )
 
 const ranksOf = (samples: readonly { readonly metric: Readonly<Record<string, string>> }[]) =>
   [...new Set(samples.map(({ metric }) => metric.ridealong_rank))].sort()
-
-/** The expressions of the dashboard for a metric, with values for its variables. */
-function panels(metric: (typeof METRICS)[number]) {
-  const { panels } = JSON.parse(textOf('charts/ridealong/files/run-dashboard.json'))
-  const found: readonly Panel[] = panels.filter((panel: Panel) => {
-    return panel.description.includes(`Metric ${metric}`)
-  })
-  return found.flatMap(({ title, targets }) =>
-    targets.map(({ expr }) => ({ title, expression: filledIn(expr) })),
-  )
-}
-
-interface Panel {
-  readonly title: string
-  readonly description: string
-  readonly targets: readonly { readonly expr: string }[]
-}
-
-const filledIn = (expression: string) =>
-  expression
-    .replaceAll('$job', 'hpc/lammps')
-    .replaceAll(/\$(rank|container|program)/g, '.*')
-    .replaceAll(/\$__(rate_interval|range)/g, '1h')
 
 /** The expressions in the documentation. */
 function documented(): readonly string[] {

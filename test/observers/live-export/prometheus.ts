@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { folderOf } from '../../cluster/machine/tools.ts'
 import { freePort } from '../../free-ports.ts'
 import { until } from '../../until.ts'
+import { queryPath, type Sample, samplesIn } from './query.ts'
 
 const PROGRAM = join(await folderOf('prometheus'), 'prometheus')
 
@@ -13,12 +14,6 @@ export const withoutPrometheus =
   existsSync(PROGRAM) || process.env.CI === 'true'
     ? false
     : 'Prometheus is not built: run `npm run chart:programs` (needs Go)'
-
-/** A sample of an instant vector. */
-export interface Sample {
-  readonly metric: Readonly<Record<string, string>>
-  readonly value: number
-}
 
 /** A Prometheus that receives OTLP. */
 export interface Prometheus {
@@ -55,22 +50,8 @@ export async function startPrometheus(t: Test, configuration: string): Promise<P
   return {
     endpoint: `http://${address}/api/v1/otlp`,
     query: async (expression) => {
-      const query = new URLSearchParams({ query: expression })
-      const answer = await fetch(`http://${address}/api/v1/query?${query}`)
-      const { status, error, data } = (await answer.json()) as Answer
-      if (status !== 'success' || data === undefined) throw new Error(`${expression}: ${error}`)
-      return data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }))
+      const answer = await fetch(`http://${address}${queryPath(expression)}`)
+      return samplesIn(await answer.json(), expression)
     },
-  }
-}
-
-interface Answer {
-  readonly status: string
-  readonly error?: string
-  readonly data?: {
-    readonly result: readonly {
-      readonly metric: Readonly<Record<string, string>>
-      readonly value: readonly [number, string]
-    }[]
   }
 }
