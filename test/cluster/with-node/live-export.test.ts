@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { textOf } from '../../docs/pages.ts'
 import { panelsOf } from '../../observers/live-export/dashboard.ts'
 import { summaryOf } from '../../observers/prerequisites.ts'
@@ -9,7 +9,7 @@ import { DEBIAN_IMAGE } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { startDns } from '../operators/dns.ts'
 import { createProgramNamespace } from '../operators/in-cluster.ts'
-import { startPrometheus } from '../operators/prometheus.ts'
+import { type Prometheus, startPrometheus } from '../operators/prometheus.ts'
 import { renderTemplate } from '../release/chart.ts'
 import { OWN_OBSERVER } from '../release/helm.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -25,6 +25,7 @@ const INTERVAL = 5
 /** How long each rank works, in seconds. */
 const SECONDS = 25
 const RUN = `${SPACE}/ranks`
+const USAGE = `container_cpu_time_seconds_total{job="${RUN}"}`
 
 /** The share of a core that each rank uses, in percent. */
 const LOADS = [90, 30, 60] as const
@@ -121,15 +122,15 @@ t.test('the ranks of a Job are in Prometheus while it runs', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createProgramNamespace(t, api, MONITORING)
   await startDns(cluster, MONITORING)
-  const { endpoint, query } = await startPrometheus(cluster, api, MONITORING, CONFIGURATION)
+  const prometheus = await startPrometheus(cluster, api, MONITORING, CONFIGURATION)
+  const { query } = prometheus
   await createNamespace(t, api, SPACE)
-  const catalog = await catalogIn(t.testdir({}), endpoint)
+  const catalog = await catalogIn(t.testdir({}), prometheus.endpoint)
   const webhook = await startWebhook(cluster, { words: ['--catalog', catalog] })
   t.teardown(() => webhook.remove())
 
   await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(JOB))
-  const usage = `container_cpu_time_seconds_total{job="${RUN}"}`
-  const present = async () => (await query(usage)).map(({ metric }) => metric.ridealong_rank).sort()
+  const present = async () => (await query(USAGE)).map(({ metric }) => metric.ridealong_rank).sort()
   await until('all ranks are in Prometheus', async () => {
     return (await present()).length === LOADS.length
   })
@@ -140,21 +141,38 @@ t.test('the ranks of a Job are in Prometheus while it runs', async (t) => {
   await kubectl(cluster, complete)
 
   const ranks = await ranksOf(cluster)
-  const first = await query(`min_over_time(timestamp(${usage})[1h:1s])`)
-  const cpu = 'process_cpu_time_seconds_total'
-  const total = `sum by (ridealong_rank) (max_over_time(${cpu}{job="${RUN}"}[1h]))`
-  const totals = await query(total)
-  for (const { rank, pod, node, logs } of ranks) {
-    const isOwn = ({ metric }: { metric: Readonly<Record<string, string>> }) =>
-      metric.ridealong_rank === rank
-    const delay = Number(first.find(isOwn)?.value) - firstRow(logs.pressure ?? '')
+  await checkTimes(t, prometheus, ranks)
+  await checkTotals(t, prometheus, ranks)
+  for (const rank of ranks) checkCounts(t, prometheus, rank)
+  for (const { title, expression } of ['perf-sysstat', 'network'].flatMap(panels)) {
+    const found = (await query(expression)).map(({ metric }) => metric.ridealong_rank)
+    t.strictSame([...new Set(found)].sort(), RANKS, `the panel ${title} has all ranks`)
+  }
+})
+
+const panels = (metric: string) => panelsOf(metric, RUN)
+
+/** Checks that each rank was in Prometheus within two intervals after its first row. */
+async function checkTimes(t: Test, { query }: Prometheus, ranks: readonly Rank[]) {
+  const first = await query(`min_over_time(timestamp(${USAGE})[1h:1s])`)
+  for (const { rank, logs } of ranks) {
+    const time = first.find(({ metric }) => metric.ridealong_rank === rank)?.value
+    const delay = Number(time) - firstRow(logs.pressure ?? '')
     t.ok(delay <= 2 * INTERVAL, `rank ${rank} was in Prometheus after ${delay} s`)
+  }
+}
+
+/** Checks the CPU seconds of each rank, and the labels of its pod. */
+async function checkTotals(t: Test, { query }: Prometheus, ranks: readonly Rank[]) {
+  for (const { rank, pod, node, logs } of ranks) {
+    const series = `process_cpu_time_seconds_total{job="${RUN}", ridealong_rank="${rank}"}`
+    const [total] = await query(`sum(max_over_time(${series}[1h]))`)
     const [, ...programs] = summaryOf(logs['perf-sysstat'] ?? '')
     const logged = programs.reduce((sum, { cpu_seconds = 0 }) => sum + Number(cpu_seconds), 0)
-    const found = Number(totals.find(isOwn)?.value)
+    const found = Number(total?.value)
     const figures = `rank ${rank}: ${found} CPU seconds in Prometheus, ${logged} in the log`
     t.ok(logged > 2 && Math.abs(found - logged) <= 0.03 * logged, figures)
-    const [sample] = await query(`${cpu}{job="${RUN}", ridealong_rank="${rank}"}`)
+    const [sample] = await query(series)
     t.match(sample?.metric, {
       instance: `${SPACE}.${pod}.perf-sysstat`,
       k8s_namespace_name: SPACE,
@@ -163,16 +181,14 @@ t.test('the ranks of a Job are in Prometheus while it runs', async (t) => {
       k8s_job_name: 'ranks',
       k8s_container_name: 'app',
     })
-    for (const metric of METRICS) {
-      const counts = summaryOf(logs[metric] ?? '').at(-1)
-      t.match(counts, { live_export: `${endpoint}/v1/metrics`, failed_pushes: 0, dropped_lines: 0 })
-      t.ok(Number(counts?.pushes) > 1, `${metric} of rank ${rank}: ${counts?.pushes} pushes`)
-    }
   }
-  for (const metric of ['perf-sysstat', 'network']) {
-    for (const { title, expression } of panelsOf(metric, RUN)) {
-      const found = (await query(expression)).map((sample) => sample.metric.ridealong_rank)
-      t.strictSame([...new Set(found)].sort(), RANKS, `the panel ${title} has all ranks`)
-    }
+}
+
+/** Checks that each observer of a rank has pushed, and that no push failed. */
+function checkCounts(t: Test, { endpoint }: Prometheus, { rank, logs }: Rank): void {
+  for (const metric of METRICS) {
+    const counts = summaryOf(logs[metric] ?? '').at(-1)
+    t.match(counts, { live_export: `${endpoint}/v1/metrics`, failed_pushes: 0, dropped_lines: 0 })
+    t.ok(Number(counts?.pushes) > 1, `${metric} of rank ${rank}: ${counts?.pushes} pushes`)
   }
-})
+}

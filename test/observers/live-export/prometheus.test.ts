@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { textOf } from '../../docs/pages.ts'
 import { until } from '../../until.ts'
 import { observer, type Pod, podOf, type Running } from '../pod.ts'
@@ -88,21 +88,26 @@ t.test(
       k8s_container_name: 'app',
       process_executable_name: 'bash',
     })
-    for (const { title, expression } of panelsOf('perf-sysstat', 'hpc/lammps')) {
-      t.strictSame(ranksOf(await prometheus.query(expression)), [...RANKS], title)
-    }
-    for (const metric of ['pressure', 'network']) {
-      const others = panelsOf(metric, 'hpc/lammps')
-      t.ok(others.length > 1, metric)
-      for (const { expression } of others) await prometheus.query(expression)
-    }
-    for (const expression of documented()) {
-      const samples = await prometheus.query(expression)
-      // Without a cgroup and a network of its own, the pod of the test has no such values.
-      t.ok(samples.length > 0 || /throttled|network/.test(expression), expression)
-    }
+    await checkExpressions(t, prometheus)
   },
 )
+
+/** Evaluates the expressions of the dashboard and of the documentation. */
+async function checkExpressions(t: Test, { query }: Prometheus): Promise<void> {
+  for (const { title, expression } of panelsOf('perf-sysstat', 'hpc/lammps')) {
+    t.strictSame(ranksOf(await query(expression)), [...RANKS], title)
+  }
+  for (const metric of ['pressure', 'network']) {
+    const others = panelsOf(metric, 'hpc/lammps')
+    t.ok(others.length > 1, metric)
+    for (const { expression } of others) await query(expression)
+  }
+  for (const expression of documented()) {
+    const samples = await query(expression)
+    // Without a cgroup and a network of its own, the pod of the test has no such values.
+    t.ok(samples.length > 0 || /throttled|network/.test(expression), expression)
+  }
+}
 
 const ranksOf = (samples: readonly { readonly metric: Readonly<Record<string, string>> }[]) =>
   [...new Set(samples.map(({ metric }) => metric.ridealong_rank))].sort()

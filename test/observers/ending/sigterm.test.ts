@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, podOf } from './pod.ts'
-import { observerTests, parseAll, timepointsIn } from './prerequisites.ts'
+import { observer, podOf } from '../pod.ts'
+import { observerTests, parseAll, timepointsIn } from '../prerequisites.ts'
 
 const RUNS = 100
 const AT_ONCE = 4

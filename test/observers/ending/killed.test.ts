@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { observer, podOf, until } from './pod.ts'
-import { observerTests, parse, timepointsIn } from './prerequisites.ts'
+import { observer, podOf, until } from '../pod.ts'
+import { observerTests, parse, timepointsIn } from '../prerequisites.ts'
 
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 const APP = 'trap "kill \\$!; exit 7" USR1; echo ready; sleep 600 >/dev/null 2>&1 & wait'
