@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { freePort } from '../../free-ports.ts'
 import { until as untilTrue } from '../../until.ts'
@@ -132,6 +133,35 @@ t.test('io-sysstat exports the devices of the node', options, async (t) => {
     t.equal(found?.value, values.at(-1), `the use of ${device}`)
   }
   t.equal(last(receiver.points(), 'process.cpu.time'), undefined)
+})
+
+const TALK = fileURLToPath(new URL('../network/talk.py', import.meta.url))
+
+t.test('network exports the traffic of a program, summed over its peers', options, async (t) => {
+  const { run } = await podOf(t)
+  const receiver = await receive(t)
+  const port = await freePort()
+  const server = await run('other', ['python3', TALK, 'serve', `${port}`, '2'])
+  await until(server, /listening/)
+  const watching = await run('network', [observer('network')], {
+    ...PLACE,
+    RIDEALONG_OPTION_RATE: '0.3',
+    ...(await exportTo('network', { endpoint: receiver.endpoint, interval: 1 })),
+  })
+  const peers = ['127.0.0.1', '127.0.0.2'].flatMap((host) => [host, port, 1, 1000, 2000])
+  const app = await run('app', ['python3', TALK, 'keep', ...peers.map(String)])
+  await until(app, /exchanged/)
+  const program = { 'process.executable.name': 'talk.py', 'k8s.container.name': 'app' }
+  const sent = { ...program, 'network.io.direction': 'transmit' }
+  const received = { ...program, 'network.io.direction': 'receive' }
+  const traffic = (attributes: object) => last(receiver.points(), 'process.network.io', attributes)
+  await untilTrue('both peers are counted', () => Number(traffic(received)?.value) === 4000)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0, watching.log())
+  t.match(traffic(sent), { kind: 'counter', unit: 'By', value: 2032 })
+  t.equal(traffic(sent)?.attributes['network.peer.address'], undefined)
+  const lo = last(receiver.points(), 'ridealong.network.interface.rx_bytes')
+  t.match(lo?.attributes, { 'network.interface.name': /./, 'ridealong.scope': 'pod' })
 })
 
 /** The ways in which a receiver fails, and the notice in the log. */

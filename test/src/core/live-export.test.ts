@@ -16,8 +16,18 @@ const ROWS: RowsDescription = {
         { name: 'pid', type: 'number', key: true, meaning },
         { name: 'uid', type: 'number', meaning },
         { name: 'state', type: 'text', meaning },
+        { name: 'phase', type: 'text', key: true, otlp: { summed: true }, meaning },
+        { name: 'scope', type: 'text', otlp: { name: 'my.scope' }, meaning },
         { name: 'waited', type: 'number', unit: 'ticks', behavior: 'counter', meaning },
         { name: 'heat', type: 'number', unit: 'Cel', behavior: 'gauge', meaning },
+        {
+          name: 'delay',
+          type: 'number',
+          unit: 'ms',
+          behavior: 'gauge',
+          otlp: { mean: true },
+          meaning,
+        },
         {
           name: 'rss',
           type: 'number',
@@ -59,6 +69,8 @@ t.test('the rows have the names and units of OpenTelemetry', async (t) => {
         keys: [
           { column: 'program', attribute: 'process.executable.name' },
           { column: 'pid', attribute: 'process.pid', member: true },
+          { column: 'phase', attribute: 'ridealong.phase', member: true },
+          { column: 'scope', attribute: 'my.scope' },
         ],
         values: [
           {
@@ -71,6 +83,13 @@ t.test('the rows have the names and units of OpenTelemetry', async (t) => {
             column: 'heat',
             name: 'ridealong.my_metric.ranks.heat',
             unit: 'Cel',
+            behavior: 'gauge',
+            mean: true,
+          },
+          {
+            column: 'delay',
+            name: 'ridealong.my_metric.ranks.delay',
+            unit: 'ms',
             behavior: 'gauge',
             mean: true,
           },
@@ -105,7 +124,10 @@ t.test('the rows have the names and units of OpenTelemetry', async (t) => {
 
 t.test('with granularity process no values are summed', async (t) => {
   const { keys } = rowsOf({ granularity: 'process' }).sections[0]
-  t.strictSame(keys[1], { column: 'pid', attribute: 'process.pid' })
+  t.strictSame(keys.slice(1, 3), [
+    { column: 'pid', attribute: 'process.pid' },
+    { column: 'phase', attribute: 'ridealong.phase' },
+  ])
 })
 
 t.test('a summary is described as the rows are', async (t) => {
