@@ -1,6 +1,4 @@
 import t from 'tap'
-import { until as untilTrue } from '../../until.ts'
-import { exportTo, receive } from '../live-export/receiver.ts'
 import { observer, podOf } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
 import { moreTimepoints, startCrowd } from './crowd.ts'
@@ -35,24 +33,6 @@ t.test(
     t.ok(Number(summaryOf(watching.log())[0]?.processes_left_out) > 2000)
   },
 )
-
-t.test('the live export stays within the limit, too', options, async (t) => {
-  const pod = await podOf(t)
-  await startCrowd(t, pod, 4000)
-  const receiver = await receive(t)
-  const group = memoryGroup(t, LIMIT)
-  const command = `${group.join}; ${group.show}; exec ${PERF}`
-  const settings = { endpoint: receiver.endpoint, interval: 1, granularity: 'process' } as const
-  const env = await exportTo('perf-sysstat', settings)
-  const watching = await pod.run('perf-sysstat', ['sh', '-c', command], { ...ENV, ...env })
-  await moreTimepoints(watching, 3)
-  await untilTrue('a push has arrived', () => receiver.requests() > 0)
-  watching.signal('SIGTERM')
-  t.equal(await watching.ended, 0)
-  t.equal(group.kills(), 0, 'the kernel killed no process of the group')
-  t.ok(group.peak() <= LIMIT, `the group used ${group.peak()} bytes, at most ${LIMIT}`)
-  t.equal(summaryOf(watching.log()).at(-1)?.failed_pushes, 0)
-})
 
 t.test(
   'the application continues after the kernel has killed an observer because of its memory limit',
