@@ -78,7 +78,7 @@ const ranksWith = (port: number): readonly Rank[] => [
     finding: 'pinned-to-same-core',
   },
   {
-    load: work(30, 'open Z, "/dev/zero"; sysread Z, $data, 116 << 20;'),
+    load: work(30, 'open Z, "/dev/zero"; sysread Z, $data, 118 << 20;'),
     finding: 'close-to-memory-limit',
   },
   {
