@@ -55,3 +55,4 @@ pub mod thread_rows;
 pub mod topology;
 pub mod totals;
 pub mod traffic;
+pub mod walk_limit;

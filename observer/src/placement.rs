@@ -1,29 +1,28 @@
 //! The placement of a process: the processors on which it may run, and the NUMA nodes that have its
-//! memory. The kernel produces these values slowly, because it walks the page tables of a process:
-//! `smaps_rollup` and `numa_maps` took 4 ms each for 300 MB. So they are read rarely.
+//! memory. The kernel produces `smaps_rollup` and `numa_maps` slowly, because it walks the page
+//! tables of the process ([`crate::walk_limit`]). So they are read rarely.
 
 use std::collections::BTreeMap;
 
 use nix::errno::Errno;
 
 use crate::measure::Meter;
+use crate::notices::Notices;
 use crate::proc::cpu_list::CpuList;
 use crate::proc::files::{MAX_BYTES, Task};
 use crate::proc::smaps_rollup::{self, MemoryShare};
 use crate::proc::{numa_maps, sched, status};
 use crate::process::Measured;
+use crate::session::Session;
 use crate::tasks::add_counts;
 use crate::topology::Topology;
+use crate::walk_limit::WalkLimit;
 
 /// Seconds between the first two readings of a process. This time doubles after each reading.
 const FIRST_GAP: f64 = 5.0;
 /// The maximum seconds between two readings of a process.
 const MAX_GAP: f64 = 60.0;
-/// The KiB of resident memory above which the page tables are not walked. A reading would delay
-/// samples, and the reaction to a signal, by more than half a second.
-const MAX_RESIDENT: u64 = 16 << 20;
-/// The maximum number of threads that are read. The processors of a process with more threads are
-/// not known.
+/// The maximum number of threads whose migrations are summed.
 const MAX_THREADS: usize = 1024;
 
 /// The placement of a process. A value that cannot be read is `None`.
@@ -69,17 +68,35 @@ impl PlacementState {
     }
 }
 
-/// Reads the placement of a process. `report` gets a sentence for each of the migrations, the share
-/// of memory and the memory by node that cannot be read. `None` if the process has ended, or no
-/// longer has memory.
+/// The things that the readings of all processes share.
+pub struct Reader<'a> {
+    /// The reader of processes.
+    pub meter: &'a mut Meter,
+    /// The NUMA nodes.
+    pub topology: Option<&'a Topology>,
+    /// The limit for walks of page tables.
+    pub walks: &'a mut WalkLimit,
+    /// The signal that ends the run.
+    pub session: &'a mut Session,
+    /// The reasons why values cannot be read.
+    pub notices: &'a mut Notices,
+}
+
+impl Reader<'_> {
+    fn report(&mut self, reason: String) {
+        self.notices.report(reason, &mut self.session.log);
+    }
+}
+
+/// Reads the placement of a process. `None` if the process has ended, or has no memory any more, or
+/// if a signal has stopped the observer.
 pub fn read(
-    meter: &mut Meter,
-    topology: Option<&Topology>,
+    reader: &mut Reader<'_>,
     pid: i32,
     measured: &mut Measured,
     state: &mut PlacementState,
-    report: &mut dyn FnMut(String),
 ) -> Option<Placement> {
+    let meter = &mut *reader.meter;
     let status = meter.read_status(pid, measured)?;
     let resident = status.memory?.resident;
     let mut tids = Vec::new();
@@ -89,7 +106,7 @@ pub fn read(
         .ok()
         .and_then(|()| read_migrations(meter, pid, &tids, state));
     if migrations.is_none() {
-        report("migrations cannot be read: this kernel has no /proc/PID/sched".to_owned());
+        reader.report("migrations cannot be read: this kernel has no /proc/PID/sched".to_owned());
     }
     let mut placement = Placement {
         allowed: processors.as_ref().map(CpuList::to_string),
@@ -97,53 +114,64 @@ pub fn read(
         migrations,
         ..Placement::default()
     };
-    if resident > MAX_RESIDENT {
-        let limit = MAX_RESIDENT >> 20;
-        report(format!(
-            "the memory of a process with more than {limit} GiB is not read: it would take too long"
+    let most = reader.walks.max_resident();
+    if resident > most {
+        let (most, columns) = (most >> 10, "pss, swap_pss, numa and numa_remote");
+        reader.report(format!(
+            "{columns} of a process with more than {most} MiB are null: reading them takes too long"
         ));
         return Some(placement);
     }
-    let identity = measured.identity;
-    let (share, _guard) = meter.with_access(&mut measured.io_access, identity, |meter| {
+    let share = walk(reader, measured, resident, |meter| {
         let text = meter.files.read(Task::Process(pid), "smaps_rollup")?;
         smaps_rollup::parse(text).ok_or(Errno::ENODATA)
-    });
-    let nodes = read_nodes(meter, pid);
+    })?;
+    let nodes = walk(reader, measured, resident, |meter| read_nodes(meter, pid))?;
     for (name, error) in [
         ("smaps_rollup", share.err()),
         ("numa_maps", nodes.as_ref().err().copied()),
     ] {
         let Some(error) = error else { continue };
-        if !meter.has_memory(pid) {
+        if !reader.meter.has_memory(pid) {
             return None;
         }
         let reason = match error {
             Errno::EFBIG => "it is longer than 1 MiB",
             error => error.desc(),
         };
-        report(format!("{name} of a process cannot be read: {reason}"));
+        reader.report(format!("{name} of a process cannot be read: {reason}"));
     }
     placement.share = share.ok();
     placement.nodes = nodes.ok();
-    placement.remote = topology
+    placement.remote = reader
+        .topology
         .zip(placement.nodes.as_ref())
         .zip(processors.as_ref())
         .map(|((topology, nodes), processors)| topology.remote(nodes, processors));
     Some(placement)
 }
 
-/// Returns the processors on which any of the threads may run: each may be bound to others. `None`
-/// if there may be more threads than were listed.
-fn read_allowed(meter: &mut Meter, pid: i32, tids: &[i32]) -> Option<CpuList> {
-    if tids.is_empty() || tids.len() >= MAX_THREADS {
+/// Reads a file for which the kernel walks the page tables of a process. `None` if a signal has
+/// stopped the observer.
+fn walk<T>(
+    reader: &mut Reader<'_>,
+    measured: &mut Measured,
+    resident: u64,
+    read: impl FnMut(&mut Meter) -> Result<T, Errno>,
+) -> Option<Result<T, Errno>> {
+    if !reader.walks.prepare(resident, reader.session) {
         return None;
     }
-    // A thread that has ended meanwhile has no status.
-    union(tids.iter().filter_map(|tid| {
-        let text = meter.files.read(Task::Thread(pid, *tid), "status").ok()?;
-        Some(status::allowed_processors(text).and_then(CpuList::parse))
-    }))
+    let identity = measured.identity;
+    let (found, _guard) = reader
+        .meter
+        .with_access(&mut measured.io_access, identity, read);
+    Some(found)
+}
+
+fn read_allowed(meter: &mut Meter, pid: i32) -> Option<String> {
+    let text = meter.files.read(Task::Process(pid), "status").ok()?;
+    status::allowed_processors(text).map(clean)
 }
 
 /// Returns the processors that are in any of the lists. `None` if there is no list, or one of them

@@ -23,6 +23,7 @@ use crate::sampling::{self, Run, Sampler};
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::topology::Topology;
+use crate::walk_limit::WalkLimit;
 
 const DESCRIPTION: &str = "throttling, pressure stall, memory events, run-queue delay, memory and placement of the application's containers and processes";
 /// The estimated bytes of the rows of a process in a timepoint, without its names.
@@ -30,6 +31,8 @@ const ROW_BYTES: usize = 512;
 /// The maximum number of processes through which the observer tries to read a container in a
 /// timepoint.
 const MAX_TRIES: usize = 3;
+/// The part of the interval in which placements may be read.
+const MAX_PART: f64 = 0.25;
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(settings: Settings, session: &mut Session) {
@@ -39,6 +42,7 @@ pub fn run(settings: Settings, session: &mut Session) {
         placements: BTreeMap::new(),
         topology: Topology::detect("/sys/devices/system/node"),
         cost: CostLimit::new(began),
+        walks: WalkLimit::detect(),
         notices: Notices::default(),
     };
     sampling::run(pressure, settings, session);
@@ -50,6 +54,7 @@ struct Pressure {
     topology: Option<Topology>,
     /// The limit of the processor time for reading placements.
     cost: CostLimit,
+    walks: WalkLimit,
     notices: Notices,
 }
 
@@ -192,14 +197,17 @@ impl Pressure {
         Ok(usage)
     }
 
-    /// Prints a row for each process whose placement is due, until the limit of processor time is
-    /// reached. The rows of the remaining processes follow in later timepoints.
+    /// Prints a row for each process whose placement is due, until the limit of processor time or a
+    /// part of the interval is used up. The rows of the remaining processes follow in later
+    /// timepoints.
     fn print_placements(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let all = &run.processes.all;
         self.placements.retain(|key, _| all.contains_key(key));
         let now = run.processes.now;
-        for key in self.due_placements(keys, now) {
-            if !self.cost.allows_more(now) || !run.session.pause(0.0) {
+        let until = now + run.settings.rate * MAX_PART;
+        for (index, key) in self.due_placements(keys, now).into_iter().enumerate() {
+            let is_late = index > 0 && clock::since_boot() > until;
+            if is_late || !self.cost.allows_more(now) || !run.session.pause(0.0) {
                 return;
             }
             let cpu = clock::own_cpu();
@@ -212,13 +220,17 @@ impl Pressure {
                 continue;
             };
             let state = self.placements.entry(key).or_default();
-            let (notices, log) = (&mut self.notices, &mut run.session.log);
-            let topology = self.topology.as_ref();
-            let found = placement::read(meter, topology, pid, measured, state, &mut |reason| {
-                notices.report(reason, log);
-            });
+            let mut reader = placement::Reader {
+                meter,
+                topology: self.topology.as_ref(),
+                walks: &mut self.walks,
+                session: run.session,
+                notices: &mut self.notices,
+            };
+            let found = placement::read(&mut reader, pid, measured, state);
             state.plan_next(now);
             if let Some(found) = found {
+                let log = &mut run.session.log;
                 push_placement(log.line(), time, process, &found);
                 log.end_line();
             }

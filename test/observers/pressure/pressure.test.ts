@@ -173,3 +173,38 @@ t.test(
     t.ok(noticesOf(watching).includes(`container app has no ${missing}`))
   },
 )
+
+/** Uses this many MiB of memory. */
+const USE =
+  "import sys, time; kept = bytearray(int(sys.argv[1]) << 20); print('ready', flush=True); time.sleep(600)"
+
+t.test(
+  'the memory of a process is not walked if the CPU limit of the observer is too low for it',
+  withCgroups(options, 'cpu'),
+  async (t) => {
+    // 10 ms in 100 ms, as in the catalog.
+    const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '10000' })
+    const { run } = await podOf(t)
+    const apps = [await run('app', ['python3', '-c', USE, '500'])]
+    apps.push(await run('app', ['python3', '-c', USE, '100']))
+    for (const app of apps) await until(app, /ready/)
+    const isolate = `${cgroup.enter}; mount --bind $PLACE /sys/fs/cgroup/cpu; exec "$0"`
+    const watching = await run('pressure', ['sh', '-c', isolate, observer('pressure')], {
+      ...NATIVE,
+      PLACE: cgroup.path,
+    })
+    await until(watching, () => rowsOf(watching, 'placement').length >= 2)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const [large, small] = rowsOf(watching, 'placement')
+    t.match(large, { pss: null, swap_pss: null, numa: null, numa_remote: null, cpus_allowed: /./ })
+    t.type(small?.pss, 'number')
+    t.type(small?.numa, 'string')
+    const columns = 'pss, swap_pss, numa and numa_remote'
+    t.ok(
+      noticesOf(watching).includes(
+        `${columns} of a process with more than 320 MiB are null: reading them takes too long`,
+      ),
+    )
+  },
+)
