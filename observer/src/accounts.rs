@@ -58,6 +58,8 @@ pub struct Sum {
     pub wait: u64,
     /// The traffic of the TCP sockets of these processes.
     pub traffic: Traffic,
+    /// Whether the traffic of some of its processes is unknown.
+    pub hides_traffic: bool,
     /// Whether some bytes are unknown, and can no longer become known.
     pub is_hidden: bool,
     /// Whether some context switches and run-queue times are unknown.
@@ -143,10 +145,12 @@ impl Sums {
         }
     }
 
-    /// Adds traffic to a sum, whose position [`Sums::find`] has returned.
-    pub fn add_traffic(&mut self, at: usize, growth: Traffic) {
+    /// Adds traffic to a sum, whose position [`Sums::find`] has returned. With `is_hidden`, the
+    /// traffic of the process is unknown, and so is that of its program from then on.
+    pub fn add_traffic(&mut self, at: usize, growth: Traffic, is_hidden: bool) {
         if let Some(sum) = self.list.get_mut(at) {
             sum.traffic.add(growth);
+            sum.hides_traffic |= is_hidden;
         }
     }
 
@@ -233,6 +237,7 @@ impl Sum {
         self.switches += other.switches;
         self.wait += other.wait;
         self.traffic.add(other.traffic);
+        self.hides_traffic |= other.hides_traffic;
         self.is_hidden |= other.hides_bytes();
         self.has_too_many_threads |= other.has_too_many_threads;
         self.unaccounted.cpu += other.unaccounted.cpu;

@@ -48,6 +48,7 @@ pub fn run(settings: Settings, session: &mut Session) {
         owners: OwnerSearch::new(clock::since_boot()),
         ports: infiniband::ports(Path::new(INFINIBAND)),
         has_reading: false,
+        has_sums: false,
         notices: Notices::default(),
         left_out: LeftOut::default(),
     };
@@ -62,6 +63,8 @@ struct Network {
     ports: Vec<Port>,
     /// Whether the last reading of the sockets succeeded.
     has_reading: bool,
+    /// Whether any reading of the sockets succeeded. Otherwise the sums are unknown.
+    has_sums: bool,
     notices: Notices,
     left_out: LeftOut,
 }
@@ -118,6 +121,7 @@ impl Sampler for Network {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         if run.progress.has_header {
             self.read_sockets(run);
+            self.table.close_unsearched();
         }
         run.processes.close_accounts();
         let mut lines = vec![self.whole(run)];
@@ -165,21 +169,22 @@ impl Network {
             }
         }
         self.has_reading = true;
+        self.has_sums = true;
         if table.has_new_peers() {
             table.mark_own(&own_addresses());
         }
         owners.run(table, &mut run.processes, notices, run.session);
         let ProcessTable { all, sums, .. } = &mut run.processes;
         table.settle(|key| all.contains_key(&key));
-        table.drain_growth(|key, sum, growth| {
+        table.drain_growth(|key, traffic, growth| {
             let process = all.get(&key);
             let program =
                 process.and_then(|process| process.container.zip(process.program.as_deref()));
             if let Some((container, program)) = program {
-                *sum = Some(sums.find(container, program));
+                traffic.sum = Some(sums.find(container, program));
             }
-            if let Some(at) = *sum {
-                sums.add_traffic(at, growth);
+            if let Some(at) = traffic.sum {
+                sums.add_traffic(at, growth, traffic.is_hidden);
             }
         });
         table.forget_ended(|key| all.contains_key(&key));
@@ -286,11 +291,11 @@ impl Network {
     fn whole(&self, run: &Run<'_>) -> Vec<u8> {
         let mut line = begin_whole(run);
         push_member(&mut line, "scope", self.scope);
-        let mut total = Traffic::default();
+        let mut total = Sum::default();
         for sum in run.processes.sums.list() {
-            total.add(sum.traffic);
+            total.add(sum);
         }
-        push_traffic(&mut line, self.client.is_ok().then_some(total));
+        push_traffic(&mut line, self.known_traffic(&total));
         let omissions = self.table.omissions;
         if omissions.unaccounted_sockets > 0 {
             let unaccounted = omissions.unaccounted;
@@ -302,13 +307,18 @@ impl Network {
         line
     }
 
-    /// Returns the lines of the summary for the programs. The program with the most bytes is first.
+    /// The traffic of a sum; `None` if the traffic of some processes is unknown.
+    fn known_traffic(&self, sum: &Sum) -> Option<Traffic> {
+        (self.has_sums && !sum.hides_traffic).then_some(sum.traffic)
+    }
+
+    /// The lines of the summary for the programs, those with the most bytes first.
     fn program_lines(&self, processes: &ProcessTable) -> Vec<Vec<u8>> {
         let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
         sums.sort_by_key(|sum| (std::cmp::Reverse(sum.traffic.bytes()), &sum.program));
         let line = |sum: &Sum| {
             let mut line = begin_program(sum, &processes.containers);
-            push_traffic(&mut line, self.client.is_ok().then_some(sum.traffic));
+            push_traffic(&mut line, self.known_traffic(sum));
             line.push(b'}');
             line
         };

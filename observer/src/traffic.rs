@@ -252,15 +252,17 @@ pub struct TrafficTable {
     /// The cookies of the sockets whose processes are looked for, by inode.
     wanted: BTreeMap<u32, u64>,
     readings: u64,
-    /// The sockets and bytes that are missing from the flows.
+    /// Whether the sockets of a process are hidden: a socket without a process may belong to it.
+    has_hidden: bool,
+    /// What is missing from the flows.
     pub omissions: Omissions,
 }
 
 /// The sockets and bytes that are missing from the flows, or are in the flows to [`Peer::Other`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omissions {
-    /// The traffic of sockets that were closed before their process was found. These sockets may
-    /// belong to processes that are not observed.
+    /// The traffic of sockets whose process was not found before they were closed, or before the
+    /// end. They may be of processes that are not observed.
     pub unaccounted: Traffic,
     /// The number of sockets in `unaccounted`.
     pub unaccounted_sockets: u64,
@@ -361,6 +363,7 @@ impl TrafficTable {
     /// Marks a process as hidden, because its open files cannot be read.
     pub fn hide(&mut self, key: Key) {
         self.processes.entry(key).or_default().is_hidden = true;
+        self.has_hidden = true;
     }
 
     /// Ends a round of the search, which has visited all observed processes. Wanted sockets that
@@ -384,6 +387,7 @@ impl TrafficTable {
     /// forgets the sockets that `MAX_ABSENCE` readings did not find. `is_alive` returns whether a
     /// process is still in the process table.
     pub fn settle(&mut self, is_alive: impl Fn(Key) -> bool) {
+        self.has_hidden = self.processes.values().any(|process| process.is_hidden);
         for process in self.processes.values_mut() {
             process.sockets = 0;
             for flow in &mut process.flows {
@@ -431,20 +435,29 @@ impl TrafficTable {
                 (&mut self.flows, self.most),
                 &mut self.omissions,
             );
-        } else if socket.search.is_first() {
+        } else if socket.search.is_first() || self.has_hidden {
             self.omissions.count(socket.now.since(socket.settled));
         }
     }
 
-    /// Visits the processes whose traffic has grown since the last call, and the processes without
-    /// a sum. `visit` gets the growth, and can set the sum of the process. A process needs a sum
-    /// before its first bytes: it may send them just before it ends, and its program is unknown
-    /// after its end.
-    pub fn drain_growth(&mut self, mut visit: impl FnMut(Key, &mut Option<usize>, Traffic)) {
+    /// Counts the open sockets whose process was not looked for yet. Call this method once, at the
+    /// end.
+    pub fn close_unsearched(&mut self) {
+        for socket in self.sockets.values() {
+            if socket.owner.is_none() && socket.search.is_first() {
+                self.omissions.count(socket.now.since(socket.settled));
+            }
+        }
+    }
+
+    /// Visits the processes whose traffic has grown since the last call or is hidden, and those
+    /// without a sum: a process may send its first bytes just before it ends. The visitor gets the
+    /// process and its growth, and sets the sum of the process if it knows it.
+    pub fn drain_growth(&mut self, mut visit: impl FnMut(Key, &mut ProcessTraffic, Traffic)) {
         for (key, process) in &mut self.processes {
             let growth = std::mem::take(&mut process.growth);
-            if growth != Traffic::default() || process.sum.is_none() {
-                visit(*key, &mut process.sum, growth);
+            if growth != Traffic::default() || process.is_hidden || process.sum.is_none() {
+                visit(*key, process, growth);
             }
         }
     }
@@ -557,8 +570,8 @@ mod tests {
     /// process.
     fn growth(table: &mut TrafficTable) -> Vec<(Key, u64)> {
         let mut all = Vec::new();
-        table.drain_growth(|key, sum, traffic| {
-            *sum = Some(0);
+        table.drain_growth(|key, process, traffic| {
+            process.sum = Some(0);
             all.push((key, traffic.sent));
         });
         all
@@ -641,6 +654,42 @@ mod tests {
         table.end_round(1, 0.0);
         table.close(&socket(2, "10.0.0.2", 99));
         assert_eq!(table.omissions.unaccounted.sent, 17);
+    }
+
+    #[test]
+    fn a_closed_socket_without_a_process_may_belong_to_a_hidden_one() {
+        let mut table = TrafficTable::default();
+        table.begin_reading(MOST);
+        table.take(&socket(1, "10.0.0.2", 10), 0.0, 0);
+        table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
+        table.hide(7);
+        table.end_round(1, 0.0);
+        table.settle(ALIVE);
+        table.drain_growth(|key, process, _| {
+            assert_eq!((key, process.is_hidden), (7, true));
+            process.sum = Some(0);
+        });
+        let mut visits = 0;
+        table.drain_growth(|_, _, _| visits += 1);
+        assert_eq!(visits, 1, "a hidden process is visited each time");
+        table.close(&socket(1, "10.0.0.2", 12));
+        assert_eq!(table.omissions.unaccounted.sent, 12);
+        // The process can be read, and the other socket is not among its files.
+        table.assign(7, &[]);
+        table.settle(ALIVE);
+        table.close(&socket(2, "10.0.0.2", 20));
+        assert_eq!(table.omissions.unaccounted.sent, 12);
+    }
+
+    #[test]
+    fn open_sockets_that_were_not_looked_for_are_unaccounted() {
+        let mut table = TrafficTable::default();
+        read(&mut table, &[socket(1, "10.0.0.2", 10)]);
+        table.begin_reading(MOST);
+        table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
+        table.settle(ALIVE);
+        table.close_unsearched();
+        assert_eq!(table.omissions.unaccounted.sent, 20);
     }
 
     #[test]

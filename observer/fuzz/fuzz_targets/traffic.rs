@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
             table.end_round(round, now);
         }
         table.settle(|alive| alive != key);
-        table.drain_growth(|_, sum, _| *sum = Some(0));
+        table.drain_growth(|_, process, _| process.sum = Some(0));
         table.forget_ended(|alive| alive != key);
         if let Some(process) = table.of_process(key) {
             let _ = process.take_flows_to_print().count();

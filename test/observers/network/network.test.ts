@@ -113,6 +113,8 @@ t.test('if sockets cannot be read, values are null and one notice says why', opt
   t.type(rowsOf(watching, 'tcp').at(-1)?.in_segments, 'number')
   const reason = 'the sockets of a process cannot be read: Permission denied'
   t.strictSame(noticesOf(watching), [reason])
+  const unknown = { bytes_sent: null, bytes_received: null, retransmitted: null }
+  t.match(summaryOf(watching.log()), [{ metric: 'network', ...unknown }, unknown])
 })
 
 t.test('root reads the sockets of a process as the user of the process', options, async (t) => {
@@ -132,36 +134,43 @@ t.test('root reads the sockets of a process as the user of the process', options
 })
 
 /**
- * Runs a program with a seccomp filter that denies netlink sockets, as some seccomp profiles do.
- * The filter compares the number of the system call with socket(2), and its first argument with
- * AF_NETLINK.
+ * Runs a program in which a system call fails if one of its arguments has a value. The arguments of
+ * this script are the number of the call on x86_64 and on aarch64, the index and the value of the
+ * argument, the error, and the program with its arguments.
  */
-const WITHOUT_NETLINK = `
+const WITH_FAILING_CALL = `
 import ctypes, os, struct, sys
-call = {'x86_64': 41, 'aarch64': 198}[os.uname().machine]
-steps = [(0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 16), (0x15, 0, 1, 16),
-         (0x06, 0, 0, 0x50000 | 13), (0x06, 0, 0, 0x7fff0000)]
+x86, arm, index, value, error = map(int, sys.argv[1:6])
+call = {'x86_64': x86, 'aarch64': arm}[os.uname().machine]
+steps = [(0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * index), (0x15, 0, 1, value),
+         (0x06, 0, 0, 0x50000 | error), (0x06, 0, 0, 0x7fff0000)]
 code = ctypes.create_string_buffer(b''.join(struct.pack('=HBBI', *step) for step in steps))
 program = struct.pack('@HP', len(steps), ctypes.addressof(code))
 libc = ctypes.CDLL(None, use_errno=True)
 assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
-os.execv(sys.argv[1], sys.argv[1:])`
+os.execv(sys.argv[6], sys.argv[6:])`
 
-t.test('without netlink, the values of sockets are null and tcp has values', options, async (t) => {
-  const { run } = await networkPodOf(t)
-  const argv = ['python3', '-c', WITHOUT_NETLINK, observer('network')]
-  const watching = await run('network', argv, MATCHING)
-  await run('app', SERVE)
-  await untilRows(watching)
-  watching.signal('SIGTERM')
-  t.equal(await watching.ended, 0)
-  t.match(rowsOf(watching, 'socket').at(-1), { program: 'talk.py', peer: null, bytes_sent: null })
-  t.type(rowsOf(watching, 'tcp').at(-1)?.in_segments, 'number')
-  const reason = 'the sockets of processes cannot be read: Permission denied'
-  t.strictSame(noticesOf(watching), [reason])
-  t.match(summaryOf(watching.log()), [{ bytes_sent: null }, { bytes_sent: null }])
-})
+for (const [title, call, reason] of [
+  // The call socket(2) and AF_NETLINK.
+  ['with a seccomp profile without sock_diag', '41 198 0 16 13', 'Permission denied'],
+  // The call write(2) and the bytes of a request for sockets.
+  ['with a kernel without sock_diag', '1 64 2 72 2', 'this kernel has no sock_diag for TCP'],
+] as const) {
+  t.test(`${title}, only the sockets are null`, options, async (t) => {
+    const { run } = await networkPodOf(t)
+    const argv = ['python3', '-c', WITH_FAILING_CALL, ...call.split(' '), observer('network')]
+    const watching = await run('network', argv, MATCHING)
+    await run('app', SERVE)
+    await untilRows(watching)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.match(rowsOf(watching, 'socket').at(-1), { program: 'talk.py', peer: null, bytes_sent: null })
+    t.type(rowsOf(watching, 'tcp').at(-1)?.in_segments, 'number')
+    t.strictSame(noticesOf(watching), [`the sockets of processes cannot be read: ${reason}`])
+    t.match(summaryOf(watching.log()), [{ bytes_sent: null }, { bytes_sent: null }])
+  })
+}
 
 t.test('with the network of the node, the scope of rows is node', options, async (t) => {
   const { run } = await networkPodOf(t)
