@@ -155,7 +155,8 @@ impl Network {
                 return;
             }
         };
-        if client.visit_closed(|socket| table.close(socket)) == Hearing::Lost {
+        let hearing = client.visit_closed(|socket| table.close(socket));
+        if hearing == Hearing::Lost {
             let reason = "the last bytes of some closed sockets are missing: too many were closed";
             notices.report(format!("{reason} between two samples"), log);
         }
@@ -175,7 +176,7 @@ impl Network {
         }
         owners.run(table, &mut run.processes, notices, run.session);
         let ProcessTable { all, sums, .. } = &mut run.processes;
-        table.settle(|key| all.contains_key(&key));
+        table.settle(hearing == Hearing::Complete, |key| all.contains_key(&key));
         table.drain_growth(|key, traffic, growth| {
             let process = all.get(&key);
             let program =

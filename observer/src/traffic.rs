@@ -11,8 +11,8 @@ use crate::sock_diag::message::TcpSocket;
 
 /// The maximum number of peers of a process that have rows. All further peers share a row.
 const MAX_PEERS: usize = 32;
-/// The number of consecutive readings without a socket after which the socket is forgotten. A
-/// reading may miss a socket if other sockets are closed during the reading.
+/// The number of readings without a socket after which it is forgotten, if the kernel does not tell
+/// when it is closed. A reading may miss a socket if others are closed at the same time.
 const MAX_ABSENCE: u64 = 2;
 /// Seconds until the second search for the process of a socket, if the first search found none.
 /// This time doubles after each further search.
@@ -254,6 +254,9 @@ pub struct TrafficTable {
     readings: u64,
     /// Whether the sockets of a process are hidden: a socket without a process may belong to it.
     has_hidden: bool,
+    /// The sockets that this reading may replace if the table is full, in the reverse order: the
+    /// readings that last found them, and their cookies. `None` until the first is replaced.
+    replaceable: Option<Vec<(u64, u64)>>,
     /// What is missing from the flows.
     pub omissions: Omissions,
 }
@@ -280,6 +283,7 @@ impl TrafficTable {
         self.readings += 1;
         self.omissions.sockets = 0;
         self.wanted.clear();
+        self.replaceable = None;
     }
 
     /// Adds or updates a socket that the reading found at the time `now`, in seconds since boot.
@@ -290,7 +294,7 @@ impl TrafficTable {
         if !is_known && found.inode == 0 {
             return;
         }
-        if !is_known && self.sockets.len() >= self.most {
+        if !is_known && self.sockets.len() >= self.most && !self.replace_one() {
             self.omissions.sockets += 1;
             return;
         }
@@ -320,7 +324,38 @@ impl TrafficTable {
         }
     }
 
-    /// Whether the reading has found a new socket whose peer may be an address of the pod itself.
+    /// Makes room for another socket: forgets the socket that has been absent for the longest time.
+    /// Returns false if there is none.
+    fn replace_one(&mut self) -> bool {
+        let Self {
+            sockets,
+            replaceable,
+            readings,
+            ..
+        } = self;
+        let list = replaceable.get_or_insert_with(|| {
+            let mut list: Vec<(u64, u64)> = sockets
+                .iter()
+                .filter(|(_, socket)| *readings - socket.seen >= MAX_ABSENCE)
+                .map(|(cookie, socket)| (socket.seen, *cookie))
+                .collect();
+            list.sort_unstable_by_key(|entry| std::cmp::Reverse(*entry));
+            list
+        });
+        while let Some((seen, cookie)) = list.pop() {
+            // The reading may have found it again.
+            if sockets
+                .get(&cookie)
+                .is_some_and(|socket| socket.seen == seen)
+            {
+                sockets.remove(&cookie);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether the reading has found a new socket whose peer may be an own address of the pod.
     #[must_use]
     pub fn has_new_peers(&self) -> bool {
         let is_new = |cookie: &u64| {
@@ -384,9 +419,12 @@ impl TrafficTable {
     }
 
     /// Ends a complete reading: adds the growth of each socket to the flow of its process, and
-    /// forgets the sockets that `MAX_ABSENCE` readings did not find. `is_alive` returns whether a
-    /// process is still in the process table.
-    pub fn settle(&mut self, is_alive: impl Fn(Key) -> bool) {
+    /// forgets the sockets that are gone. `is_alive` tells whether a process still runs.
+    ///
+    /// A socket is also absent from the readings if its connection has ended and its process still
+    /// has it open. With `hears_closed`, the table therefore keeps absent sockets until
+    /// [`TrafficTable::close`].
+    pub fn settle(&mut self, hears_closed: bool, is_alive: impl Fn(Key) -> bool) {
         self.has_hidden = self.processes.values().any(|process| process.is_hidden);
         for process in self.processes.values_mut() {
             process.sockets = 0;
@@ -409,15 +447,16 @@ impl TrafficTable {
                 continue;
             };
             process.sockets += 1;
-            if socket.seen == *readings {
-                process.flows[at].connections.take(socket);
+            if socket.seen < *readings {
+                continue;
             }
-            // The process has ended, and another process has the socket open.
+            process.flows[at].connections.take(socket);
+            // The process has ended, and another one has the socket open.
             if socket.inode != 0 && socket.owner.is_some_and(|(key, _)| !is_alive(key)) {
                 socket.owner = None;
             }
         }
-        sockets.retain(|_, socket| *readings - socket.seen < MAX_ABSENCE);
+        sockets.retain(|_, socket| hears_closed || *readings - socket.seen < MAX_ABSENCE);
     }
 
     /// Removes a socket that was closed, and adds its last bytes to its flow or to the omissions.
@@ -563,7 +602,7 @@ mod tests {
         }
         let inodes: Vec<u32> = sockets.iter().map(|socket| socket.inode).collect();
         table.assign(1, &inodes);
-        table.settle(ALIVE);
+        table.settle(false, ALIVE);
     }
 
     /// Returns the bytes that each process has sent since the last call. Sets the sum of each
@@ -638,13 +677,47 @@ mod tests {
         assert!(table.sockets.is_empty());
     }
 
+    /// A reset, or the ends of both directions, close a connection before its process closes the
+    /// socket.
+    #[test]
+    fn an_open_socket_without_a_connection_is_kept_until_it_is_closed() {
+        let mut table = TrafficTable::default();
+        read(&mut table, &[socket(1, "10.0.0.2", 10)]);
+        for _ in 0..5 {
+            table.begin_reading(MOST);
+            table.settle(true, ALIVE);
+        }
+        table.close(&socket(1, "10.0.0.2", 12));
+        assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 0, 12)]);
+        assert_eq!(table.omissions, Omissions::default());
+        assert!(table.sockets.is_empty());
+    }
+
+    #[test]
+    fn absent_sockets_are_replaced_if_there_is_no_room() {
+        let mut table = TrafficTable::default();
+        let take = |table: &mut TrafficTable, numbers: &[u32]| {
+            table.begin_reading(3);
+            for number in numbers {
+                table.take(&socket(*number, "10.0.0.2", 10), 0.0, 0);
+            }
+            table.settle(true, ALIVE);
+            let known: Vec<u64> = table.sockets.keys().copied().collect();
+            (known, table.omissions.sockets)
+        };
+        assert_eq!(take(&mut table, &[1, 2]), (vec![1, 2], 0));
+        assert_eq!(take(&mut table, &[2, 3]), (vec![1, 2, 3], 0));
+        assert_eq!(take(&mut table, &[3, 4]), (vec![2, 3, 4], 0));
+        assert_eq!(take(&mut table, &[4, 5, 6]), (vec![3, 4, 5], 1));
+    }
+
     #[test]
     fn sockets_that_are_closed_before_their_process_is_found_are_unaccounted() {
         let mut table = TrafficTable::default();
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.0.2", 10), 0.0, 0);
         table.take(&socket(2, "10.0.0.2", 10), 0.0, 0);
-        table.settle(ALIVE);
+        table.settle(false, ALIVE);
         table.close(&socket(1, "10.0.0.2", 12));
         table.close(&socket(3, "10.0.0.2", 5));
         table.close(&socket(4, "10.0.0.2", 0));
@@ -664,7 +737,7 @@ mod tests {
         table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
         table.hide(7);
         table.end_round(1, 0.0);
-        table.settle(ALIVE);
+        table.settle(false, ALIVE);
         table.drain_growth(|key, process, _| {
             assert_eq!((key, process.is_hidden), (7, true));
             process.sum = Some(0);
@@ -676,7 +749,7 @@ mod tests {
         assert_eq!(table.omissions.unaccounted.sent, 12);
         // The process can be read, and the other socket is not among its files.
         table.assign(7, &[]);
-        table.settle(ALIVE);
+        table.settle(false, ALIVE);
         table.close(&socket(2, "10.0.0.2", 20));
         assert_eq!(table.omissions.unaccounted.sent, 12);
     }
@@ -687,7 +760,7 @@ mod tests {
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
         table.begin_reading(MOST);
         table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
-        table.settle(ALIVE);
+        table.settle(false, ALIVE);
         table.close_unsearched();
         assert_eq!(table.omissions.unaccounted.sent, 20);
     }
@@ -708,12 +781,12 @@ mod tests {
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.0.2", 12), 0.0, 0);
-        table.settle(|key| key != 1);
+        table.settle(false, |key| key != 1);
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.0.2", 15), 0.0, 0);
         assert!(table.has_wanted());
         table.assign(2, &[1]);
-        table.settle(|key| key != 1);
+        table.settle(false, |key| key != 1);
         assert_eq!(growth(&mut table), [(1, 12), (2, 3)]);
         table.forget_ended(|key| key != 1);
         assert!(table.of_process(1).is_none());
@@ -782,7 +855,7 @@ mod tests {
         table.mark_own(&BTreeSet::from([[10, 0, 9, 1].into()]));
         assert!(!table.has_new_peers());
         table.assign(1, &[1]);
-        table.settle(ALIVE);
+        table.settle(false, ALIVE);
         assert_eq!(printed(&mut table, 1), [row("pod", 1, 1)]);
     }
 

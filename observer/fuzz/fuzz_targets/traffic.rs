@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
             round += 1;
             table.end_round(round, now);
         }
-        table.settle(|alive| alive != key);
+        table.settle(kind & 8 != 0, |alive| alive != key);
         table.drain_growth(|_, process, _| process.sum = Some(0));
         table.forget_ended(|alive| alive != key);
         if let Some(process) = table.of_process(key) {

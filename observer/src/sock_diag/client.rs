@@ -36,6 +36,8 @@ pub enum Hearing {
     Complete,
     /// Some messages were lost, because too many sockets were closed since the last reading.
     Lost,
+    /// The kernel does not send them.
+    Off,
 }
 
 impl Client {
@@ -97,7 +99,7 @@ impl Client {
     pub fn visit_closed(&mut self, mut visit: impl FnMut(&TcpSocket)) -> Hearing {
         let mut hearing = Hearing::Complete;
         let Some(events) = &self.events else {
-            return hearing;
+            return Hearing::Off;
         };
         loop {
             match receive(events, &mut self.buffer) {

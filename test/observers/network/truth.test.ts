@@ -178,6 +178,51 @@ t.test(
   },
 )
 
+/**
+ * Sends 1000 bytes, and after SIGUSR1 50,000 more. The other end closes without reading these, which
+ * resets the connection. After another SIGUSR1, closes the socket.
+ */
+const RESET = `
+import signal, socket
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+listener = socket.create_server(('127.0.0.1', 7000))
+one = socket.create_connection(('127.0.0.1', 7000))
+other, _ = listener.accept()
+def exchange(length, flags=0):
+    one.sendall(bytes(length))
+    other.recv(length, socket.MSG_WAITALL | flags)
+exchange(1000)
+print('open', flush=True)
+signal.sigwait([signal.SIGUSR1])
+exchange(50000, socket.MSG_PEEK)
+other.close()
+print('reset', flush=True)
+signal.sigwait([signal.SIGUSR1])
+one.close()
+print('closed', flush=True)
+signal.sigwait([signal.SIGUSR1])`
+
+t.test('a socket whose connection was reset counts once, to its last byte', options, async (t) => {
+  const pod = await networkPodOf(t)
+  const watching = await watch(pod)
+  const app = await pod.run('app', ['python3', '-c', RESET])
+  await until(app, /open/)
+  await until(watching, () => rowsOf(watching, 'socket').length > 0)
+  app.signal('SIGUSR1')
+  await until(app, /reset/)
+  await lastSockets(watching)
+  app.signal('SIGUSR1')
+  await until(app, /closed/)
+  await lastSockets(watching)
+  await end(t, watching)
+  const expected = { peer: 'pod', sockets: 0, bytes_sent: 51_000, bytes_received: 51_000 }
+  t.match(rowsOf(watching, 'socket').at(-1), expected)
+  const [whole] = summaryOf(watching.log())
+  const bytes = { bytes_sent: 51_000, bytes_received: 51_000, unaccounted_bytes_sent: undefined }
+  t.match(whole, bytes)
+  t.strictSame(noticesOf(watching), [])
+})
+
 t.test('connections of any length are in the rows, or unaccounted', options, async (t) => {
   const pod = await networkPodOf(t)
   const watching = await watch(pod)
