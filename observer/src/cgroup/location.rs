@@ -51,7 +51,7 @@ pub struct Location {
 #[must_use]
 pub fn locate(cgroup: &[u8], mountinfo: &[u8]) -> Location {
     let memberships: Vec<_> = memberships(cgroup).collect();
-    let mounts: Vec<_> = cgroup_mounts(mountinfo).collect();
+    let mounts = cgroup_mounts(mountinfo);
     let unified = in_version_2(&memberships, &mounts);
     let find = |controller: &[u8]| {
         if is_in_version_1(controller, &memberships) {
@@ -84,18 +84,21 @@ fn in_version_1(
     let found = memberships
         .iter()
         .find(|one| has_word(one.controllers, controller))?;
-    let mount = mounts.iter().rfind(|mount| {
-        mount
-            .controllers
-            .is_some_and(|all| has_word(all, controller))
-    })?;
-    below(Version::One, mount, found.path)
+    let is_wanted = |mount: &&CgroupMount<'_>| {
+        let all = mount.controllers;
+        all.is_some_and(|all| has_word(all, controller))
+    };
+    let mut mounts = mounts.iter().rev().filter(is_wanted);
+    mounts.find_map(|mount| below(Version::One, mount, found.path))
 }
 
 fn in_version_2(memberships: &[Membership<'_>], mounts: &[CgroupMount<'_>]) -> Option<Directory> {
     let found = memberships.iter().find(|one| one.controllers.is_empty())?;
-    let mount = mounts.iter().rfind(|mount| mount.controllers.is_none())?;
-    below(Version::Two, mount, found.path)
+    let mut mounts = mounts
+        .iter()
+        .rev()
+        .filter(|mount| mount.controllers.is_none());
+    mounts.find_map(|mount| below(Version::Two, mount, found.path))
 }
 
 /// The directory of the container's cgroup in a mount; `None` if the mount does not contain it.
@@ -227,6 +230,15 @@ mod tests {
         let mounts =
             "31 23 0:28 / /old ro - cgroup2 cgroup rw\n32 23 0:28 / /new ro - cgroup2 cgroup rw\n";
         assert_eq!(located("0::/\n", mounts), ["Two new?"; 5]);
+    }
+
+    #[test]
+    fn a_mount_that_does_not_contain_the_cgroup_is_skipped() {
+        // A volume has the hierarchy of the node, of which the process sees only a part.
+        let mounts = "31 23 0:28 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n32 23 0:28 /../../.. /host/sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(located("0::/\n", mounts), ["Two sys/fs/cgroup?"; 5]);
+        let mounts = "31 23 0:28 /a /one ro - cgroup cgroup rw,cpu,memory\n32 23 0:28 /b /two ro - cgroup cgroup rw,cpu\n";
+        assert_eq!(located("4:cpu,memory:/a\n", mounts)[0], "One one");
     }
 
     #[test]
