@@ -73,6 +73,7 @@ impl Meter {
                 measured.base = Some(Base::at_start(started, now));
             }
         }
+        measured.is_blocked = stat.state == b'D';
         measured.now.stat = stat.counters;
         measured.state.stat = stat.gauges;
         is_new

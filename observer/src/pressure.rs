@@ -219,6 +219,10 @@ impl Pressure {
             let Some(measured) = &mut process.measured else {
                 continue;
             };
+            // The placement of a blocked process stays due, because reading it may block, too.
+            if measured.is_blocked {
+                continue;
+            }
             let state = self.placements.entry(key).or_default();
             let mut reader = placement::Reader {
                 meter,

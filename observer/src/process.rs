@@ -77,6 +77,9 @@ pub struct Measured {
     pub peak: u64,
     /// Whether the bytes are unknown because the kernel denies reading the io file.
     pub is_hidden: bool,
+    /// Whether the first thread of the process waits in the kernel, for example for storage. The
+    /// kernel may then have a lock of the process's memory.
+    pub is_blocked: bool,
     /// The number of consecutive scans in which reading the io file was denied.
     pub denied_reads: u32,
     /// How the directory of open files can be listed.

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::log::Log;
 use crate::otlp::feed::Feed;
 use crate::otlp::settings::ExportSettings;
+use crate::watchdog;
 
 /// The maximum seconds that an observer waits for the reader of its log after a signal has stopped
 /// it.
@@ -45,6 +46,7 @@ impl Session {
             .as_fd()
             .try_clone_to_owned()
             .map_err(|error| errno_of(&error))?;
+        watchdog::start(signals.as_fd(), out.as_fd());
         Ok(Self {
             signals,
             is_stopping: false,

@@ -40,7 +40,7 @@ proptest! {
         let _ = (status::effective_capabilities(&text), Limit::parse(&text));
         let _ = (io::parse(&text), schedstat::parse_wait(&text), meminfo::parse_total(&text));
         let _ = (mountinfo::container(&text), mountinfo::hidepid(&text), parse_line(&text));
-        let _ = (mountinfo::cgroup_mounts(&text).count(), cgroup::memberships(&text).count());
+        let _ = (mountinfo::cgroup_mounts(&text).len(), cgroup::memberships(&text).count());
         let _ = (numa_maps::parse(&text), sched::parse_migrations(&text), CpuList::parse(&text));
         let _ = (smaps_rollup::parse(&text), status::allowed_processors(&text));
         let _ = (cpu_stat::parse(&text), stall::parse(&text), flat_keyed::value(&text, b"max"));

@@ -5,5 +5,5 @@ use libfuzzer_sys::fuzz_target;
 use ridealong_observer::proc::mountinfo::{cgroup_mounts, container, hidepid};
 
 fuzz_target!(|data: &[u8]| {
-    let _ = (container(data), hidepid(data), cgroup_mounts(data).count());
+    let _ = (container(data), hidepid(data), cgroup_mounts(data).len());
 });

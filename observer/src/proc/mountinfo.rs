@@ -43,25 +43,50 @@ pub struct CgroupMount<'a> {
 }
 
 /// Returns the mounts of cgroups, in the kernel's order. Of two mounts with the same path, the
-/// later is in use.
-pub fn cgroup_mounts(text: &[u8]) -> impl Iterator<Item = CgroupMount<'_>> {
-    lines(text).filter_map(|line| {
-        let mut words = words(line).skip(3);
-        let root = words.next()?;
-        let point = words.next()?;
-        // A dash follows the optional fields (proc_pid_mountinfo(5)).
-        words.find(|word| *word == b"-")?;
-        let controllers = match words.next()? {
-            b"cgroup" => Some(words.nth(1)?),
-            b"cgroup2" => None,
-            _ => return None,
+/// later is in use. A mount is left out if a later mount of another file system is at the same path,
+/// above it or below it: reading there may block, for example if a server of files is gone.
+#[must_use]
+pub fn cgroup_mounts(text: &[u8]) -> Vec<CgroupMount<'_>> {
+    let mut mounts: Vec<CgroupMount<'_>> = Vec::new();
+    for line in lines(text) {
+        let Some((root, point, controllers)) = parse_mount(line) else {
+            continue;
         };
-        Some(CgroupMount {
-            root: unescape(root),
-            point: unescape(point),
-            controllers,
-        })
-    })
+        match controllers {
+            Some(controllers) => mounts.push(CgroupMount {
+                root,
+                point,
+                controllers,
+            }),
+            None => mounts.retain(|mount| {
+                !is_within(&mount.point, &point) && !is_within(&point, &mount.point)
+            }),
+        }
+    }
+    mounts
+}
+
+/// Parses a mount: its root, its path and, for a hierarchy of cgroups, the controllers as in
+/// [`CgroupMount`].
+#[expect(clippy::type_complexity)]
+fn parse_mount(line: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Option<Option<&[u8]>>)> {
+    let mut words = words(line).skip(3);
+    let root = unescape(words.next()?);
+    let point = unescape(words.next()?);
+    // A dash follows the optional fields (proc_pid_mountinfo(5)).
+    words.find(|word| *word == b"-")?;
+    let controllers = match words.next()? {
+        b"cgroup" => Some(Some(words.nth(1)?)),
+        b"cgroup2" => Some(None),
+        _ => None,
+    };
+    Some((root, point, controllers))
+}
+
+/// Whether a path is another path or below it.
+fn is_within(path: &[u8], other: &[u8]) -> bool {
+    let rest = path.strip_prefix(other);
+    rest.is_some_and(|rest| other.ends_with(b"/") || rest.first().is_none_or(|byte| *byte == b'/'))
 }
 
 /// Replaces the octal escapes of blanks, tabs, newlines and backslashes.
@@ -127,8 +152,28 @@ mod tests {
                 controllers: None,
             },
         ];
-        assert_eq!(cgroup_mounts(text).collect::<Vec<_>>(), expected);
-        assert_eq!(cgroup_mounts(LOG).count(), 0);
+        assert_eq!(cgroup_mounts(text), expected);
+        assert_eq!(cgroup_mounts(LOG), []);
+    }
+
+    #[test]
+    fn a_mount_of_cgroups_that_a_later_mount_may_cover_is_left_out() {
+        let cgroup = "31 23 0:28 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        let count = |points: &[&str]| {
+            let other = |point: &&str| format!("40 31 0:40 / {point} rw - fuse fuse rw\n");
+            let later: String = points.iter().map(other).collect();
+            cgroup_mounts(format!("{cgroup}{later}").as_bytes()).len()
+        };
+        for point in ["/sys/fs/cgroup", "/sys", "/", "/sys/fs/cgroup/a/b"] {
+            assert_eq!(count(&[point]), 0, "{point}");
+        }
+        assert_eq!(
+            count(&["/sys/fs/cgroup2", "/sys/fs/c", "/proc", "/data"]),
+            1
+        );
+        // An earlier mount is covered by the cgroups.
+        let text = format!("30 23 0:27 / /sys ro - sysfs sysfs rw\n{cgroup}");
+        assert_eq!(cgroup_mounts(text.as_bytes()).len(), 1);
     }
 
     #[test]
