@@ -40,8 +40,12 @@ pub trait Sampler {
     /// Estimates the bytes of the rows of a process and its threads in one timepoint.
     fn estimate_bytes(&self, process: &Process) -> usize;
 
-    /// Handles the end of a scan, even if no timepoint follows. Called after each scan from the
-    /// time at which the header is written.
+    /// Predicts the bytes of the rows of the next timepoint, if that is more than in the last one.
+    fn predict_bytes(&self, _processes: &ProcessTable) -> usize {
+        0
+    }
+
+    /// Takes a scan, also one without a timepoint. Called once the header is written.
     fn take_scan(&mut self, _run: &mut Run<'_>) {}
 
     /// Prints the rows of a timepoint.
@@ -232,11 +236,9 @@ impl<'a> Run<'a> {
         }
         self.omissions
             .report_missed_timepoints(&mut self.session.log);
-        if self
-            .session
-            .log
-            .has_room(self.row_bytes * float(self.processes.observed.len() as u64))
-        {
+        let as_before = self.row_bytes * float(self.processes.observed.len() as u64);
+        let predicted = float(sampler.predict_bytes(&self.processes) as u64);
+        if self.session.log.has_room(as_before.max(predicted)) {
             self.progress.timepoints += u64::from(self.print_timepoint(sampler));
         } else if !self.is_log_full {
             self.is_log_full = true;

@@ -157,7 +157,13 @@ pub struct Flow {
     printed: Option<Traffic>,
 }
 
-/// The traffic of an observed process, with a flow for each peer.
+impl Flow {
+    fn is_due(&self) -> bool {
+        self.connections.sockets > 0 || self.printed != Some(self.traffic)
+    }
+}
+
+/// An observed process.
 #[derive(Debug, Default)]
 pub struct ProcessTraffic {
     /// Whether the sockets of the process are unknown, because its open files cannot be read.
@@ -174,7 +180,7 @@ impl ProcessTraffic {
     /// traffic has grown since the last row.
     pub fn take_flows_to_print(&mut self) -> impl Iterator<Item = &Flow> {
         self.flows.iter_mut().filter_map(|flow| {
-            let is_due = flow.connections.sockets > 0 || flow.printed != Some(flow.traffic);
+            let is_due = flow.is_due();
             flow.printed = Some(flow.traffic);
             is_due.then_some(&*flow)
         })
@@ -518,10 +524,13 @@ impl TrafficTable {
         self.processes.get_mut(&key)
     }
 
-    /// Returns the number of flows of all processes.
+    /// The number of the flows of a process that have a row now.
     #[must_use]
-    pub fn flow_count(&self) -> usize {
-        self.flows
+    pub fn due_flows(&self, key: Key) -> usize {
+        let process = self.processes.get(&key);
+        process.map_or(0, |process| {
+            process.flows.iter().filter(|flow| flow.is_due()).count()
+        })
     }
 }
 
@@ -790,7 +799,7 @@ mod tests {
         assert_eq!(growth(&mut table), [(1, 12), (2, 3)]);
         table.forget_ended(|key| key != 1);
         assert!(table.of_process(1).is_none());
-        assert_eq!(table.flow_count(), 1);
+        assert_eq!((table.flows, table.due_flows(2)), (1, 1));
     }
 
     #[test]
