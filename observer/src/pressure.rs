@@ -17,7 +17,7 @@ use crate::notices::Notices;
 use crate::number::{float, push_decimal};
 use crate::placement::{self, PlacementState};
 use crate::pressure_rows::{push_container, push_placement, push_process, push_usage};
-use crate::process::{Key, Process};
+use crate::process::{Key, Measured, Process};
 use crate::process_table::ProcessTable;
 use crate::sampling::{self, Run, Sampler};
 use crate::session::Session;
@@ -28,8 +28,8 @@ use crate::walk_limit::WalkLimit;
 const DESCRIPTION: &str = "throttling, pressure stall, memory events, run-queue delay, memory and placement of the application's containers and processes";
 /// The estimated bytes of the rows of a process in a timepoint, without its names.
 const ROW_BYTES: usize = 512;
-/// The maximum number of processes through which the observer tries to read a container in a
-/// timepoint.
+/// The maximum number of observed processes through which the observer tries to read a container in
+/// a timepoint, and the maximum number of others.
 const MAX_TRIES: usize = 3;
 /// The part of the interval in which placements may be read.
 const MAX_PART: f64 = 0.25;
@@ -63,6 +63,27 @@ struct Container {
     /// The process through which the container was read.
     process: Key,
     usage: ContainerUsage,
+}
+
+/// The reason why a container cannot be read through a process.
+enum Failure {
+    /// The process has ended.
+    Ended,
+    /// The kernel denies it.
+    Denied(Errno),
+    /// No value can be read, for example because the process has a root directory of its own, in
+    /// which no cgroups are mounted.
+    Empty(Vec<(&'static str, Gap)>),
+}
+
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Self {
+        if is_denial(error) {
+            Self::Denied(error)
+        } else {
+            Self::Ended
+        }
+    }
 }
 
 impl Sampler for Pressure {
@@ -128,10 +149,10 @@ impl Pressure {
         }
     }
 
-    /// Reads a container through one of the processes `keys`, first through the process of the last
-    /// timepoint, and tries at most [`MAX_TRIES`] processes. If access is denied, reports the
-    /// reason, and returns an empty usage. `None` if all tries fail for other reasons, for example
-    /// because the processes have ended.
+    /// Reads a container through one of its processes: first through the last one that succeeded,
+    /// then through the processes `keys`, and then through others, which are not observed. Tries at
+    /// most [`MAX_TRIES`] of each. If no value can be read, reports the reasons and returns an empty
+    /// usage. `None` if the processes have ended.
     fn read_container(
         &mut self,
         run: &mut Run<'_>,
@@ -139,24 +160,45 @@ impl Pressure {
         keys: &[Key],
     ) -> Option<ContainerUsage> {
         let last = self.containers.get(&container).map(|known| known.process);
-        let last = last.filter(|key| keys.contains(key));
-        let others = keys.iter().copied().filter(|key| Some(*key) != last);
-        let mut denial = None;
-        for key in last.into_iter().chain(others).take(MAX_TRIES) {
+        let others = run.processes.all.iter().filter(|(key, process)| {
+            let is_other = process.container == Some(container) && !keys.contains(key);
+            is_other && !process.is_zombie
+        });
+        let tries: Vec<Key> = last
+            .into_iter()
+            .chain(keys.iter().copied().take(MAX_TRIES))
+            .chain(others.map(|(key, _)| *key).take(MAX_TRIES))
+            .collect();
+        let mut failure = None;
+        for key in tries {
             match self.read_through(run, container, key) {
                 Ok(usage) => return Some(usage),
-                Err(error) if is_denial(error) => denial = Some(error),
-                Err(_) => {}
+                Err(Failure::Ended) => {}
+                Err(error) => failure = failure.or(Some((key, error))),
             }
         }
+        let (process, failure) = failure?;
         let containers = &run.processes.containers;
-        let name = containers.has_names.then(|| containers.name(container));
-        let reason = format!(
-            "the cgroups of {} cannot be read: {}",
-            description(name),
-            denial?.desc()
-        );
-        self.notices.report(reason, &mut run.session.log);
+        let name = description(containers.has_names.then(|| containers.name(container)));
+        let log = &mut run.session.log;
+        match failure {
+            Failure::Ended => {}
+            Failure::Denied(error) => {
+                let reason = error.desc();
+                let reason = format!("the cgroups of {name} cannot be read: {reason}");
+                self.notices.report(reason, log);
+            }
+            Failure::Empty(gaps) => {
+                for (file, gap) in gaps {
+                    self.notices.report(explain(&name, file, gap), log);
+                }
+                // The summary has the last known values.
+                self.containers.entry(container).or_insert(Container {
+                    process,
+                    usage: ContainerUsage::default(),
+                });
+            }
+        }
         Some(ContainerUsage::default())
     }
 
@@ -165,30 +207,41 @@ impl Pressure {
         run: &mut Run<'_>,
         container: ContainerId,
         key: Key,
-    ) -> Result<ContainerUsage, Errno> {
+    ) -> Result<ContainerUsage, Failure> {
         let ProcessTable {
             meter,
             all,
             containers,
             ..
         } = &mut run.processes;
-        let process = all.get_mut(&key).ok_or(Errno::ESRCH)?;
+        let process = all.get_mut(&key).ok_or(Failure::Ended)?;
         let pid = process.pid;
-        let measured = process.measured.as_mut().ok_or(Errno::ESRCH)?;
-        meter.read_status(pid, measured).ok_or(Errno::ESRCH)?;
+        // A process that is not observed has no measurements.
+        let mut unmeasured = Measured::default();
+        let measured = process.measured.as_deref_mut().unwrap_or(&mut unmeasured);
+        meter.read_status(pid, measured).ok_or(Failure::Ended)?;
         let identity = measured.identity;
         let (root, _guard) = meter.with_access(&mut measured.io_access, identity, |meter| {
             meter.files.open_root(pid)
         });
-        let root = root?;
-        let location = read_location(meter, pid)?;
-        let (notices, log) = (&mut self.notices, &mut run.session.log);
-        let name = containers.has_names.then(|| containers.name(container));
-        let mut report = |file: &'static str, gap: Gap| {
-            let name = description(name);
-            notices.report(explain(&name, file, gap), log);
-        };
+        let root = root.map_err(Failure::from)?;
+        let location = read_location(meter, pid).map_err(Failure::from)?;
+        let mut gaps = Vec::new();
+        let mut report = |file: &'static str, gap: Gap| gaps.push((file, gap));
         let usage = reader::read(&mut meter.files, &root, &location, &mut report);
+        if usage == ContainerUsage::default() {
+            // The mounts of a container go away with its last process.
+            return Err(if meter.has_memory(pid) {
+                Failure::Empty(gaps)
+            } else {
+                Failure::Ended
+            });
+        }
+        let name = description(containers.has_names.then(|| containers.name(container)));
+        for (file, gap) in gaps {
+            let reason = explain(&name, file, gap);
+            self.notices.report(reason, &mut run.session.log);
+        }
         let known = Container {
             process: key,
             usage,

@@ -208,3 +208,25 @@ t.test(
     )
   },
 )
+
+t.test(
+  'a container is read through another process if the first one has no cgroups mounted',
+  withCgroups(options, 'memory'),
+  async (t) => {
+    const limit = 64 << 20
+    const cgroup = makeCgroup(t, 'memory', { 'memory.limit_in_bytes': String(limit) })
+    const { run } = await podOf(t)
+    // The launcher keeps the mounts, and is not observed.
+    const hide = 'umount -l -R /sys/fs/cgroup; exec sleep 600'
+    const launch = `${cgroup.enter}; unshare --mount sh -c '${hide}' & wait`
+    await run('app', ['sh', '-c', launch])
+    const watching = await run('pressure', [observer('pressure')], SLEEP)
+    await until(watching, () => rowsOf(watching, 'container').length >= 3)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    const values = { memory_limit: limit, unlimited: 'none' }
+    for (const row of rowsOf(watching, 'container').slice(1)) t.match(row, values)
+    t.notMatch(noticesOf(watching).join('\n'), /memory controller/)
+    t.match(summaryOf(watching.log())[1], values)
+  },
+)
