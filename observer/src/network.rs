@@ -11,7 +11,7 @@ use nix::ifaddrs::getifaddrs;
 use crate::accounts::Sum;
 use crate::clock;
 use crate::infiniband::{self, Port};
-use crate::json::{push_known, push_member};
+use crate::json::{push_key, push_known, push_member};
 use crate::json_rows::{begin_program, begin_whole, nothing, write_header};
 use crate::network_rows::{push_interface, push_port, push_socket, push_tcp, push_traffic};
 use crate::notices::Notices;
@@ -30,7 +30,13 @@ const DESCRIPTION: &str = "traffic of the pod's interfaces and of its TCP connec
 const INFINIBAND: &str = "/sys/class/infiniband";
 /// Bytes of the row of a process and a peer, without the names of the process.
 const ROW_BYTES: usize = 256;
-/// The maximum number of interfaces that have rows. A node has an interface for each of its pods.
+/// Bytes of the rows of interfaces, TCP and InfiniBand, and of what the container runtime adds to a
+/// row, for the prediction of a timepoint.
+const OTHER_ROWS: usize = 4096;
+const PREFIX: usize = 48;
+/// Seconds that the last reading of the sockets, after the signal to end, may take.
+const LAST_READING: f64 = 0.2;
+/// The most interfaces that have rows. A node has one for each of its pods.
 const MAX_INTERFACES: usize = 64;
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -49,6 +55,7 @@ pub fn run(settings: Settings, session: &mut Session) {
         ports: infiniband::ports(Path::new(INFINIBAND)),
         has_reading: false,
         has_sums: false,
+        has_lost: false,
         notices: Notices::default(),
         left_out: LeftOut::default(),
     };
@@ -65,6 +72,8 @@ struct Network {
     has_reading: bool,
     /// Whether any reading of the sockets succeeded. Otherwise the sums are unknown.
     has_sums: bool,
+    /// Whether messages about closed sockets were lost.
+    has_lost: bool,
     notices: Notices,
     left_out: LeftOut,
 }
@@ -88,8 +97,12 @@ impl Sampler for Network {
         &mut self,
         settings: &Settings,
         session: &mut Session,
-        _processes: Option<&ProcessTable>,
+        processes: Option<&ProcessTable>,
     ) {
+        // Sockets that were closed before there was a process to observe are not part of the run.
+        if let (Some(_), Ok(client)) = (processes, &mut self.client) {
+            client.visit_closed(|_| ());
+        }
         write_header(settings, session, DESCRIPTION, &[("scope", self.scope)]);
     }
 
@@ -98,8 +111,16 @@ impl Sampler for Network {
         ROW_BYTES + process.tail.len()
     }
 
+    fn predict_bytes(&self, processes: &ProcessTable) -> usize {
+        let rows = |key: &Key| {
+            let tail = processes.all.get(key).map_or(0, |found| found.tail.len());
+            self.table.due_flows(*key) * (ROW_BYTES + PREFIX + tail)
+        };
+        OTHER_ROWS + processes.observed.iter().map(rows).sum::<usize>()
+    }
+
     fn take_scan(&mut self, run: &mut Run<'_>) {
-        self.read_sockets(run);
+        self.read_sockets(run, None);
     }
 
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]) {
@@ -120,7 +141,7 @@ impl Sampler for Network {
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         if run.progress.has_header {
-            self.read_sockets(run);
+            self.read_sockets(run, Some(clock::since_boot() + LAST_READING));
             self.table.close_unsearched();
         }
         run.processes.close_accounts();
@@ -135,9 +156,9 @@ impl Sampler for Network {
 }
 
 impl Network {
-    /// Reads all sockets, looks for the processes of new sockets, and adds the growth of the
-    /// sockets' counters to the sums of the programs.
-    fn read_sockets(&mut self, run: &mut Run<'_>) {
+    /// Reads all sockets, finds the processes of new ones, and adds the growth of their counters. The
+    /// reading ends early at the time `deadline`, or without one if a signal arrives.
+    fn read_sockets(&mut self, run: &mut Run<'_>, deadline: Option<f64>) {
         let Self {
             client,
             table,
@@ -145,27 +166,33 @@ impl Network {
             notices,
             ..
         } = self;
-        let log = &mut run.session.log;
+        let session = &mut *run.session;
         let now = run.processes.now;
         self.has_reading = false;
         let client = match client {
             Ok(client) => client,
             Err(error) => {
-                notices.report(explain(*error), log);
+                notices.report(explain(*error), &mut session.log);
                 return;
             }
         };
         let hearing = client.visit_closed(|socket| table.close(socket));
         if hearing == Hearing::Lost {
             let reason = "the last bytes of some closed sockets are missing: too many were closed";
-            notices.report(format!("{reason} between two samples"), log);
+            notices.report(format!("{reason} between two samples"), &mut session.log);
+            self.has_lost = true;
         }
         table.begin_reading(run.processes.capacity().sockets);
         let round = owners.round();
-        match client.visit_sockets(|socket| table.take(socket, now, round)) {
+        let visited = client.visit_sockets(
+            |socket| table.take(socket, now, round),
+            || deadline.map_or_else(|| session.pause(0.0), |end| clock::since_boot() < end),
+        );
+        match visited {
             Ok(()) => {}
+            Err(Errno::ECANCELED) => return,
             Err(error) => {
-                notices.report(explain(error), log);
+                notices.report(explain(error), &mut session.log);
                 return;
             }
         }
@@ -178,7 +205,9 @@ impl Network {
         let ProcessTable { all, sums, .. } = &mut run.processes;
         table.settle(hearing == Hearing::Complete, |key| all.contains_key(&key));
         table.drain_growth(|key, traffic, growth| {
-            let process = all.get(&key);
+            // If the process now executes a program that is not observed, its sockets stay with the
+            // program that opened them.
+            let process = all.get(&key).filter(|process| process.is_observed);
             let program =
                 process.and_then(|process| process.container.zip(process.program.as_deref()));
             if let Some((container, program)) = program {
@@ -303,6 +332,10 @@ impl Network {
             push_known(&mut line, "unaccounted_bytes_sent", Some(unaccounted.sent));
             let received = Some(unaccounted.received);
             push_known(&mut line, "unaccounted_bytes_received", received);
+        }
+        if self.has_lost {
+            push_key(&mut line, "misses_closed_sockets");
+            line.extend_from_slice(b"true");
         }
         line.push(b'}');
         line

@@ -17,9 +17,12 @@ use super::message::{Family, Message, TcpSocket, messages, request};
 const DATAGRAM: usize = 32_768;
 /// The groups `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY` of `linux/sock_diag.h`.
 const DESTROY_GROUPS: u32 = 1 | 1 << 2;
-/// The requested bytes of the kernel's buffer for messages about closed sockets that wait to be
-/// read. The kernel grants at most twice its `net.core.rmem_max`.
+/// Bytes of the kernel for messages about closed sockets that wait to be read. The kernel grants at
+/// most twice its `net.core.rmem_max`: with the default of 212,992 bytes, 332 messages waited on
+/// Linux 6.18, and with 1 MiB 1638.
 const WAITING: usize = 1 << 20;
+/// The maximum number of these messages that are read in a call.
+const MAX_MESSAGES: usize = 4096;
 
 /// A client of `sock_diag`.
 pub struct Client {
@@ -57,14 +60,26 @@ impl Client {
         })
     }
 
-    /// Visits each TCP socket of IPv4 and IPv6. If this fails, some sockets may have been visited.
+    /// Whether the kernel sends messages about closed sockets.
+    #[must_use]
+    pub fn hears_closed(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// Visits each TCP socket of both families. If this fails, some may have been visited.
+    /// `may_continue` is called after each message of many sockets, and ends the visits with false.
     ///
     /// # Errors
-    /// `ENOENT` if the kernel has no `sock_diag` for TCP, `EACCES` or `EPERM` if the kernel denies
-    /// the request, `ENOBUFS` or `EAGAIN` if memory is short.
-    pub fn visit_sockets(&mut self, mut visit: impl FnMut(&TcpSocket)) -> Result<(), Errno> {
-        let v4 = self.visit_family(Family::V4, &mut visit);
-        let v6 = v4.and_then(|()| match self.visit_family(Family::V6, &mut visit) {
+    /// `ENOENT` if the kernel has no `sock_diag` for TCP, `EACCES` or `EPERM` if it is not allowed,
+    /// `ENOBUFS` or `EAGAIN` if memory is short, `ECANCELED` after `may_continue`.
+    pub fn visit_sockets(
+        &mut self,
+        mut visit: impl FnMut(&TcpSocket),
+        mut may_continue: impl FnMut() -> bool,
+    ) -> Result<(), Errno> {
+        let v4 = self.visit_family(Family::V4, &mut visit, &mut may_continue);
+        let mut v6 = || self.visit_family(Family::V6, &mut visit, &mut may_continue);
+        let v6 = v4.and_then(|()| match v6() {
             // The kernel may have no IPv6.
             Err(Errno::ENOENT | Errno::EINVAL) => Ok(()),
             result => result,
@@ -80,9 +95,13 @@ impl Client {
         &mut self,
         family: Family,
         visit: &mut impl FnMut(&TcpSocket),
+        may_continue: &mut impl FnMut() -> bool,
     ) -> Result<(), Errno> {
         write(&self.requests, &request(family))?;
         loop {
+            if !may_continue() {
+                return Err(Errno::ECANCELED);
+            }
             let length = receive(&self.requests, &mut self.buffer)?;
             for message in messages(&self.buffer[..length]) {
                 match message {
@@ -101,7 +120,8 @@ impl Client {
         let Some(events) = &self.events else {
             return Hearing::Off;
         };
-        loop {
+        // More are left for the next call, so that a call ends if sockets are closed all the time.
+        for _ in 0..MAX_MESSAGES {
             match receive(events, &mut self.buffer) {
                 Ok(length) => {
                     for message in messages(&self.buffer[..length]) {
@@ -114,6 +134,7 @@ impl Client {
                 Err(_) => return hearing,
             }
         }
+        hearing
     }
 }
 
@@ -171,12 +192,18 @@ mod tests {
             let mut ends = Vec::new();
             let wanted = [inode_of(&one), inode_of(&other)];
             client
-                .visit_sockets(|socket| {
-                    if wanted.contains(&socket.inode) {
-                        ends.push(*socket);
-                    }
-                })
+                .visit_sockets(
+                    |socket| {
+                        if wanted.contains(&socket.inode) {
+                            ends.push(*socket);
+                        }
+                    },
+                    || true,
+                )
                 .unwrap();
+            let cancelled = client.visit_sockets(|_| (), || false);
+            assert_eq!(cancelled, Err(Errno::ECANCELED));
+            assert_eq!(client.visit_sockets(|_| (), || true), Ok(()));
             ends.sort_by_key(|end| end.info.received);
             let [sender, receiver] = ends[..] else {
                 panic!("{ends:?}")

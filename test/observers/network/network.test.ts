@@ -172,7 +172,72 @@ for (const [title, call, reason] of [
   })
 }
 
-t.test('with the network of the node, the scope of rows is node', options, async (t) => {
+t.test(
+  'sockets that were closed before the application began are not counted',
+  options,
+  async (t) => {
+    const { run } = await networkPodOf(t)
+    const watching = await run('network', [observer('network')], {
+      ...NATIVE,
+      RIDEALONG_TARGET_COMMAND: '^sleep$',
+    })
+    await until(watching, /waiting for/)
+    const server = await run('server', ['python3', TALK, 'serve', '7000', '20'])
+    await until(server, /listening/)
+    await run('other', ['python3', TALK, ...'once 127.0.0.1 7000 20 1000 1000'.split(' ')])
+    await until(server, /answered/)
+    await run('app', ['sleep', '600'])
+    await until(watching, () => rowsOf(watching, 'tcp').length >= 2)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    t.strictSame(noticesOf(watching), [])
+    const [whole] = summaryOf(watching.log())
+    t.match(whole, { bytes_sent: 0, unaccounted_bytes_sent: undefined })
+  },
+)
+
+/** Sends 5000 bytes after SIGUSR1. */
+const SEND = `
+import signal, socket
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+listener = socket.create_server(('127.0.0.1', 7000))
+print('listening', flush=True)
+one, _ = listener.accept()
+signal.sigwait([signal.SIGUSR1])
+one.sendall(bytes(5000))
+signal.sigwait([signal.SIGUSR1])`
+
+/** Opens a socket, and after SIGUSR1 executes another program with this socket. */
+const EXECUTE = `
+import os, signal, socket
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+one = socket.create_connection(('127.0.0.1', 7000))
+one.set_inheritable(True)
+signal.sigwait([signal.SIGUSR1])
+os.execvp('sleep', ['sleep', '600'])`
+
+t.test('a socket stays with the program that opened it', options, async (t) => {
+  const { run } = await networkPodOf(t)
+  const env = { ...NATIVE, RIDEALONG_TARGET_COMMAND: '^python3$' }
+  const watching = await run('network', [observer('network')], env)
+  const server = await run('server', ['python3', '-c', SEND])
+  await until(server, /listening/)
+  const app = await run('app', ['python3', '-c', EXECUTE])
+  await until(watching, () =>
+    rowsOf(watching, 'socket').some(({ container }) => container === 'app'),
+  )
+  app.signal('SIGUSR1')
+  await untilRows(watching)
+  server.signal('SIGUSR1')
+  await untilRows(watching)
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const programs = summaryOf(watching.log()).slice(1)
+  t.ok(programs.every(({ program }) => program === 'python3'))
+  t.equal(programs.find(({ container }) => container === 'app')?.bytes_received, 5000)
+})
+
+t.test('the network of a node is marked', options, async (t) => {
   const { run } = await networkPodOf(t)
   const env = { ...MATCHING, RIDEALONG_HOST_NETWORK: 'true' }
   const watching = await run('network', [observer('network')], env)
