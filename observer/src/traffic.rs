@@ -213,6 +213,7 @@ impl ProcessTraffic {
 #[derive(Debug)]
 struct Socket {
     inode: u32,
+    destination: IpAddr,
     peer: Peer,
     send_queue: u32,
     receive_queue: u32,
@@ -225,6 +226,32 @@ struct Socket {
     /// The process of the socket, and the position of the flow if it is already known.
     owner: Option<(Key, Option<usize>)>,
     search: Search,
+}
+
+impl Socket {
+    /// Whether a search has found that the socket belongs to no observed process.
+    fn is_foreign(&self) -> bool {
+        self.owner.is_none() && !self.search.is_first()
+    }
+
+    fn new(found: &TcpSocket, round: u64) -> Self {
+        Self {
+            inode: found.inode,
+            destination: found.destination,
+            peer: peer_of(found),
+            send_queue: 0,
+            receive_queue: 0,
+            rtt: 0,
+            now: Traffic::default(),
+            settled: Traffic::default(),
+            seen: 0,
+            owner: None,
+            search: Search {
+                round,
+                ..Search::default()
+            },
+        }
+    }
 }
 
 /// The search for the process of a socket.
@@ -260,9 +287,10 @@ pub struct TrafficTable {
     readings: u64,
     /// Whether the sockets of a process are hidden: a socket without a process may belong to it.
     has_hidden: bool,
-    /// The sockets that this reading may replace if the table is full, in the reverse order: the
-    /// readings that last found them, and their cookies. `None` until the first is replaced.
-    replaceable: Option<Vec<(u64, u64)>>,
+    /// The sockets that this reading may replace if the table is full, in the reverse order: whether
+    /// a socket may be of an observed process, the reading that last found it, and its cookie.
+    /// `None` until the first is replaced.
+    replaceable: Option<Vec<(bool, u64, u64)>>,
     /// What is missing from the flows.
     pub omissions: Omissions,
 }
@@ -304,21 +332,15 @@ impl TrafficTable {
             self.omissions.sockets += 1;
             return;
         }
-        let socket = self.sockets.entry(found.cookie).or_insert_with(|| Socket {
-            inode: found.inode,
-            peer: peer_of(found),
-            send_queue: 0,
-            receive_queue: 0,
-            rtt: 0,
-            now: Traffic::default(),
-            settled: Traffic::default(),
-            seen: 0,
-            owner: None,
-            search: Search {
-                round,
-                ..Search::default()
-            },
-        });
+        let socket = self
+            .sockets
+            .entry(found.cookie)
+            .or_insert_with(|| Socket::new(found, round));
+        // A process can end a connection and open another with the same socket. The kernel then
+        // counts from 0 again.
+        if socket.destination != found.destination || found.info.received < socket.now.received {
+            *socket = Socket::new(found, round);
+        }
         socket.inode = found.inode;
         socket.send_queue = found.send_queue;
         socket.receive_queue = found.receive_queue;
@@ -330,8 +352,8 @@ impl TrafficTable {
         }
     }
 
-    /// Makes room for another socket: forgets the socket that has been absent for the longest time.
-    /// Returns false if there is none.
+    /// Makes room for another socket: forgets a socket of no observed process, or else the one that
+    /// has been absent for the longest time. Returns false if there is none.
     fn replace_one(&mut self) -> bool {
         let Self {
             sockets,
@@ -340,20 +362,21 @@ impl TrafficTable {
             ..
         } = self;
         let list = replaceable.get_or_insert_with(|| {
-            let mut list: Vec<(u64, u64)> = sockets
+            let mut list: Vec<(bool, u64, u64)> = sockets
                 .iter()
-                .filter(|(_, socket)| *readings - socket.seen >= MAX_ABSENCE)
-                .map(|(cookie, socket)| (socket.seen, *cookie))
+                .filter_map(|(cookie, socket)| {
+                    let is_absent = *readings - socket.seen >= MAX_ABSENCE;
+                    let key = (!socket.is_foreign(), socket.seen, *cookie);
+                    (is_absent || socket.is_foreign()).then_some(key)
+                })
                 .collect();
             list.sort_unstable_by_key(|entry| std::cmp::Reverse(*entry));
             list
         });
-        while let Some((seen, cookie)) = list.pop() {
-            // The reading may have found it again.
-            if sockets
-                .get(&cookie)
-                .is_some_and(|socket| socket.seen == seen)
-            {
+        while let Some((is_own, seen, cookie)) = list.pop() {
+            // The reading may have found an absent socket again.
+            let found = sockets.get(&cookie);
+            if found.is_some_and(|socket| !is_own || socket.seen == seen) {
                 sockets.remove(&cookie);
                 return true;
             }
@@ -856,7 +879,39 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_with_an_address_of_the_pod_is_the_pod() {
+    fn a_new_socket_replaces_one_of_no_observed_process() {
+        let mut table = TrafficTable::default();
+        let mut take = |number| {
+            table.begin_reading(2);
+            table.take(&socket(number, "10.0.0.2", 1), 0.0, 0);
+            table.assign(1, if number == 2 { &[2] } else { &[] });
+            table.end_round(1, 0.0);
+            table.settle(true, ALIVE);
+            table.sockets.keys().copied().collect::<Vec<_>>()
+        };
+        assert_eq!(take(1), [1]);
+        assert_eq!(take(2), [1, 2]);
+        assert_eq!(take(3), [2, 3]);
+        assert_eq!(take(4), [2, 4]);
+    }
+
+    #[test]
+    fn a_socket_that_connects_again_is_counted_from_zero() {
+        let mut table = TrafficTable::default();
+        let received = |destination, sent, received| {
+            let mut found = socket(1, destination, sent);
+            found.info.received = received;
+            found
+        };
+        read(&mut table, &[received("10.0.0.2", 100, 50)]);
+        read(&mut table, &[received("10.0.0.3", 30, 60)]);
+        read(&mut table, &[received("10.0.0.3", 20, 10)]);
+        let expected = [row("10.0.0.2", 0, 100), row("10.0.0.3", 1, 50)];
+        assert_eq!(printed(&mut table, 1), expected);
+    }
+
+    #[test]
+    fn own_addresses_are_the_pod() {
         let mut table = TrafficTable::default();
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.9.1", 1), 0.0, 0);
@@ -884,6 +939,7 @@ mod tests {
     fn with_rtt(rtt: u32, sent: u64) -> Socket {
         Socket {
             inode: 1,
+            destination: [127, 0, 0, 1].into(),
             peer: Peer::Pod,
             send_queue: 0,
             receive_queue: 0,
