@@ -116,7 +116,7 @@ impl Meter {
     /// Reads the status of a process, and updates the user, group and memory in `measured`. `None`
     /// if the process has ended.
     pub fn read_status(&mut self, pid: i32, measured: &mut Measured) -> Option<Status> {
-        let text = self.files.read(Task::Process(pid), "status").ok()?;
+        let text = self.files.read_status(Task::Process(pid)).ok()?;
         let status = status::parse(text)?;
         take_status(measured, &status);
         Some(status)
@@ -125,7 +125,7 @@ impl Meter {
     /// Whether a process has memory. If not, the process or its first thread has ended, and files
     /// such as `io` and `fd` belong to root.
     pub fn has_memory(&mut self, pid: i32) -> bool {
-        let text = self.files.read(Task::Process(pid), "status");
+        let text = self.files.read_status(Task::Process(pid));
         text.is_ok_and(status::has_memory)
     }
 
@@ -227,11 +227,7 @@ impl Meter {
     /// Returns the context switches of a thread without its run-queue time; `None` if the thread
     /// has ended.
     pub fn switches(&mut self, task: Task) -> Option<Switches> {
-        let status = self
-            .files
-            .read(task, "status")
-            .ok()
-            .and_then(status::parse)?;
+        let status = self.files.read_status(task).ok().and_then(status::parse)?;
         Some(Switches {
             voluntary: status.voluntary,
             involuntary: status.involuntary,

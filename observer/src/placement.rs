@@ -99,19 +99,18 @@ pub fn read(
     let meter = &mut *reader.meter;
     let status = meter.read_status(pid, measured)?;
     let resident = status.memory?.resident;
-    let mut tids = Vec::new();
-    let listed = meter.files.list_threads(pid, MAX_THREADS, &mut tids);
-    let processors = read_allowed(meter, pid, &tids);
-    let migrations = listed
-        .ok()
-        .and_then(|()| read_migrations(meter, pid, &tids, state));
-    if migrations.is_none() {
-        reader.report("migrations cannot be read: this kernel has no /proc/PID/sched".to_owned());
+    let list = read_allowed(meter, pid);
+    let processors = list
+        .as_ref()
+        .and_then(|list| CpuList::parse(list.as_bytes()));
+    let migrations = read_migrations(meter, pid, state);
+    if let Err(reason) = migrations {
+        reader.report(format!("migrations cannot be read: {reason}"));
     }
     let mut placement = Placement {
         allowed: processors.as_ref().map(CpuList::to_string),
         allowed_count: processors.as_ref().map(CpuList::count),
-        migrations,
+        migrations: migrations.ok(),
         ..Placement::default()
     };
     let most = reader.walks.max_resident();
@@ -170,28 +169,21 @@ fn walk<T>(
 }
 
 fn read_allowed(meter: &mut Meter, pid: i32) -> Option<String> {
-    let text = meter.files.read(Task::Process(pid), "status").ok()?;
+    let text = meter.files.read_status(Task::Process(pid)).ok()?;
     status::allowed_processors(text).map(clean)
-}
-
-/// Returns the processors that are in any of the lists. `None` if there is no list, or one of them
-/// is not known.
-fn union(lists: impl Iterator<Item = Option<CpuList>>) -> Option<CpuList> {
-    lists
-        .reduce(|all, own| {
-            let (mut all, own) = (all?, own?);
-            all.extend(&own);
-            Some(all)
-        })
-        .flatten()
 }
 
 fn read_migrations(
     meter: &mut Meter,
     pid: i32,
-    tids: &[i32],
     state: &mut PlacementState,
-) -> Option<u64> {
+) -> Result<u64, &'static str> {
+    let mut tids = Vec::new();
+    let listed = meter.files.list_threads(pid, MAX_THREADS + 1, &mut tids);
+    listed.map_err(Errno::desc)?;
+    if tids.len() > MAX_THREADS {
+        return Err("a process has more than 1,024 threads");
+    }
     let mut now = Vec::with_capacity(tids.len());
     for &tid in tids {
         let text = meter.files.read(Task::Thread(pid, tid), "sched");
@@ -202,10 +194,10 @@ fn read_migrations(
         );
     }
     if now.is_empty() {
-        return None;
+        return Err("this kernel has no /proc/PID/sched");
     }
     add_counts(&mut state.migrations, &mut state.migrations_by_thread, now);
-    Some(state.migrations)
+    Ok(state.migrations)
 }
 
 fn read_nodes(meter: &mut Meter, pid: i32) -> Result<BTreeMap<u32, u64>, Errno> {

@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::traffic::TrafficTable;
 
 /// The number of links that are read at once.
-const LINKS_AT_ONCE: usize = 4096;
+const LINKS_AT_ONCE: usize = 1024;
 
 /// The search for the processes of sockets. A round of the search visits all observed processes.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat};
 use nix::sys::stat::{Mode, fstatat};
-use nix::unistd::read;
+use nix::unistd::{Whence, lseek, read};
 
 use super::fd::socket_inode;
 use super::words::number;
@@ -89,6 +89,21 @@ impl Files {
         Ok(&self.buffer[..count])
     }
 
+    /// Reads the status of a process or thread to its end, or to 1 MiB. It is longer than a page if
+    /// the process has hundreds of supplementary groups.
+    ///
+    /// # Errors
+    /// As for [`Files::read`].
+    pub fn read_status(&mut self, task: Task) -> Result<&[u8], Errno> {
+        self.set_path(task, "status");
+        let file = self.open_path()?;
+        let count = retry(|| read(&file, &mut self.buffer[..PAGE]))?;
+        if count < PAGE {
+            return Ok(&self.buffer[..count]);
+        }
+        self.read_rest(&file, count)
+    }
+
     /// Reads a file of many lines to its end, or to 1 MiB. `path` is relative to `/proc`.
     ///
     /// # Errors
@@ -97,12 +112,15 @@ impl Files {
         self.path.clear();
         self.path.extend_from_slice(path.as_bytes());
         let file = self.open_path()?;
-        let mut length = 0;
+        self.read_rest(&file, 0)
+    }
+
+    fn read_rest(&mut self, file: &OwnedFd, mut length: usize) -> Result<&[u8], Errno> {
         loop {
             if self.buffer.len() < length + PAGE {
                 self.buffer.resize((length + PAGE).next_power_of_two(), 0);
             }
-            let count = retry(|| read(&file, &mut self.buffer[length..]))?;
+            let count = retry(|| read(file, &mut self.buffer[length..]))?;
             length += count;
             if count == 0 || length >= MAX_BYTES {
                 return Ok(&self.buffer[..length]);
@@ -181,8 +199,12 @@ impl Files {
         first: i32,
         most: usize,
     ) -> Result<OpenSockets, Errno> {
-        let mut directory = self.open_directory(pid, "fd")?;
-        // The kernel lists the files in the order of their numbers.
+        let directory = self.open_numbers(pid, "fd")?;
+        // The kernel lists them in the order of their numbers. It begins with the files `.` and
+        // `..`, so the position of a file is its number plus two (fs/proc/fd.c,
+        // `proc_readfd_common`).
+        lseek(&directory, i64::from(first) + 2, Whence::SeekSet)?;
+        let mut directory = Dir::from_fd(directory)?;
         let mut files = numbers(&mut directory).skip_while(|file| *file < first);
         let list: Vec<i32> = files.by_ref().take(most).collect();
         let next = files.next();
@@ -227,9 +249,13 @@ impl Files {
     }
 
     fn open_directory(&mut self, pid: i32, name: &str) -> Result<Dir, Errno> {
+        Dir::from_fd(self.open_numbers(pid, name)?)
+    }
+
+    fn open_numbers(&mut self, pid: i32, name: &str) -> Result<OwnedFd, Errno> {
         self.set_path(Task::Process(pid), name);
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        Dir::openat(&self.directory, self.path.as_slice(), flags, Mode::empty())
+        openat(&self.directory, self.path.as_slice(), flags, Mode::empty())
     }
 
     fn open_path(&self) -> Result<OwnedFd, Errno> {
