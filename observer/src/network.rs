@@ -104,6 +104,13 @@ impl Sampler for Network {
             client.visit_closed(|_| ());
         }
         write_header(settings, session, DESCRIPTION, &[("scope", self.scope)]);
+        let hears_closed = self.client.as_ref().is_ok_and(Client::hears_closed);
+        if self.client.is_ok() && !hears_closed && !settings.has_host_network {
+            let reason = "the last bytes of closed sockets are missing";
+            session
+                .log
+                .note(&format!("{reason}: this kernel does not report them"));
+        }
     }
 
     fn estimate_bytes(&self, process: &Process) -> usize {
