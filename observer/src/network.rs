@@ -97,12 +97,8 @@ impl Sampler for Network {
         &mut self,
         settings: &Settings,
         session: &mut Session,
-        processes: Option<&ProcessTable>,
+        _processes: Option<&ProcessTable>,
     ) {
-        // Sockets that were closed before there was a process to observe are not part of the run.
-        if let (Some(_), Ok(client)) = (processes, &mut self.client) {
-            client.visit_closed(|_| ());
-        }
         write_header(settings, session, DESCRIPTION, &[("scope", self.scope)]);
         let hears_closed = self.client.as_ref().is_ok_and(Client::hears_closed);
         if self.client.is_ok() && !hears_closed && !settings.has_host_network {
@@ -124,6 +120,13 @@ impl Sampler for Network {
             self.table.due_flows(*key) * (ROW_BYTES + PREFIX + tail)
         };
         OTHER_ROWS + processes.observed.iter().map(rows).sum::<usize>()
+    }
+
+    fn skip_scan(&mut self) {
+        // Sockets that are closed before there is a process to observe are not part of the run.
+        if let Ok(client) = &mut self.client {
+            client.visit_closed(|_| ());
+        }
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
@@ -163,8 +166,8 @@ impl Sampler for Network {
 }
 
 impl Network {
-    /// Reads all sockets, finds the processes of new ones, and adds the growth of their counters. The
-    /// reading ends early at the time `deadline`, or without one if a signal arrives.
+    /// Reads all sockets, finds the processes of new ones, and adds the growth of their counters.
+    /// The reading ends early at the time `deadline`, or without one if a signal arrives.
     fn read_sockets(&mut self, run: &mut Run<'_>, deadline: Option<f64>) {
         let Self {
             client,

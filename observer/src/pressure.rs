@@ -151,8 +151,8 @@ impl Pressure {
 
     /// Reads a container through one of its processes: first through the last one that succeeded,
     /// then through the processes `keys`, and then through others, which are not observed. Tries at
-    /// most [`MAX_TRIES`] of each. If no value can be read, reports the reasons and returns an empty
-    /// usage. `None` if the processes have ended.
+    /// most [`MAX_TRIES`] of each. If no value can be read, reports the reasons and returns an
+    /// empty usage. `None` if the processes have ended.
     fn read_container(
         &mut self,
         run: &mut Run<'_>,

@@ -48,6 +48,9 @@ pub trait Sampler {
     /// Takes a scan, also one without a timepoint. Called once the header is written.
     fn take_scan(&mut self, _run: &mut Run<'_>) {}
 
+    /// Skips a scan that has found no process to observe. Called until the header is written.
+    fn skip_scan(&mut self) {}
+
     /// Prints the rows of a timepoint.
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
 
@@ -169,6 +172,8 @@ impl<'a> Run<'a> {
             }
             if self.progress.has_header {
                 sampler.take_scan(self);
+            } else {
+                sampler.skip_scan();
             }
             if has_rows
                 && self.progress.has_header

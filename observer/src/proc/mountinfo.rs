@@ -43,8 +43,8 @@ pub struct CgroupMount<'a> {
 }
 
 /// Returns the mounts of cgroups, in the kernel's order. Of two mounts with the same path, the
-/// later is in use. A mount is left out if a later mount of another file system is at the same path,
-/// above it or below it: reading there may block, for example if a server of files is gone.
+/// later is in use. A mount is left out if a later mount of another file system is at the same
+/// path, above it or below it: reading there may block, for example if a server of files is gone.
 #[must_use]
 pub fn cgroup_mounts(text: &[u8]) -> Vec<CgroupMount<'_>> {
     let mut mounts: Vec<CgroupMount<'_>> = Vec::new();

@@ -179,8 +179,8 @@ t.test(
 )
 
 /**
- * Sends 1000 bytes, and after SIGUSR1 50,000 more. The other end closes without reading these, which
- * resets the connection. After another SIGUSR1, closes the socket.
+ * Sends 1000 bytes, and after SIGUSR1 50,000 more. The other end closes without reading these,
+ * which resets the connection. After another SIGUSR1, closes the socket.
  */
 const RESET = `
 import signal, socket

@@ -176,7 +176,7 @@ t.test(
 
 /** Uses this many MiB of memory. */
 const USE =
-  "import sys, time; kept = bytearray(int(sys.argv[1]) << 20); print('ready', flush=True); time.sleep(600)"
+  "import sys, time; kept = bytearray(int(sys.argv[1]) << 20); print('ready'); time.sleep(600)"
 
 t.test(
   'the memory of a process is not walked if the CPU limit of the observer is too low for it',
@@ -185,8 +185,8 @@ t.test(
     // 10 ms in 100 ms, as in the catalog.
     const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '10000' })
     const { run } = await podOf(t)
-    const apps = [await run('app', ['python3', '-c', USE, '500'])]
-    apps.push(await run('app', ['python3', '-c', USE, '100']))
+    const apps = [await run('app', ['python3', '-uc', USE, '500'])]
+    apps.push(await run('app', ['python3', '-uc', USE, '100']))
     for (const app of apps) await until(app, /ready/)
     const isolate = `${cgroup.enter}; mount --bind $PLACE /sys/fs/cgroup/cpu; exec "$0"`
     const watching = await run('pressure', ['sh', '-c', isolate, observer('pressure')], {

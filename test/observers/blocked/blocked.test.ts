@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { until as untilTrue } from '../until.ts'
+import { until as untilTrue } from '../../until.ts'
+import { noticesOf, rowsOf } from '../json-rows.ts'
+import { observer, podOf, until } from '../pod.ts'
+import { observerTests } from '../prerequisites.ts'
 import { WITH_HUNG_MOUNT } from './hung-mount.ts'
-import { noticesOf, rowsOf } from './json-rows.ts'
-import { observer, podOf, until } from './pod.ts'
-import { observerTests } from './prerequisites.ts'
 
 const options = withFuse(observerTests())
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }

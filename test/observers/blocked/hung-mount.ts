@@ -1,7 +1,7 @@
 /**
  * A script of Python that mounts a file system at a path, and then runs a program. Nothing answers
- * for this file system, so a thread that opens a file in it waits in the kernel, and only the end of
- * its process ends the wait. The arguments are the path, the program and its arguments.
+ * for this file system, so a thread that opens a file in it waits in the kernel, and only the end
+ * of its process ends the wait. The arguments are the path, the program and its arguments.
  */
 export const WITH_HUNG_MOUNT = `
 import ctypes, os, stat, sys
