@@ -288,8 +288,8 @@ pub struct TrafficTable {
     /// Whether the sockets of a process are hidden: a socket without a process may belong to it.
     has_hidden: bool,
     /// The sockets that this reading may replace if the table is full, in the reverse order:
-    /// whether a socket may be of an observed process, the reading that last found it, and its cookie.
-    /// `None` until the first is replaced.
+    /// whether a socket may be of an observed process, the last reading that found it, and its
+    /// cookie. `None` until the first is replaced.
     replaceable: Option<Vec<(bool, u64, u64)>>,
     /// What is missing from the flows.
     pub omissions: Omissions,
