@@ -22,7 +22,8 @@ use crate::walk_limit::WalkLimit;
 const FIRST_GAP: f64 = 5.0;
 /// The maximum seconds between two readings of a process.
 const MAX_GAP: f64 = 60.0;
-/// The maximum number of threads whose migrations are summed.
+/// The maximum number of threads that are read. The processors and the migrations of a process with
+/// more threads are not known.
 const MAX_THREADS: usize = 1024;
 
 /// The placement of a process. A value that cannot be read is `None`.
@@ -99,11 +100,11 @@ pub fn read(
     let meter = &mut *reader.meter;
     let status = meter.read_status(pid, measured)?;
     let resident = status.memory?.resident;
-    let list = read_allowed(meter, pid);
-    let processors = list
-        .as_ref()
-        .and_then(|list| CpuList::parse(list.as_bytes()));
-    let migrations = read_migrations(meter, pid, state);
+    let mut tids = Vec::new();
+    let listed = meter.files.list_threads(pid, MAX_THREADS + 1, &mut tids);
+    listed.ok()?;
+    let processors = read_allowed(meter, pid, &tids);
+    let migrations = read_migrations(meter, pid, &tids, state);
     if let Err(reason) = migrations {
         reader.report(format!("migrations cannot be read: {reason}"));
     }
@@ -168,19 +169,37 @@ fn walk<T>(
     Some(found)
 }
 
-fn read_allowed(meter: &mut Meter, pid: i32) -> Option<String> {
-    let text = meter.files.read_status(Task::Process(pid)).ok()?;
-    status::allowed_processors(text).map(clean)
+/// Returns the processors on which any of the threads may run: each may be bound to others. `None`
+/// if there may be more threads than were listed.
+fn read_allowed(meter: &mut Meter, pid: i32, tids: &[i32]) -> Option<CpuList> {
+    if tids.is_empty() || tids.len() > MAX_THREADS {
+        return None;
+    }
+    // A thread that has ended meanwhile has no status.
+    union(tids.iter().filter_map(|tid| {
+        let text = meter.files.read_status(Task::Thread(pid, *tid)).ok()?;
+        Some(status::allowed_processors(text).and_then(CpuList::parse))
+    }))
+}
+
+/// Returns the processors that are in any of the lists. `None` if there is no list, or one of them
+/// is not known.
+fn union(lists: impl Iterator<Item = Option<CpuList>>) -> Option<CpuList> {
+    lists
+        .reduce(|all, own| {
+            let (mut all, own) = (all?, own?);
+            all.extend(&own);
+            Some(all)
+        })
+        .flatten()
 }
 
 fn read_migrations(
     meter: &mut Meter,
     pid: i32,
+    tids: &[i32],
     state: &mut PlacementState,
 ) -> Result<u64, &'static str> {
-    let mut tids = Vec::new();
-    let listed = meter.files.list_threads(pid, MAX_THREADS + 1, &mut tids);
-    listed.map_err(Errno::desc)?;
     if tids.len() > MAX_THREADS {
         return Err("a process has more than 1,024 threads");
     }
