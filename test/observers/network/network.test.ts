@@ -186,6 +186,9 @@ t.test(
     await until(server, /listening/)
     await run('other', ['python3', TALK, ...'once 127.0.0.1 7000 20 1000 1000'.split(' ')])
     await until(server, /answered/)
+    // The observer waits once after each scan.
+    const before = waitsOf(watching.pid)
+    await until(watching, () => waitsOf(watching.pid) >= before + 3)
     await run('app', ['sleep', '600'])
     await until(watching, () => rowsOf(watching, 'tcp').length >= 2)
     watching.signal('SIGTERM')
@@ -195,6 +198,12 @@ t.test(
     t.match(whole, { bytes_sent: 0, unaccounted_bytes_sent: undefined })
   },
 )
+
+/** How often a process has waited. */
+function waitsOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(status.match(/^voluntary_ctxt_switches:\s+(\d+)/m)?.[1])
+}
 
 /** Sends 5000 bytes after SIGUSR1. */
 const SEND = `
