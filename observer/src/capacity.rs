@@ -1,7 +1,7 @@
 //! The number of processes, threads and sockets that an observer can watch within the memory limit
 //! of its container. In a scan, the observer reads all processes of the pod once.
 
-use crate::cgroup::limit::Limit;
+use crate::cgroup::headroom::own_limit;
 
 const MEBIBYTE: u64 = 1 << 20;
 /// The memory limit of the built-in observers. It is used if the container has no limit, or if the
@@ -10,7 +10,7 @@ const DEFAULT_LIMIT: u64 = 32 * MEBIBYTE;
 /// A larger limit counts as this limit, which is enough for more than 300,000 processes.
 const MAX_LIMIT: u64 = 1024 * MEBIBYTE;
 /// Bytes for the program itself, and for kernel memory that is charged to its container.
-const FIXED: u64 = 4 * MEBIBYTE;
+const FIXED: u64 = 8 * MEBIBYTE;
 /// Bytes for the live export: the second process, and the copy of the log that waits for it.
 const LIVE_EXPORT: u64 = 8 * MEBIBYTE;
 /// Bytes for a process: its state between two scans, and its share of the lists of a scan.
@@ -52,24 +52,16 @@ impl Capacity {
     /// export shares.
     #[must_use]
     pub fn detect(has_thread_rows: bool, has_live_export: bool) -> Self {
-        let limits = [
-            "/sys/fs/cgroup/memory.max",
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        ];
-        let limit = limits
-            .iter()
-            .find_map(|path| Limit::parse(&std::fs::read(path).ok()?)?.number());
         let reserved = if has_live_export { LIVE_EXPORT } else { 0 };
-        let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+        let limit = own_limit().unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
         Self::within(limit.saturating_sub(reserved), has_thread_rows)
     }
 
-    /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, two sixths
-    /// are for processes, two sixths for their rows, one sixth for threads or sockets, and one
-    /// sixth is spare.
+    /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, 32 % are for
+    /// processes, 36 % for their rows, 19 % for threads or sockets, and 13 % are spare.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {
-        let part = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 6;
+        let hundredth = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 100;
         let per_thread = if has_thread_rows {
             PER_THREAD_WITH_ROWS
         } else {
@@ -77,13 +69,13 @@ impl Capacity {
         };
         let at_least =
             |count: u64, least: u64| usize::try_from(count.max(least)).unwrap_or(usize::MAX);
-        let processes = at_least(2 * part / PER_PROCESS, 64);
+        let processes = at_least(32 * hundredth / PER_PROCESS, 64);
         Self {
             processes,
             names: processes * PER_NAMES,
-            rows: at_least(2 * part, 64 * PER_ROWS),
-            threads: at_least((part / per_thread).min(MAX_THREADS), 64),
-            sockets: at_least((part / PER_SOCKET).min(MAX_SOCKETS), 64),
+            rows: at_least(36 * hundredth, 64 * PER_ROWS),
+            threads: at_least((19 * hundredth / per_thread).min(MAX_THREADS), 64),
+            sockets: at_least((19 * hundredth / PER_SOCKET).min(MAX_SOCKETS), 64),
         }
     }
 }
@@ -96,7 +88,7 @@ mod tests {
     fn the_default_limit_has_room_for_thousands_of_processes() {
         let usual = Capacity::within(DEFAULT_LIMIT, false);
         assert!(
-            usual.processes >= 8000 && usual.rows >= 5000 * 1792 && usual.threads == 16_384,
+            usual.processes >= 7500 && usual.rows >= 5000 * 1792 && usual.threads == 16_384,
             "{usual:?}"
         );
         let with_rows = Capacity::within(DEFAULT_LIMIT, true);

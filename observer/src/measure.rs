@@ -205,7 +205,7 @@ impl Meter {
         });
         let mut now = Vec::with_capacity(tids.len());
         for (at, tid) in tids.iter().enumerate() {
-            if at % THREADS_BETWEEN_POLLS == THREADS_BETWEEN_POLLS - 1 && !session.pause(0.0) {
+            if at % THREADS_BETWEEN_POLLS == THREADS_BETWEEN_POLLS - 1 && !session.poll() {
                 return;
             }
             let found = if tids.len() == 1 || self.metric == Metric::Pressure {

@@ -260,7 +260,7 @@ impl Pressure {
         let until = now + run.settings.rate * MAX_PART;
         for (index, key) in self.due_placements(keys, now).into_iter().enumerate() {
             let is_late = index > 0 && clock::since_boot() > until;
-            if is_late || !self.cost.allows_more(now) || !run.session.pause(0.0) {
+            if is_late || !self.cost.allows_more(now) || !run.session.poll() {
                 return;
             }
             let cpu = clock::own_cpu();

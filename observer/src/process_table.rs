@@ -104,10 +104,10 @@ impl ProcessTable {
         self.meter.threads_left = self.capacity.threads;
         self.meter.threads_left_out = 0;
         let mut ids = std::mem::take(&mut self.ids);
-        self.meter.files.list_processes(&mut ids);
+        self.meter.files.list_processes(&mut ids, || session.poll());
         let mut is_whole = !ids.is_empty();
         for (at, pid) in ids.iter().enumerate() {
-            if at % PROCESSES_BETWEEN_POLLS == PROCESSES_BETWEEN_POLLS - 1 && !session.pause(0.0) {
+            if at % PROCESSES_BETWEEN_POLLS == PROCESSES_BETWEEN_POLLS - 1 && !session.poll() {
                 is_whole = false;
                 break;
             }

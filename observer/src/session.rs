@@ -9,6 +9,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeSpec;
 
 use crate::budget::Budget;
+use crate::cgroup::headroom::Headroom;
 use crate::clock;
 use crate::log::Log;
 use crate::otlp::feed::Feed;
@@ -28,6 +29,7 @@ pub struct Session {
     is_stopping: bool,
     /// When the signal arrived, in seconds since boot.
     stopped_at: f64,
+    headroom: Headroom,
     /// The log.
     pub log: Log,
 }
@@ -51,6 +53,7 @@ impl Session {
             signals,
             is_stopping: false,
             stopped_at: 0.0,
+            headroom: Headroom::detect(),
             log: Log::new(out, budget),
         })
     }
@@ -61,8 +64,15 @@ impl Session {
         self.is_stopping
     }
 
+    /// Lets the kernel free memory if the memory limit of the container is near, and writes the log
+    /// meanwhile. Returns false if a signal to end has arrived. A loop that reads many files calls
+    /// this method regularly.
+    pub fn poll(&mut self) -> bool {
+        self.pause(self.headroom.rest())
+    }
+
     /// Waits for `seconds` seconds, and writes the log meanwhile. Returns false if a signal to end
-    /// has arrived. With 0 seconds, the method does not wait.
+    /// has arrived.
     pub fn pause(&mut self, seconds: f64) -> bool {
         let until = clock::since_boot() + seconds;
         loop {

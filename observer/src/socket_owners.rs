@@ -67,7 +67,7 @@ impl OwnerSearch {
         for key in keys.into_iter().filter(|key| *key >= first) {
             let mut next = Some(if key == first { file } else { 0 });
             while let Some(from) = next {
-                if !self.cost.allows_more(now) || !session.pause(0.0) {
+                if !self.cost.allows_more(now) || !session.poll() {
                     self.position = Some((key, from));
                     return;
                 }

@@ -7,6 +7,7 @@
 pub mod cpu_limit;
 pub mod cpu_stat;
 pub mod flat_keyed;
+pub mod headroom;
 pub mod limit;
 pub mod location;
 pub mod reader;

@@ -162,10 +162,16 @@ impl Files {
         Ok(&self.buffer[..count])
     }
 
-    /// Lists the ids of all processes into `ids`, in the kernel's order.
-    pub fn list_processes(&mut self, ids: &mut Vec<i32>) {
+    /// Lists the ids of all processes into `ids`, in the kernel's order. Calls `poll` after every
+    /// 256 ids, and ends the list if `poll` returns false.
+    pub fn list_processes(&mut self, ids: &mut Vec<i32>, mut poll: impl FnMut() -> bool) {
         ids.clear();
-        ids.extend(numbers(&mut self.listing));
+        for id in numbers(&mut self.listing) {
+            ids.push(id);
+            if ids.len().is_multiple_of(256) && !poll() {
+                return;
+            }
+        }
     }
 
     /// Lists the ids of at most `most` threads of a process into `ids`, in the kernel's order.
@@ -315,7 +321,7 @@ mod tests {
                 .is_some()
         );
         let mut ids = Vec::new();
-        files.list_processes(&mut ids);
+        files.list_processes(&mut ids, || true);
         assert!(ids.contains(&own_id()));
         files.list_threads(own_id(), 1000, &mut ids).unwrap();
         assert!(ids.contains(&own_id()));
@@ -350,8 +356,8 @@ mod tests {
     fn a_second_listing_starts_from_the_beginning() {
         let mut files = Files::open().unwrap();
         let mut ids = Vec::new();
-        files.list_processes(&mut ids);
-        files.list_processes(&mut ids);
+        files.list_processes(&mut ids, || true);
+        files.list_processes(&mut ids, || true);
         assert!(ids.contains(&own_id()));
     }
 
