@@ -57,8 +57,8 @@ impl Capacity {
         Self::within(limit.saturating_sub(reserved), has_thread_rows)
     }
 
-    /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, 32 % are for
-    /// processes, 36 % for their rows, 19 % for threads or sockets, and 13 % are spare.
+    /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, 32 % are
+    /// for processes, 36 % for their rows, 19 % for threads or sockets, and 13 % are spare.
     #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool) -> Self {
         let hundredth = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 100;

@@ -3,8 +3,8 @@
 //! For each file of `/proc` that is read, the kernel stores a directory entry and an inode: about
 //! 10 KiB for a process, measured on Linux 6.18. The container of the observer is charged for them.
 //! At the memory limit, the kernel removes the oldest ones. However, it frees their memory only
-//! after an RCU grace period (the kernel's Documentation/RCU), which takes many milliseconds. If the
-//! observer read thousands of other files in this time, the kernel would kill it.
+//! after an RCU grace period (Documentation/RCU of the kernel), which takes many milliseconds. If
+//! the observer read thousands of other files in this time, the kernel would kill the observer.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ const FILES: [(&str, &str); 2] = [
 /// How long the observer rests near the limit, in seconds.
 const REST: f64 = 0.01;
 
-/// The memory limit of the observer's own container, in bytes. `None` if there is no limit, or if it
-/// cannot be read.
+/// The memory limit of the observer's own container, in bytes. `None` if there is no limit, or if
+/// the limit cannot be read.
 #[must_use]
 pub fn own_limit() -> Option<u64> {
     limit_and_usage().map(|(limit, _)| limit)
