@@ -11,6 +11,11 @@ export interface Need {
   readonly columns: readonly string[]
   /** Whether the rule reads totals since the start, so that one sample of a counter is enough. */
   readonly isTotal?: boolean
+  /**
+   * Whether the metric has no rows of this section if there is nothing to describe, such as no
+   * sockets. Values that cannot be read are null in a row.
+   */
+  readonly canBeEmpty?: boolean
 }
 
 /** The values of the columns that rules need, from all rows of a run. */

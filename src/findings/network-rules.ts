@@ -77,7 +77,7 @@ function isOfNode({ ranks }: RunEvidence, name: string): boolean {
 const OWN = 'pod'
 
 const withSockets = (need: readonly Need[]): readonly Need[] => [
-  { ...SOCKET, columns: ['send_queue'] },
+  { ...SOCKET, columns: ['send_queue'], canBeEmpty: true },
   ...need,
 ]
 

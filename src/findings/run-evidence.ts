@@ -24,10 +24,11 @@ export interface RankEvidence {
 
 /** Returns the columns that have no value in any row of the rank, or counters with one sample. */
 export function unreadColumns(
-  { things }: RankEvidence,
-  { metric, section, columns, isTotal = false }: Need,
+  { things, metrics }: RankEvidence,
+  { metric, section, columns, isTotal = false, canBeEmpty = false }: Need,
 ): readonly string[] {
   const own = things(metric, section)
+  if (canBeEmpty && own.length === 0 && metrics.has(metric)) return []
   const isUsable = isTotal ? isRead : isMeasured
   return columns.filter((column) => !own.some(({ readings }) => isUsable(readings.get(column))))
 }

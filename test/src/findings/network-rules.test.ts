@@ -1,6 +1,6 @@
 import t from 'tap'
 import { busy, CASES, findWith } from './cases.ts'
-import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
+import { findIn, inShort, LENGTH, rankRows, type Sections } from './rows.ts'
 
 t.test('time with data in the send queue counts only as far as nothing computed', async (t) => {
   const rows = (computing: number) =>
@@ -41,4 +41,16 @@ t.test('retransmissions do not explain that a rank waits for the network', async
   const { socket } = CASES['network-bound'].changes
   const found = findWith({ ...busy(0.2), socket: socket ?? {}, tcp: { retransmitted: 15 } })
   t.strictSame([...inShort(found)].sort(), ['network-bound 3', 'retransmissions 3'])
+})
+
+t.test('a rank without sockets is not network-bound, and the rule is checked', async (t) => {
+  const reasonsFor = (changes: Sections, only: readonly (keyof Sections)[]) =>
+    findIn(rankRows('0', changes, { only }))
+      .notChecked.filter(({ rule }) => rule === 'network-bound')
+      .map(({ reason }) => reason)
+  const other = ['perf', 'process', 'tcp'] as const
+  t.strictSame(reasonsFor({}, other), [])
+  t.strictSame(reasonsFor({ socket: { send_queue: null } }, [...other, 'socket']), [
+    'send_queue of network could not be read',
+  ])
 })
