@@ -133,7 +133,7 @@ t.test('pods run without observers until a node has the image of the observers',
       })
       const said = await diagnosis(cluster, webhook)
       t.match(said, /^no +the webhook's images /)
-      t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, perf-sysstat, `)
+      t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, network, perf-sysstat, `)
       await until('the kubelet has written an Event about the image', async () => {
         const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
         return body.items.some(({ reason, message }: { reason: string; message: string }) => {
