@@ -24,7 +24,7 @@ impl Endpoint {
     /// schema of the catalog has the same rule (src/catalog/metric.schema.json).
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// The problem, as a sentence.
     ///
     /// ```
     /// use ridealong_observer::otlp::endpoint::Endpoint;

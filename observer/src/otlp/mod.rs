@@ -11,6 +11,7 @@ pub mod encode;
 pub mod endpoint;
 pub mod feed;
 pub mod http;
+pub mod lines;
 pub mod pusher;
 pub mod reader;
 pub mod relay;

@@ -14,13 +14,12 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::encode::{Context, request, unix_nanoseconds};
 use super::feed::{Counts, format_report};
 use super::http::{Failure, post, resolve};
+use super::lines::Lines;
 use super::reader::LogReader;
 use super::settings::ExportSettings;
 use super::table::{Point, Table};
 use crate::session::termination_signals;
 
-/// The longest line that is read, in bytes. The rows of longer lines are left out.
-const MAX_LINE: usize = 1 << 20;
 /// The bytes that are read at a time.
 const PIECE: usize = 16_384;
 /// The most points of a request.
@@ -57,8 +56,7 @@ struct Pusher<'a> {
     settings: &'a ExportSettings,
     reader: LogReader,
     table: Table,
-    line: Vec<u8>,
-    is_line_too_long: bool,
+    lines: Lines,
     began: Instant,
     /// The start of the counters, in nanoseconds since 1970.
     start: u64,
@@ -76,8 +74,7 @@ impl<'a> Pusher<'a> {
         Self {
             reader: LogReader::new(&settings.description),
             table: Table::new(&settings.description),
-            line: Vec::new(),
-            is_line_too_long: false,
+            lines: Lines::default(),
             began,
             start: unix_nanoseconds(),
             interval,
@@ -101,32 +98,10 @@ impl<'a> Pusher<'a> {
 
     fn read(&mut self, text: &[u8]) {
         let now = self.began.elapsed().as_secs_f64();
-        let mut rest = text;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.extend_line(&rest[..end]);
-            rest = &rest[end + 1..];
-            if self.is_line_too_long {
-                self.counts.rows += 1;
-            } else {
-                self.reader.read_line(&self.line, &mut self.table, now);
-            }
-            self.is_line_too_long = false;
-            if self.line.capacity() > 4 * PIECE {
-                self.line = Vec::new();
-            }
-            self.line.clear();
-        }
-        self.extend_line(rest);
-    }
-
-    fn extend_line(&mut self, text: &[u8]) {
-        if self.line.len() + text.len() > MAX_LINE {
-            self.is_line_too_long = true;
-            self.line = Vec::new();
-        }
-        if !self.is_line_too_long {
-            self.line.extend_from_slice(text);
-        }
+        self.lines.read(text, |line| match line {
+            Some(line) => self.reader.read_line(line, &mut self.table, now),
+            None => self.counts.rows += 1,
+        });
     }
 
     fn push_if_due(&mut self) {

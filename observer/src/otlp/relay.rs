@@ -15,6 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, write};
 
 use super::feed::Feed;
+use super::lines::Lines;
 use super::settings::ExportSettings;
 use crate::clock::{self, WallTime};
 use crate::json::{clean, push_string};
@@ -23,8 +24,6 @@ use crate::session::termination_signals;
 
 /// The bytes that are passed on at a time.
 const PIECE: usize = 16_384;
-/// The longest line that is copied to the pusher, in bytes.
-const MAX_LINE: usize = 1 << 20;
 /// The number of bytes that a pipe accepts without blocking if it is ready for writing (pipe(7),
 /// `PIPE_BUF`).
 const PIPE_PIECE: usize = 4096;
@@ -74,9 +73,7 @@ struct Relay {
     /// The bytes that are not written yet.
     buffer: Vec<u8>,
     is_broken: bool,
-    /// The current line of the log, and whether it is too long for a copy.
-    line: Vec<u8>,
-    is_line_too_long: bool,
+    lines: Lines,
     is_collecting: bool,
     feed: Feed,
 }
@@ -100,8 +97,7 @@ impl Relay {
             out: std::io::stdout().as_fd().try_clone_to_owned()?,
             buffer: Vec::new(),
             is_broken: false,
-            line: Vec::new(),
-            is_line_too_long: false,
+            lines: Lines::default(),
             is_collecting: false,
             feed,
         })
@@ -193,32 +189,17 @@ impl Relay {
         false
     }
 
+    /// Copies the lines to the pusher, except those that are too long.
     fn copy_lines(&mut self, text: &[u8]) {
-        let mut rest = text;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.extend_line(&rest[..end]);
-            rest = &rest[end + 1..];
-            if !std::mem::take(&mut self.is_line_too_long) {
-                let line = std::mem::take(&mut self.line);
-                match line.trim_ascii() {
-                    b"METRICS OPERATOR COLLECTION START" => self.is_collecting = true,
-                    b"METRICS OPERATOR COLLECTION END" => self.is_collecting = false,
-                    _ => {}
-                }
-                self.feed.push_line(&line);
+        self.lines.read(text, |line| {
+            let Some(line) = line else { return };
+            match line.trim_ascii() {
+                b"METRICS OPERATOR COLLECTION START" => self.is_collecting = true,
+                b"METRICS OPERATOR COLLECTION END" => self.is_collecting = false,
+                _ => {}
             }
-        }
-        self.extend_line(rest);
-    }
-
-    fn extend_line(&mut self, text: &[u8]) {
-        if self.line.len() + text.len() > MAX_LINE {
-            self.is_line_too_long = true;
-            self.line = Vec::new();
-        }
-        if !self.is_line_too_long {
-            self.line.extend_from_slice(text);
-        }
+            self.feed.push_line(line);
+        });
     }
 
     fn can_write(&self) -> bool {
@@ -234,7 +215,7 @@ impl Relay {
                 Ok(count) => drop(self.buffer.drain(..count)),
                 Err(Errno::EINTR | Errno::EAGAIN) => return,
                 Err(_) => {
-                    // Nobody reads the log. The closed pipe tells the program so.
+                    // The reader of the log has ended. The program notices this by the closed pipe.
                     self.is_broken = true;
                     self.source = None;
                     self.buffer.clear();
@@ -245,8 +226,7 @@ impl Relay {
 
     /// Writes the first problem of the live export into the log, as a row, where a row can be.
     fn note_problem(&mut self) {
-        let is_between_lines = self.line.is_empty() && !self.is_line_too_long;
-        if !self.is_collecting || !is_between_lines || self.is_broken {
+        if !self.is_collecting || !self.lines.is_between_lines() || self.is_broken {
             return;
         }
         if let Some(problem) = self.feed.take_problem() {

@@ -22,7 +22,7 @@ pub struct ExportSettings {
     pub interval: f64,
     /// The rows of the log.
     pub description: Description,
-    /// What is measured: the attributes of all exported values.
+    /// The measured pod: the attributes of all exported values.
     pub resource: Resource,
 }
 
