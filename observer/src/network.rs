@@ -196,7 +196,7 @@ impl Network {
         let round = owners.round();
         let visited = client.visit_sockets(
             |socket| table.take(socket, now, round),
-            || deadline.map_or_else(|| session.poll(), |end| clock::since_boot() < end),
+            || deadline.map_or_else(|| session.pause(0.0), |end| clock::since_boot() < end),
         );
         match visited {
             Ok(()) => {}

@@ -71,8 +71,8 @@ impl Session {
         self.pause(self.headroom.rest())
     }
 
-    /// Waits for `seconds` seconds, and writes the log meanwhile. Returns false if a signal to end
-    /// has arrived.
+    /// Waits for `seconds` seconds, and writes the log meanwhile. With 0 seconds, the method does
+    /// not wait. Returns false if a signal to end has arrived.
     pub fn pause(&mut self, seconds: f64) -> bool {
         let until = clock::since_boot() + seconds;
         loop {
