@@ -5,7 +5,7 @@ import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
 import type { FindingRule, PlottedColumn, RuleName } from './rule.ts'
 import { WAITING_FOR_STORAGE } from './storage-rule.ts'
-import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
+import { MORE_WORK, MOSTLY_IDLE, SLOWDOWNS } from './work-rules.ts'
 
 /**
  * The rules in the order in which they are checked. A finding can only be explained by findings of
@@ -72,16 +72,7 @@ export const EXPLANATIONS: readonly Precedence[] = [
     because: 'the processes wait for each other, while other processors may be free',
   },
   {
-    by: [
-      'memory-pressure',
-      'swapping',
-      'throttled',
-      'pinned-to-same-core',
-      'waiting-for-cpu',
-      'waiting-for-storage',
-      'network-bound',
-      'more-work',
-    ],
+    by: [...SLOWDOWNS, 'more-work'],
     explains: ['mostly-idle'],
     of: 'any rank',
     because: 'a rank that is held up is idle, and so are the ranks that wait for it',

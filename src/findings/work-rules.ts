@@ -58,9 +58,8 @@ export const MORE_WORK: FindingRule = {
   plots: PLOTS,
 }
 
-/** The findings whose ranks are not compared with the others. */
-const HINDRANCES: readonly RuleName[] = [
-  'oom-killed',
+/** The findings about what held a rank up, in the order of the rules. */
+export const SLOWDOWNS: readonly RuleName[] = [
   'memory-pressure',
   'swapping',
   'throttled',
@@ -69,6 +68,9 @@ const HINDRANCES: readonly RuleName[] = [
   'waiting-for-storage',
   'network-bound',
 ]
+
+/** The findings whose ranks are not compared with the others. */
+const HINDRANCES: readonly RuleName[] = ['oom-killed', ...SLOWDOWNS]
 
 /** The fact that only findings have whose time was lost. */
 const IDLE = 'the other ranks were idle meanwhile'
