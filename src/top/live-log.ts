@@ -52,15 +52,9 @@ export interface LiveLog {
 const MOST_LINES = 100_000
 const MOST_CHARACTERS = 16 * 1024 * 1024
 
-interface LiveState {
-  readonly description: RowsDescription
+/** The rows of one run of the container. */
+interface LiveRows {
   sections: LiveSections
-  blocks: BlockReader
-  /** The number of characters of the open block. */
-  blockSize: number
-  /** When the last line was written. */
-  lineAt: number
-  version: number
   lastAt: number | undefined
   hasStart: boolean
   hasEnded: boolean
@@ -73,9 +67,33 @@ interface LiveState {
   settled: number
   /** The number of timepoints that have their first rows. */
   wholeTimepoints: number
+}
+
+interface LiveState extends LiveRows {
+  readonly description: RowsDescription
+  blocks: BlockReader
+  /** The number of characters of the open block. */
+  blockSize: number
+  /** When the last line was written. */
+  lineAt: number
+  version: number
   closedTimepoints: number
   unmatched: number
   reason: string
+}
+
+function noRows(description: RowsDescription): LiveRows {
+  return {
+    sections: startLiveSections(description.sections),
+    lastAt: undefined,
+    hasStart: false,
+    hasEnded: false,
+    partialAt: undefined,
+    open: undefined,
+    isUnshown: false,
+    settled: 0,
+    wholeTimepoints: 0,
+  }
 }
 
 /**
@@ -86,20 +104,12 @@ interface LiveState {
  */
 export function startLiveLog(description: RowsDescription): LiveLog {
   const state: LiveState = {
+    ...noRows(description),
     description,
-    sections: startLiveSections(description.sections),
     blocks: readBlocks(),
     blockSize: 0,
     lineAt: 0,
     version: 0,
-    lastAt: undefined,
-    hasStart: false,
-    hasEnded: false,
-    partialAt: undefined,
-    open: undefined,
-    isUnshown: false,
-    settled: 0,
-    wholeTimepoints: 0,
     closedTimepoints: 0,
     unmatched: 0,
     reason: '',
@@ -164,15 +174,7 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
 
 /** Forgets the rows of an earlier run of the container. */
 function restart(state: LiveState): void {
-  state.sections = startLiveSections(state.description.sections)
-  state.hasStart = false
-  state.hasEnded = false
-  state.partialAt = undefined
-  state.lastAt = undefined
-  state.open = undefined
-  state.isUnshown = false
-  state.settled = 0
-  state.wholeTimepoints = 0
+  Object.assign(state, noRows(state.description))
   state.version += 1
 }
 
