@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import type { LiveExport } from '../../../src/core/live-export.ts'
 import { freePort } from '../../free-ports.ts'
 import { until as untilTrue } from '../../until.ts'
 import { noticesOf, rowsOf } from '../json-rows.ts'
@@ -23,6 +24,20 @@ const PLACE = {
 }
 const BUSY = ['sh', '-c', 'sleep 600 & while :; do :; done']
 
+/** Starts an observer with the live export. */
+async function watch(
+  run: Pod['run'],
+  metric: Parameters<typeof observer>[0],
+  settings: LiveExport,
+  rate = '0.3',
+): Promise<Running> {
+  return run(metric, [observer(metric)], {
+    ...PLACE,
+    RIDEALONG_OPTION_RATE: rate,
+    ...(await exportTo(metric, settings)),
+  })
+}
+
 /** The last value of a metric. */
 function last(points: readonly Point[], name: string, attributes: object = {}): Point | undefined {
   const wanted = Object.entries(attributes)
@@ -40,11 +55,7 @@ t.test('the receiver gets the values of the pod, and at last the summary', optio
   const { run } = await podOf(t)
   const receiver = await receive(t)
   const settings = { endpoint: receiver.endpoint, interval: 1 }
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('perf-sysstat', settings)),
-  })
+  const watching = await watch(run, 'perf-sysstat', settings)
   await run('app', BUSY)
   await arrival(receiver, 'process.cpu.time')
   await arrival(receiver, 'process.memory.usage')
@@ -92,11 +103,7 @@ t.test('with granularity process each process has its own values', options, asyn
   const { run } = await podOf(t)
   const receiver = await receive(t)
   const settings = { endpoint: receiver.endpoint, interval: 1, granularity: 'process' } as const
-  const watching = await run('pressure', [observer('pressure')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('pressure', settings)),
-  })
+  const watching = await watch(run, 'pressure', settings)
   await run('app', BUSY)
   await arrival(receiver, 'ridealong.pressure.process.cpu_time')
   watching.signal('SIGTERM')
@@ -115,11 +122,7 @@ t.test('with granularity process each process has its own values', options, asyn
 t.test('io-sysstat exports the devices of the node', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const watching = await run('io-sysstat', [observer('io-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '1',
-    ...(await exportTo('io-sysstat', { endpoint: receiver.endpoint, interval: 1 })),
-  })
+  const watching = await watch(run, 'io-sysstat', { endpoint: receiver.endpoint, interval: 1 }, '1')
   await run('app', ['sleep', '600'])
   await until(watching, () => timepointsIn(watching.log()) > 1)
   watching.signal('SIGTERM')
@@ -143,11 +146,7 @@ t.test('network exports the traffic of a program, summed over its peers', option
   const port = await freePort()
   const server = await run('other', ['python3', TALK, 'serve', `${port}`, '2'])
   await until(server, /listening/)
-  const watching = await run('network', [observer('network')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('network', { endpoint: receiver.endpoint, interval: 1 })),
-  })
+  const watching = await watch(run, 'network', { endpoint: receiver.endpoint, interval: 1 })
   const peers = ['127.0.0.1', '127.0.0.2'].flatMap((host) => [host, port, 1, 1000, 2000])
   const app = await run('app', ['python3', TALK, 'keep', ...peers.map(String)])
   await until(app, /exchanged/)
@@ -248,11 +247,7 @@ t.test('a receiver that comes late and restarts gets the latest values', options
   const { run } = await podOf(t)
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}/otlp`
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('perf-sysstat', { endpoint, interval: 1 })),
-  })
+  const watching = await watch(run, 'perf-sysstat', { endpoint, interval: 1 })
   await run('app', BUSY)
   await until(watching, /the live export to \S+ failed/)
   const early = await receive(t, ACCEPT, port)
@@ -275,11 +270,7 @@ t.test('a receiver that comes late and restarts gets the latest values', options
 t.test('after SIGTERM there is one more push, whatever the interval', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('perf-sysstat', { endpoint: receiver.endpoint, interval: 3600 })),
-  })
+  const watching = await watch(run, 'perf-sysstat', { endpoint: receiver.endpoint, interval: 3600 })
   await run('app', BUSY)
   await until(watching, () => timepointsIn(watching.log()) > 2)
   const requests = receiver.requests()
@@ -294,11 +285,7 @@ t.test('after SIGTERM there is one more push, whatever the interval', options, a
 t.test('an observer ends although the last push has no answer', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t, () => {})
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('perf-sysstat', { endpoint: receiver.endpoint, interval: 3600 })),
-  })
+  const watching = await watch(run, 'perf-sysstat', { endpoint: receiver.endpoint, interval: 3600 })
   await run('app', BUSY)
   await until(watching, () => timepointsIn(watching.log()) > 2)
   const pusher = childOf(watching.pid)
@@ -319,11 +306,12 @@ t.test('an observer ends although the last push has no answer', options, async (
 t.test('a pusher that does not read does not delay the log', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.1',
-    ...(await exportTo('perf-sysstat', { endpoint: receiver.endpoint, interval: 1 })),
-  })
+  const watching = await watch(
+    run,
+    'perf-sysstat',
+    { endpoint: receiver.endpoint, interval: 1 },
+    '0.1',
+  )
   await run('app', ['sh', '-c', 'for i in $(seq 64); do sleep 600 & done; wait'])
   await until(watching, () => timepointsIn(watching.log()) > 0)
   process.kill(childOf(watching.pid), 'SIGSTOP')
@@ -339,11 +327,7 @@ t.test('a pusher that does not read does not delay the log', options, async (t) 
 t.test('a killed pusher does not end the log', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...(await exportTo('perf-sysstat', { endpoint: receiver.endpoint, interval: 1 })),
-  })
+  const watching = await watch(run, 'perf-sysstat', { endpoint: receiver.endpoint, interval: 1 })
   await run('app', BUSY)
   await until(watching, () => timepointsIn(watching.log()) > 0)
   process.kill(childOf(watching.pid), 'SIGKILL')
@@ -358,15 +342,12 @@ t.test('a killed pusher does not end the log', options, async (t) => {
 t.test('an observer and its pusher take at most 4 MiB', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.5',
-    ...(await exportTo('perf-sysstat', {
-      endpoint: receiver.endpoint,
-      interval: 1,
-      granularity: 'process',
-    })),
-  })
+  const watching = await watch(
+    run,
+    'perf-sysstat',
+    { endpoint: receiver.endpoint, interval: 1, granularity: 'process' },
+    '0.5',
+  )
   await run('app', ['sh', '-c', 'for i in $(seq 64); do sleep 600 & done; wait'])
   await arrival(receiver, 'process.thread.count')
   const pushes = receiver.requests()
@@ -378,12 +359,7 @@ t.test('an observer and its pusher take at most 4 MiB', options, async (t) => {
 t.test('invalid settings turn the live export off, and the log goes on', options, async (t) => {
   const { run } = await podOf(t)
   await run('app', BUSY)
-  const env = await exportTo('perf-sysstat', { endpoint: 'https://collector:4318' })
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
-    ...PLACE,
-    RIDEALONG_OPTION_RATE: '0.3',
-    ...env,
-  })
+  const watching = await watch(run, 'perf-sysstat', { endpoint: 'https://collector:4318' })
   await until(watching, () => timepointsIn(watching.log()) > 1)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)

@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
-import { observer, type Running, until } from '../pod.ts'
+import { type Identity, observer, type Pod, type Running, until } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
 import { networkPodOf, withNetworks } from './pod-network.ts'
 
 const options = withNetworks(observerTests())
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
-const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
 const TALK = fileURLToPath(new URL('talk.py', import.meta.url))
 const SERVE = ['python3', TALK, 'serve', '7000', '1']
 const KEEP = ['python3', TALK, ...'keep 127.0.0.1 7000 1 1000 2000'.split(' ')]
@@ -36,6 +35,24 @@ async function untilRows(watching: Running): Promise<void> {
   await until(watching, () => rowsOf(watching, 'socket').length > 0)
   const before = rowsOf(watching, 'tcp').length
   await until(watching, () => rowsOf(watching, 'tcp').length >= before + 2)
+}
+
+/** Starts a server and an application, and waits until the application has received its answer. */
+async function exchange({ run }: Pod): Promise<void> {
+  const server = await run('server', SERVE)
+  await until(server, /listening/)
+  const app = await run('app', KEEP)
+  await until(app, /exchanged/)
+}
+
+/** Runs an observer with the settings MATCHING and others during an exchange. */
+async function watchExchange(pod: Pod, env = {}, user?: Identity): Promise<Running> {
+  const watching = await pod.run('network', [observer('network')], { ...MATCHING, ...env }, user)
+  await exchange(pod)
+  await untilRows(watching)
+  watching.signal('SIGTERM')
+  await watching.ended
+  return watching
 }
 
 t.test('the log has rows of interfaces, of TCP and of each process by peer', options, async (t) => {
@@ -81,12 +98,9 @@ t.test('the log has rows of interfaces, of TCP and of each process by peer', opt
 })
 
 t.test('with a target-command, all matching processes of the pod have rows', options, async (t) => {
-  const { run } = await networkPodOf(t)
-  const watching = await run('network', [observer('network')], MATCHING)
-  const server = await run('server', SERVE)
-  await until(server, /listening/)
-  const app = await run('app', KEEP)
-  await until(app, /exchanged/)
+  const pod = await networkPodOf(t)
+  const watching = await pod.run('network', [observer('network')], MATCHING)
+  await exchange(pod)
   await until(watching, () => {
     const found = new Set(rowsOf(watching, 'socket').map(({ container }) => container))
     return found.has('app') && found.has('server')
@@ -96,15 +110,8 @@ t.test('with a target-command, all matching processes of the pod have rows', opt
 })
 
 t.test('if sockets cannot be read, values are null and one notice says why', options, async (t) => {
-  const { run } = await networkPodOf(t)
   const user = { user: 65_532, group: 65_532 }
-  const watching = await run('network', [observer('network')], MATCHING, user)
-  const server = await run('server', SERVE)
-  await until(server, /listening/)
-  const app = await run('app', KEEP)
-  await until(app, /exchanged/)
-  await untilRows(watching)
-  watching.signal('SIGTERM')
+  const watching = await watchExchange(await networkPodOf(t), {}, user)
   t.equal(await watching.ended, 0)
   const last = rowsOf(watching, 'socket').at(-1)
   t.strictSame(Object.keys(last ?? {}), ['time', 'section', ...SECTIONS.socket])
@@ -247,15 +254,8 @@ t.test('a socket stays with the program that opened it', options, async (t) => {
 })
 
 t.test('the network of a node is marked', options, async (t) => {
-  const { run } = await networkPodOf(t)
-  const env = { ...MATCHING, RIDEALONG_HOST_NETWORK: 'true' }
-  const watching = await run('network', [observer('network')], env)
-  const server = await run('server', SERVE)
-  await until(server, /listening/)
-  const app = await run('app', KEEP)
-  await until(app, /exchanged/)
-  await untilRows(watching)
-  watching.signal('SIGTERM')
+  const env = { RIDEALONG_HOST_NETWORK: 'true' }
+  const watching = await watchExchange(await networkPodOf(t), env)
   t.equal(await watching.ended, 0)
   t.match(watching.log(), /^METADATA START .*"scope":"node"/m)
   t.equal(rowsOf(watching, 'tcp').at(-1)?.scope, 'node')
@@ -302,25 +302,3 @@ t.test('the ports of InfiniBand devices have rows', options, async (t) => {
   t.strictSame(mismatchesIn(watching, 'network'), [])
   t.strictSame(noticesOf(watching), ['port_xmit_discards of mlx5_0 cannot be read'])
 })
-
-t.test(
-  'an observer without processes, or with an invalid setting, writes markers and a summary',
-  options,
-  async (t) => {
-    const { run } = await networkPodOf(t)
-    const idle = await run('network', [observer('network')], NATIVE)
-    await until(idle, /waiting for a process of container app/)
-    idle.signal('SIGTERM')
-    t.equal(await idle.ended, 0)
-    const wrong = await run('network', [observer('network')], {
-      ...CONTAINER,
-      RIDEALONG_OPTION_RATE: 'often',
-    })
-    t.equal(await wrong.ended, 0)
-    t.match(wrong.log(), /ended: rate is "often"; it must be a number, at least 0\.1/)
-    for (const { log } of [idle, wrong]) {
-      t.match(log(), /METRICS OPERATOR COLLECTION START\nMETRICS OPERATOR COLLECTION END\n/)
-      t.match(summaryOf(log()), [{ metric: 'network', timepoints: 0, processes: 0 }])
-    }
-  },
-)

@@ -123,28 +123,6 @@ t.test(
 )
 
 t.test(
-  'an observer without processes, or with an invalid setting, writes a complete log',
-  options,
-  async (t) => {
-    const { run } = await podOf(t)
-    const idle = await run('pressure', [observer('pressure')], NATIVE)
-    await until(idle, /waiting for a process of container app/)
-    idle.signal('SIGTERM')
-    t.equal(await idle.ended, 0)
-    const wrong = await run('pressure', [observer('pressure')], {
-      ...CONTAINER,
-      RIDEALONG_OPTION_RATE: 'often',
-    })
-    t.equal(await wrong.ended, 0)
-    t.match(wrong.log(), /ended: rate is "often"; it must be a number, at least 0\.1/)
-    for (const { log } of [idle, wrong]) {
-      t.match(log(), /METRICS OPERATOR COLLECTION START\nMETRICS OPERATOR COLLECTION END\n/)
-      t.match(summaryOf(log()), [{ metric: 'pressure', timepoints: 0, processes: 0 }])
-    }
-  },
-)
-
-t.test(
   'the memory limit, the peak and a kill in a cgroup of version 1 are reported',
   withCgroups(options, 'memory'),
   async (t) => {
