@@ -291,7 +291,7 @@ pub struct TrafficTable {
     /// whether a socket may be of an observed process, the last reading that found it, and its
     /// cookie. `None` until the first is replaced.
     replaceable: Option<Vec<(bool, u64, u64)>>,
-    /// What is missing from the flows.
+    /// The sockets and bytes that are missing from the flows.
     pub omissions: Omissions,
 }
 

@@ -15,8 +15,8 @@ const FEWEST_RETRANSMITTED = 100
 
 /**
  * TCP segments that were sent again, because no acknowledgement arrived in time: they were lost on
- * the way, or nobody listened yet. The time lost is not known, because connections wait side by
- * side.
+ * the way, or no process listened on the port yet. The time lost is not known, because connections
+ * wait side by side.
  *
  * A connection that loses 1 % of its segments can have about 12 of them under way
  * (1.22 / sqrt(loss); Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP
