@@ -20,7 +20,8 @@ import { runObserver } from './own-metric.ts'
 
 /**
  * An observer of furnaces. The third rank is hot. One line is not a row. The observer cannot read
- * one value, and prints a notice with the cause.
+ * one value, and prints a notice with the cause. After four timepoints, it waits for SIGTERM, so
+ * that all ranks have the same number of rows.
  */
 const SCRIPT = `#!/bin/sh
 trap 'echo "METRICS OPERATOR COLLECTION END"; exit 0' TERM
@@ -39,7 +40,7 @@ while :; do
   test $second = 0 && echo 'the furnace hums'
   test $second = 1 && printf '{"time":"%s","notice":"the state of the door is secret"}\\n' "$time"
   second=$((second + 1))
-  sleep 0.02
+  while test $second = 4; do sleep 0.02; done
 done
 `
 
