@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until as untilTrue } from '../../until.ts'
@@ -30,11 +30,27 @@ export async function startCrowd(
   threads = 1,
 ): Promise<{ readonly app: Running; readonly count: number }> {
   program ??= compile()
+  allowProcesses(t, processes * threads)
   const app = await run('app', [program, String(processes), String(threads)])
   await until(app, /^ready \d+\n/)
   const count = Number(/^ready (\d+)/.exec(app.log())?.[1])
   t.comment(`the machine allowed ${count} of ${processes * threads} threads`)
   return { app, count }
+}
+
+/** The process ids that the other programs of this machine need at most. */
+const OTHERS = 30_000
+
+/**
+ * Raises `kernel.pid_max` until the end of the test if a crowd could take all process ids. The
+ * crowd would then leave none for the observer and the test.
+ */
+function allowProcesses(t: Test, count: number): void {
+  const file = '/proc/sys/kernel/pid_max'
+  const before = readFileSync(file, 'utf8')
+  if (Number(before) > count + OTHERS) return
+  writeFileSync(file, String(count + OTHERS))
+  t.teardown(() => writeFileSync(file, before))
 }
 
 /**
