@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildObserver } from './program.ts'
@@ -61,17 +61,29 @@ export function parse(metric: string, log: string): Parsed {
 
 /**
  * Returns the path of a Python with metricsoperator 0.1.11. The first call installs the package
- * into the folder of temporary files.
+ * into the folder of temporary files. Several tests can do so at the same time: each installs into
+ * a folder of its own, and one of them gives its folder the final name.
  */
 function python(): string {
-  const folder = join(tmpdir(), 'ridealong-metricsoperator-0.1.11')
-  const program = join(folder, 'bin', 'python3')
-  if (!existsSync(join(folder, 'done'))) {
-    execFileSync('python3', ['-m', 'venv', folder], { stdio: 'ignore' })
-    execFileSync(program, ['-m', 'pip', 'install', '-q', 'metricsoperator==0.1.11'])
-    execFileSync('touch', [join(folder, 'done')])
+  const folder = join(tmpdir(), 'ridealong-metricsoperator-0.1.11-python')
+  if (!existsSync(folder)) {
+    const own = mkdtempSync(`${folder}-`)
+    execFileSync('python3', ['-m', 'venv', own], { stdio: 'ignore' })
+    const pip = ['-m', 'pip', 'install', '-q', 'metricsoperator==0.1.11']
+    execFileSync(join(own, 'bin', 'python3'), pip)
+    giveName(own, folder)
   }
-  return program
+  return join(folder, 'bin', 'python3')
+}
+
+/** Renames a folder. If the new name exists already, removes the folder. */
+function giveName(folder: string, name: string): void {
+  try {
+    renameSync(folder, name)
+  } catch (error) {
+    rmSync(folder, { recursive: true })
+    if (!existsSync(name)) throw error
+  }
 }
 
 /** Returns the summary that follows the closing marker of a log: one row for each line. */
