@@ -30,7 +30,7 @@ t.before(() => {
 t.test('the program for arm64 prints its version and its help', options, async (t) => {
   const say = (word: string) => spawnSync(QEMU, [program, word], { encoding: 'utf8' })
   t.equal(say('--version').stdout, `${manifest.version}\n`)
-  t.match(say('--help').stdout, /^Usage: perf-sysstat \| io-sysstat \| pressure \| hold$/m)
+  t.match(say('--help').stdout, /^Usage: perf-sysstat \| io-sysstat \| /m)
   t.equal(say('x').status, 2)
 })
 
