@@ -79,7 +79,9 @@ t.test(
     const all = readdirSync(`/proc/${pod.pid}/root/proc`).filter((name) => /^\d+$/.test(name))
     t.ok(((await end(t, watching)).policy?.length ?? 0) > 5000)
     const [whole] = summaryOf(watching.log())
-    t.equal(whole?.processes_left_out, all.length - known)
+    // A few processes of the pod that are not of the crowd may start or end between the readings.
+    const leftOut = Number(whole?.processes_left_out)
+    t.ok(Math.abs(leftOut - (all.length - known)) <= 4, `${leftOut} of ${all.length} are left out`)
   },
 )
 
