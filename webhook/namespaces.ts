@@ -1,4 +1,4 @@
-import type { Namespace } from '../src/core/namespace.ts'
+import type { Namespace } from '../src/core/namespaces/namespace.ts'
 import type { ReadinessCheck } from './status-app.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Catalog, Privilege } from '../src/core/catalog.ts'
-import type { Namespace } from '../src/core/namespace.ts'
 import { reviewNamespace } from '../src/core/namespaces/arm-namespace.ts'
+import type { Namespace } from '../src/core/namespaces/namespace.ts'
 import type { ReviewResponse } from '../src/core/response.ts'
 import { leavesItToNamespace, type Review } from '../src/core/review.ts'
 import { allowAfterFault, type PodReview, reviewPod } from '../src/core/review-pod.ts'

@@ -4,7 +4,7 @@ import type { Decision } from '../core/decision.ts'
 import { KEYS } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { type Pod, readPod } from '../core/kubernetes/pod.ts'
-import type { Namespace } from '../core/namespace.ts'
+import type { Namespace } from '../core/namespaces/namespace.ts'
 import { plan } from '../core/plan.ts'
 import { readRequest } from '../core/request.ts'
 

@@ -1,7 +1,7 @@
 import { ARMED_LABEL } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
-import { readNamespace } from '../core/namespace.ts'
 import { relabel } from '../core/namespaces/arm-namespace.ts'
+import { readNamespace } from '../core/namespaces/namespace.ts'
 import { requestsMetrics } from '../core/request.ts'
 import { unmetIn } from '../explain/selector.ts'
 import { ARMED_WEBHOOK, webhookIn } from '../explain/webhook.ts'

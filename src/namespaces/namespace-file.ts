@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
-import { type Namespace, readNamespace } from '../core/namespace.ts'
+import { type Namespace, readNamespace } from '../core/namespaces/namespace.ts'
 import { readDocuments } from '../lib/read-documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
 

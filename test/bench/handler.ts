@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { readNamespace } from '../../src/core/namespace.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 

@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { readNamespace } from '../../src/core/namespace.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 import { Dice } from '../properties/dice.ts'

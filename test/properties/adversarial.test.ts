@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readNamespace } from '../../src/core/namespace.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 import { NotAReview } from '../../webhook/problem.ts'

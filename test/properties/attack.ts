@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import jsonpatch from 'fast-json-patch'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { type NamespaceRules, readNamespace } from '../../src/core/namespace.ts'
+import { type NamespaceRules, readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { readBody } from '../../webhook/body.ts'
 import { NotAReview } from '../../webhook/problem.ts'

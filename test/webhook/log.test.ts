@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import t from 'tap'
 import { KEYS } from '../../src/core/keys.ts'
-import { readNamespace } from '../../src/core/namespace.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { reviewPod } from '../../src/core/review-pod.ts'
 import { logPod, openLog } from '../../webhook/log.ts'
 import { HOSTILE } from '../properties/hostile-text.ts'

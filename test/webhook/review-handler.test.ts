@@ -2,7 +2,7 @@ import t from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { type Metric, PRIVILEGES } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
-import type { Namespace } from '../../src/core/namespace.ts'
+import type { Namespace } from '../../src/core/namespaces/namespace.ts'
 import { NotKnownYet } from '../../webhook/namespaces.ts'
 import {
   ASKING,

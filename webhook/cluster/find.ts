@@ -1,4 +1,4 @@
-import { readNamespace } from '../../src/core/namespace.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { requestsMetrics } from '../../src/core/request.ts'
 import { type NamespaceSource, NotKnownYet } from '../namespaces.ts'
 import type { Lookup } from './lookup.ts'

@@ -1,4 +1,4 @@
-import { type Namespace, readNamespace } from '../../src/core/namespace.ts'
+import { type Namespace, readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { namespaceItem, ruleItem, type StoredObject } from './reflect/item.ts'
 import { createStore, type Store } from './reflect/store.ts'
 

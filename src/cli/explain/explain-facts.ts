@@ -1,6 +1,6 @@
 import { type Catalog, PRIVILEGES } from '../../core/catalog.ts'
 import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
-import { readNamespace } from '../../core/namespace.ts'
+import { readNamespace } from '../../core/namespaces/namespace.ts'
 import type { Settings } from '../../core/review-pod.ts'
 import {
   type Release,

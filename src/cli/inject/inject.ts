@@ -1,5 +1,5 @@
 import { asFields } from '../../core/kubernetes/json.ts'
-import { type Namespace, readNamespace } from '../../core/namespace.ts'
+import { type Namespace, readNamespace } from '../../core/namespaces/namespace.ts'
 import type { Annotations } from '../../core/request.ts'
 import { reviewPod } from '../../core/review-pod.ts'
 import { type Answer, type InjectedManifest, inject as injectOne } from '../../manifest/inject.ts'

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../catalog/load.ts'
 import type { Catalog, Privilege } from '../../core/catalog.ts'
 import { EXCLUDED_NAMESPACES } from '../../core/kubernetes/namespace-name.ts'
-import { type Namespace, readNamespace } from '../../core/namespace.ts'
+import { type Namespace, readNamespace } from '../../core/namespaces/namespace.ts'
 import type { Review } from '../../core/review.ts'
 import { type PodReview, reviewPod } from '../../core/review-pod.ts'
 import { readNamespaceFile } from '../../namespaces/namespace-file.ts'

@@ -1,12 +1,12 @@
 import type { Catalog } from '../catalog.ts'
 import { ARMED_LABEL } from '../keys.ts'
 import { asFields, fieldsOrNone } from '../kubernetes/json.ts'
-import { readNamespace } from '../namespace.ts'
 import { type Operation, pointerTo } from '../patch.ts'
 import { REASONS } from '../reasons.ts'
 import { type Annotations, type Request, readRequest, requestsMetrics } from '../request.ts'
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
+import { readNamespace } from './namespace.ts'
 
 /** The result of reviewing a namespace. */
 export interface NamespaceReview {

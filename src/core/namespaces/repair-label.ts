@@ -1,8 +1,8 @@
 import { ARMED_LABEL } from '../keys.ts'
 import { asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
-import { readNamespace } from '../namespace.ts'
 import { requestsMetrics } from '../request.ts'
 import { relabel } from './arm-namespace.ts'
+import { readNamespace } from './namespace.ts'
 
 /**
  * A repair of the label `ridealong.dev/armed` on a namespace that was changed without a review by

@@ -6,7 +6,7 @@ import {
   type MetricDocument,
   type Privilege,
 } from '../../../src/core/catalog.ts'
-import { type NamespaceRules, readNamespace } from '../../../src/core/namespace.ts'
+import { type NamespaceRules, readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import type { ReviewResponse } from '../../../src/core/response.ts'
 import type { Review } from '../../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'

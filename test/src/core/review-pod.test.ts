@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Catalog } from '../../../src/core/catalog.ts'
-import { readNamespace } from '../../../src/core/namespace.ts'
+import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { reviewPod } from '../../../src/core/review-pod.ts'
 import { answerIn, askingPod, CATALOG, type Json, podOf, reviewOf, ride } from './build.ts'
 

@@ -1,4 +1,4 @@
-import { readNamespace } from '../../../src/core/namespace.ts'
+import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { type Explanation, explain } from '../../../src/explain/explain.ts'
 import type { Facts, WebhookFacts } from '../../../src/explain/facts.ts'
 import { POD_ASKS } from '../../../src/explain/match-conditions.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import { asFields } from '../../../src/core/kubernetes/json.ts'
-import { readNamespace } from '../../../src/core/namespace.ts'
+import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import type { Review } from '../../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../../src/core/review-pod.ts'
 import { type InjectedManifest, inject } from '../../../src/manifest/inject.ts'

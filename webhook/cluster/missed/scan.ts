@@ -8,7 +8,7 @@ import {
   type MissedPod,
   type MissedPodReason,
 } from '../../../src/core/missed/missed-pods.ts'
-import { readNamespace } from '../../../src/core/namespace.ts'
+import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { type Intervals, jittered } from '../backoff.ts'
 import type { NamespaceCache } from '../namespace-cache.ts'

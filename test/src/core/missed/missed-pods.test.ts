@@ -1,7 +1,7 @@
 import t from 'tap'
 import { KEYS, STATUS_KEY } from '../../../../src/core/keys.ts'
 import { findMissedPod } from '../../../../src/core/missed/missed-pods.ts'
-import { readNamespace } from '../../../../src/core/namespace.ts'
+import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import { leftStatus } from '../../../../src/core/status.ts'
 import { askingPod, CATALOG, type Json, ride } from '../build.ts'
 

@@ -1,10 +1,10 @@
-import { PRIVILEGES, type Privilege } from './catalog.ts'
-import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL } from './keys.ts'
-import { asFields, asText, type Fields, fieldsOrNone } from './kubernetes/json.ts'
-import { type LimitRange, readLimitRange } from './kubernetes/limit-range.ts'
-import { findOwners } from './kubernetes/managed-fields.ts'
-import { type Quota, readQuota } from './kubernetes/quota.ts'
-import { type Annotations, readAnnotations } from './request.ts'
+import { PRIVILEGES, type Privilege } from '../catalog.ts'
+import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL } from '../keys.ts'
+import { asFields, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
+import { type LimitRange, readLimitRange } from '../kubernetes/limit-range.ts'
+import { findOwners } from '../kubernetes/managed-fields.ts'
+import { type Quota, readQuota } from '../kubernetes/quota.ts'
+import { type Annotations, readAnnotations } from '../request.ts'
 
 /** The properties of a pod's namespace that Ridealong uses. */
 export interface Namespace {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readNamespace } from '../../../src/core/namespace.ts'
+import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 
 const STRICT = {
   name: 'hpc',
