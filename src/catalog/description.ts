@@ -37,6 +37,7 @@ export function descriptionProblem(description: RowsDescription): string | undef
   return undefined
 }
 
-function repeated(names: readonly string[]): string | undefined {
+/** Returns the first name that occurs a second time. */
+export function repeated(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index)
 }

@@ -11,6 +11,7 @@ import { exportProblem } from '../core/live-export.ts'
 import { parseDocuments, readText } from '../lib/read-documents.ts'
 import { descriptionProblem } from './description.ts'
 import schema from './metric.schema.json' with { type: 'json' }
+import { toolProblem } from './tool-problem.ts'
 
 /**
  * An invalid catalog. The message names the file and the reason and, if they could be read, the
@@ -113,7 +114,8 @@ function readDocument(path: string, value: unknown): MetricDocument {
     optionProblem(document) ??
     rowsProblem(document) ??
     contextProblem(document) ??
-    exportProblem(document)
+    exportProblem(document) ??
+    toolProblem(document)
   if (problem !== undefined) throw new CatalogError(`${where}: ${problem}`)
   return document
 }

@@ -2,6 +2,7 @@ import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
 import { exportVariables, type LiveExport } from './live-export.ts'
+import type { InstallerContainer, Tool } from './tools/tool.ts'
 
 /** The privileges that a metric can require: the levels of the Pod Security Standards. */
 export const PRIVILEGES = POD_SECURITY_LEVELS
@@ -30,6 +31,8 @@ export interface Metric {
   readonly rows: RowsDescription | undefined
   /** The environment variables of the live export; empty if it is off. */
   readonly liveExport: readonly EnvVar[]
+  /** The library that the metric loads into the application; undefined for most metrics. */
+  readonly tool: Tool | undefined
   readonly container: ObserverContainer
 }
 
@@ -97,13 +100,8 @@ export interface OtlpNames {
 export type OfferedOption = Option & { readonly variable: string }
 
 /** The fields of a core/v1 Container that a catalog document defines. */
-export interface ObserverContainer {
-  readonly image: string
-  readonly imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never'
-  readonly command?: readonly string[]
-  readonly args?: readonly string[]
+export interface ObserverContainer extends InstallerContainer {
   readonly env?: readonly { readonly name: string; readonly value: string }[]
-  readonly resources: { readonly limits: { readonly cpu: string; readonly memory: string } }
   /**
    * Only allowed with a privilege above `restricted`. Replaces the security context that would be
    * derived from the target.
@@ -139,6 +137,7 @@ export interface MetricDocument {
     readonly options?: Readonly<Record<string, Option>>
     readonly rows?: RowsDescription
     readonly otlp?: LiveExport
+    readonly tool?: Tool
     readonly container: ObserverContainer
   }
 }
@@ -165,15 +164,38 @@ function buildMetric(
   { metadata: { name }, spec }: MetricDocument,
   rows: RowsDescription | undefined,
 ): Metric {
-  const { description, privilege, container } = spec
+  const { description, privilege, tool, container } = spec
   const options = Object.entries(spec.options ?? {}).map(([option, definition]) => {
-    const variable = `RIDEALONG_OPTION_${option.toUpperCase().replaceAll('-', '_')}`
-    return [`${name}.ridealong.dev/${option}`, { ...definition, variable }] as const
+    const offered = { ...definition, variable: optionVariable(option) }
+    return [`${name}.ridealong.dev/${option}`, offered] as const
   })
   const defaults = options.map(([, option]) => plain(option.variable, String(option.default)))
   const liveExport = exportVariables(name, spec.otlp, rows)
   const read = new Map(options)
-  return { name, description, privilege, options: read, defaults, rows, liveExport, container }
+  return {
+    name,
+    description,
+    privilege,
+    options: read,
+    defaults,
+    rows,
+    liveExport,
+    tool,
+    container,
+  }
+}
+
+/** Returns the name of the environment variable with the value of an option. */
+export function optionVariable(option: string): string {
+  return `RIDEALONG_OPTION_${option.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** Returns the images of a metric: of its observer and, if it has a tool, of the installer. */
+export function imagesOf({
+  container,
+  tool,
+}: Pick<Metric, 'container' | 'tool'>): readonly string[] {
+  return tool === undefined ? [container.image] : [container.image, tool.installer.image]
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type Stripped,
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
-import type { Fields } from './kubernetes/json.ts'
+import { type Fields, fieldsOrNone } from './kubernetes/json.ts'
 import type { Container, Pod } from './kubernetes/pod.ts'
 import { isGuaranteed } from './kubernetes/qos.ts'
 import type { Request, RequestedMetric } from './request.ts'
@@ -19,8 +19,11 @@ import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.
 import { type Difference, differenceFrom, findContainer } from './rules/observer-difference.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
 import { deriveSecurityContext, startable } from './rules/security-context.ts'
+import { findToolConflict, findTools } from './rules/tool-conflict.ts'
 import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
+import { joinVariables } from './tools/additions.ts'
+import { installerName } from './tools/tool.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
 
@@ -146,12 +149,15 @@ interface InjectionContext extends Circumstances {
 
 function decideObservers(ride: InjectionContext): Decision {
   const { pod, request } = ride
-  const conflict = operatorConflict(pod, request.mode)
-  if (conflict !== undefined) return refuse(request.onError, 'operator-conflict', conflict)
+  const unsupported = operatorConflict(pod, request.mode)
+  if (unsupported !== undefined) return refuse(request.onError, 'operator-conflict', unsupported)
   const target = findTarget(request, pod)
   if (target === undefined) return unknownTarget(request, pod)
-  const taken = request.metrics.find(({ metric }) => hasContainer(pod, metric.name))
+  const taken = request.metrics.flatMap(namesOf).find((name) => hasContainer(pod, name))
   if (taken !== undefined) return nameTaken(request, taken)
+  const raw = fieldsOrNone(findContainer(pod.spec, target.name)?.container)
+  const conflict = findToolConflict(raw, findTools(request.metrics))
+  if (conflict !== undefined) return refuse(request.onError, conflict.reason, conflict.message)
   const derived = deriveSecurityContext(target, pod)
   const guaranteed = isGuaranteed(pod)
   const observers = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
@@ -190,8 +196,13 @@ function hasContainer(pod: Pod, wanted: string): boolean {
   return pod.containers.some(isWanted) || pod.initContainers.some(isWanted)
 }
 
-function nameTaken({ onError }: MetricRequest, { metric }: RequestedMetric): Left | Denied {
-  const found = `container ${metric.name} of the pod has the name of a requested metric`
+/** Returns the names of the containers that a metric adds. */
+function namesOf({ metric: { name, tool } }: RequestedMetric): readonly string[] {
+  return tool === undefined ? [name] : [name, installerName(name)]
+}
+
+function nameTaken({ onError }: MetricRequest, name: string): Left | Denied {
+  const found = `container ${name} of the pod has the name of a requested metric`
   const message = `${found}; rename the container`
   return refuse(onError, 'name-taken', message)
 }
@@ -209,15 +220,22 @@ function buildObserver(
   guaranteed: boolean,
 ): Observer {
   const { resources, securityContext: own } = asked.metric.container
-  const { limits } = resources
+  const { tool } = asked.metric
   return {
     metric: asked.metric,
     options: asked.options,
     securityContext: own === undefined ? derived : startable(own, pod),
-    resources: pod.hasResources
-      ? undefined
-      : { requests: guaranteed ? limits : NO_REQUESTS, limits },
+    resources: resourcesIn(pod, resources.limits, guaranteed),
+    installer: tool && {
+      securityContext: derived,
+      resources: resourcesIn(pod, tool.installer.resources.limits, guaranteed),
+    },
   }
+}
+
+function resourcesIn(pod: Pod, limits: Fields, guaranteed: boolean): Fields | undefined {
+  if (pod.hasResources) return undefined
+  return { requests: guaranteed ? limits : NO_REQUESTS, limits }
 }
 
 function decideInjection(
@@ -269,6 +287,7 @@ function formatStatus(
   observers: readonly Observer[],
   { counters }: CounterPrediction,
 ): string {
+  const variables = joinVariables(observers).map(({ name }) => name)
   return JSON.stringify({
     outcome: 'injected',
     metrics: [...present, ...observers.map(({ metric }) => metric.name)],
@@ -276,5 +295,7 @@ function formatStatus(
     shareProcessNamespace: sharedBefore(pod),
     counters,
     catalog: catalog.revision,
+    // The variables of the target that `ridealong inject --undo` removes.
+    variables: variables.length > 0 ? variables : undefined,
   })
 }

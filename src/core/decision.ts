@@ -51,7 +51,12 @@ export interface Observer extends RequestedMetric {
   readonly securityContext: Fields
   /** Undefined if the pod sets pod-level resources. */
   readonly resources: Fields | undefined
+  /** The init container of the metric's tool; undefined if the metric has no tool. */
+  readonly installer: Installer | undefined
 }
+
+/** The fields of an init container that depend on the pod. */
+export type Installer = Pick<Observer, 'securityContext' | 'resources'>
 
 /**
  * The indexes in `spec.initContainers` of observers that lost `restartPolicy: Always`. Such an init

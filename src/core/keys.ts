@@ -19,6 +19,9 @@ export const STATUS_KEY = 'ridealong.dev/status'
 /** The label with which an administrator grants a privilege to the observers in a namespace. */
 export const PRIVILEGE_LABEL = 'ridealong.dev/privilege'
 
+/** The label with which an administrator allows metrics with tools in a namespace. */
+export const TOOLS_LABEL = 'ridealong.dev/tools'
+
 /**
  * The label that Ridealong sets on namespaces that request metrics. The namespaceSelector of the
  * webhook `armed.ridealong.dev` requires this label.

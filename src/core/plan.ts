@@ -6,12 +6,24 @@ import type { Pod } from './kubernetes/pod.ts'
 import { REASONS } from './reasons.ts'
 import type { Mode } from './request.ts'
 import { hasRoom, leftStatus } from './status.ts'
+import {
+  installers,
+  resultsMount,
+  sizeVariable,
+  type TargetAdditions,
+  targetAdditions,
+  toolVolumes,
+} from './tools/additions.ts'
 
 /** The additions to a pod, and restored fields. Nothing in the pod is moved or removed. */
 export interface Plan {
   readonly annotations: Fields
   readonly sharesProcessNamespace: boolean
   readonly volumes: readonly Fields[]
+  /** The variables and mounts of the target; undefined if no metric has a tool. */
+  readonly target: TargetAdditions | undefined
+  /** The init containers that run before all others. */
+  readonly firstInitContainers: readonly Fields[]
   readonly initContainers: readonly Fields[]
   readonly containers: readonly Fields[]
   /** The indexes of the init containers whose `restartPolicy: Always` is restored. */
@@ -22,6 +34,8 @@ const NOTHING: Plan = {
   annotations: {},
   sharesProcessNamespace: false,
   volumes: [],
+  target: undefined,
+  firstInitContainers: [],
   initContainers: [],
   containers: [],
   stripped: [],
@@ -37,8 +51,8 @@ const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
  * Plans the additions to a pod for a decision.
  *
  * @param revision the revision of the catalog, which is passed to the observers
- * @param uid the UID of the admission request. The name of the added volume ends with the first
- * characters of the UID, so that the name is unique in the pod. The name of the apiserver's token
+ * @param uid the UID of the admission request. The names of added volumes end with the first
+ * characters of the UID, so that they are unique in the pod. The name of the apiserver's token
  * volume ends with five random characters for the same reason.
  */
 export function plan(pod: Pod, decision: Decision, revision: string, uid: string): Plan {
@@ -47,15 +61,21 @@ export function plan(pod: Pod, decision: Decision, revision: string, uid: string
   if (decision.outcome === 'restored') {
     return { ...NOTHING, sharesProcessNamespace: true, stripped: decision.stripped }
   }
-  const volume = pod.automountServiceAccountToken ? tokenCover(uid) : undefined
+  const { observers, target } = decision
+  const suffix = suffixOf(uid)
+  const cover = pod.automountServiceAccountToken ? tokenCover(suffix) : undefined
+  const mounts = cover === undefined ? [] : [coverMount(cover)]
   const env = environment(decision, pod, revision)
-  const containers = decision.observers.map((observer) => {
-    return buildContainer(observer, decision.mode, env, volume)
+  const containers = observers.map((observer) => {
+    const own = [...mounts, ...resultsMount(observer, suffix)]
+    return buildContainer(observer, decision.mode, [...env, ...sizeVariable(observer)], own)
   })
   return {
     annotations: decision.annotations,
     sharesProcessNamespace: true,
-    volumes: volume === undefined ? [] : [volume],
+    volumes: [...(cover === undefined ? [] : [cover]), ...toolVolumes(observers, suffix)],
+    target: targetAdditions(pod.spec, target, observers, suffix),
+    firstInitContainers: installers(observers, suffix, mounts),
     initContainers: decision.mode === 'native' ? containers : [],
     containers: decision.mode === 'container' ? containers : [],
     stripped: decision.stripped,
@@ -74,19 +94,25 @@ function planLeft(pod: Pod, { reason, message }: Left): Plan {
  * because an emptyDir counts as local storage and would prevent `kubectl drain` and the cluster
  * autoscaler from evicting the pod.
  */
-function tokenCover(uid: string): { readonly name: string; readonly downwardAPI: Fields } {
-  const suffix = uid
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '')
-    .slice(0, 8)
-  return { name: `ridealong-no-token-${suffix || '0'}`, downwardAPI: {} }
+function tokenCover(suffix: string): { readonly name: string; readonly downwardAPI: Fields } {
+  return { name: `ridealong-no-token-${suffix}`, downwardAPI: {} }
+}
+
+function coverMount({ name }: { readonly name: string }): Fields {
+  return { name, mountPath: TOKEN_PATH, readOnly: true }
+}
+
+/** Returns the end of the names of added volumes. */
+function suffixOf(uid: string): string {
+  const letters = uid.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return letters.slice(0, 8) || '0'
 }
 
 function buildContainer(
   { metric, options, resources, securityContext }: Observer,
   mode: Mode,
   env: readonly EnvVar[],
-  volume: { readonly name: string } | undefined,
+  volumeMounts: readonly Fields[],
 ): Fields {
   const { name, container } = metric
   return {
@@ -99,7 +125,7 @@ function buildContainer(
     env: [...(container.env ?? []), ...env, ...metric.liveExport, ...options],
     resources,
     securityContext,
-    volumeMounts: volume && [{ name: volume.name, mountPath: TOKEN_PATH, readOnly: true }],
+    volumeMounts: volumeMounts.length > 0 ? volumeMounts : undefined,
   }
 }
 

@@ -106,6 +106,21 @@ export const REASONS = {
     written: true,
     deniable: true,
   },
+  'tools-not-allowed': {
+    sentence: 'the namespace does not allow metrics that load a library into the application',
+    written: true,
+    deniable: true,
+  },
+  'variable-taken': {
+    sentence: 'the target has a variable that the tool of a metric sets',
+    written: true,
+    deniable: true,
+  },
+  'path-taken': {
+    sentence: 'the target has a volume at a path that the tool of a metric needs',
+    written: true,
+    deniable: true,
+  },
   'observer-unavailable': {
     sentence: 'no node is known to have the image of the observer',
     written: true,

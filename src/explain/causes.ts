@@ -48,6 +48,12 @@ export const REMEDIES = {
   privilege:
     'ask an administrator to set the label ridealong.dev/privilege of the namespace to the' +
     ' privilege that the message names',
+  'tools-not-allowed':
+    'ask an administrator to set the label ridealong.dev/tools: "true" of the namespace',
+  'variable-taken':
+    'remove the variable that the message names from the container, or do not request the metric',
+  'path-taken':
+    'move the volume that the message names to another path, or do not request the metric',
   'not-asked':
     'annotate the place from which the operator copies annotations to pods (docs/annotate.md), or' +
     ' the namespace',

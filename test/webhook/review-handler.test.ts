@@ -155,6 +155,7 @@ const BROKEN_NAMESPACE: Namespace = {
   name: 'quiet',
   enforce: 'privileged',
   privilege: 'restricted',
+  allowsTools: false,
   requestedSince: undefined,
   limitRanges: [],
   quotas: [],

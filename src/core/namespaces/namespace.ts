@@ -1,5 +1,5 @@
 import { PRIVILEGES, type Privilege } from '../catalog.ts'
-import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL } from '../keys.ts'
+import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL, TOOLS_LABEL } from '../keys.ts'
 import { asFields, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import { type LimitRange, readLimitRange } from '../kubernetes/limit-range.ts'
 import { findOwners } from '../kubernetes/managed-fields.ts'
@@ -23,6 +23,8 @@ export interface Namespace {
   readonly enforce: Privilege | undefined
   /** The privilege that the administrator grants to observers in this namespace. */
   readonly privilege: Privilege
+  /** Whether the administrator allows metrics that load a library into the application. */
+  readonly allowsTools: boolean
   readonly limitRanges: readonly LimitRange[]
   readonly quotas: readonly Quota[]
 }
@@ -53,6 +55,7 @@ export function readNamespace(
     requestedSince: readSince(fieldsOrNone(object)),
     enforce: readLevel(labels[ENFORCE_LABEL]),
     privilege: readLevel(labels[PRIVILEGE_LABEL]) ?? 'restricted',
+    allowsTools: labels[TOOLS_LABEL] === 'true',
     limitRanges: limitRanges.map(readLimitRange),
     quotas: resourceQuotas.map(readQuota),
   }

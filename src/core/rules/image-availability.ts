@@ -1,3 +1,4 @@
+import { imagesOf } from '../catalog.ts'
 import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
 import type { OnError } from '../request.ts'
 
@@ -15,9 +16,11 @@ export function checkImageAvailability(
   observers: readonly Observer[],
 ): Left | Denied | undefined {
   if (held === undefined) return undefined
-  const missing = observers.find(({ metric }) => !held.has(metric.container.image))
-  if (missing === undefined) return undefined
-  const { name, container } = missing.metric
-  const message = `no node is known to have ${container.image}, the image of ${name}`
-  return refuse(onError, 'observer-unavailable', message)
+  for (const { metric } of observers) {
+    const image = imagesOf(metric).find((image) => !held.has(image))
+    if (image === undefined) continue
+    const message = `no node is known to have ${image}, the image of ${metric.name}`
+    return refuse(onError, 'observer-unavailable', message)
+  }
+  return undefined
 }

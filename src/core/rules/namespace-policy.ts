@@ -1,7 +1,7 @@
 import { covers, type Privilege } from '../catalog.ts'
 import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
-import { PRIVILEGE_LABEL } from '../keys.ts'
-import { fieldsOrNone } from '../kubernetes/json.ts'
+import { PRIVILEGE_LABEL, TOOLS_LABEL } from '../keys.ts'
+import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import { filledProblem, limitRangeProblem } from '../kubernetes/limit-range-problem.ts'
 import type { Pod } from '../kubernetes/pod.ts'
 import {
@@ -18,6 +18,7 @@ import type { Namespace } from '../namespaces/namespace.ts'
 import type { Reason } from '../reasons.ts'
 import type { Mode, OnError } from '../request.ts'
 import { quote } from '../text/quote.ts'
+import { installerName } from '../tools/tool.ts'
 
 interface PolicyProblem {
   readonly reason: Reason
@@ -58,7 +59,9 @@ export function checkNamespacePolicy(
     observers
       .map(
         (observer) =>
-          privilegeProblem(namespace, observer) ?? standardProblem(rules, pod, observer),
+          privilegeProblem(namespace, observer) ??
+          toolProblem(namespace, observer) ??
+          standardProblem(rules, pod, observer),
       )
       .find((found) => found !== undefined) ?? resourceProblem(namespace, pod, mode, observers)
   return problem && refuse(onError, problem.reason, problem.message)
@@ -72,13 +75,25 @@ function privilegeProblem(namespace: Namespace, { metric }: Observer): PolicyPro
   return { reason: 'privilege', message }
 }
 
+function toolProblem(namespace: Namespace, { metric }: Observer): PolicyProblem | undefined {
+  if (metric.tool === undefined || namespace.allowsTools) return undefined
+  const needed = `metric ${metric.name} loads a library into the application`
+  const message =
+    `${needed}, which namespace ${quote(namespace.name)} does not allow ` +
+    `(label ${TOOLS_LABEL}: "true")`
+  return { reason: 'tools-not-allowed', message }
+}
+
 function standardProblem(
   { namespace, podSecurityDefault = 'privileged' }: RuleSource,
   pod: Pod,
-  { metric, securityContext }: Observer,
+  { metric, securityContext, installer }: Observer,
 ): PolicyProblem | undefined {
   const level = namespace.enforce ?? podSecurityDefault
-  const problem = podSecurityProblem(level, securityContext, pod)
+  const contexts = [securityContext, ...(installer ? [installer.securityContext] : [])]
+  const problem = contexts
+    .map((context) => podSecurityProblem(level, context, pod))
+    .find((found) => found !== undefined)
   if (problem === undefined) return undefined
   const source = namespace.enforce === undefined ? " (the cluster's default)" : ''
   const rule = `namespace ${quote(namespace.name)} enforces Pod Security ${level}${source}`
@@ -99,8 +114,10 @@ function resourceProblem(
   if (limitRanges.length === 0 && quotas.length === 0) return undefined
   const defaults = limitRanges.map((limitRange) => limitRange.defaults)
   const before = readPodResources(pod, defaults, ruledResources(limitRanges, quotas))
-  const ours = observerResources(observers, mode, defaults)
-  const after = { ...before, containers: [...before.containers, ...ours] }
+  const first = installerResources(observers, defaults)
+  const last = observerResources(observers, mode, defaults)
+  const ours = [...first, ...last]
+  const after = { ...before, containers: [...first, ...before.containers, ...last] }
   const outside = limitRangeProblem(limitRanges, after, ours) ?? filledProblem(after, ours)
   if (outside !== undefined) return { reason: 'limit-range', message: outside }
   const message = quotaProblem(quotas, { spec: pod.spec, before, after, observers: ours })
@@ -113,13 +130,29 @@ function observerResources(
   mode: Mode,
   defaults: readonly Resources[],
 ): readonly ContainerResources[] {
+  const restartsAlways = mode === 'native'
   return observers.map(({ metric: { name }, resources }) => {
-    const { requests, limits } = fieldsOrNone(resources)
-    const restartsAlways = mode === 'native'
-    const own = {
-      requests: readResourceList(fieldsOrNone(requests)),
-      limits: readResourceList(fieldsOrNone(limits)),
-    }
+    const own = readOwnResources(resources)
     return readContainerResources({ name, restartsAlways }, restartsAlways, own, defaults)
   })
+}
+
+/** Returns the resources of the init containers that install tools, as observerResources does. */
+function installerResources(
+  observers: readonly Observer[],
+  defaults: readonly Resources[],
+): readonly ContainerResources[] {
+  return observers.flatMap(({ metric, installer }) => {
+    if (installer === undefined) return []
+    const container = { name: installerName(metric.name), restartsAlways: false }
+    return readContainerResources(container, true, readOwnResources(installer.resources), defaults)
+  })
+}
+
+function readOwnResources(resources: Fields | undefined): Resources {
+  const { requests, limits } = fieldsOrNone(resources)
+  return {
+    requests: readResourceList(fieldsOrNone(requests)),
+    limits: readResourceList(fieldsOrNone(limits)),
+  }
 }

@@ -12,7 +12,8 @@ export interface Difference {
 }
 
 /** The list of the pod's spec that contains a container. */
-export type ContainerList = 'initContainers' | 'containers' | 'ephemeralContainers'
+export type ContainerList = MainList | 'ephemeralContainers'
+export type MainList = 'initContainers' | 'containers'
 
 /**
  * Compares the image, the command and the args of a container with the catalog's observer of the
@@ -106,7 +107,7 @@ function placeDifference({ env }: Fields, list: ContainerList): string | undefin
 export function findContainer(
   spec: Fields,
   name: string,
-): { readonly container: Fields; readonly list: ContainerList } | undefined {
+): { readonly container: Fields; readonly list: MainList } | undefined {
   for (const list of ['initContainers', 'containers'] as const) {
     const container = listOrNone(spec[list]).find((one) => fieldsOrNone(one).name === name)
     if (container !== undefined) return { container: fieldsOrNone(container), list }

@@ -100,6 +100,24 @@ export const CATALOG: Catalog = buildCatalog(
       privilege: 'baseline',
       container: tracing({ runAsUser: 0, runAsGroup: 0 }),
     }),
+    metricDocument('cpu-profile', {
+      options: { frequency: { ...rate, maximum: 1000, default: 100, description: 'samples/s' } },
+      tool: {
+        installer: {
+          image: 'registry.example/cpu-profile:1',
+          command: ['install'],
+          resources: { limits: { cpu: '200m', memory: '24Mi' } },
+        },
+        sizeLimit: '256Mi',
+        mounts: [{ subPath: 'tool', mountPath: '/ridealong/cpu-profile' }],
+        results: { subPath: 'results', mountPath: '/ridealong/profiles' },
+        variables: [
+          { name: 'LD_PRELOAD', value: '/ridealong/cpu-profile/loader.so', separator: ':' },
+          { name: 'CPUPROFILE', value: '/ridealong/profiles/cpu' },
+          { name: 'CPUPROFILE_FREQUENCY', option: 'frequency' },
+        ],
+      },
+    }),
     metricDocument('trace-stat', { privilege: 'privileged', container: tracing(TRACER) }),
   ],
   '3f2a91c0',

@@ -43,6 +43,12 @@ interface Case {
   readonly place?: Place
 }
 
+/** A request of a metric with a tool, in a namespace that allows tools. */
+const PROFILE = {
+  annotations: { 'ridealong.dev/inject': 'cpu-profile' },
+  place: { labels: { 'ridealong.dev/tools': 'true' } },
+}
+
 /** For each reason, the changes to a pod or to the conditions of its review that cause it. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
@@ -70,6 +76,15 @@ const CASES: Readonly<Record<Reason, Case>> = {
   'limit-range': { place: { rules: { limitRanges: [limitRange({ max: { cpu: '50m' } })] } } },
   quota: { place: { rules: { resourceQuotas: [resourceQuota({ 'limits.cpu': '50m' })] } } },
   privilege: { annotations: { 'ridealong.dev/inject': 'trace-stat' } },
+  'tools-not-allowed': { annotations: { 'ridealong.dev/inject': 'cpu-profile' } },
+  'variable-taken': {
+    ...PROFILE,
+    spec: { containers: [{ ...container('app'), env: [{ name: 'CPUPROFILE', value: 'x' }] }] },
+  },
+  'path-taken': {
+    ...PROFILE,
+    spec: { containers: [{ ...container('app'), volumeMounts: [{ mountPath: '/ridealong' }] }] },
+  },
   'observer-unavailable': { place: { heldImages: [] } },
   'too-large': { annotations: FULL },
   'internal-error': { place: { catalog: BROKEN } },
@@ -95,6 +110,9 @@ const WRITTEN: readonly Reason[] = [
   'limit-range',
   'quota',
   'privilege',
+  'tools-not-allowed',
+  'variable-taken',
+  'path-taken',
   'observer-unavailable',
 ]
 

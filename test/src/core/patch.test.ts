@@ -178,6 +178,8 @@ t.test('check() throws an error if a patch does not produce the plan', async (t)
     annotations: { 'ridealong.dev/status': 's' },
     sharesProcessNamespace: true,
     volumes: [volume],
+    target: undefined,
+    firstInitContainers: [],
     initContainers: [observer],
     containers: [observer],
     stripped: [0],

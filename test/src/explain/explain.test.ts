@@ -41,6 +41,9 @@ function foreign(pod: PodObject): Json {
   return { ...pod, spec: { ...pod.spec, initContainers } }
 }
 
+const APP = { name: 'app', image: 'registry.example/app:1' }
+const TAKEN = [{ name: 'CPUPROFILE', value: '/tmp/own' }]
+
 /** A pod for each reason. */
 const CASES: Readonly<Record<Reason, Case>> = {
   'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace requests/ },
@@ -116,6 +119,25 @@ const CASES: Readonly<Record<Reason, Case>> = {
     pod: askingPod(),
     where: { rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
     sentence: /observers: ResourceQuota "compute".*/,
+  },
+  'tools-not-allowed': {
+    pod: podOf({ 'ridealong.dev/inject': 'cpu-profile' }),
+    sentence: /cpu-profile loads a library into the application, which namespace "hpc" does not/,
+  },
+  'variable-taken': {
+    pod: podOf({ 'ridealong.dev/inject': 'cpu-profile' }, { containers: [{ ...APP, env: TAKEN }] }),
+    where: { labels: { 'ridealong.dev/tools': 'true' } },
+    sentence: /sets the variable CPUPROFILE, which container "app" already has/,
+  },
+  'path-taken': {
+    pod: podOf(
+      { 'ridealong.dev/inject': 'cpu-profile' },
+      {
+        containers: [{ ...APP, volumeMounts: [{ name: 'own', mountPath: '/ridealong/profiles' }] }],
+      },
+    ),
+    where: { labels: { 'ridealong.dev/tools': 'true' } },
+    sentence: /needs the path \/ridealong\/profiles, but container "app" has a volume at/,
   },
   'observer-unavailable': {
     pod: askingPod(),

@@ -1,0 +1,148 @@
+import { asObjects, asText, type Fields } from '../kubernetes/json.ts'
+import type { Reason } from '../reasons.ts'
+import { quote } from '../text/quote.ts'
+import type { Tool, ToolVariable } from '../tools/tool.ts'
+
+/** A tool, and the name of its metric. */
+export interface NamedTool {
+  readonly name: string
+  readonly tool: Tool
+}
+
+interface ToolConflict {
+  readonly reason: Extract<Reason, 'invalid-pod' | 'variable-taken' | 'path-taken'>
+  readonly message: string
+}
+
+/** Returns the tools of metrics. Most metrics have none. */
+export function findTools(
+  metrics: readonly {
+    readonly metric: { readonly name: string; readonly tool?: Tool | undefined }
+  }[],
+): readonly NamedTool[] {
+  return metrics.flatMap(({ metric: { name, tool } }) => (tool === undefined ? [] : { name, tool }))
+}
+
+/**
+ * Finds a setting of the target, or of another tool, that a tool would replace: a variable, or a
+ * path at which a volume is mounted.
+ *
+ * @param target the target as received, a core/v1 Container
+ * @returns undefined if there is no conflict
+ */
+export function findToolConflict(
+  target: Fields,
+  tools: readonly NamedTool[],
+): ToolConflict | undefined {
+  if (tools.length === 0) return undefined
+  const container = `container ${quote(asText(target.name) ?? '')}`
+  const wrong = LISTS.find((key) => !Array.isArray(target[key] ?? []))
+  if (wrong !== undefined) {
+    return { reason: 'invalid-pod', message: `${wrong} of ${container} must be a list` }
+  }
+  return variableConflict(target, container, tools) ?? pathConflict(target, container, tools)
+}
+
+const LISTS = ['env', 'envFrom', 'volumeMounts', 'volumeDevices'] as const
+
+/** The variables that a container has or may have. */
+interface Variables {
+  readonly own: ReadonlySet<unknown>
+  /** The prefixes of variables from a ConfigMap or Secret, whose keys are not known. */
+  readonly prefixes: readonly string[]
+}
+
+function variableConflict(
+  target: Fields,
+  container: string,
+  tools: readonly NamedTool[],
+): ToolConflict | undefined {
+  const variables = {
+    own: new Set(asObjects(target.env).map(({ name }) => name)),
+    prefixes: asObjects(target.envFrom).map(({ prefix }) => asText(prefix) ?? ''),
+  }
+  for (const [index, { name: metric, tool }] of tools.entries()) {
+    const earlier = tools.slice(0, index)
+    for (const variable of tool.variables) {
+      const owner = otherSetter(variable, earlier) ?? ownerIn(variables, variable, container)
+      if (owner !== undefined) return variableTaken(metric, variable, owner)
+    }
+  }
+  return undefined
+}
+
+function variableTaken(metric: string, { name }: ToolVariable, owner: string): ToolConflict {
+  const message = `metric ${metric} sets the variable ${name}, which ${owner}`
+  return { reason: 'variable-taken', message }
+}
+
+/** Returns a clause about a tool that sets the same variable and does not join it. */
+function otherSetter(
+  { name, separator }: ToolVariable,
+  tools: readonly NamedTool[],
+): string | undefined {
+  const isOther = (one: ToolVariable) =>
+    one.name === name && (separator === undefined || one.separator !== separator)
+  const other = tools.find(({ tool }) => tool.variables.some(isOther))
+  return other && `metric ${other.name} sets too`
+}
+
+function ownerIn(
+  { own, prefixes }: Variables,
+  { name, separator }: ToolVariable,
+  container: string,
+): string | undefined {
+  if (own.has(name)) return separator === undefined ? `${container} already has` : undefined
+  const isUnknown = prefixes.some((prefix) => name.startsWith(prefix))
+  return isUnknown ? `${container} may have from its envFrom` : undefined
+}
+
+/** A path at which a volume is mounted. */
+interface Mounted {
+  readonly path: string
+  readonly owner: string
+}
+
+/**
+ * Finds two mounts of which one contains the other. If the target mounts a volume above the path of
+ * a tool, the container runtime would create a folder in this volume.
+ */
+function pathConflict(
+  target: Fields,
+  container: string,
+  tools: readonly NamedTool[],
+): ToolConflict | undefined {
+  const taken: Mounted[] = [
+    ...asObjects(target.volumeMounts).map(({ mountPath }) => mountPath),
+    ...asObjects(target.volumeDevices).map(({ devicePath }) => devicePath),
+  ].map((path) => ({ path: normalize(asText(path) ?? ''), owner: container }))
+  for (const { name, tool } of tools) {
+    for (const { mountPath: path } of [...tool.mounts, tool.results]) {
+      const other = taken.find((mounted) => overlaps(mounted.path, path))
+      if (other !== undefined) return pathTaken(name, path, other)
+      taken.push({ path, owner: `metric ${name}` })
+    }
+  }
+  return undefined
+}
+
+function pathTaken(metric: string, path: string, { path: taken, owner }: Mounted): ToolConflict {
+  const message = `metric ${metric} needs the path ${path}, but ${owner} has a volume at`
+  return { reason: 'path-taken', message: `${message} ${quote(taken)}` }
+}
+
+/** Returns an absolute path without repeated slashes, `.` and `..`. */
+function normalize(path: string): string {
+  const steps: string[] = []
+  for (const step of path.split('/')) {
+    if (step === '..') steps.pop()
+    else if (step !== '' && step !== '.') steps.push(step)
+  }
+  return `/${steps.join('/')}`
+}
+
+/** Reports whether one of two normalized paths is the other, or contains the other. */
+export function overlaps(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => (path === '/' ? path : `${path}/`))
+  return `${first}`.startsWith(`${second}`) || `${second}`.startsWith(`${first}`)
+}
