@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { collect } from '../collected.ts'
 import type { Cluster } from '../machine/cluster.ts'
-import { APPLICATIONS } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
+import { runMiniCluster } from '../operators/mini-cluster.ts'
 import { startOperators } from '../operators/start.ts'
 import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -15,58 +15,14 @@ const NAME = 'ridealong-minicluster'
 const SPACE = 'minicluster'
 const HERE = ['-n', SPACE]
 
+const ANNOTATIONS = {
+  'ridealong.dev/inject': 'perf-sysstat',
+  'ridealong.dev/target-command': 'lmp',
+  'perf-sysstat.ridealong.dev/rate': '1',
+}
+
 /** The largest relative difference between the bytes that LAMMPS wrote and the observer's count. */
 const TOLERANCE = 0.03
-
-/** Returns a certificate, made by Flux, with which the brokers authenticate each other. */
-async function makeCurveCertificate(cluster: Cluster): Promise<string> {
-  const command = ['sh', '-c', 'flux keygen --name=lammps /tmp/curve.cert && cat /tmp/curve.cert']
-  const spec = {
-    restartPolicy: 'Never',
-    containers: [{ name: 'keygen', image: APPLICATIONS.flux, command }],
-  }
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'keygen' }, spec }
-  await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(pod))
-  const done = ['wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/keygen', ...HERE]
-  await kubectl(cluster, [...done, '--timeout=120s'])
-  return kubectl(cluster, ['logs', 'keygen', ...HERE])
-}
-
-function miniCluster(curveCert: string): object {
-  const annotations = {
-    'ridealong.dev/inject': 'perf-sysstat',
-    'ridealong.dev/target-command': 'lmp',
-    'perf-sysstat.ridealong.dev/rate': '1',
-  }
-  const flux = {
-    curveCert,
-    connectTimeout: '5s',
-    // Both pods run on one machine. Without this flag, Flux binds both ranks to its first core.
-    optionFlags: '-o cpu-affinity=off',
-    container: { disable: true, image: APPLICATIONS.flux },
-  }
-  const container = {
-    image: APPLICATIONS.flux,
-    command: 'lmp -in /in.lj -log none',
-    commands: { post: 'wc -c /tmp/dump.lj' },
-    environment: { OMPI_MCA_mpi_yield_when_idle: '1', OMP_NUM_THREADS: '1' },
-  }
-  return {
-    apiVersion: 'flux-framework.org/v1alpha2',
-    kind: 'MiniCluster',
-    metadata: { name: 'lammps' },
-    spec: { size: 2, tasks: 2, flux, pod: { annotations }, containers: [container] },
-  }
-}
-
-/** Creates the MiniCluster and waits until it has completed. */
-async function runMiniCluster(cluster: Cluster): Promise<void> {
-  const object = JSON.stringify(miniCluster(await makeCurveCertificate(cluster)))
-  await kubectl(cluster, ['apply', ...HERE, '-f', '-'], object)
-  const job = ['job/lammps', ...HERE]
-  await kubectl(cluster, ['wait', '--for=create', ...job, '--timeout=60s'])
-  await kubectl(cluster, ['wait', '--for=condition=Complete', ...job, '--timeout=480s'])
-}
 
 interface Pod {
   readonly rank: string
@@ -123,7 +79,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
   await installChart(t, cluster, api, NAME)
   await startOperators(t, cluster, api, ['flux-operator'])
   await createNamespace(t, api, SPACE)
-  await runMiniCluster(cluster)
+  await runMiniCluster(cluster, SPACE, ANNOTATIONS)
   const pods = await podsOf(cluster)
   const { rows, page } = await collect(t, cluster, SPACE, 'minicluster/lammps')
   const logs = rows.filter(({ kind }) => kind === 'log')
