@@ -2,6 +2,7 @@ import { optionVariable } from '../catalog.ts'
 import type { Observer } from '../decision.ts'
 import { type EnvVar, plain } from '../kubernetes/environment.ts'
 import { asObjects, type Fields, listOrNone } from '../kubernetes/json.ts'
+import { readQuantity } from '../kubernetes/quantity.ts'
 import type { RequestedMetric } from '../request.ts'
 import { findContainer, type MainList } from '../rules/observer-difference.ts'
 import {
@@ -12,6 +13,9 @@ import {
   type ToolVariable,
   VOLUME_PATH,
 } from './tool.ts'
+
+/** The quantity 1, as readQuantity returns it. */
+const ONE = 10n ** 12n
 
 /** The additions of the tools to the target container. */
 export interface TargetAdditions {
@@ -82,11 +86,11 @@ export function resultsMount({ metric }: Observer, suffix: string): readonly Fie
   return [{ name: volumeOf(metric.name, suffix), mountPath: RESULTS_PATH, subPath }]
 }
 
-/** Returns the variable with the size limit of the volume, for the observer of a tool. */
+/** Returns the variable with the size limit of the volume in bytes, for the observer of a tool. */
 export function sizeVariable({ metric }: Observer): readonly EnvVar[] {
-  return metric.tool === undefined
-    ? []
-    : [plain('RIDEALONG_TOOL_SIZE_LIMIT', metric.tool.sizeLimit)]
+  if (metric.tool === undefined) return []
+  const bytes = (readQuantity(metric.tool.sizeLimit) ?? 0n) / ONE
+  return [plain('RIDEALONG_TOOL_SIZE_LIMIT', String(bytes))]
 }
 
 /**
