@@ -5,8 +5,8 @@ import { repeated } from './description.ts'
 
 /**
  * Reports a rule for tools that the schema cannot express: the length of the metric's name, an
- * option that does not exist, a variable or folder that occurs twice, or mounts of which one
- * contains the other.
+ * option that does not exist, a variable or folder that occurs twice, variables with too long
+ * names, or mounts of which one contains the other.
  *
  * @returns the field and the rule, as a sentence without the final period
  */
@@ -20,9 +20,20 @@ export function toolProblem({ metadata, spec }: MetricDocument): string | undefi
   return variableProblem(tool, new Set(Object.keys(options))) ?? mountProblem(tool)
 }
 
+/**
+ * The maximum number of characters in the names of all variables. The status annotation lists these
+ * names and has at most 512 bytes.
+ */
+const LONGEST_VARIABLES = 200
+
 function variableProblem({ variables }: Tool, options: ReadonlySet<string>): string | undefined {
   const twice = repeated(variables.map(({ name }) => name))
   if (twice !== undefined) return `spec.tool.variables must have ${twice} only once`
+  const length = variables.reduce((total, { name }) => total + name.length, 0)
+  if (length > LONGEST_VARIABLES) {
+    const most = `at most ${LONGEST_VARIABLES} characters, not ${length}`
+    return `spec.tool.variables: the names together must have ${most}`
+  }
   for (const [index, variable] of variables.entries()) {
     if (!('option' in variable) || options.has(variable.option)) continue
     const known = [...options].join(', ') || 'none'

@@ -23,7 +23,8 @@ import { findToolConflict, findTools } from './rules/tool-conflict.ts'
 import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { joinVariables } from './tools/additions.ts'
-import { installerName } from './tools/tool.ts'
+import { findToolTarget } from './tools/target.ts'
+import { installerName, type Tool } from './tools/tool.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
 
@@ -153,16 +154,14 @@ function decideObservers(ride: InjectionContext): Decision {
   if (unsupported !== undefined) return refuse(request.onError, 'operator-conflict', unsupported)
   const target = findTarget(request, pod)
   if (target === undefined) return unknownTarget(request, pod)
-  const taken = request.metrics.flatMap(namesOf).find((name) => hasContainer(pod, name))
-  if (taken !== undefined) return nameTaken(request, taken)
-  const raw = fieldsOrNone(findContainer(pod.spec, target.name)?.container)
-  const conflict = findToolConflict(raw, findTools(request.metrics))
-  if (conflict !== undefined) return refuse(request.onError, conflict.reason, conflict.message)
+  const taken = findTakenName(pod, request.metrics)
+  if (taken !== undefined) return refuse(request.onError, 'name-taken', taken)
   const derived = deriveSecurityContext(target, pod)
   const guaranteed = isGuaranteed(pod)
   const observers = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
   return (
     checkNamespacePolicy(ride, pod, request, observers) ??
+    checkTools(pod, request, target) ??
     checkImageAvailability(ride.heldImages, request.onError, observers) ??
     decideInjection(ride, observers, target)
   )
@@ -196,15 +195,40 @@ function hasContainer(pod: Pod, wanted: string): boolean {
   return pod.containers.some(isWanted) || pod.initContainers.some(isWanted)
 }
 
-/** Returns the names of the containers that a metric adds. */
-function namesOf({ metric: { name, tool } }: RequestedMetric): readonly string[] {
-  return tool === undefined ? [name] : [name, installerName(name)]
+/** A container that a metric adds. */
+interface AddedContainer {
+  readonly name: string
+  /** A description for messages. */
+  readonly role: string
 }
 
-function nameTaken({ onError }: MetricRequest, name: string): Left | Denied {
-  const found = `container ${name} of the pod has the name of a requested metric`
-  const message = `${found}; rename the container`
-  return refuse(onError, 'name-taken', message)
+function observerOf({ metric: { name } }: RequestedMetric): AddedContainer {
+  return { name, role: 'a requested metric' }
+}
+
+function installersOf({ metric: { name, tool } }: RequestedMetric): readonly AddedContainer[] {
+  if (tool === undefined) return []
+  return [{ name: installerName(name), role: `the init container that metric ${name} adds` }]
+}
+
+/**
+ * Finds a container of the pod, or a requested metric, with the name of another added container.
+ * Returns a sentence about it without the final period.
+ */
+function findTakenName(pod: Pod, metrics: readonly RequestedMetric[]): string | undefined {
+  const [observers, installers] = [metrics.map(observerOf), metrics.flatMap(installersOf)]
+  const taken = [...observers, ...installers].find(({ name }) => hasContainer(pod, name))
+  if (taken !== undefined) {
+    return `container ${taken.name} of the pod has the name of ${taken.role}; rename the container`
+  }
+  const twice = installers.find((one) => observers.some(({ name }) => name === one.name))
+  return twice && `metric ${twice.name} has the name of ${twice.role}`
+}
+
+function checkTools(pod: Pod, request: MetricRequest, { name }: Container) {
+  const found = findToolTarget(pod.spec, name)
+  const conflict = found && findToolConflict(found.container, findTools(request.metrics))
+  return conflict && refuse(request.onError, conflict.reason, conflict.message)
 }
 
 /**
@@ -225,7 +249,7 @@ function buildObserver(
     metric: asked.metric,
     options: asked.options,
     securityContext: own === undefined ? derived : startable(own, pod),
-    resources: resourcesIn(pod, resources.limits, guaranteed),
+    resources: withStorage(pod, resourcesIn(pod, resources.limits, guaranteed), tool),
     installer: tool && {
       securityContext: derived,
       resources: resourcesIn(pod, tool.installer.resources.limits, guaranteed),
@@ -237,6 +261,30 @@ function resourcesIn(pod: Pod, limits: Fields, guaranteed: boolean): Fields | un
   if (pod.hasResources) return undefined
   return { requests: guaranteed ? limits : NO_REQUESTS, limits }
 }
+
+/**
+ * Adds the size limit of a tool's volume to the limits of its observer, if the pod limits its
+ * ephemeral storage. The kubelet evicts a pod whose containers and emptyDirs together use more than
+ * the sum of the containers' limits (kubernetes v1.36 pkg/kubelet/eviction/eviction_manager.go,
+ * podEphemeralStorageLimitEviction). Without this limit, a tool could use up the storage of the
+ * application.
+ */
+function withStorage(
+  pod: Pod,
+  resources: Fields | undefined,
+  tool: Tool | undefined,
+): Fields | undefined {
+  const containers = [...pod.containers, ...pod.initContainers]
+  const isLimited = tool && containers.some(({ limits }) => limits[STORAGE] !== undefined)
+  if (!isLimited) return resources
+  const { requests, limits } = fieldsOrNone(resources)
+  return {
+    requests: { ...fieldsOrNone(requests), [STORAGE]: '0' },
+    limits: { ...fieldsOrNone(limits), [STORAGE]: tool.sizeLimit },
+  }
+}
+
+const STORAGE = 'ephemeral-storage'
 
 function decideInjection(
   ride: InjectionContext,

@@ -31,7 +31,7 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
 }
 
 /** Converts a metric to a catalog document. */
-function toPlain({ name, description, privilege, options, rows, container }: Metric) {
+function toPlain({ name, description, privilege, options, rows, tool, container }: Metric) {
   const documents = [...options].map(([key, { variable: _, ...option }]) => {
     return [key.slice(key.indexOf('/') + 1), option]
   })
@@ -44,6 +44,7 @@ function toPlain({ name, description, privilege, options, rows, container }: Met
       privilege,
       options: Object.fromEntries(documents),
       ...(rows === undefined ? {} : { rows }),
+      ...(tool === undefined ? {} : { tool }),
       container,
     },
   }
@@ -59,12 +60,14 @@ function formatMetric({
   description,
   privilege,
   container,
+  tool,
   options,
 }: Metric): readonly TextBlock[] {
   const facts = [
     ['description', description],
     ['privilege', privilege],
     ['image', container.image],
+    ...(tool === undefined ? [] : [['installer', tool.installer.image]]),
   ]
   const head: readonly TextBlock[] = [
     { text: name, tone: 'heading' },

@@ -1,4 +1,4 @@
-import { asObjects, asText, type Fields } from '../kubernetes/json.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import type { Reason } from '../reasons.ts'
 import { quote } from '../text/quote.ts'
 import type { Tool, ToolVariable } from '../tools/tool.ts'
@@ -48,6 +48,8 @@ const LISTS = ['env', 'envFrom', 'volumeMounts', 'volumeDevices'] as const
 /** The variables that a container has or may have. */
 interface Variables {
   readonly own: ReadonlySet<unknown>
+  /** The variables that are not set if their key does not exist. */
+  readonly optional: ReadonlySet<unknown>
   /** The prefixes of variables from a ConfigMap or Secret, whose keys are not known. */
   readonly prefixes: readonly string[]
 }
@@ -59,6 +61,11 @@ function variableConflict(
 ): ToolConflict | undefined {
   const variables = {
     own: new Set(asObjects(target.env).map(({ name }) => name)),
+    optional: new Set(
+      asObjects(target.env)
+        .filter(isOptional)
+        .map(({ name }) => name),
+    ),
     prefixes: asObjects(target.envFrom).map(({ prefix }) => asText(prefix) ?? ''),
   }
   for (const [index, { name: metric, tool }] of tools.entries()) {
@@ -87,11 +94,23 @@ function otherSetter(
   return other && `metric ${other.name} sets too`
 }
 
+/**
+ * Reports whether a variable may be missing in the container: the value is a key of a ConfigMap,
+ * Secret or file, and the key is optional. The kubelet would not replace $(NAME) by the value of
+ * such a variable (kubernetes v1.36 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables).
+ */
+function isOptional({ valueFrom }: Fields): boolean {
+  return Object.values(fieldsOrNone(valueFrom)).some((source) => {
+    return fieldsOrNone(source).optional === true
+  })
+}
+
 function ownerIn(
-  { own, prefixes }: Variables,
+  { own, optional, prefixes }: Variables,
   { name, separator }: ToolVariable,
   container: string,
 ): string | undefined {
+  if (optional.has(name)) return `${container} may have from an optional key`
   if (own.has(name)) return separator === undefined ? `${container} already has` : undefined
   const isUnknown = prefixes.some((prefix) => name.startsWith(prefix))
   return isUnknown ? `${container} may have from its envFrom` : undefined
@@ -115,7 +134,12 @@ function pathConflict(
   const taken: Mounted[] = [
     ...asObjects(target.volumeMounts).map(({ mountPath }) => mountPath),
     ...asObjects(target.volumeDevices).map(({ devicePath }) => devicePath),
-  ].map((path) => ({ path: normalize(asText(path) ?? ''), owner: container }))
+    // The kubelet mounts a file at this path (kubernetes v1.36 pkg/kubelet/kuberuntime, makeMounts).
+    target.terminationMessagePath,
+  ].flatMap((path) => {
+    const text = asText(path) ?? ''
+    return text === '' ? [] : { path: normalize(text), owner: container }
+  })
   for (const { name, tool } of tools) {
     for (const { mountPath: path } of [...tool.mounts, tool.results]) {
       const other = taken.find((mounted) => overlaps(mounted.path, path))
@@ -127,7 +151,7 @@ function pathConflict(
 }
 
 function pathTaken(metric: string, path: string, { path: taken, owner }: Mounted): ToolConflict {
-  const message = `metric ${metric} needs the path ${path}, but ${owner} has a volume at`
+  const message = `metric ${metric} needs the path ${path}, but ${owner} has a mount at`
   return { reason: 'path-taken', message: `${message} ${quote(taken)}` }
 }
 
@@ -143,6 +167,10 @@ function normalize(path: string): string {
 
 /** Reports whether one of two normalized paths is the other, or contains the other. */
 export function overlaps(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((path) => (path === '/' ? path : `${path}/`))
-  return `${first}`.startsWith(`${second}`) || `${second}`.startsWith(`${first}`)
+  return contains(one, other) || contains(other, one)
+}
+
+function contains(parent: string, path: string): boolean {
+  if (!path.startsWith(parent)) return false
+  return path.length === parent.length || parent === '/' || path[parent.length] === '/'
 }

@@ -1,10 +1,10 @@
 import { optionVariable } from '../catalog.ts'
 import type { Observer } from '../decision.ts'
 import { type EnvVar, plain } from '../kubernetes/environment.ts'
-import { asObjects, type Fields, listOrNone } from '../kubernetes/json.ts'
+import { asObjects, type Fields } from '../kubernetes/json.ts'
 import { readQuantity } from '../kubernetes/quantity.ts'
 import type { RequestedMetric } from '../request.ts'
-import { findContainer, type MainList } from '../rules/observer-difference.ts'
+import { findToolTarget, type ToolTarget } from './target.ts'
 import {
   installerName,
   RESULTS_PATH,
@@ -18,10 +18,7 @@ import {
 const ONE = 10n ** 12n
 
 /** The additions of the tools to the target container. */
-export interface TargetAdditions {
-  readonly list: MainList
-  /** The index of the target in the list of the received pod. */
-  readonly index: number
+export interface TargetAdditions extends Pick<ToolTarget, 'list' | 'index'> {
   readonly env: readonly EnvVar[]
   readonly volumeMounts: readonly Fields[]
 }
@@ -106,13 +103,13 @@ export function targetAdditions(
   suffix: string,
 ): TargetAdditions | undefined {
   const tools = installations(observers, suffix)
-  const found = tools.length === 0 ? undefined : findContainer(spec, target)
+  const found = tools.length === 0 ? undefined : findToolTarget(spec, target)
   if (found === undefined) return undefined
-  const { container, list } = found
+  const { container, list, index } = found
   const own = new Set(asObjects(container.env).map(({ name }) => name))
   return {
     list,
-    index: listOrNone(spec[list]).indexOf(container),
+    index,
     env: joinVariables(tools.map(({ observer }) => observer)).map(({ name, values, separator }) => {
       const value = values.join(separator)
       // The kubelet replaces $(NAME) by the value that the list has defined before (kubernetes

@@ -91,7 +91,7 @@ const CASES: Readonly<Record<Reason, Case>> = {
   },
   'unknown-metric': {
     pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
-    sentence: /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are io-/,
+    sentence: /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are cpu-profile, io-/,
   },
   'invalid-option': {
     pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
@@ -137,7 +137,7 @@ const CASES: Readonly<Record<Reason, Case>> = {
       },
     ),
     where: { labels: { 'ridealong.dev/tools': 'true' } },
-    sentence: /needs the path \/ridealong\/profiles, but container "app" has a volume at/,
+    sentence: /needs the path \/ridealong\/profiles, but container "app" has a mount at/,
   },
   'observer-unavailable': {
     pod: askingPod(),

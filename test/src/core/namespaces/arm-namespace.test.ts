@@ -124,7 +124,7 @@ t.test('a new annotation of a namespace causes a warning that states its effect'
   const rows: [RegExp, Json][] = [
     [/from now on get observers; running pods are not changed/, ASKING],
     [
-      /unknown-metric: .*"nobody".*known metrics are io-sysstat, perf-/,
+      /unknown-metric: .*"nobody".*known metrics are cpu-profile, io-sysstat, perf-/,
       { 'ridealong.dev/inject': 'nobody' },
     ],
     [/invalid-option: .*rate.*1 to 3600/, { ...ASKING, 'perf-sysstat.ridealong.dev/rate': '0' }],

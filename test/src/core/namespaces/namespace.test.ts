@@ -7,6 +7,7 @@ const STRICT = {
   requestedSince: undefined,
   enforce: undefined,
   privilege: 'restricted',
+  allowsTools: false,
   limitRanges: [],
   quotas: [],
 }
@@ -79,6 +80,29 @@ t.test(
     )
   },
 )
+
+t.test('a namespace allows tools only with the label ridealong.dev/tools: "true"', async (t) => {
+  const rows: [unknown, boolean][] = [
+    ['true', true],
+    ['True', false],
+    ['yes', false],
+    ['', false],
+    ['false', false],
+    [true, false],
+    [['true'], false],
+    [undefined, false],
+  ]
+  for (const [label, allowsTools] of rows) {
+    const labels = { 'ridealong.dev/tools': label }
+    t.match(readNamespace('hpc', { metadata: { labels } }), { allowsTools }, `label: ${label}`)
+  }
+  const annotations = { 'ridealong.dev/tools': 'true' }
+  t.match(
+    readNamespace('hpc', { metadata: { annotations } }),
+    { allowsTools: false },
+    'an annotation is not a label',
+  )
+})
 
 t.test("only Ridealong's annotations of a namespace are kept", async (t) => {
   const annotations = {
