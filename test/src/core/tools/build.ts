@@ -1,0 +1,88 @@
+import { buildCatalog, type Catalog, type MetricDocument } from '../../../../src/core/catalog.ts'
+import type { ToolVariable } from '../../../../src/core/tools/tool.ts'
+import {
+  type ContainerObject,
+  type Json,
+  metricDocument,
+  type Place,
+  podOf,
+  type Ride,
+  ride,
+  type Texts,
+} from '../build.ts'
+
+/** Returns the document of a metric with a tool, whose paths contain the name of the metric. */
+export function toolDocument(
+  name: string,
+  variables: readonly ToolVariable[],
+  spec: Partial<MetricDocument['spec']> = {},
+): MetricDocument {
+  return metricDocument(name, {
+    tool: {
+      installer: {
+        image: `registry.example/${name}:1`,
+        command: ['install'],
+        resources: { limits: { cpu: '200m', memory: '24Mi' } },
+      },
+      sizeLimit: '256Mi',
+      mounts: [{ subPath: 'tool', mountPath: `/opt/ridealong/${name}` }],
+      results: { subPath: 'results', mountPath: `/var/opt/ridealong/${name}` },
+      variables,
+    },
+    ...spec,
+  })
+}
+
+const level = {
+  type: 'string',
+  enum: ['low', 'all$'],
+  default: 'low',
+  description: 'the number of events',
+} as const
+
+/** A catalog with two tools that join LD_PRELOAD, and an observer without a tool. */
+export const TOOLS: Catalog = buildCatalog(
+  [
+    metricDocument('perf-sysstat'),
+    toolDocument(
+      'cpu-profile',
+      [
+        { name: 'LD_PRELOAD', value: '/opt/ridealong/cpu-profile/loader.so', separator: ':' },
+        { name: 'CPUPROFILE', value: '/var/opt/ridealong/cpu-profile/cpu' },
+      ],
+      {},
+    ),
+    toolDocument(
+      'mpi-trace',
+      [
+        { name: 'LD_PRELOAD', value: '/opt/ridealong/mpi-trace/loader.so', separator: ':' },
+        { name: 'TRACE_PATTERN', value: 'a$(b)' },
+        { name: 'TRACE_LEVEL', option: 'level' },
+      ],
+      { options: { level } },
+    ),
+  ],
+  '3f2a91c0',
+)
+
+/** The label of a namespace that allows tools. */
+export const ALLOWED = { 'ridealong.dev/tools': 'true' }
+
+/** Reviews a pod that requests metrics of TOOLS, in a namespace that allows tools. */
+export function rideWith(
+  inject: string,
+  spec: Json = {},
+  more: Texts = {},
+  place: Place = {},
+): Ride {
+  const pod = podOf({ 'ridealong.dev/inject': inject, ...more }, spec)
+  return ride(pod, { catalog: TOOLS, labels: ALLOWED, ...place })
+}
+
+/** Returns a container of a patched pod. */
+export function containerIn({ pod }: Ride, name: string): ContainerObject {
+  const { initContainers = [], containers } = pod.spec
+  const found = [...initContainers, ...containers].find((container) => container.name === name)
+  if (found === undefined) throw new Error(`the pod has no container ${name}`)
+  return found
+}
