@@ -1,20 +1,22 @@
 import type { Decision } from '../core/decision.ts'
 import { KEYS } from '../core/keys.ts'
-import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { requestedAtCreation } from '../core/missed/requested-at-creation.ts'
 import type { Reason } from '../core/reasons.ts'
 import { readAnnotations, readRequest } from '../core/request.ts'
 import { leavesItToNamespace, type Review } from '../core/review.ts'
 import { type PodReview, reviewPod } from '../core/review-pod.ts'
+import { toolVolumes } from '../core/tools/additions.ts'
 import { type Cause, findRemedy } from './causes.ts'
 import { type Conclusion, conclude, isCarrying } from './conclusion.ts'
-import { type Cost, computeCost } from './cost.ts'
+import { type AddedResources, type Cost, computeCost } from './cost.ts'
 import { countersFinding } from './counters-finding.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
-import { asItCame } from './original-pod.ts'
+import { asItCame, isInstaller, isToolVolume } from './original-pod.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
+import { toolFindings } from './tool-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
 
 /** The explanation why a pod has observers or has none. */
@@ -61,6 +63,7 @@ export function explain(facts: Facts): Explanation {
       ...rules,
       ...created,
       ...countersFinding(answer.decision, out),
+      ...toolFindings(answer.decision, out),
       ...nowFinding(out, answer),
     ],
     ...ending(conclusion, costIn(facts, out ?? carried, answer)),
@@ -179,17 +182,31 @@ function costIn(
 ) {
   const carrier = created ?? (decision.outcome === 'injected' ? undefined : review.object)
   if (carrier !== undefined && out?.outcome === 'injected') {
-    const { initContainers, containers } = fieldsOrNone(fieldsOrNone(carrier).spec)
-    const all = [...listOrNone(initContainers), ...listOrNone(containers)].map(fieldsOrNone)
-    const ours = all.filter(({ name }) => out.metrics.some((metric) => metric === name))
-    return computeCost(
-      ours.map(({ resources }: Fields) => resources),
-      pods,
-    )
+    return computeCost(addedTo(fieldsOrNone(carrier), out.metrics), pods)
   }
   if (decision.outcome !== 'injected') return undefined
+  const { observers } = decision
+  const installers = observers.flatMap(({ installer }) => installer?.resources ?? [])
   return computeCost(
-    decision.observers.map(({ resources }) => resources),
+    {
+      observers: observers.map(({ resources }) => resources),
+      installers,
+      volumes: toolVolumes(observers, ''),
+    },
     pods,
   )
+}
+
+/** Returns the additions that a pod already has. */
+function addedTo(pod: Fields, metrics: readonly string[]): AddedResources {
+  const { initContainers, containers, volumes } = fieldsOrNone(pod.spec)
+  const all = [...asObjects(initContainers), ...asObjects(containers)]
+  const installers = all.filter((one) => isInstaller(one, metrics))
+  return {
+    observers: all
+      .filter(({ name }) => metrics.some((metric) => metric === name))
+      .map(({ resources }) => resources),
+    installers: installers.map(({ resources }) => resources),
+    volumes: installers.length > 0 ? asObjects(volumes).filter(isToolVolume) : [],
+  }
 }

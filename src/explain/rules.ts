@@ -46,13 +46,28 @@ export const RULES: readonly Rule[] = [
     reasons: ['privilege'],
     passed: 'the namespace grants the privilege that each metric needs',
   },
+  {
+    name: 'tools',
+    reasons: ['tools-not-allowed'],
+    passed: 'the namespace allows each metric that loads a library into the application',
+  },
   { name: 'Pod Security', reasons: ['pod-security'], passed: 'the namespace allows the observers' },
   { name: 'LimitRange', reasons: ['limit-range'], passed: 'allows the pod with its observers' },
   { name: 'ResourceQuota', reasons: ['quota'], passed: 'allows the pod with its observers' },
   {
+    name: 'variables',
+    reasons: ['variable-taken'],
+    passed: 'no tool replaces a variable of the target',
+  },
+  {
+    name: 'paths',
+    reasons: ['path-taken'],
+    passed: 'no tool needs a path at which the target has a mount',
+  },
+  {
     name: IMAGE_RULE,
     reasons: ['observer-unavailable'],
-    passed: 'at least one node has the image of each observer',
+    passed: 'at least one node has each image of the metrics',
   },
   { name: 'annotations', reasons: ['too-large'], passed: 'there is room for the status' },
 ]
