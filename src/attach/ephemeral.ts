@@ -42,7 +42,7 @@ export function ephemeral(
 ): Attached {
   const pod = readPod(object)
   if ('problem' in pod) return pod
-  const problem = findProblem(object, wish)
+  const problem = findProblem(object, wish) ?? toolProblem(wish, catalog)
   if (problem !== undefined) return { problem }
   const request = readRequest(buildAnnotations(wish), new Map(), catalog)
   const circumstances = { catalog, namespace: { ...namespace, limitRanges: [], quotas: [] } }
@@ -65,6 +65,13 @@ function findProblem({ spec, status }: Fields, { metric }: AttachRequest): strin
   return isTaken
     ? `${metric} is already attached; it cannot be removed or replaced. Use its log or a new pod`
     : undefined
+}
+
+/** Finds a metric whose tool must be loaded when the application starts. */
+function toolProblem({ metric }: AttachRequest, catalog: Catalog): string | undefined {
+  if (catalog.metrics.get(metric)?.tool === undefined) return undefined
+  const found = `${metric} loads a library when the application starts, and this pod runs already`
+  return `${found}; request ${metric} with the annotation ${KEYS.inject} and create the pod again`
 }
 
 function buildAnnotations({
