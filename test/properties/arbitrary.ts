@@ -25,11 +25,14 @@ export interface Call {
 }
 
 /** The kind of pods that `calls` generates most often, to test the rules for such pods. */
-export type Leaning = 'anything' | 'restricted' | 'guaranteed'
+export type Leaning = 'anything' | 'restricted' | 'guaranteed' | 'tools'
+
+/** The leanings of hostile reviews. */
+const LEANINGS = ['anything', 'tools'] as const
 
 // A pod is built from small numbers, which are cheap to generate. If fast-check shrinks all numbers
 // to 0, the pod has one container and only requests perf-sysstat.
-const THROWS = fc.array(fc.nat(0xffff), { minLength: 180, maxLength: 180, size: 'max' })
+const THROWS = fc.array(fc.nat(0xffff), { minLength: 240, maxLength: 240, size: 'max' })
 
 /** Generates reviews of pods. Kubernetes would accept most of these pods. */
 export function calls(leaning: Leaning = 'anything'): fc.Arbitrary<Call> {
@@ -43,7 +46,7 @@ export const nonsense: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const values = replaced.map(() => jsonOf(dice, 2))
   const rest = dice.number(8) === 7 ? jsonOf(dice, 4) : undefined
   const wrong = dice.seldom(4, ...WRONG_PLACES)
-  const { body, namespace } = callOf(dice, 'anything')
+  const { body, namespace } = callOf(dice, dice.pick(...LEANINGS))
   const request = mapOf(body.request)
   let object = rest === undefined ? request.object : rest
   for (const [index, place] of replaced.entries()) object = replace(object, place, values[index])
@@ -150,7 +153,8 @@ function callOf(dice: Dice, leaning: Leaning): Call {
     namespace: dice.seldom(60, 'kube-system') ?? 'hpc',
     dryRun: dice.pick(false, true),
   }
-  const namespace = dice.pick(undefined, {}, namespaceOf(dice))
+  const place = namespaceOf(dice, leaning)
+  const namespace = leaning === 'tools' ? place : dice.pick(undefined, {}, place)
   const object = podOf(dice, leaning)
   const body = {
     apiVersion: 'admission.k8s.io/v1',
@@ -161,15 +165,16 @@ function callOf(dice: Dice, leaning: Leaning): Call {
   return { body: JSON.parse(JSON.stringify(body)), namespace }
 }
 
-function namespaceOf(dice: Dice): Json {
+function namespaceOf(dice: Dice, leaning: Leaning): Json {
   const level = () => dice.seldom(3, 'restricted', 'privileged', 'baseline', 'nonsense', 7)
   return {
     metadata: {
       name: 'hpc',
-      annotations: dice.pick(undefined, null, {}, wishesOf(dice), wishesOf(dice)),
+      annotations: dice.pick(undefined, null, {}, wishesOf(dice, leaning), wishesOf(dice, leaning)),
       labels: {
         'pod-security.kubernetes.io/enforce': level(),
         'ridealong.dev/privilege': dice.pick(undefined, 'privileged', level()),
+        'ridealong.dev/tools': dice.seldom(4, undefined, 'True', 'false', 7) ?? 'true',
       },
     },
   }
@@ -182,7 +187,7 @@ function podOf(dice: Dice, leaning: Leaning): Json {
     metadata: {
       name: dice.pick('lammps-0', undefined),
       generateName: dice.pick(undefined, 'lammps-0-'),
-      annotations: annotationsOf(dice),
+      annotations: annotationsOf(dice, leaning),
       labels: labelsOf(dice),
       ownerReferences: dice.seldom(3, ...OWNERS),
       ...unknownField(dice),
@@ -218,6 +223,16 @@ const ASKS = [
   'perf-sysstat',
   'raw-perf',
   'perf-sysstat,host-perf',
+  'cpu-tool',
+]
+/** Lists of metrics, most of which have a tool. */
+const TOOL_ASKS = [
+  'cpu-tool',
+  'perf-sysstat,cpu-tool',
+  'mpi-tool,cpu-tool',
+  'cpu-tool,io-sysstat,mpi-tool',
+  'mpi-tool',
+  'perf-sysstat',
 ]
 const ODD_ASKS = [
   'perf-sysstaat',
@@ -239,9 +254,10 @@ const ODD_ASKS = [
 const QUOTES = '"\\'.repeat(32)
 
 /** Annotations that people write on pods and namespaces. */
-function wishesOf(dice: Dice): Json {
+function wishesOf(dice: Dice, leaning: Leaning): Json {
+  const asks = leaning === 'tools' ? TOOL_ASKS : ASKS
   return {
-    'ridealong.dev/inject': dice.seldom(8, undefined, ...ODD_ASKS) ?? dice.pick(...ASKS),
+    'ridealong.dev/inject': dice.seldom(8, undefined, ...ODD_ASKS) ?? dice.pick(...asks),
     'ridealong.dev/target-container': dice.seldom(
       6,
       'main',
@@ -258,6 +274,7 @@ function wishesOf(dice: Dice): Json {
     'ridealong.dev/on-error': dice.seldom(3, 'deny', ' deny ', 'deny', 'admit', 'refuse'),
     'perf-sysstat.ridealong.dev/rate': dice.seldom(5, '5', ' 007 ', '3600', '0', 'often; rm', 5),
     'io-sysstat.ridealong.dev/completions': dice.seldom(8, '0', '12', '-1', '1e3', '٣'),
+    'cpu-tool.ridealong.dev/frequency': dice.seldom(8, '1', ' 0250 ', '0', '$(HOME)'),
     'raw-perf.ridealong.dev/event': dice.seldom(8, 'cycles', 'all', '$(HOME)'),
     'perf-sysstat.ridealong.dev/raet': dice.seldom(40, '1'),
     'nobody.ridealong.dev/rate': dice.seldom(20, 'x'),
@@ -267,12 +284,12 @@ function wishesOf(dice: Dice): Json {
 
 export const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
 
-function annotationsOf(dice: Dice): unknown {
+function annotationsOf(dice: Dice, leaning: Leaning): unknown {
   const none = dice.seldom(9, undefined, null, {}, { 'a/b~c': 'é' })
   if (none !== undefined) return none
   if (dice.number(20) === 19) return undefined
   return {
-    ...wishesOf(dice),
+    ...wishesOf(dice, leaning),
     'ridealong.dev/status': dice.seldom(3, ...STATUSES),
     [DEFAULT_CONTAINER]: dice.seldom(6, 'main', 'c1', 'nope', '', 3),
     'kubernetes.io/config.mirror': dice.seldom(60, 'x', ''),
@@ -288,6 +305,7 @@ const STATUSES = [
   statusOf(['perf-sysstat', 'io-sysstat']),
   statusOf(['perf-sysstat'], 'true'),
   statusOf(['main']),
+  statusOf(['cpu-tool', 'mpi-tool']),
   statusOf(['init', 'side']),
   statusOf([7, null, '__proto__']),
   statusOf([], 'é'.repeat(200)),
@@ -310,7 +328,7 @@ function statusOf(metrics: unknown, shareProcessNamespace: unknown = 'absent'): 
 const LONG_NAME = QUOTES.slice(0, 62)
 
 /** Names of observers and of another container, and long names. */
-const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', LONG_NAME, LONG_NAME]
+const ODD_NAMES = ['perf-sysstat', 'io-sysstat', 'side', 'cpu-tool-install', LONG_NAME, LONG_NAME]
 
 function specOf(dice: Dice, leaning: Leaning): Json {
   const count = dice.pick(1, 1, 2, 3, 4, 5)
@@ -344,7 +362,7 @@ function initContainersOf(dice: Dice, leaning: Leaning): unknown {
   if (present === 5) return [sidecar]
   if (present === 6) return [ordinary, sidecar]
   const restartPolicy = dice.pick('Always', undefined, 'Never')
-  const name = dice.pick('perf-sysstat', 'io-sysstat')
+  const name = dice.pick('perf-sysstat', 'io-sysstat', 'cpu-tool')
   return [ordinary, { ...containerOf(dice, leaning, name), restartPolicy }]
 }
 
@@ -369,10 +387,33 @@ function containerOf(dice: Dice, leaning: Leaning, name: string): Json {
     ...dice.pick(...(OBSERVERS.get(name) ?? [{}])),
     resources: resourcesOf(dice, leaning),
     securityContext: contextOf(dice, leaning, CONTEXTS),
-    volumeMounts: dice.seldom(6, [{ name: 'v', mountPath: '/v' }], null),
+    env: dice.seldom(3, null, [], ENV, [...ENV, ...OWN_PRELOAD], OWN_PRELOAD, OWN_PRELOAD, TAKEN),
+    envFrom: dice.seldom(12, null, [], [{ prefix: 'APP_' }], [{ configMapRef: { name: 'c' } }]),
+    volumeMounts: dice.seldom(4, MOUNT, MOUNT, null, [], DEEP_MOUNTS, TAKEN_MOUNT),
     ...unknownField(dice),
   }
 }
+
+const ENV = [
+  { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+  { name: 'OMP_NUM_THREADS', value: '4' },
+]
+/** Variables to which tools append. */
+const OWN_PRELOAD = [
+  { name: 'LD_PRELOAD', value: '/lib/own.so' },
+  { name: 'TRACE_FILTER', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } },
+]
+/** Variables that tools must not replace. */
+const TAKEN = [
+  { name: 'CPUPROFILE' },
+  { name: 'TRACE_FILTER', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: true } } },
+]
+const MOUNT = [{ name: 'v', mountPath: '/v' }]
+const DEEP_MOUNTS = [
+  { name: 'v', mountPath: '/opt/../v', subPath: 'a', readOnly: true },
+  { name: 'v', mountPath: '/opt/ridealong/other', subPathExpr: '$(POD)' },
+]
+const TAKEN_MOUNT = [{ name: 'v', mountPath: '/opt//ridealong/../ridealong' }]
 
 /** Different values for the same quantity. */
 const SAME_CPU = ['1', '1000m', 1, '1.0', '1e0'] as const
@@ -393,6 +434,7 @@ const RESOURCES = [
   { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } },
   { limits: { cpu: '0', memory: '0' }, requests: null },
   { limits: { cpu: '1' }, requests: { cpu: '1' } },
+  { limits: { cpu: '1', memory: '1Gi', 'ephemeral-storage': '1Gi' } },
   { limits: { 'nvidia.com/gpu': 1 }, requests: { 'nvidia.com/gpu': 1 } },
   { requests: { cpu: 'much', memory: '1.5.2Gi' }, limits: { cpu: '١', memory: 'Infinity' } },
   { requests: { cpu: -1, memory: '1e999999' }, limits: { cpu: [], memory: '9'.repeat(50) } },
@@ -408,7 +450,7 @@ const POD_RESOURCES = [
 ]
 
 function resourcesOf(dice: Dice, leaning: Leaning): unknown {
-  const often = leaning === 'guaranteed' ? 40 : 2
+  const often = leaning === 'guaranteed' || leaning === 'tools' ? 40 : 2
   if (dice.number(often) < often - 1) {
     return leaning === 'anything' ? guaranteedOrNone(dice) : guaranteedOf(dice)
   }
@@ -596,18 +638,60 @@ export function withoutObservers(patched: Json, pod: Json, restored: readonly st
   const { annotations } = mapOf(pod.metadata)
   metadata.annotations = unannotated(mapOf(metadata.annotations), annotations)
   const kept = (key: string) => back(after[key], before[key])
+  const first = installersAdded(pod, patched).length
+  const all = Array.isArray(after.initContainers) ? after.initContainers.slice(first) : undefined
   const initContainers = Array.isArray(before.initContainers)
-    ? mapsOf(kept('initContainers')).map((container, place) => {
+    ? mapsOf(back(all, inits)).map((container, place) => {
         const isRestored = restored.includes(String(container.name))
-        return isRestored ? withField(container, 'restartPolicy', inits[place]) : container
+        const same = isRestored ? withField(container, 'restartPolicy', inits[place]) : container
+        return withoutTool(same, inits[place])
       })
-    : kept('initContainers')
-  const rest = { containers: kept('containers'), volumes: kept('volumes'), initContainers }
+    : before.initContainers
+  const own = mapsOf(before.containers)
+  const containers = Array.isArray(before.containers)
+    ? mapsOf(kept('containers')).map((container, place) => withoutTool(container, own[place]))
+    : kept('containers')
+  const rest = { containers, volumes: kept('volumes'), initContainers }
   const spec = withField({ ...after, ...rest }, 'shareProcessNamespace', before)
   return withoutNew(
     { ...patched, metadata: withoutNew(metadata, pod.metadata), spec: withoutNew(spec, before) },
     pod,
   )
+}
+
+/** Returns the init containers that a patch inserted at the beginning, to install tools. */
+export function installersAdded(pod: Json, patched: Json): readonly Json[] {
+  const [before, after] = [pod, patched].map(({ spec }) => mapsOf(mapOf(spec).initContainers))
+  const count = (list: readonly Json[] = []) => {
+    const index = list.findIndex((container) => !isInstaller(container))
+    return index < 0 ? list.length : index
+  }
+  return (after ?? []).slice(0, count(after) - count(before))
+}
+
+function isInstaller({ volumeMounts }: Json): boolean {
+  const isWhole = ({ mountPath }: Json) => mountPath === '/ridealong/volume'
+  return toolMounts(volumeMounts).some(isWhole)
+}
+
+/** Returns the mounts of volumes of tools. */
+export function toolMounts(mounts: unknown): readonly Json[] {
+  return mapsOf(mounts).filter(({ name }) => {
+    return typeof name === 'string' && name.startsWith('ridealong-tool-')
+  })
+}
+
+/**
+ * Returns a container without the appended entries of `env` and `volumeMounts`, if a volume of a
+ * tool was mounted into the container.
+ */
+function withoutTool(container: Json, before: Json = {}): Json {
+  const count = ({ volumeMounts }: Json) => toolMounts(volumeMounts).length
+  if (count(container) === count(before)) return container
+  const lists = Object.fromEntries(
+    ['env', 'volumeMounts'].map((key) => [key, back(container[key], before[key])]),
+  )
+  return withoutNew({ ...container, ...lists }, before)
 }
 
 function unannotated(after: Json, before: unknown): unknown {
@@ -660,6 +744,9 @@ const CROWDS: readonly (readonly [path: string, entry: (index: number) => Json])
   ['spec.resources.limits', (i) => ({ [`hugepages-${i}`]: '1Mi' })],
   ['spec.overhead', (i) => ({ [`a/${i}`]: '1' })],
   ['spec.volumes', (i) => ({ name: `v${i}` })],
+  ['spec.containers.0.env', (i) => ({ name: `V${i}`, value: '1' })],
+  ['spec.containers.0.envFrom', (i) => ({ prefix: `P${i}_` })],
+  ['spec.containers.0.volumeMounts', (i) => ({ name: 'v', mountPath: `/m/${i}` })],
   ['spec.nodeSelector', (i) => ({ [`k${i}`]: '' })],
   ['metadata.annotations', (i) => ({ [`perf-sysstat.ridealong.dev/o${i}`]: '1' })],
   ['metadata.annotations', (i) => ({ [`m${i}.ridealong.dev/rate`]: '1' })],
@@ -679,6 +766,8 @@ const LONG_TEXTS = [
   'spec.containers.0.name',
   'spec.containers.0.image',
   'spec.containers.0.resources.limits.cpu',
+  'spec.containers.0.env.0.name',
+  'spec.containers.0.volumeMounts.0.mountPath',
 ] as const
 
 /**
@@ -690,8 +779,8 @@ export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
   const count = dice.pick(100, 1000, 3000, 10_000)
   const [path, entry] = dice.pick(...CROWDS)
   const place = dice.seldom(6, ...LONG_TEXTS)
-  const text = dice.pick('x', 'é', '"', '$', 'x,', '9', '[', '.ridealong.dev/').repeat(count)
-  const { body, namespace } = callOf(dice, 'anything')
+  const text = dice.pick('x', 'é', '"', '$', 'x,', '9', '[', '/..', '.ridealong.dev/').repeat(count)
+  const { body, namespace } = callOf(dice, dice.pick(...LEANINGS))
   const request = mapOf(body.request)
   const entries = Array.from({ length: count }, (_, i) => entry(i))
   const crowded = change(request.object, keysOf(path), (value) => swell(path, value, entries))
@@ -701,7 +790,8 @@ export const crowds: fc.Arbitrary<Call> = THROWS.map((throws) => {
 
 /** Generates a mixture of ordinary, invalid and very large reviews. */
 export const attacks: fc.Arbitrary<Call> = fc.oneof(
-  { weight: 120, arbitrary: calls() },
+  { weight: 100, arbitrary: calls() },
+  { weight: 20, arbitrary: calls('tools') },
   { weight: 79, arbitrary: nonsense },
   { weight: 1, arbitrary: crowds },
 )
@@ -713,7 +803,7 @@ function keysOf(path: string): readonly string[] {
 
 function swell(path: string, value: unknown, entries: readonly Json[]): unknown {
   if (path.endsWith('.drop')) return entries.flatMap((entry) => Object.values(entry))
-  const isList = /containers$|initContainers$|volumes$|ownerReferences$/.test(path)
+  const isList = /containers$|initContainers$|volumes$|ownerReferences$|env|Mounts$/.test(path)
   if (isList) return [...(Array.isArray(value) ? value : []), ...entries]
   return Object.assign({}, mapOf(value), ...entries)
 }

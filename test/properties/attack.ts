@@ -3,6 +3,7 @@
  * `npm run fuzz` use these rules.
  */
 import assert from 'node:assert/strict'
+import { fileURLToPath } from 'node:url'
 import jsonpatch from 'fast-json-patch'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { type NamespaceRules, readNamespace } from '../../src/core/namespaces/namespace.ts'
@@ -11,7 +12,8 @@ import { readBody } from '../../webhook/body.ts'
 import { NotAReview } from '../../webhook/problem.ts'
 import { type Call, type Json, mapOf, withoutObservers } from './arbitrary.ts'
 
-const catalog = await loadCatalog({})
+const folder = fileURLToPath(new URL('./catalog', import.meta.url))
+const catalog = await loadCatalog({ folder })
 const metrics = [...catalog.metrics.keys()]
 const excludedNamespaces = new Set(['kube-system'])
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { scanBody } from '../../src/core/body-scan.ts'
+import type { Observer } from '../../src/core/decision.ts'
 import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { readReview } from '../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
@@ -15,17 +18,20 @@ import {
   calls,
   containerProblems,
   DEFAULT_CONTAINER,
+  installersAdded,
   isGuaranteed,
   type Json,
   mapOf,
   mapsOf,
   nonsense,
+  toolMounts,
   withoutObservers,
 } from './arbitrary.ts'
 import { survive } from './attack.ts'
 
 // Metrics with higher privileges, which an administrator may add to the built-in metrics.
 const folder = t.testdir({
+  'tools.yaml': readFileSync(new URL('./catalog/tools.yaml', import.meta.url), 'utf8'),
   'metrics.yaml': `
 apiVersion: ridealong.dev/v1alpha1
 kind: Metric
@@ -116,7 +122,8 @@ function namesOf(containers: readonly Json[]): string[] {
 function added({ pod, patched }: Answered): Record<'initContainers' | 'containers', Json[]> {
   const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
   const of = (list: string) => mapsOf(after[list]).slice(mapsOf(before[list]).length)
-  return { initContainers: of('initContainers'), containers: of('containers') }
+  const first = installersAdded(pod, patched).length
+  return { initContainers: of('initContainers').slice(first), containers: of('containers') }
 }
 
 // The paths at which a patch may add a value.
@@ -126,7 +133,8 @@ const PLACES = [
   /^\/metadata\/annotations\/kubectl\.kubernetes\.io~1default-container$/,
   /^\/spec\/shareProcessNamespace$/,
   /^\/spec\/volumes(\/-)?$/,
-  /^\/spec\/initContainers(\/-)?$/,
+  /^\/spec\/initContainers(\/-|\/\d+)?$/,
+  /^\/spec\/(initContainers|containers)\/\d+\/(env|volumeMounts)(\/-)?$/,
   /^\/spec\/initContainers\/\d+\/restartPolicy$/,
   /^\/spec\/containers\/-$/,
 ]
@@ -298,6 +306,151 @@ t.test('a Guaranteed pod stays Guaranteed', async () => {
     tried += 1
   })
   assert.ok(tried > 900, `${tried} Guaranteed pods with observers; the test needs more than 900`)
+})
+
+/** The number of pods with tools for each of the next rules. */
+const TOOL_RUNS = 3_000
+
+/** Returns the metrics of an answer that have a tool; empty if the pod got no observers. */
+function toolsOf({ decision }: PodReview): readonly Observer[] {
+  const observers = decision.outcome === 'injected' ? decision.observers : []
+  return observers.filter(({ metric }) => metric.tool !== undefined)
+}
+
+/** Checks a rule on pods that get tools. Most generated pods request tools. */
+function alwaysWithTools(
+  rule: (answered: Answered, tools: readonly Observer[], call: Call) => void,
+): void {
+  let tried = 0
+  always(calls('tools'), TOOL_RUNS, (call) => {
+    const answered = answer(call)
+    const tools = toolsOf(answered.answer)
+    if (tools.length === 0) return
+    tried += 1
+    rule(answered, tools, call)
+  })
+  assert.ok(tried > TOOL_RUNS / 10, `${tried} of ${TOOL_RUNS} pods got a tool; too few`)
+}
+
+t.test('only a namespace with the label gets tools', async () => {
+  alwaysWithTools((_, __, { namespace }) => {
+    const { labels } = mapOf(mapOf(namespace).metadata)
+    assert.equal(mapOf(labels)['ridealong.dev/tools'], 'true')
+  })
+})
+
+t.test('a tool changes nothing of a pod but its target, and nothing that was there', async () => {
+  alwaysWithTools(({ answer: { decision }, pod, patched }, tools) => {
+    assert.deepEqual(withoutObservers(patched, pod, metrics), pod)
+    assert.ok('target' in decision)
+    const [before, after] = [mapOf(pod.spec), mapOf(patched.spec)]
+    const first = installersAdded(pod, patched).length
+    const lists = [
+      [mapsOf(before.initContainers), mapsOf(after.initContainers).slice(first)],
+      [mapsOf(before.containers), mapsOf(after.containers)],
+    ] as const
+    const changed = lists.flatMap(([received, sent]) => {
+      return received.flatMap((container, index) => {
+        const { restartPolicy: _, ...same } = mapOf(sent[index])
+        const { restartPolicy: __, ...own } = container
+        return isDeepStrictEqual(same, own) ? [] : [[container, mapOf(sent[index])] as const]
+      })
+    })
+    assert.deepEqual(
+      changed.map(([{ name }]) => name),
+      [decision.target],
+    )
+    for (const [container, target] of changed) assertExtended(container, target, tools)
+  })
+})
+
+/** Checks that the additions to a target are those of its tools, and conflict with nothing. */
+function assertExtended(container: Json, target: Json, tools: readonly Observer[]): void {
+  const own = mapsOf(container.env).map(({ name }) => name)
+  const env = mapsOf(target.env).slice(own.length)
+  const wanted = tools.flatMap(({ metric }) => metric.tool?.variables ?? [])
+  assert.deepEqual(new Set(env.map(({ name }) => name)), new Set(wanted.map(({ name }) => name)))
+  for (const { name, value } of env) {
+    const parts = wanted.filter((variable) => variable.name === name)
+    const separator = parts[0]?.separator
+    if (separator === undefined) {
+      assert.ok(!own.includes(name), `${name} is replaced`)
+      continue
+    }
+    const values = `${value}`.split(separator)
+    const expected = own.includes(name) ? [`$(${name})`] : []
+    assert.deepEqual(values.slice(0, -parts.length), expected)
+  }
+  const kept = mapsOf(container.volumeMounts).length
+  const paths = tools.flatMap(({ metric: { tool } }) => [
+    ...(tool?.mounts ?? []).map(({ mountPath }) => [mountPath, true]),
+    [tool?.results.mountPath, undefined],
+  ])
+  const mounts = mapsOf(target.volumeMounts).slice(kept)
+  assert.deepEqual(
+    mounts.map(({ mountPath, readOnly }) => [mountPath, readOnly]),
+    paths,
+  )
+}
+
+t.test('installers are first, and observers last, each with its own volume', async () => {
+  alwaysWithTools((answered, tools) => {
+    const { pod, patched } = answered
+    const installers = installersAdded(pod, patched)
+    assert.deepEqual(
+      namesOf(installers),
+      tools.map(({ metric }) => `${metric.name}-install`),
+    )
+    for (const { restartPolicy } of installers) assert.equal(restartPolicy, undefined)
+    const [before, after] = [pod, patched].map(({ spec }) => namesOf(mapsOf(mapOf(spec).volumes)))
+    const volumes = (after ?? []).slice(before?.length)
+    assert.equal(new Set(after).size - new Set(before).size, volumes.length, 'a name occurs twice')
+    const observers = Object.values(added(answered)).flat()
+    for (const [index, { metric }] of tools.entries()) {
+      const observer = observers.find(({ name }) => name === metric.name)
+      const names = [installers[index], observer].map((container) => {
+        return namesOf(toolMounts(container?.volumeMounts))
+      })
+      const [volume] = names[0] ?? []
+      assert.deepEqual(names, [[volume], [volume]])
+      assert.ok(volumes.includes(`${volume}`), `the pod has no volume ${volume}`)
+    }
+    const { initContainers, containers } = mapOf(patched.spec)
+    const all = namesOf([...mapsOf(initContainers), ...mapsOf(containers)])
+    for (const name of namesOf(installers)) {
+      assert.equal(all.filter((other) => other === name).length, 1)
+    }
+  })
+})
+
+t.test('a second review of a pod with tools changes nothing', async () => {
+  alwaysWithTools(({ patched }, _, call) => {
+    const { answer: again, operations } = answer(withObject(call, patched))
+    assert.deepEqual(operations, [])
+    assert.equal('reason' in again.decision && again.decision.reason, 'already-injected')
+  })
+})
+
+t.test('a Guaranteed pod with tools stays Guaranteed', async () => {
+  let guaranteed = 0
+  alwaysWithTools(({ pod, patched }) => {
+    if (!isGuaranteed(pod)) return
+    assert.ok(isGuaranteed(patched))
+    guaranteed += 1
+  })
+  assert.ok(guaranteed > TOOL_RUNS / 30, `${guaranteed} Guaranteed pods; too few`)
+})
+
+t.test('the limit of storage of a pod grows by the size of the volumes of its tools', async () => {
+  alwaysWithTools(({ pod, patched }, tools) => {
+    const [before, after] = [pod, patched].map(({ spec }) => {
+      const { initContainers, containers } = mapOf(spec)
+      return [...mapsOf(initContainers), ...mapsOf(containers)].filter(({ resources }) => {
+        return 'ephemeral-storage' in mapOf(mapOf(resources).limits)
+      }).length
+    })
+    assert.equal(after, before === 0 ? 0 : Number(before) + tools.length)
+  })
 })
 
 t.test('an invalid pod causes no internal error, and a patch only adds observers', async () => {
