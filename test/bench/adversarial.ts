@@ -92,6 +92,12 @@ const resources = (kind: string) => (items: string) => ({
 })
 const inLetters = (index: number) =>
   `${index}`.replace(/\d/g, (digit) => 'ABCDEFGHIJ'[Number(digit)] ?? '')
+const PROFILED = '"ridealong.dev/inject":"cpu-profile"'
+/** Returns a pod that requests a metric with a tool, and whose target has a list. */
+const tooled = (list: string) => (items: string) => ({
+  annotations: PROFILED,
+  containers: `{"name":"app","image":"app","${list}":[${items}]}`,
+})
 const unknown = (items: string) => ({ spec: `"x":[${items}],` })
 
 const HUGE = { cpu: '1M', memory: '1Ei' }
@@ -281,5 +287,15 @@ export const ADVERSARIES: readonly Adversary[] = [
     (i) => `{"manager":"m${i}"}`,
     (items) => ({ metadata: `"managedFields":[${items}],` }),
   ),
+  repeating('variables', (i) => `{"name":"V${i}","value":"x"}`, tooled('env')),
+  repeating('the same variable', () => '{"name":"LD_PRELOAD","value":"x"}', tooled('env')),
+  repeating('prefixes of variables', (i) => `{"prefix":"P${i}_"}`, tooled('envFrom')),
+  repeating('mounts', (i) => `{"name":"v","mountPath":"/m/${i}"}`, tooled('volumeMounts')),
+  repeating('devices', (i) => `{"name":"v","devicePath":"/m/${i}"}`, tooled('volumeDevices')),
+  long('a deep path', '/a', (text) => tooled('volumeMounts')(`{"mountPath":"${text}"}`)),
+  long('a path of steps back', '/a/..', (text) =>
+    tooled('volumeMounts')(`{"mountPath":"${text}"}`),
+  ),
+  long('a long name of a variable', 'V', (text) => tooled('env')(`{"name":"${text}"}`)),
   long('blanks', ' ', (text) => ({ spec: `"x":${text}0,` })),
 ]

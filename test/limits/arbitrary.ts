@@ -8,13 +8,15 @@ export interface Encounter {
   readonly pod: Json
   readonly limitRanges: readonly Json[]
   readonly resourceQuotas: readonly Json[]
+  /** The Pod Security level that the namespace enforces; undefined if it enforces none. */
+  readonly enforce?: string | undefined
 }
 
-// There are few amounts, close to those of observers (100m, 32Mi), so that sums and bounds are
-// often equal.
+// There are few amounts, close to those of observers (100m, 32Mi) and of an installer (200m, 24Mi), so
+// that sums and bounds are often equal.
 const CPU = ['0', '50m', '100m', '200m', '300m', '1'] as const
-const MEMORY = ['0', '16Mi', '32Mi', '64Mi', '96Mi', '1Gi'] as const
-const STORAGE = ['0', '100Mi', '1Gi'] as const
+const MEMORY = ['0', '16Mi', '24Mi', '32Mi', '64Mi', '96Mi', '1Gi'] as const
+const STORAGE = ['0', '100Mi', '256Mi', '1Gi'] as const
 
 /** Generates a value in one of `weight` cases, and undefined in the others. */
 function rarely<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
@@ -95,38 +97,79 @@ const NAMES: readonly (readonly string[])[] = [
   ['app', 'side', 'init'],
 ]
 
-const pods: fc.Arbitrary<Json> = fc
-  .record({
-    annotations: fc.record({
-      'ridealong.dev/inject': fc.constantFrom('perf-sysstat', 'perf-sysstat,io-sysstat'),
-      'ridealong.dev/mode': fc.constantFrom('native', 'native', 'container'),
-    }),
-    own: allResources,
-    names: fc.constantFrom(...NAMES),
-    more: fc.record({
-      resources: rarely(5, podLevel),
-      overhead: rarely(6, fc.constant({ cpu: '100m', memory: '32Mi' })),
-      activeDeadlineSeconds: rarely(3, fc.constantFrom(1, 60)),
-      priorityClassName: rarely(3, fc.constantFrom('high', 'low')),
-      affinity: rarely(4, fc.constantFrom(...AFFINITIES)),
-    }),
+/** The metrics that a pod requests. The tool of cpu-profile has an installer. */
+const METRICS = [
+  'perf-sysstat',
+  'perf-sysstat,io-sysstat',
+  'cpu-profile',
+  'perf-sysstat,cpu-profile',
+] as const
+
+/** Metrics whose observers have security contexts that levels of Pod Security refuse. */
+const OF_LEVELS = [...METRICS, 'root-stat,cpu-profile', 'trace-stat,cpu-profile'] as const
+
+/** A security context of a container that Pod Security `restricted` admits. */
+const restricted: Json = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  runAsNonRoot: true,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+
+/** Security contexts of all containers of a pod. */
+const CONTEXTS = [
+  restricted,
+  { ...restricted, runAsUser: 1000 },
+  { ...restricted, runAsUser: 1000, runAsGroup: 1000 },
+  { ...restricted, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
+  { runAsUser: 0 },
+  {},
+]
+
+/** Gives all containers of a pod the same security context. */
+function secured(pod: Json, securityContext: Json): Json {
+  const spec = pod.spec as Readonly<Record<string, readonly Json[]>>
+  const [initContainers, containers] = [spec.initContainers, spec.containers].map((list) => {
+    return list?.map((container) => ({ ...container, securityContext }))
   })
-  .map(({ annotations, own, names, more }) => {
-    const all = names.map((name, place) => {
-      const restartPolicy = name === 'side' ? 'Always' : undefined
-      return { name, image: 'lammps', restartPolicy, resources: own[place] }
+  return { ...pod, spec: { ...spec, initContainers, containers } }
+}
+
+const podsWith = (metrics: readonly string[]): fc.Arbitrary<Json> =>
+  fc
+    .record({
+      annotations: fc.record({
+        'ridealong.dev/inject': fc.constantFrom(...metrics),
+        'ridealong.dev/mode': fc.constantFrom('native', 'native', 'container'),
+      }),
+      own: allResources,
+      names: fc.constantFrom(...NAMES),
+      more: fc.record({
+        resources: rarely(5, podLevel),
+        overhead: rarely(6, fc.constant({ cpu: '100m', memory: '32Mi' })),
+        activeDeadlineSeconds: rarely(3, fc.constantFrom(1, 60)),
+        priorityClassName: rarely(3, fc.constantFrom('high', 'low')),
+        affinity: rarely(4, fc.constantFrom(...AFFINITIES)),
+      }),
     })
-    const isInit = ({ name }: Json) => name === 'init' || name === 'side'
-    const initContainers = all.filter(isInit)
-    const containers = all.filter((container) => !isInit(container))
-    const metadata = { name: 'lammps-0', namespace: 'hpc', annotations }
-    return {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata,
-      spec: { initContainers, containers, ...more },
-    }
-  })
+    .map(({ annotations, own, names, more }) => {
+      const all = names.map((name, place) => {
+        const restartPolicy = name === 'side' ? 'Always' : undefined
+        return { name, image: 'lammps', restartPolicy, resources: own[place] }
+      })
+      const isInit = ({ name }: Json) => name === 'init' || name === 'side'
+      const initContainers = all.filter(isInit)
+      const containers = all.filter((container) => !isInit(container))
+      const metadata = { name: 'lammps-0', namespace: 'hpc', annotations }
+      return {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata,
+        spec: { initContainers, containers, ...more },
+      }
+    })
+
+const pods = podsWith(METRICS)
 
 const gifts = { 'example.com/gpu': '1' }
 
@@ -181,8 +224,8 @@ const selectors = fc
     return { scopeName: 'PriorityClass', operator, ...(isList ? { values } : {}) }
   })
 
-const PODS_CPU = ['100m', '200m', '300m', '400m', '1', '1100m', '1200m', '3', '10'] as const
-const PODS_MEMORY = ['32Mi', '64Mi', '96Mi', '128Mi', '1Gi', '1056Mi', '10Gi'] as const
+const PODS_CPU = ['100m', '200m', '300m', '400m', '500m', '1', '1100m', '1200m', '3', '10'] as const
+const PODS_MEMORY = ['24Mi', '32Mi', '64Mi', '96Mi', '128Mi', '1Gi', '1056Mi', '10Gi'] as const
 
 const bounded = fc.record({
   cpu: rarely(6, fc.constantFrom(...PODS_CPU)),
@@ -191,8 +234,11 @@ const bounded = fc.record({
   'requests.memory': rarely(4, fc.constantFrom(...PODS_MEMORY)),
   'limits.cpu': rarely(4, fc.constantFrom(...PODS_CPU)),
   'limits.memory': rarely(4, fc.constantFrom(...PODS_MEMORY)),
-  'requests.ephemeral-storage': rarely(6, fc.constantFrom('200Mi', '2Gi', '5Gi')),
-  'limits.ephemeral-storage': rarely(6, fc.constantFrom('200Mi', '2Gi', '5Gi')),
+  'requests.ephemeral-storage': rarely(
+    6,
+    fc.constantFrom('200Mi', '356Mi', '1280Mi', '2Gi', '5Gi'),
+  ),
+  'limits.ephemeral-storage': rarely(6, fc.constantFrom('200Mi', '356Mi', '1280Mi', '2Gi', '5Gi')),
   'requests.example.com/gpu': rarely(6, fc.constantFrom('1', '2')),
   'limits.example.com/gpu': rarely(9, fc.constantFrom('0')),
   pods: rarely(4, fc.constantFrom('0', '1', '10')),
@@ -236,4 +282,12 @@ export const encounters: fc.Arbitrary<Encounter> = fc.oneof(
     resourceQuotas: fc.array(quotas, { minLength: 1, maxLength: 2 }),
   }),
   fc.record({ pod: pods, limitRanges, resourceQuotas: fc.array(quotas, { maxLength: 2 }) }),
+  fc.record({
+    pod: fc.tuple(podsWith(OF_LEVELS), fc.constantFrom(...CONTEXTS)).map(([pod, context]) => {
+      return secured(pod, context)
+    }),
+    limitRanges: fc.constant([]),
+    resourceQuotas: fc.constant([]),
+    enforce: fc.constantFrom('restricted', 'restricted', 'baseline'),
+  }),
 )

@@ -6,8 +6,8 @@ import t from 'tap'
 import { patchedBy, ride } from '../src/core/build.ts'
 import { type Encounter, encounters } from './arbitrary.ts'
 
-// Compares Ridealong's decisions with Kubernetes' own LimitRanger and ResourceQuota, for pods with
-// and without observers. The first build of the Kubernetes packages takes minutes.
+// Compares Ridealong's decisions with Kubernetes' own LimitRanger, PodSecurity and ResourceQuota, for
+// pods with and without observers. The first build of the Kubernetes packages takes minutes.
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
@@ -43,6 +43,10 @@ function judge(calls: readonly Encounter[]): readonly Judged[] {
     .map((line) => JSON.parse(line))
 }
 
+/** The labels of a namespace that allows the tools and privileges of all metrics. */
+const GRANTED = { 'ridealong.dev/tools': 'true', 'ridealong.dev/privilege': 'privileged' }
+const ENFORCE = 'pod-security.kubernetes.io/enforce'
+
 /** A pod with its rules, and the results of Ridealong and Kubernetes. */
 interface Outcome extends Encounter {
   readonly word: string
@@ -58,13 +62,15 @@ interface Outcome extends Encounter {
 
 function outcomesOf(calls: readonly Encounter[]): readonly Outcome[] {
   const alone = judge(calls)
-  const rides = calls.map(({ limitRanges, resourceQuotas }, place) => {
-    return ride(alone[place]?.seen, { rules: { limitRanges, resourceQuotas } })
+  const rides = calls.map(({ limitRanges, resourceQuotas, enforce }, place) => {
+    const labels = { ...GRANTED, ...(enforce && { [ENFORCE]: enforce }) }
+    return ride(alone[place]?.seen, { labels, rules: { limitRanges, resourceQuotas } })
   })
   const crowded = judge(
     calls.map((call, place) => {
       const seen = alone[place]?.seen
-      return { ...call, pod: patchedBy<Encounter['pod']>(seen, ride(seen).answer.response) }
+      const injected = ride(seen, { labels: GRANTED }).answer
+      return { ...call, pod: patchedBy<Encounter['pod']>(seen, injected.response) }
     }),
   )
   return calls.map((call, place) => ({
@@ -84,9 +90,13 @@ t.test('a pod gets observers exactly if Kubernetes admits it with them', { skip 
     if (without === '') words.set(word, (words.get(word) ?? 0) + 1)
   }
   t.comment(Object.fromEntries(words))
-  t.strictSame([...words.keys()].sort(), ['injected', 'limit-range', 'quota'])
+  t.strictSame([...words.keys()].sort(), ['injected', 'limit-range', 'pod-security', 'quota'])
   for (const [word, count] of words)
     t.ok(count > 100, `${word}: ${count} pods; the test needs more than 100`)
+  const installed = outcomes.filter(({ word, pod }) => {
+    return word === 'injected' && JSON.stringify(pod).includes('cpu-profile')
+  })
+  t.ok(installed.length > 500, `${installed.length} pods with an installer; the test needs 500`)
 
   const stopped = outcomes.filter((outcome) => {
     return outcome.word === 'injected' && outcome.without === '' && outcome.with !== ''

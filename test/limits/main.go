@@ -1,10 +1,11 @@
-// Runs Kubernetes' own LimitRanger and ResourceQuota on pods.
+// Runs Kubernetes' own LimitRanger, PodSecurity and ResourceQuota on pods.
 //
-// Reads lines of {"pod": ..., "limitRanges": [...], "resourceQuotas": [...]} from standard input
-// and writes a line for each: {"seen": ..., "refused": "..."}. "seen" is the pod with the defaults
-// of core/v1 and of LimitRanger, as a mutating webhook receives it. "refused" is the error that
-// refuses the pod, or "" if the pod is admitted. The order is the same as in kube-apiserver:
-// defaults, validation of the pod, validation by LimitRanger, quotas.
+// Reads lines of {"pod": ..., "enforce": "...", "limitRanges": [...], "resourceQuotas": [...]} from
+// standard input and writes a line for each: {"seen": ..., "refused": "..."}. "enforce" is the Pod
+// Security level of the namespace; without it, the level is privileged. "seen" is the pod with the
+// defaults of core/v1 and of LimitRanger, as a mutating webhook receives it. "refused" is the error
+// that refuses the pod, or "" if the pod is admitted. The order is the same as in kube-apiserver:
+// defaults, validation of the pod, validation by LimitRanger, PodSecurity, quotas.
 package main
 
 import (
@@ -26,11 +27,14 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	quota "k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/clock"
 )
 
 type call struct {
 	Pod            corev1.Pod             `json:"pod"`
+	Enforce        api.Level              `json:"enforce"`
 	LimitRanges    []*corev1.LimitRange   `json:"limitRanges"`
 	ResourceQuotas []corev1.ResourceQuota `json:"resourceQuotas"`
 }
@@ -118,9 +122,33 @@ func validate(pod *core.Pod, asked call) error {
 			return err
 		}
 	}
+	if err := secure(pod, asked.Enforce); err != nil {
+		return err
+	}
 	attributes := admission.NewAttributesRecord(pod, nil, kind, pod.Namespace, pod.Name, resource, "",
 		admission.Create, &metav1.CreateOptions{}, false, nil)
 	evaluator := quota.NewPodEvaluator(nil, clock.RealClock{})
 	_, err := resourcequota.CheckRequest(asked.ResourceQuotas, attributes, evaluator, nil)
 	return err
+}
+
+// secure returns an error if the Pod Security level refuses the pod.
+func secure(pod *core.Pod, level api.Level) error {
+	if level == "" {
+		return nil
+	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		return err
+	}
+	var object corev1.Pod
+	if err := v1.Convert_core_Pod_To_v1_Pod(pod, &object, nil); err != nil {
+		return err
+	}
+	version := api.LevelVersion{Level: level, Version: api.LatestVersion()}
+	results := evaluator.EvaluatePod(version, &object.ObjectMeta, &object.Spec)
+	if result := policy.AggregateCheckResults(results); !result.Allowed {
+		return errors.New(result.ForbiddenDetail())
+	}
+	return nil
 }

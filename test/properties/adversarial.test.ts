@@ -6,10 +6,11 @@ import { NotAReview } from '../../webhook/problem.ts'
 import { ADVERSARIES, RULES } from '../bench/adversarial.ts'
 import { CATALOG } from '../src/core/build.ts'
 
-// Tests with reviews that are built to be slow or to have large answers, in a namespace with a
-// LimitRange and quotas.
+// Tests with reviews that are built to be slow or to have large answers, in a namespace that allows
+// tools and has a LimitRange and quotas.
 
-const namespace = readNamespace('hpc', undefined, RULES)
+const labels = { 'ridealong.dev/tools': 'true' }
+const namespace = readNamespace('hpc', { metadata: { labels } }, RULES)
 const settings = { catalog: CATALOG, namespace, excludedNamespaces: new Set<string>() }
 
 /** Returns the answer to a body; undefined if the body is not a review. */
