@@ -6,10 +6,12 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { readRecording } from '../../src/cli/shared/recording.ts'
 import { buildReviewer } from '../../src/cli/shared/settings.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { type Review, readReview } from '../../src/core/review.ts'
-import type { PodReview } from '../../src/core/review-pod.ts'
+import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
 import { calls } from '../properties/arbitrary.ts'
 
 // The apiserver applies patches with a Go module. Ridealong checks its patches with the npm package
@@ -17,6 +19,7 @@ import { calls } from '../properties/arbitrary.ts'
 // pod than Ridealong intends.
 
 const CASES = fileURLToPath(new URL('../cases', import.meta.url))
+const TOOLS = fileURLToPath(new URL('../properties/catalog', import.meta.url))
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
 // In CI, the tests are never skipped: they fail if Go is not installed.
@@ -79,6 +82,24 @@ t.test('both modules return the same pod for 2,000 random reviews', { skip }, as
     pods.filter(({ patch }) => patch.length > 1).length > 200,
     'many patches have several operations',
   )
+  const others = pods.filter((pod, index) => !isDeepStrictEqual(applyHere(pod), patched[index]))
+  t.strictSame(others, [], `both modules return the same pods (seed ${seed})`)
+})
+
+t.test('both modules return the same pod for 1,000 random pods with tools', { skip }, async (t) => {
+  const seed = Date.now() % 2 ** 31
+  const catalog = await loadCatalog({ folder: TOOLS })
+  const pods = fc.sample(calls('tools'), { numRuns: 1_000, seed }).map((call) => {
+    const review = readReview(call.body)
+    if ('problem' in review) throw new Error(review.problem)
+    const namespace = readNamespace('hpc', call.namespace)
+    return patchedOf(review, (one) =>
+      reviewPod(one, { catalog, namespace, excludedNamespaces: new Set() }),
+    )
+  })
+  const patched = applyWithGo(t.testdir(), pods)
+  const withTools = pods.filter(({ patch }) => JSON.stringify(patch).includes('ridealong-tool-'))
+  t.ok(withTools.length > 100, `${withTools.length} pods got a tool; the test needs more than 100`)
   const others = pods.filter((pod, index) => !isDeepStrictEqual(applyHere(pod), patched[index]))
   t.strictSame(others, [], `both modules return the same pods (seed ${seed})`)
 })
