@@ -168,7 +168,7 @@ t.test('the image of a built-in tool comes from the values', { skip }, (t) => {
   const chart = t.testdir()
   cpSync(CHART, chart, { recursive: true })
   writeFileSync(join(chart, 'files/catalog/cpu-profile.yaml'), PROFILE)
-  const image = 'registry=r.example.org,repository=profile,tag=2,pullPolicy=Always'
+  const image = 'registry=r.example.org,repository=profile,tag=v2,pullPolicy=Always'
   const values = image.split(',').map((field) => `--set=toolImages.cpu-profile.${field}`)
   const shown = ['catalog', 'image-holder'].map((name) => `--show-only=templates/${name}.yaml`)
   const { code, out, err } = run(PROGRAMS['helm-4'], ['template', 'a', chart, ...values, ...shown])
@@ -177,13 +177,13 @@ t.test('the image of a built-in tool comes from the values', { skip }, (t) => {
   const data = objects.map((object) => fieldsOrNone(object.data)['cpu-profile.yaml'])
   const { spec } = fieldsOrNone(parse(String(data.find((text) => text !== undefined))))
   const { tool, container } = fieldsOrNone(spec)
-  t.match(tool, { installer: { image: 'r.example.org/profile:2', imagePullPolicy: 'Always' } })
+  t.match(tool, { installer: { image: 'r.example.org/profile:v2', imagePullPolicy: 'Always' } })
   t.match(container, { image: /^ghcr\.io\/ridealong\/observer:/, imagePullPolicy: 'IfNotPresent' })
   const held = objects.flatMap(({ spec }) => {
     const template = fieldsOrNone(fieldsOrNone(spec).template)
     return listOrNone(fieldsOrNone(template.spec).containers).map(fieldsOrNone)
   })
-  const own = held.find((one) => one.image === 'r.example.org/profile:2')
+  const own = held.find((one) => one.image === 'r.example.org/profile:v2')
   t.match(own, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
   t.end()
 })
