@@ -19,10 +19,10 @@ import { joinVariables } from './tool-targets.ts'
 /**
  * The text that an injection replaced, by key: everything after the colon, such as ` []` in
  * `volumes: []`. The key of a field of a container follows the name of the container and a slash,
- * such as `app/env`. The status annotation stores this text, so that `ridealong inject --undo` restores
- * the file byte for byte. If a key is missing here, the injection added the key or did not replace
- * its value. An exception is `shareProcessNamespace: false`, which another field of the annotation
- * records.
+ * such as `app/env`. The status annotation stores this text, so that `ridealong inject --undo`
+ * restores the file byte for byte. If a key is missing here, the injection added the key or did not
+ * replace its value. An exception is `shareProcessNamespace: false`, which another field of the
+ * annotation records.
  */
 export type Before = Readonly<Record<string, string>>
 

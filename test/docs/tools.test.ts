@@ -22,7 +22,8 @@ t.test('the examples are valid metrics with a tool, and say that they were not r
   for (const name of NAMES) {
     const metric = catalog.metrics.get(name)
     t.ok(metric?.tool, `${name} has a tool`)
-    t.match(imagesOf(metric ?? t.fail()), [/^ghcr\.io\/converged-computing\/metric-/, /:\w+$/])
+    const images = metric === undefined ? [] : imagesOf(metric)
+    t.match(images, [/^ghcr\.io\/converged-computing\/metric-/, /:\w+$/])
     t.match(textOf(`docs/examples/tools/${name}.yaml`), /^# An example that was not run: /)
     t.match(textOf('docs/tools.md'), `(examples/tools/${name}.yaml)`)
   }

@@ -354,6 +354,20 @@ t.test('a tool adds an init container, variables and mounts to block YAML', asyn
   t.equal(undone(out), text)
 })
 
+t.test('undo removes the tools of two targets, each with its own earlier text', async (t) => {
+  const env = 'env: [{name: LD_PRELOAD, value: /own.so}]'
+  const a = `  - {name: a, ${env}, volumeMounts: []}\n`
+  const b = '  - {name: b, env: [ ], volumeMounts: null}\n'
+  const text = `${POD}  containers:\n${a}${b}`
+  const first = textOf(injected(text, PROFILE, ALLOWED))
+  const metrics = { 'ridealong.dev/inject': 'cpu-profile,mpi-trace' }
+  const second = { ...metrics, 'ridealong.dev/target-container': 'b' }
+  const both = textOf(injected(first, second, ALLOWED))
+  t.match(both, '"variables":["a/LD_PRELOAD","a/CPUPROFILE","b/LD_PRELOAD","b/TRACE_DIR"]')
+  t.match(both, '"before":{"b/env":" [ ]","b/volumeMounts":" null","a/volumeMounts":" []"}')
+  t.equal(undone(both), text)
+})
+
 t.test('the template of a namespace that does not allow tools is unchanged', async (t) => {
   const text = `${POD}  containers: [{name: a}]\n`
   const [document] = injected(text, PROFILE, { ...ALLOWED, allowsTools: false })
