@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Catalog, Metric } from '../src/core/catalog.ts'
+import { type Catalog, imagesOf, type Metric } from '../src/core/catalog.ts'
 import { INTERVALS, type Intervals } from './cluster/backoff.ts'
 import type { ReadinessCheck } from './status-app.ts'
 
@@ -31,14 +31,15 @@ export function showImages(options: ImageOptions): () => readonly ReadinessCheck
   const metrics = () => [...catalog().metrics.values()]
   new Gauge({
     name: 'ridealong_observer_image_available',
-    help: '1 if a node is known to hold the image of the metric; if 0, no pod gets its observer',
+    help: '1 if nodes are known to hold the images of the metric; if 0, no pod gets its observer',
     labelNames: ['metric'] as const,
     registers: [registry],
     collect() {
       this.reset()
       const held = heldImages()
-      for (const { name, container } of metrics()) {
-        this.set({ metric: name }, held.has(container.image) ? 1 : 0)
+      for (const metric of metrics()) {
+        const isHeld = imagesOf(metric).every((image) => held.has(image))
+        this.set({ metric: metric.name }, isHeld ? 1 : 0)
       }
     },
   })
@@ -52,10 +53,9 @@ function describeMissing(
   metrics: readonly Metric[],
   held: ReadonlySet<string>,
 ): string | undefined {
-  const missing = metrics.filter(({ container }) => !held.has(container.image))
-  const images = new Set(missing.map(({ container }) => container.image))
+  const images = new Set(metrics.flatMap(imagesOf).filter((image) => !held.has(image)))
   const parts = [...images].map((image) => {
-    const names = missing.flatMap(({ name, container }) => (container.image === image ? name : []))
+    const names = metrics.flatMap((metric) => (imagesOf(metric).includes(image) ? metric.name : []))
     return `${image} (${names.join(', ')})`
   })
   return parts.length === 0 ? undefined : `no node is known to hold ${parts.join(', ')}`

@@ -1,4 +1,4 @@
-import type { Catalog, Metric } from '../core/catalog.ts'
+import { type Catalog, imagesOf, type Metric } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { check, fault, type InstallationCheck, judged } from './check.ts'
 import { type Holder, type Offer, type Release, readCatalog } from './installation.ts'
@@ -52,7 +52,7 @@ function imageChecks(
     return [check('images', 'look', sentence)]
   }
   const all = [...metrics.values()]
-  const images = new Set(all.map(({ container }) => container.image))
+  const images = new Set(all.flatMap(imagesOf))
   return [...images].map((image) => imageCheck(image, all, holders.value))
 }
 
@@ -62,7 +62,7 @@ function imageCheck(
   holders: readonly Holder[],
 ): InstallationCheck {
   const ours = holders.filter(({ images }) => images.includes(image))
-  const names = metrics.flatMap(({ name, container }) => (container.image === image ? name : []))
+  const names = metrics.flatMap((metric) => (imagesOf(metric).includes(image) ? metric.name : []))
   const what = `${image} (${names.join(', ')})`
   const [best] = ours.toSorted((a, b) => b.ready - a.ready)
   if (best === undefined || !ours.some(({ isHeld }) => isHeld)) {

@@ -3,12 +3,12 @@ import { KEYS } from '../core/keys.ts'
 import type { Fields } from '../core/kubernetes/json.ts'
 
 /**
- * Returns the name of the metric to request. If possible, the metric has the privilege
- * `restricted`, so that every namespace admits its observer.
+ * Returns the name of the metric to request. If possible, the metric has the privilege `restricted`
+ * and no tool, so that every namespace admits its observer.
  */
 export function metricToAsk({ metrics }: Catalog): string {
   const all = [...metrics.values()]
-  const modest = all.find(({ privilege }) => privilege === 'restricted')
+  const modest = all.find(({ privilege, tool }) => privilege === 'restricted' && tool === undefined)
   return (modest ?? all[0])?.name ?? ''
 }
 

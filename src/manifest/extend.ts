@@ -20,10 +20,19 @@ import type { Manifest } from './read.ts'
 import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './render.ts'
 import { detectStyle, indentBefore } from './style.ts'
 
-/** An addition to a document: entries of a map, or items at the end of a list. */
-export type Extension =
-  | { readonly path: readonly Step[]; readonly entries: Fields }
-  | { readonly path: readonly Step[]; readonly items: readonly unknown[] }
+/** An addition to a document: entries of a map, or items of a list. */
+export type Extension = { readonly path: readonly Step[] } & (EntryExtension | ItemExtension)
+
+interface EntryExtension {
+  readonly entries: Fields
+}
+
+interface ItemExtension {
+  /** The items at the beginning of the list. */
+  readonly first: readonly unknown[]
+  /** The items at the end of the list. */
+  readonly items: readonly unknown[]
+}
 
 /**
  * Returns the edits that add an extension to a document. Missing parents are created, and an empty
@@ -37,15 +46,14 @@ export function extend(
   extension: Extension,
 ): readonly Edit[] {
   const { path } = extension
-  const value = 'entries' in extension ? extension.entries : extension.items
   for (let depth = path.length; depth > 0; depth -= 1) {
     const collection = collectionAt(manifest, [...base, ...path.slice(0, depth)])
     if (collection === undefined || collection.items.length === 0) continue
-    return into(manifest, base, collection, [...path.slice(depth)], value)
+    return into(manifest, base, collection, [...path.slice(depth)], extension)
   }
   const collection = collectionAt(manifest, base)
   if (collection === undefined) throw new Error(`no map or list at ${base.join('.')}`)
-  return into(manifest, base, collection, path, value)
+  return into(manifest, base, collection, path, extension)
 }
 
 /** Adds a value below a collection, and creates a map for each missing step of the path. */
@@ -54,12 +62,14 @@ function into(
   base: readonly Step[],
   collection: YamlCollection,
   missing: readonly Step[],
-  value: Fields | readonly unknown[],
+  extension: EntryExtension | ItemExtension,
 ): readonly Edit[] {
   const sample = collectionAt(manifest, [...base, 'spec'])
   const context = { manifest, collection, style: detectStyle(manifest, collection, sample) }
   const [key, ...inner] = missing
   if (key !== undefined) {
+    const value =
+      'entries' in extension ? extension.entries : [...extension.first, ...extension.items]
     return [
       put(
         context,
@@ -68,8 +78,14 @@ function into(
       ),
     ]
   }
-  if (Array.isArray(value)) return value.map((item) => append(context, undefined, item))
-  return Object.entries(value)
+  if (!('entries' in extension)) {
+    const start = { collection, index: 0 }
+    return [
+      ...extension.first.map((item) => insertBefore(context, start, undefined, item)),
+      ...extension.items.map((item) => append(context, undefined, item)),
+    ]
+  }
+  return Object.entries(extension.entries)
     .filter(([name, held]) => !isThere(context, name, held))
     .map(([name, held]) => put(context, name, held))
 }
@@ -171,8 +187,8 @@ function flowItem(
 
 function insertBefore(
   { manifest, collection, style }: ExtendContext,
-  item: YamlItem,
-  key: string,
+  item: Pick<YamlItem, 'collection' | 'index'>,
+  key: string | undefined,
   value: unknown,
 ): Edit {
   const start = itemStart(item)

@@ -2,7 +2,7 @@ import type { Decision } from '../core/decision.ts'
 import { STATUS_KEY } from '../core/keys.ts'
 import type { Review } from '../core/review.ts'
 import type { PodReview } from '../core/review-pod.ts'
-import { type Before, describeBefore, remember, rememberedIn } from './before.ts'
+import { type Before, describeBefore, remember } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
 import { toExtensions } from './operations.ts'
@@ -56,13 +56,18 @@ function injectTemplate(template: Template, answer: Answer, namespace: string): 
   const { decision, operations, fault } = answer(review)
   if (fault !== undefined) throw fault
   const isWritten = decision.outcome === 'injected' || decision.outcome === 'restored'
-  const extensions = isWritten ? withMemory(template, toExtensions(operations)) : []
+  const target = decision.outcome === 'injected' ? decision.target : undefined
+  const extensions = isWritten ? withMemory(template, toExtensions(operations), target) : []
   const edits = extensions.flatMap((extension) => extend(resource.manifest, path, extension))
   return { resource, decision, path, extensions, edits }
 }
 
 /** Returns the extensions, with the text that they replace stored in the status annotation. */
-function withMemory(template: Template, extensions: readonly Extension[]): readonly Extension[] {
+function withMemory(
+  template: Template,
+  extensions: readonly Extension[],
+  target: string | undefined,
+): readonly Extension[] {
   const { resource, path, fields } = template
   const now: Before = Object.assign(
     {},
@@ -71,7 +76,7 @@ function withMemory(template: Template, extensions: readonly Extension[]): reado
   return extensions.map((extension) => {
     const status = 'entries' in extension ? extension.entries[STATUS_KEY] : undefined
     if (!('entries' in extension) || typeof status !== 'string') return extension
-    const remembered = remember(status, rememberedIn(fields), now, resource.place)
+    const remembered = remember(status, fields, target, now, resource.place)
     return { ...extension, entries: { ...extension.entries, [STATUS_KEY]: remembered } }
   })
 }

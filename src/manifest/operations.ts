@@ -20,8 +20,10 @@ export function toExtensions(operations: readonly Operation[]): readonly Extensi
 
 function toExtension(steps: readonly Step[], value: unknown): Extension {
   const [parent, last = ''] = [steps.slice(0, -1), steps.at(-1)]
-  if (last === '-') return { path: parent, items: [value] }
-  if (Array.isArray(value)) return { path: steps, items: listOrNone(value) }
+  if (last === '-') return { path: parent, first: [], items: [value] }
+  // The patch inserts items only at the beginning of a list, in their order.
+  if (/^\d+$/.test(String(last))) return { path: parent, first: [value], items: [] }
+  if (Array.isArray(value)) return { path: steps, first: [], items: listOrNone(value) }
   if (last === 'annotations') return { path: steps, entries: value as Fields }
   return { path: parent, entries: { [last]: value } }
 }
@@ -29,8 +31,10 @@ function toExtension(steps: readonly Step[], value: unknown): Extension {
 function joined(first: Extension | undefined, second: Extension): Extension {
   if (first === undefined) return second
   const { path } = first
-  if ('items' in first && 'items' in second)
-    return { path, items: [...first.items, ...second.items] }
+  if ('items' in first && 'items' in second) {
+    const inserted = [...first.first, ...second.first]
+    return { path, first: inserted, items: [...first.items, ...second.items] }
+  }
   if ('entries' in first && 'entries' in second)
     return { path, entries: { ...first.entries, ...second.entries } }
   throw new Error(`a patch uses ${path.join('.')} as a map and as a list`)

@@ -1,4 +1,4 @@
-import type { Before } from './before.ts'
+import { type Before, beforeKey } from './before.ts'
 import type { Edit } from './edit.ts'
 import {
   collectionAt,
@@ -64,7 +64,7 @@ function removeOne({ manifest, base, before }: Document, { path, steps }: Remova
   if (!isEmptied || name === undefined) return { edits: takeOut(context, indices) }
   const parent = collectionAt(manifest, [...base, ...path.slice(0, -1)])
   const item = parent && itemAt(manifest, parent, name)
-  const text = before[name]
+  const text = before[beforeKey(manifest, base, path)]
   return item !== undefined && text !== undefined
     ? { edits: [restore(manifest, item, text)] }
     : { edits: [], above: { path: path.slice(0, -1), steps: [name] } }

@@ -1,6 +1,6 @@
 import { UNKNOWN_BODY } from '../core/body-scan.ts'
 import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
-import { asFields, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import type { Review } from '../core/review.ts'
 import { withDefaults } from './defaults.ts'
 import { describePods } from './pod-owners.ts'
@@ -54,14 +54,15 @@ function mergeAnnotations(written: unknown, added: Fields): unknown {
 }
 
 /**
- * Returns a UID with which the name of the added volume is unique in the template. A second run may
- * add observers to the output of a first run, and Kubernetes refuses two volumes with the same
+ * Returns a UID with which the names of the added volumes are unique in the template. A second run
+ * may add observers to the output of a first run, and Kubernetes refuses two volumes with the same
  * name.
  */
 function uidBeside(volumes: unknown): string {
-  const names = new Set(listOrNone(volumes).map((volume) => asFields(volume)?.name))
+  const names = listOrNone(volumes).map((volume) => asText(asFields(volume)?.name) ?? '')
+  const added = names.filter((name) => name.startsWith('ridealong-'))
   for (let round = 1; ; round += 1) {
     const uid = round === 1 ? 'static' : `static${round}`
-    if (!names.has(`ridealong-no-token-${uid}`)) return uid
+    if (!added.some((name) => name.endsWith(`-${uid}`))) return uid
   }
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_CONTAINER_KEY, STATUS_KEY } from '../core/keys.ts'
 import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { TOOL_VOLUME } from '../core/tools/tool.ts'
 import { readTemplateStatus, rememberedIn } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
 import { collectionAt, itemAt, itemEnd } from './nodes.ts'
@@ -7,6 +8,7 @@ import type { Manifest } from './read.ts'
 import { type Removal, remove, restore } from './remove.ts'
 import { findResources } from './resources.ts'
 import { findTemplates, type Template } from './templates.ts'
+import { addedEntries, isAdded, isToolMount, isToolTarget } from './tool-targets.ts'
 
 /**
  * Removes observers and all related fields from the pod templates of a document. For the output of
@@ -19,13 +21,16 @@ export function undo(manifest: Manifest): string {
   return editedDocument(manifest, edits)
 }
 
+const LISTS = ['initContainers', 'containers'] as const
+
 function undoTemplate(template: Template): readonly Edit[] {
   const status = readTemplateStatus(template.fields)
   if (status === undefined) return []
   const { resource, path, fields } = template
   const removals = [
     annotations(fields, status),
-    ...['initContainers', 'containers'].map((key) => containers(fields, status, key)),
+    ...LISTS.map((key) => containers(fields, status, key)),
+    ...LISTS.flatMap((key) => targetFields(fields, status, key)),
     volumes(fields),
     { path: ['spec'], steps: sharesByUs(status, fields) ? ['shareProcessNamespace'] : [] },
   ].filter(({ steps }) => steps.length > 0)
@@ -48,27 +53,40 @@ function annotations(fields: Fields, status: Fields): Removal {
   return { path: ['metadata', 'annotations'], steps }
 }
 
-/**
- * Returns the containers to remove. The status annotation can be copied or forged, so a container
- * that it names is removed only if the container has the variable RIDEALONG_CATALOG, which every
- * observer has.
- */
-function containers(fields: Fields, { metrics }: Fields, key: string): Removal {
-  const names = new Set(listOrNone(metrics))
+/** Returns the containers to remove. */
+function containers(fields: Fields, status: Fields, key: string): Removal {
   const steps = listOrNone(fieldsOrNone(fields.spec)[key]).flatMap((container, index) => {
-    const { name, env } = fieldsOrNone(container)
-    const isObserver = listOrNone(env).some((one) => asFields(one)?.name === 'RIDEALONG_CATALOG')
-    return isObserver && names.has(name) ? [index] : []
+    return isAdded(fieldsOrNone(container), status) ? [index] : []
   })
   return { path: ['spec', key], steps }
 }
 
+/** Returns the variables and mounts to remove from the targets of tools. */
+function targetFields(fields: Fields, status: Fields, key: string): readonly Removal[] {
+  return listOrNone(fieldsOrNone(fields.spec)[key]).flatMap((one, index) => {
+    const container = fieldsOrNone(one)
+    if (!isToolTarget(container, status)) return []
+    const mounts = listOrNone(container.volumeMounts).flatMap((mount, place) => {
+      return isToolMount(fieldsOrNone(mount)) ? [place] : []
+    })
+    const path = ['spec', key, index]
+    return [
+      { path: [...path, 'env'], steps: addedEntries(container, status) },
+      { path: [...path, 'volumeMounts'], steps: mounts },
+    ]
+  })
+}
+
 function volumes(fields: Fields): Removal {
   const steps = listOrNone(fieldsOrNone(fields.spec).volumes).flatMap((volume, index) => {
-    return asText(asFields(volume)?.name)?.startsWith('ridealong-no-token-') ? [index] : []
+    const name = asText(asFields(volume)?.name)
+    return ADDED_VOLUMES.some((beginning) => name?.startsWith(beginning)) ? [index] : []
   })
   return { path: ['spec', 'volumes'], steps }
 }
+
+/** The beginnings of the names of added volumes. */
+const ADDED_VOLUMES = ['ridealong-no-token-', TOOL_VOLUME]
 
 /** Reports whether `shareProcessNamespace` was missing before injection. */
 function sharesByUs(status: Fields, fields: Fields): boolean {

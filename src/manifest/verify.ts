@@ -42,7 +42,7 @@ function parseMeaning(manifest: Manifest, text: string): unknown {
 function extended(value: unknown, [step, ...rest]: readonly Step[], extension: Extension): unknown {
   if (step === undefined) {
     if ('entries' in extension) return { ...fieldsOrNone(value), ...extension.entries }
-    return [...listOrNone(value), ...extension.items]
+    return [...extension.first, ...listOrNone(value), ...extension.items]
   }
   if (Array.isArray(value))
     return value.with(Number(step), extended(value[Number(step)], rest, extension))

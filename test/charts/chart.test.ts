@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parser } from '@prometheus-io/lezer-promql'
 import t from 'tap'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { BUILT_IN, loadCatalog } from '../../src/catalog/load.ts'
 import metricSchema from '../../src/catalog/metric.schema.json' with { type: 'json' }
 import { asFields, type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
@@ -131,9 +131,61 @@ t.test('the catalog that the chart installs has the built-in metrics', { skip },
   const [installed, builtIn] = await Promise.all([loadCatalog({ folder }), loadCatalog({})])
   t.same([...installed.metrics.keys()].sort(), [...builtIn.metrics.keys()].sort())
   for (const [name, metric] of builtIn.metrics) {
-    const container = { ...metric.container, imagePullPolicy: 'IfNotPresent' }
-    t.same(installed.metrics.get(name), { ...metric, container }, `the metric ${name}`)
+    const policy = { imagePullPolicy: 'IfNotPresent' }
+    const container = { ...metric.container, ...policy }
+    const tool = metric.tool && {
+      ...metric.tool,
+      installer: { ...metric.tool.installer, ...policy },
+    }
+    t.same(installed.metrics.get(name), { ...metric, container, tool }, `the metric ${name}`)
   }
+})
+
+/** The document of a metric with a tool, in the form of the built-in documents. */
+const PROFILE = `apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata:
+  name: cpu-profile
+spec:
+  description: samples of the processor time
+  privilege: restricted
+  tool:
+    installer:
+      image: ghcr.io/ridealong/cpu-profile:0.1.0
+      command: [install]
+      resources: {limits: {cpu: 100m, memory: 32Mi}}
+    sizeLimit: 64Mi
+    mounts: [{subPath: tool, mountPath: /opt/ridealong/cpu-profile}]
+    results: {subPath: results, mountPath: /var/opt/ridealong/cpu-profile}
+    variables: [{name: CPUPROFILE, value: /var/opt/ridealong/cpu-profile/cpu}]
+  container:
+    image: ghcr.io/ridealong/observer:0.1.0
+    command: [cpu-profile]
+    resources: {limits: {cpu: 100m, memory: 32Mi}}
+`
+
+t.test('the image of a built-in tool comes from the values', { skip }, (t) => {
+  const chart = t.testdir()
+  cpSync(CHART, chart, { recursive: true })
+  writeFileSync(join(chart, 'files/catalog/cpu-profile.yaml'), PROFILE)
+  const image = 'registry=r.example.org,repository=profile,tag=v2,pullPolicy=Always'
+  const values = image.split(',').map((field) => `--set=toolImages.cpu-profile.${field}`)
+  const shown = ['catalog', 'image-holder'].map((name) => `--show-only=templates/${name}.yaml`)
+  const { code, out, err } = run(PROGRAMS['helm-4'], ['template', 'a', chart, ...values, ...shown])
+  t.equal(code, 0, err)
+  const objects = objectsOf(out)
+  const data = objects.map((object) => fieldsOrNone(object.data)['cpu-profile.yaml'])
+  const { spec } = fieldsOrNone(parse(String(data.find((text) => text !== undefined))))
+  const { tool, container } = fieldsOrNone(spec)
+  t.match(tool, { installer: { image: 'r.example.org/profile:v2', imagePullPolicy: 'Always' } })
+  t.match(container, { image: /^ghcr\.io\/ridealong\/observer:/, imagePullPolicy: 'IfNotPresent' })
+  const held = objects.flatMap(({ spec }) => {
+    const template = fieldsOrNone(fieldsOrNone(spec).template)
+    return listOrNone(fieldsOrNone(template.spec).containers).map(fieldsOrNone)
+  })
+  const own = held.find((one) => one.image === 'r.example.org/profile:v2')
+  t.match(own, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
+  t.end()
 })
 
 t.test('every expression of the dashboard and the alerts is valid PromQL', { skip }, (t) => {

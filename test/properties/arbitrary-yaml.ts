@@ -11,11 +11,18 @@ export interface Written {
 
 // A manifest is built from small numbers, which are cheap to generate. If fast-check shrinks all
 // numbers to 0, the manifest is one Job in plain blocks.
-const THROWS = fc.array(fc.nat(0xffff), { minLength: 400, maxLength: 400, size: 'max' })
+const THROWS = fc.array(fc.nat(0xffff), { minLength: 600, maxLength: 600, size: 'max' })
 
-export const manifests: fc.Arbitrary<Written> = THROWS.map((throws) => {
-  const dice = new Dice(throws)
-  const object = JSON.parse(JSON.stringify(jobOf(dice))) as Json
+/** Manifests that request perf-sysstat, io-sysstat or both, or that request nothing. */
+export const manifests = manifestsWith('perf-sysstat', 'io-sysstat,perf-sysstat', 'io-sysstat')
+
+/** Manifests whose annotations request one of these lists of metrics, or that request nothing. */
+export function manifestsWith(...requests: readonly string[]): fc.Arbitrary<Written> {
+  return THROWS.map((throws) => writtenBy(new Dice(throws), requests))
+}
+
+function writtenBy(dice: Dice, requests: readonly string[]): Written {
+  const object = JSON.parse(JSON.stringify(jobOf(dice, requests))) as Json
   if (dice.number(8) === 7)
     return { object, text: JSON.stringify(object, undefined, dice.pick(2, 0, '\t')) }
   const head = dice.pick('', '', '# a head\n', '---\n', '\ufeff---\n', '%YAML 1.1\n---\n')
@@ -23,7 +30,7 @@ export const manifests: fc.Arbitrary<Written> = THROWS.map((throws) => {
   const tail = dice.pick('\n', '\n', '', '\n\n# the end\n', '\n...\n', '\n---\n# nothing\n')
   const text = head + body + tail
   return { object, text: dice.number(5) === 4 ? text.replaceAll('\n', '\r\n') : text }
-})
+}
 
 const STRANGE = [
   '# no comment',
@@ -39,18 +46,21 @@ const STRANGE = [
   '',
 ]
 
-function jobOf(dice: Dice): Json {
+function jobOf(dice: Dice, requests: readonly string[]): Json {
   const spec = shuffled(dice, [
     ['completionMode', dice.pick('Indexed', undefined)],
-    ['template', shuffledMap(dice, { metadata: metadataOf(dice), spec: podSpecOf(dice) })],
+    [
+      'template',
+      shuffledMap(dice, { metadata: metadataOf(dice, requests), spec: podSpecOf(dice) }),
+    ],
   ])
   return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'lammps' }, spec }
 }
 
-function metadataOf(dice: Dice): unknown {
+function metadataOf(dice: Dice, requests: readonly string[]): unknown {
   const asking = {
     [dice.pick('a/b~c', 'x')]: dice.pick('1', ...STRANGE),
-    'ridealong.dev/inject': dice.pick('perf-sysstat', 'io-sysstat,perf-sysstat', 'io-sysstat'),
+    'ridealong.dev/inject': dice.pick(...requests),
     'ridealong.dev/mode': dice.pick('native', undefined, 'container'),
     'kubectl.kubernetes.io/default-container': dice.pick(undefined, undefined, 'main'),
   }
@@ -87,7 +97,15 @@ function containerOf(dice: Dice, name: string): Json {
     name,
     image: 'busybox',
     args: dice.pick(undefined, [], ['-c', dice.pick(...STRANGE)]),
-    env: dice.pick(undefined, null, [{ name: 'A', value: dice.pick(...STRANGE) }]),
+    restartPolicy: name === 'init' ? dice.pick('Always', undefined) : undefined,
+    env: dice.pick(
+      undefined,
+      null,
+      [],
+      [{ name: 'A', value: dice.pick(...STRANGE) }],
+      [{ name: 'LD_PRELOAD', value: dice.pick('/lib/own.so', ...STRANGE) }, { name: 'B' }],
+    ),
+    volumeMounts: dice.pick(undefined, null, [], [{ name: 'v', mountPath: '/data' }]),
     resources: dice.pick(undefined, {}, { limits: { cpu: 1, memory: '1Gi' } }),
   })
 }

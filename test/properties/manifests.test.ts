@@ -1,10 +1,27 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
+import { applied } from '../../src/core/patch.ts'
+import { reviewPod } from '../../src/core/review-pod.ts'
 import { annotate } from '../../src/manifest/annotate.ts'
 import { readManifests } from '../../src/manifest/read.ts'
-import { injected, PERF, textOf, undone } from '../src/manifest/build.ts'
-import { manifests } from './arbitrary-yaml.ts'
+import { findResources } from '../../src/manifest/resources.ts'
+import { buildReview } from '../../src/manifest/static-pod.ts'
+import { findTemplates } from '../../src/manifest/templates.ts'
+import { ALLOWED, injected, PERF, TOOLS, textOf, undone } from '../src/manifest/build.ts'
+import { mapOf } from './arbitrary.ts'
+import { manifests, manifestsWith } from './arbitrary-yaml.ts'
+
+/** Manifests that request metrics with tools. */
+const tooled = manifestsWith('cpu-profile', 'mpi-trace,cpu-profile', 'perf-sysstat,mpi-trace')
+
+/** Annotations as from a command line: metrics with tools, and the target if it is not `main`. */
+const commands = fc.constantFrom(
+  { 'ridealong.dev/inject': 'cpu-profile' },
+  { 'ridealong.dev/inject': 'mpi-trace,cpu-profile', 'ridealong.dev/target-container': 'main' },
+  { 'ridealong.dev/inject': 'mpi-trace', 'ridealong.dev/target-container': 'init' },
+)
 
 t.test('a generated manifest is parsed into its object', async () => {
   fc.assert(
@@ -99,4 +116,74 @@ t.test('a second annotate changes nothing, and inject reads the annotations', as
       )
     }),
   )
+})
+
+t.test('undo removes tools and restores the text, byte for byte', async () => {
+  const targets = new Set<string>()
+  fc.assert(
+    fc.property(tooled, commands, ({ text }, given) => {
+      const out = injected(text, given, ALLOWED)
+      assert.equal(undone(textOf(out)), text)
+      const [decision] = out.flatMap(({ outcomes }) => outcomes.map((one) => one.decision))
+      if (decision?.outcome === 'injected') targets.add(decision.target)
+    }),
+    { numRuns: 300 },
+  )
+  assert.deepEqual([...targets].sort(), ['init', 'main'], 'both containers were targets')
+})
+
+t.test('inject adds the same tools to a template as the webhook to its pod', async () => {
+  const annotations = (given: object) => ({ metadata: { name: 'hpc', annotations: given } })
+  let count = 0
+  fc.assert(
+    fc.property(tooled, commands, ({ text }, given) => {
+      const namespace = { ...readNamespace('hpc', annotations(given)), allowsTools: true }
+      const settings = { catalog: TOOLS, excludedNamespaces: new Set<string>(), namespace }
+      const review = reviewOf(text)
+      const { decision, operations } = reviewPod(review, settings)
+      if (decision.outcome !== 'injected') return
+      count += 1
+      const wanted = mapOf(applied(review.object, operations)).spec
+      const own = reviewOf(textOf(injected(text, given, ALLOWED))).object
+      assert.deepEqual(mapOf(own).spec, JSON.parse(JSON.stringify(wanted)))
+    }),
+    { numRuns: 300 },
+  )
+  assert.ok(count > 100, `${count} pods have tools`)
+})
+
+/** Returns the review of the first pod of the first template in a text. */
+function reviewOf(text: string) {
+  const [template] = readManifests('a.yaml', text).flatMap(findResources).flatMap(findTemplates)
+  assert.ok(template !== undefined)
+  return buildReview(template, 'hpc')
+}
+
+t.test('a second inject does not change a manifest with tools', async () => {
+  fc.assert(
+    fc.property(tooled, commands, ({ text }, given) => {
+      const once = textOf(injected(text, given, ALLOWED))
+      assert.equal(textOf(injected(once, given, ALLOWED)), once)
+    }),
+  )
+})
+
+t.test('one undo removes the tools of two injects', async () => {
+  const silent = manifestsWith('cpu-profile').map(({ text }) => {
+    return text.replaceAll('ridealong.dev/inject', 'example.com/inject')
+  })
+  const later = fc.constantFrom('main', 'init')
+  let count = 0
+  fc.assert(
+    fc.property(silent, later, (text, target) => {
+      const given = { 'ridealong.dev/target-container': target }
+      const first = injected(text, { 'ridealong.dev/inject': 'cpu-profile' }, ALLOWED)
+      const both = { 'ridealong.dev/inject': 'cpu-profile,mpi-trace', ...given }
+      const second = textOf(injected(textOf(first), both, ALLOWED))
+      if (second !== textOf(first)) count += 1
+      assert.equal(undone(second), text)
+    }),
+    { numRuns: 200 },
+  )
+  assert.ok(count > 60, `${count} manifests were injected twice`)
 })

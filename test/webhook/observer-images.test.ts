@@ -24,6 +24,14 @@ const folder = t.testdir({})
 const A = 'registry.example/observer:a'
 const B = 'registry.example/observer:b'
 
+const LIMITS = { resources: { limits: { cpu: '200m', memory: '24Mi' } } }
+const TOOL = {
+  sizeLimit: '256Mi',
+  mounts: [{ subPath: 'tool', mountPath: '/opt/tool' }],
+  results: { subPath: 'results', mountPath: '/var/tool' },
+  variables: [{ name: 'A', value: 'b' }],
+}
+
 function catalogWith(images: Readonly<Record<string, string>>): Catalog {
   const documents = Object.entries(images).map(([name, image]) => {
     const { spec } = metricDocument(name)
@@ -68,6 +76,24 @@ t.test('the gauge and the check show whether a node holds the image of each metr
   offered.catalog = catalogWith({ net: B })
   t.equal(await available('net'), 1)
   t.equal(await available('cpu'), undefined, 'a removed metric is not shown')
+})
+
+t.test('a metric with a tool is available if nodes hold both of its images', async (t) => {
+  const { held, offered, checks, available } = show(0, [A])
+  const document = metricDocument('cpu-profile', {
+    tool: { ...TOOL, installer: { image: B, ...LIMITS } },
+  })
+  const { spec } = document
+  const container = { ...spec.container, image: A }
+  offered.catalog = buildCatalog([{ ...document, spec: { ...spec, container } }], '3f2a91c0')
+  t.equal(await available('cpu-profile'), 0)
+  t.match(checks(), [{ problem: `no node is known to hold ${B} (cpu-profile)` }])
+  held.add(B).delete(A)
+  t.equal(await available('cpu-profile'), 0)
+  t.match(checks(), [{ problem: `no node is known to hold ${A} (cpu-profile)` }])
+  held.add(A)
+  t.equal(await available('cpu-profile'), 1)
+  t.match(checks(), [{ problem: undefined }])
 })
 
 t.test('a new server is not ready until the images are available or a timeout ends', async (t) => {

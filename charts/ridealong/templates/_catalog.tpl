@@ -1,20 +1,24 @@
 {{/*
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
-metrics, only the image and the pull policy are replaced. The metrics of the values are added, and
-replace built-in metrics of the same name. If the live export is on, each document without its own
-`otlp` gets that of the values.
+metrics, only the images and the pull policies are replaced: of the observer, and of a tool with an
+image in the values. The metrics of the values are added, and replace built-in metrics of the same
+name. If the live export is on, each document without its own `otlp` gets that of the values.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
 {{- $image := .Values.observer.image -}}
 {{- $otlp := .Values.observer.otlp | default dict -}}
-{{- $lines := printf "    image: %s\n    imagePullPolicy: %s" (include "ridealong.image" (list . $image)) $image.pullPolicy -}}
+{{- $lines := include "ridealong.imageLines" (list . $image 4) -}}
 {{- range $path, $_ := .Files.Glob "files/catalog/*.yaml" -}}
+{{- $name := $path | base | trimSuffix ".yaml" -}}
 {{- $text := regexReplaceAllLiteral "(?m)^    image: .*$" ($.Files.Get $path) $lines -}}
+{{- with get $.Values.toolImages $name -}}
+{{- $text = regexReplaceAllLiteral "(?m)^      image: .*$" $text (include "ridealong.imageLines" (list $ . 6)) -}}
+{{- end -}}
 {{- if $otlp.endpoint -}}
 {{- $text = printf "%s\n  otlp: %s\n" ($text | trim) (toJson $otlp) -}}
 {{- end -}}
-{{- $_ := set $documents ($path | base | trimSuffix ".yaml") $text -}}
+{{- $_ := set $documents $name $text -}}
 {{- end -}}
 {{- range $name, $spec := .Values.catalog.metrics -}}
 {{- $metadata := dict "name" $name -}}
@@ -28,20 +32,37 @@ replace built-in metrics of the same name. If the live export is on, each docume
 {{- end -}}
 
 {{/*
-Returns the pull policy and the command for each image of the catalog. The command keeps the image
-in use. Every version of the observer's image contains the program `hold`, so the command is correct
-for any version that a metric of the values uses during an upgrade.
+Takes a list: the root, an image's values, a number of spaces. Returns the lines of a catalog
+document with the image and its pull policy.
+*/}}
+{{- define "ridealong.imageLines" -}}
+{{- $image := index . 1 -}}
+{{- $indent := repeat (index . 2) " " -}}
+{{- $name := include "ridealong.image" (list (index . 0) $image) -}}
+{{- printf "%simage: %s\n%simagePullPolicy: %s" $indent $name $indent $image.pullPolicy -}}
+{{- end -}}
+
+{{/*
+Returns the pull policy and the command for each image of the catalog: of the observers, and of the
+init containers that install tools. The command keeps the image in use. Every version of the
+observer's image and of the images of the built-in tools contains the program `hold`, so the command
+is correct for any version that a metric of the values uses during an upgrade.
 */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
-{{- $own := printf "%s/%s" .Values.observer.image.registry .Values.observer.image.repository -}}
+{{- $own := list -}}
+{{- range prepend (values .Values.toolImages) .Values.observer.image -}}
+{{- $own = append $own (printf "%s/%s" .registry .repository) -}}
+{{- end -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
-{{- $container := (fromYaml $text).spec.container -}}
-{{- $isOwn := or (hasPrefix (print $own ":") $container.image) (hasPrefix (print $own "@") $container.image) -}}
-{{- $usual := $isOwn | ternary (list "hold") $.Values.imageHolder.command -}}
+{{- $spec := (fromYaml $text).spec -}}
+{{- range compact (list $spec.container ($spec.tool | default dict).installer) -}}
+{{- $repository := regexReplaceAll "(@[^@]*|:[^:/]*)+$" .image "" -}}
+{{- $usual := has $repository $own | ternary (list "hold") $.Values.imageHolder.command -}}
 {{- $command := get $.Values.imageHolder.commandByMetric $name | default $usual -}}
-{{- $policy := default "IfNotPresent" $container.imagePullPolicy -}}
-{{- $_ := set $images $container.image (dict "command" $command "pullPolicy" $policy) -}}
+{{- $policy := default "IfNotPresent" .imagePullPolicy -}}
+{{- $_ := set $images .image (dict "command" $command "pullPolicy" $policy) -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml $images -}}
 {{- end -}}

@@ -1,6 +1,7 @@
 import { loadCatalog } from '../../catalog/load.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
 import { describe } from '../../manifest/report.ts'
+import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
 import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
 import { asked } from '../shared/asking.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
@@ -25,14 +26,20 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
   const annotations = Object.fromEntries(asked(options.metric, options.annotation, catalog))
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
-    const wanted = resolveMetrics(await readInput(options.filename), include)
+    const manifests = await readInput(options.filename)
+    const wanted = resolveMetrics(manifests, include)
     const annotated = wanted.map((manifest) => annotateOne(manifest, annotations, namespaces))
     const notes = annotated.flatMap(({ passedOver }) =>
       passedOver.map(({ resource, why }) => describe(resource, why)),
     )
     const isAny = annotated.some(({ places }) => places > 0)
     if (!isAny) throw new UsageError(...notes, NOTHING)
-    return { output: show(annotated, options), notes }
+    const requested = [...catalog.metrics.values()].filter(({ name }) =>
+      options.metric.includes(name),
+    )
+    const tools = requested.flatMap(({ name, tool }) => (tool === undefined ? [] : name))
+    const closed = listNamespacesWithoutTools(manifests, annotated, tools)
+    return { output: show(annotated, options), notes: [...notes, ...closed] }
   } catch (error) {
     return manifestError(error)
   }

@@ -233,6 +233,8 @@ t.test("the guard names containers that differ from the catalog's observers", as
   }
 })
 
+const RBAC = 'rbac.authorization.k8s.io'
+
 /** Returns the manifests in the first block of YAML in a document. */
 function manifestsIn(document: string): string {
   const path = fileURLToPath(new URL(`../../../docs/${document}`, import.meta.url))
@@ -241,7 +243,7 @@ function manifestsIn(document: string): string {
 }
 
 t.test(
-  'the policy of docs/security.md restricts only the label ridealong.dev/privilege',
+  'the policy of docs/security.md restricts only the labels that grant something',
   async (t) => {
     const { cluster, api } = await runningCluster(t)
     const name = 'annotated'
@@ -270,6 +272,7 @@ t.test(
     const ann = ['--as', 'ann']
     const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
     const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+    const allowed = { labels: { 'ridealong.dev/tools': 'true' } }
     await until('the role takes effect', async () => (await patch(ann, annotated)) === 'done')
     await until('the policy takes effect', async () => {
       await patch([], { labels: { 'ridealong.dev/privilege': null } })
@@ -282,6 +285,34 @@ t.test(
     t.match(
       await patch(ann, { labels: { 'ridealong.dev/privilege': null } }),
       'needs the right to patch',
+    )
+    const tools = 'changing ridealong.dev/tools needs the right to patch tools'
+    t.match(await patch(ann, allowed), tools)
+    t.equal(await patch([], allowed), 'done', 'an administrator may allow tools')
+    t.match(await patch(ann, { labels: { 'ridealong.dev/tools': null } }), tools)
+    t.match(await patch(ann, { labels: { 'ridealong.dev/tools': 'false' } }), tools)
+    t.equal(await patch(ann, { labels: { other: null } }), 'done')
+    const rules = [{ apiGroups: ['ridealong.dev'], resources: ['tools'], verbs: ['patch'] }]
+    const granter = { kind: 'ClusterRole', name: 'tool-granter', apiGroup: RBAC }
+    const subjects = [{ kind: 'User', name: 'ann', apiGroup: RBAC }]
+    const right = [
+      { kind: 'ClusterRole', rules },
+      { kind: 'ClusterRoleBinding', roleRef: granter, subjects },
+    ].map((one) => {
+      return JSON.stringify({
+        ...one,
+        apiVersion: `${RBAC}/v1`,
+        metadata: { name: 'tool-granter' },
+      })
+    })
+    await kubectl(cluster, ['apply', '-f', '-'], right.join('\n---\n'))
+    t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], right.join('\n---\n')))
+    const forbidden = { labels: { 'ridealong.dev/tools': 'false' } }
+    await until('the right takes effect', async () => (await patch(ann, forbidden)) === 'done')
+    t.match(
+      await patch(ann, { labels: { 'ridealong.dev/privilege': 'baseline' } }),
+      'changing ridealong.dev/privilege needs',
+      'the right to change one label is no right to change the other',
     )
   },
 )

@@ -152,7 +152,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     (path) => [`the path ${JSON.stringify(path)}`, mountAt(path), /mountPath must match/] as const,
   ),
   ...['/dev/shm', '/proc/self', '/sys/fs'].map(
-    (path) => [`the path ${path}`, mountAt(path), /mountPath must match/] as const,
+    (path) => [`the path ${path}`, mountAt(path), /mountPath must NOT be valid/] as const,
   ),
   [
     'results below a mount',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { makeAuthority } from '../../../certs/make.ts'
-import type { Catalog } from '../../../src/core/catalog.ts'
+import { type Catalog, imagesOf } from '../../../src/core/catalog.ts'
 import type { InstallationCheck } from '../../../src/doctor/check.ts'
 import { examine, overallOutcome } from '../../../src/doctor/examine.ts'
 import {
@@ -39,11 +39,16 @@ function deployment(status: Json): Json {
   return { metadata, spec: { replicas: 2 }, status }
 }
 
-/** The catalog with only the metrics whose observers have the image `IMAGE`. */
-const OFFERED: Catalog = {
-  ...CATALOG,
-  metrics: new Map([...CATALOG.metrics].filter(([, { container }]) => container.image === IMAGE)),
+/** The catalog with only the metrics whose images are in a list. */
+function offering(...images: readonly string[]): Catalog {
+  const metrics = [...CATALOG.metrics].filter(([, metric]) => {
+    return imagesOf(metric).every((image) => images.includes(image))
+  })
+  return { ...CATALOG, metrics: new Map(metrics) }
 }
+
+const OFFERED = offering(IMAGE)
+const TOOL_IMAGE = 'registry.example/cpu-profile:1'
 
 const ready = { observedGeneration: 2, readyReplicas: 2, updatedReplicas: 2 }
 const forbidden = { problem: 'the apiserver says 403: User "a" cannot list resource "b"' }
@@ -242,6 +247,12 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^no node is known to have registry\.example\/observer:1 \(/,
     /ridealong\.dev\/image/,
   ],
+  'no node holds the image of a tool': [
+    withRelease({ offer: { value: { kind: 'whole', catalog: offering(IMAGE, TOOL_IMAGE) } } }),
+    'image',
+    /^no node is known to have registry\.example\/cpu-profile:1 \(cpu-profile\)/,
+    /ridealong\.dev\/image/,
+  ],
   'the only DaemonSet holds another image': [
     withRelease({
       holders: { value: [{ images: ['other:1'], isHeld: true, ready: 3, nodes: 3 }] },
@@ -434,9 +445,9 @@ t.test('a webhook that is called by URL is examined without a release', async (t
   t.match(checks[0], { sentence: `ridealong calls https://${HOST}/` })
 })
 
-t.test('the dry run requests a metric with the privilege restricted if there is one', async (t) => {
+t.test('the dry run requests a restricted metric without a tool if there is one', async (t) => {
   const metric = metricToAsk(CATALOG)
-  t.equal(CATALOG.metrics.get(metric)?.privilege, 'restricted')
+  t.match(CATALOG.metrics.get(metric), { privilege: 'restricted', tool: undefined })
   const metrics = new Map(
     [...CATALOG.metrics].filter(([, { privilege }]) => privilege !== 'restricted'),
   )

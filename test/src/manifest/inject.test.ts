@@ -9,7 +9,7 @@ import { findResources } from '../../../src/manifest/resources.ts'
 import { buildReview } from '../../../src/manifest/static-pod.ts'
 import { findTemplates } from '../../../src/manifest/templates.ts'
 import { type Json, mapOf, mapsOf } from '../../properties/arbitrary.ts'
-import { injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
+import { ALLOWED, injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
 
 for (const name of WORKLOADS) {
   t.test(`undo reverts inject in ${name}, and a second inject changes nothing`, async (t) => {
@@ -300,19 +300,101 @@ t.test('undo removes no container because of a forged status annotation', async 
   t.equal(undone(text), text.replace(`, ridealong.dev/status: '${status}'`, ''))
 })
 
-t.test('undo works on a pod whose keys are sorted, as in a cluster', async (t) => {
-  const value = readManifests('a', textOf(injected(`${POD}  containers: [{name: a}]\n`, PERF)))[0]
-    ?.value
-  const sorted = JSON.stringify(value, (_, inner) => {
+/** Returns the JSON of a value with the keys of all objects sorted. */
+function sortKeys(value: unknown): string {
+  return JSON.stringify(value, (_, inner) => {
     const fields = asFields(inner)
     return fields === undefined
       ? inner
       : Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)))
   })
-  t.strictSame(JSON.parse(undone(sorted)), {
+}
+
+t.test('undo works on a pod whose keys are sorted, as in a cluster', async (t) => {
+  const value = readManifests('a', textOf(injected(`${POD}  containers: [{name: a}]\n`, PERF)))[0]
+    ?.value
+  t.strictSame(JSON.parse(undone(sortKeys(value))), {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'a' },
     spec: { containers: [{ name: 'a' }] },
   })
+})
+
+const PROFILE = { 'ridealong.dev/inject': 'cpu-profile' }
+
+t.test('a tool adds an init container, variables and mounts to block YAML', async (t) => {
+  const init = '  initContainers:\n  # first\n  - name: fetch\n'
+  const env = '    env: # of the run\n      - {name: LD_PRELOAD, value: /own.so} # own\n'
+  const text = `${POD}${init}  containers:\n  - name: a\n${env}    # the end\n  - name: b\n`
+  const out = textOf(injected(text, PROFILE, ALLOWED))
+  t.match(
+    out,
+    /\n {2}# first\n {2}- name: cpu-profile-install\n {4}image: \S+\n[\s\S]*\n {2}- name: f/,
+  )
+  t.match(
+    out,
+    `# own
+      - name: LD_PRELOAD
+        value: $(LD_PRELOAD):/opt/ridealong/cpu-profile/loader.so
+      - name: CPUPROFILE
+        value: /var/opt/ridealong/cpu-profile
+    volumeMounts:
+    - name: ridealong-tool-cpu-profile-static
+      subPath: tool
+      mountPath: /opt/ridealong/cpu-profile
+      readOnly: true
+    - name: ridealong-tool-cpu-profile-static
+      subPath: results
+      mountPath: /var/opt/ridealong/cpu-profile
+    # the end
+  - name: b
+`,
+  )
+  t.equal(undone(out), text)
+})
+
+t.test('undo removes the tools of two targets, each with its own earlier text', async (t) => {
+  const env = 'env: [{name: LD_PRELOAD, value: /own.so}]'
+  const a = `  - {name: a, ${env}, volumeMounts: []}\n`
+  const b = '  - {name: b, env: [ ], volumeMounts: null}\n'
+  const text = `${POD}  containers:\n${a}${b}`
+  const first = textOf(injected(text, PROFILE, ALLOWED))
+  const metrics = { 'ridealong.dev/inject': 'cpu-profile,mpi-trace' }
+  const second = { ...metrics, 'ridealong.dev/target-container': 'b' }
+  const both = textOf(injected(first, second, ALLOWED))
+  t.match(both, '"variables":["a/LD_PRELOAD","a/CPUPROFILE","b/LD_PRELOAD","b/TRACE_DIR"]')
+  t.match(both, '"before":{"b/env":" [ ]","b/volumeMounts":" null","a/volumeMounts":" []"}')
+  t.equal(undone(both), text)
+})
+
+t.test('the template of a namespace that does not allow tools is unchanged', async (t) => {
+  const text = `${POD}  containers: [{name: a}]\n`
+  const [document] = injected(text, PROFILE, { ...ALLOWED, allowsTools: false })
+  t.match(document?.outcomes[0]?.decision, { outcome: 'left', reason: 'tools-not-allowed' })
+  t.notMatch(document?.text, 'cpu-profile-install')
+  t.equal(undone(document?.text ?? ''), text)
+})
+
+t.test('an anchor by which another container would get the variables is refused', async (t) => {
+  const second = '{name: b, env: *e}'
+  const text = `${POD}  containers: [{name: a, env: &e [{name: A}]}, ${second}]\n`
+  t.throws(() => injected(text, PROFILE, ALLOWED), /cannot be edited .* anchors or merge keys/)
+})
+
+t.test('undo removes a tool from a pod whose keys are sorted, as in a cluster', async (t) => {
+  const env = 'env: [{name: LD_PRELOAD, value: /own.so}], volumeMounts: [{name: v, mountPath: /v}]'
+  const text = `${POD}  containers: [{name: a, ${env}}]\n  volumes: [{name: v}]\n`
+  const value = readManifests('a', textOf(injected(text, PROFILE, ALLOWED)))[0]?.value
+  t.strictSame(JSON.parse(undone(sortKeys(value))), readManifests('a', text)[0]?.value)
+})
+
+t.test('undo changes no container that has no volume of a tool', async (t) => {
+  const status = '{"outcome":"injected","metrics":["a"],"variables":["PATH"]}'
+  const metadata = `metadata: {annotations: {x: y, ridealong.dev/status: '${status}'}}`
+  const own = '{name: own, mountPath: /ridealong/volume}'
+  const install = `{name: a-install, volumeMounts: [${own}]}`
+  const spec = `spec: {initContainers: [${install}], containers: [{name: b, env: [{name: PATH}]}]}`
+  const text = `apiVersion: v1\nkind: Pod\n${metadata}\n${spec}\n`
+  t.equal(undone(text), text.replace(`, ridealong.dev/status: '${status}'`, ''))
 })

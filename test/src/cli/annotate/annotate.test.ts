@@ -74,3 +74,61 @@ t.test(
     }
   },
 )
+
+t.test(
+  'a Namespace in the files that does not allow the tool of a metric is reported',
+  async (t) => {
+    const folder = t.testdir({
+      catalog: { 'profile.yaml': PROFILE },
+      'a.yaml': `${NAMESPACES}${jobIn('closed')}${jobIn('open')}${jobIn('elsewhere')}`,
+    })
+    const files = ['--catalog', `${folder}/catalog`, '-f', `${folder}/a.yaml`]
+    const { code, err } = await run(['annotate', ...files, '--metric', 'profile'])
+    t.equal(code, 0)
+    t.equal(
+      err,
+      `ridealong: ${folder}/a.yaml: document 1, line 1: Namespace closed: ` +
+        'pods get profile only with the label ridealong.dev/tools: "true"\n',
+    )
+    const other = await run(['annotate', ...files, '--metric', 'perf-sysstat'])
+    t.strictSame({ code: other.code, err: other.err }, { code: 0, err: '' })
+  },
+)
+
+const NAMESPACES = `apiVersion: v1
+kind: Namespace
+metadata: {name: closed}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: open, labels: {ridealong.dev/tools: "true"}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: unrelated}
+`
+
+function jobIn(namespace: string): string {
+  const spec = '{template: {spec: {containers: [{name: a}]}}}'
+  const metadata = `{name: a, namespace: ${namespace}}`
+  return `---\napiVersion: batch/v1\nkind: Job\nmetadata: ${metadata}\nspec: ${spec}\n`
+}
+
+const PROFILE = `apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata: {name: profile}
+spec:
+  description: a profile
+  privilege: restricted
+  tool:
+    installer:
+      image: registry.example/profile:1
+      resources: {limits: {cpu: 100m, memory: 32Mi}}
+    sizeLimit: 64Mi
+    mounts: [{subPath: tool, mountPath: /opt/profile}]
+    results: {subPath: results, mountPath: /var/opt/profile}
+    variables: [{name: LD_PRELOAD, value: /opt/profile/a.so, separator: ':'}]
+  container:
+    image: registry.example/observer:1
+    resources: {limits: {cpu: 100m, memory: 32Mi}}
+`
