@@ -27,8 +27,8 @@ export function toolFindings(
       const paths = [...tool.mounts, tool.results].map(({ mountPath }) => mountPath).join(', ')
       const sentence =
         `the init container ${installerName(name)} (image ${tool.installer.image}) copies the ` +
-        `library to a volume of at most ${tool.sizeLimit}; container ${target} gets the variables ` +
-        `${own} and the paths ${paths}`
+        `library to a volume of at most ${tool.sizeLimit}; container ${target} gets the ` +
+        `variables ${own} and the paths ${paths}`
       return find(`tool ${name}`, 'ok', sentence)
     }),
     find('loading', 'unknown', `${UNLOADED}; ${REPLACED}`),

@@ -31,6 +31,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 /** Programs that tests use in addition to Kubernetes, etcd and Helm 4, by the name of the test. */
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   controllers: ['cert-manager', 'coredns'],
+  'cpu-profile': ['cert-manager', 'coredns'],
   guard: ['cert-manager'],
   install: ['helm-3', 'cert-manager'],
   'live-export': ['coredns', 'prometheus'],
@@ -43,6 +44,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 /** Applications that tests observe, by the name of the test. */
 const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   controllers: ['mpi'],
+  'cpu-profile': ['lammps', 'flux'],
   findings: ['lammps'],
   identities: ['user-1234', 'user-65532'],
   lammps: ['lammps'],
@@ -63,12 +65,12 @@ const WITH_NODE = testsIn('with-node')
  * They run only if they are named, or with --all.
  */
 const LONG = [
-  ...['controllers', 'findings', 'guard', 'install', 'lammps', 'live-export', 'minicluster'],
-  ...['observers', 'upheaval'],
+  ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
+  ...['minicluster', 'observers', 'upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
-const WITH_OPERATORS = ['controllers', 'minicluster']
+const WITH_OPERATORS = ['controllers', 'cpu-profile', 'minicluster']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 

@@ -12,7 +12,7 @@ export interface Encounter {
   readonly enforce?: string | undefined
 }
 
-// There are few amounts, close to those of observers (100m, 32Mi) and of an installer (200m, 24Mi), so
+// There are few amounts, close to those of observers (100m, 32Mi) and installers (200m, 24Mi), so
 // that sums and bounds are often equal.
 const CPU = ['0', '50m', '100m', '200m', '300m', '1'] as const
 const MEMORY = ['0', '16Mi', '24Mi', '32Mi', '64Mi', '96Mi', '1Gi'] as const

@@ -6,8 +6,8 @@ import t from 'tap'
 import { patchedBy, ride } from '../src/core/build.ts'
 import { type Encounter, encounters } from './arbitrary.ts'
 
-// Compares Ridealong's decisions with Kubernetes' own LimitRanger, PodSecurity and ResourceQuota, for
-// pods with and without observers. The first build of the Kubernetes packages takes minutes.
+// Compares Ridealong's decisions with Kubernetes' own LimitRanger, PodSecurity and ResourceQuota,
+// for pods with and without observers. The first build of the Kubernetes packages takes minutes.
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0

@@ -134,7 +134,8 @@ function pathConflict(
   const taken: Mounted[] = [
     ...asObjects(target.volumeMounts).map(({ mountPath }) => mountPath),
     ...asObjects(target.volumeDevices).map(({ devicePath }) => devicePath),
-    // The kubelet mounts a file at this path (kubernetes v1.36 pkg/kubelet/kuberuntime, makeMounts).
+    // The kubelet mounts a file at this path (kubernetes v1.36 pkg/kubelet/kuberuntime,
+    // makeMounts).
     target.terminationMessagePath,
   ].flatMap((path) => {
     const text = asText(path) ?? ''

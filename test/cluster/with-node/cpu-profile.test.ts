@@ -8,15 +8,14 @@ import { startOperators } from '../operators/start.ts'
 import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-// The metric cpu-profile loads gperftools' CPU profiler into unmodified LAMMPS: in an Indexed Job in
-// a namespace that enforces Pod Security restricted, in an MPIJob of the MPI Operator, whose ranks
-// are started over ssh, and in a MiniCluster of the Flux Operator.
+// The metric cpu-profile loads gperftools' CPU profiler into unmodified LAMMPS: in an Indexed Job
+// in a namespace that enforces Pod Security restricted, and in a MiniCluster of the Flux Operator.
 
 const NAME = 'ridealong-profile'
 const ASKS = { 'ridealong.dev/inject': 'cpu-profile' }
 const ALLOWS = { 'ridealong.dev/tools': 'true' }
 
-/** Returns the names of the three functions with the most time of their own, by rank and process. */
+/** Returns the three functions with the most time of their own, by rank and process. */
 function hottest(rows: readonly FunctionRow[]): ReadonlyMap<string, readonly string[]> {
   const ofLammps = rows.filter(({ kind, program }) => kind === 'function' && program === 'lmp')
   const processes = new Set(ofLammps.map(({ rank, pid }) => `${rank} ${pid}`))

@@ -99,7 +99,8 @@ t.test('a variable of the target is never replaced', async (t) => {
   )
   t.equal(
     find({ envFrom: [{}] })?.message,
-    'metric cpu-profile sets the variable LD_PRELOAD, which container "app" may have from its envFrom',
+    'metric cpu-profile sets the variable LD_PRELOAD,' +
+      ' which container "app" may have from its envFrom',
   )
 })
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { check, type Operation } from '../../../../src/core/patch.ts'
-import type { Plan } from '../../../../src/core/plan.ts'
-import type { Json } from '../build.ts'
-import { rideWith } from './build.ts'
+import { check, type Operation } from '../../src/core/patch.ts'
+import type { Plan } from '../../src/core/plan.ts'
+import type { Json } from '../src/core/build.ts'
+import { rideWith } from '../src/core/tools/build.ts'
 
 const NO_TOKEN = { automountServiceAccountToken: false, shareProcessNamespace: true }
 const app = (more: Json = {}): Json => ({ name: 'app', image: 'app', ...more })

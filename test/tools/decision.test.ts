@@ -1,8 +1,14 @@
 import t from 'tap'
-import type { Catalog } from '../../../../src/core/catalog.ts'
-import { buildCatalog } from '../../../../src/core/catalog.ts'
-import { type Json, limitRange, metricDocument, resourceQuota, type Texts } from '../build.ts'
-import { ALLOWED, containerIn, rideWith, TOOLS, toolDocument } from './build.ts'
+import type { Catalog } from '../../src/core/catalog.ts'
+import { buildCatalog } from '../../src/core/catalog.ts'
+import {
+  type Json,
+  limitRange,
+  metricDocument,
+  resourceQuota,
+  type Texts,
+} from '../src/core/build.ts'
+import { ALLOWED, containerIn, rideWith, TOOLS, toolDocument } from '../src/core/tools/build.ts'
 
 const app = (more: Json = {}): Json => ({ name: 'app', image: 'app', ...more })
 const CONTAINER = { 'ridealong.dev/mode': 'container' }
