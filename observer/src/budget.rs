@@ -52,6 +52,12 @@ impl Budget {
         self.used + bytes * 1.1 + 4096.0 < self.total - RESERVE
     }
 
+    /// Returns the bytes that rows may still use; 0 if there are none.
+    #[must_use]
+    pub fn room(&self) -> f64 {
+        (self.total - RESERVE - 4096.0 - self.used).max(0.0) / 1.1
+    }
+
     /// Whether there is room for another line of the summary.
     #[must_use]
     pub fn has_room_for_summary(&self) -> bool {

@@ -9,6 +9,8 @@ pub enum Command {
     Observe(Metric, Option<String>),
     /// Wait for a signal.
     Hold,
+    /// Copy a tool into a volume.
+    Install,
     /// Run a program and push the rows of its log. The number is the position of the program's name
     /// among the words. If there is no word at this position, the log is read from standard input.
     Push(usize),
@@ -21,10 +23,12 @@ pub enum Command {
 /// The text of `--help`.
 pub const HELP: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
-standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing.
+standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing;
+cpu-profile also empties files of results.
 
-Usage: perf-sysstat | io-sysstat | pressure | network | hold | push [COMMAND...]
-       ridealong-observer METRIC | hold | push [COMMAND...] | --version | --help
+Usage: perf-sysstat | io-sysstat | pressure | network | cpu-profile | hold | install |
+         push [COMMAND...]
+       ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
 
   perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
   io-sysstat    throughput, latency and utilization of the block devices of the node
@@ -32,7 +36,10 @@ Usage: perf-sysstat | io-sysstat | pressure | network | hold | push [COMMAND...]
                 run-queue delay, memory and placement of its processes
   network       traffic of the pod's interfaces and of its TCP connections, and of the
                 application's processes by peer
+  cpu-profile   processor time of the application's processes by function and by stack, from the
+                profiles that gperftools writes in these processes
   hold          waits for SIGTERM
+  install       copies a tool from its image into a volume of the pod
   push          runs a command, passes its log on, and pushes the rows of the log to an endpoint of
                 OTLP; without a command, reads the log from standard input
 
@@ -52,7 +59,14 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_TIMEOUT      not io-sysstat: seconds to wait for the first process; 0 means no
                                 limit (0)
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
+  RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time (100)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
+  RIDEALONG_RESULTS             cpu-profile: the folder of the profiles (/ridealong/results)
+  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile: the size limit in bytes of the volume of this folder; if
+                                files use more than half of it, they are emptied
+  RIDEALONG_TOOL_SOURCE         install: the folder of the tool in the image (/tool)
+  RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders tool and results
+                                (/ridealong/volume)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
                                 are copied to the metadata of the log
   RIDEALONG_OTLP_ENDPOINT       http://HOST:PORT/PATH of a receiver of OTLP; empty: no live export
@@ -73,7 +87,8 @@ its log, and exits with 0 when it ends. The exit code of push COMMAND is that of
 ";
 
 /// The commands, for messages.
-const COMMANDS: &str = "perf-sysstat, io-sysstat, pressure, network, hold or push";
+const COMMANDS: &str =
+    "perf-sysstat, io-sysstat, pressure, network, cpu-profile, hold, install or push";
 
 /// Parses a command line. The first word is the name of the program.
 ///
@@ -124,7 +139,9 @@ fn by_name(name: &str) -> Option<Command> {
         "io-sysstat" => Some(Command::Observe(Metric::Io, None)),
         "pressure" => Some(Command::Observe(Metric::Pressure, None)),
         "network" => Some(Command::Observe(Metric::Network, None)),
+        "cpu-profile" => Some(Command::Observe(Metric::CpuProfile, None)),
         "hold" => Some(Command::Hold),
+        "install" => Some(Command::Install),
         "push" => Some(Command::Push(0)),
         _ => None,
     }
@@ -148,7 +165,9 @@ mod tests {
             ("io-sysstat", Command::Observe(Metric::Io, None)),
             ("pressure", Command::Observe(Metric::Pressure, None)),
             ("network", Command::Observe(Metric::Network, None)),
+            ("cpu-profile", Command::Observe(Metric::CpuProfile, None)),
             ("hold", Command::Hold),
+            ("install", Command::Install),
             (
                 "ridealong-observer perf-sysstat",
                 Command::Observe(Metric::Perf, None),

@@ -10,7 +10,13 @@ use crate::program;
 
 /// The names of the built-in observers. The container and the program of an observer have the same
 /// name.
-const OBSERVERS: [&str; 4] = ["perf-sysstat", "io-sysstat", "pressure", "network"];
+const OBSERVERS: [&str; 5] = [
+    "perf-sysstat",
+    "io-sysstat",
+    "pressure",
+    "network",
+    "cpu-profile",
+];
 
 /// The number of a container, in the order in which the observer finds containers.
 pub type ContainerId = usize;
@@ -66,6 +72,12 @@ impl Containers {
             self.names.push(name);
             self.names.len() - 1
         }))
+    }
+
+    /// Returns the number of containers that were found. The id of a container is below it.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.names.len()
     }
 
     /// Returns the name of a container.

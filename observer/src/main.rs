@@ -8,13 +8,15 @@ use std::process::ExitCode;
 
 use ridealong_observer::budget::Budget;
 use ridealong_observer::cli::{self, Command};
+use ridealong_observer::cpu_profile::FolderSettings;
 use ridealong_observer::hold::hold;
+use ridealong_observer::install::Installation;
 use ridealong_observer::log::warn;
 use ridealong_observer::otlp::settings::ExportSettings;
 use ridealong_observer::otlp::{pusher, relay};
 use ridealong_observer::session::Session;
 use ridealong_observer::settings::{Metric, Settings};
-use ridealong_observer::{io_sysstat, network, perf_sysstat, pressure};
+use ridealong_observer::{cpu_profile, io_sysstat, network, perf_sysstat, pressure};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args_os()
@@ -29,6 +31,10 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Ok(Command::Install) => {
+            Installation::read(variable).install();
+            ExitCode::SUCCESS
+        }
         Ok(Command::Push(first)) => push(&env::args_os().skip(first).collect::<Vec<_>>()),
         Ok(Command::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Command::Help) => print(cli::HELP),
@@ -53,6 +59,9 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
                 Metric::Io => io_sysstat::run(settings, &mut session),
                 Metric::Pressure => pressure::run(settings, &mut session),
                 Metric::Network => network::run(settings, &mut session),
+                Metric::CpuProfile => {
+                    cpu_profile::run(settings, &FolderSettings::read(variable), &mut session);
+                }
             }
         }
         Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),

@@ -35,6 +35,7 @@ fn options(settings: &Settings) -> String {
         max_log,
         timeout,
         has_threads,
+        frequency,
         ..
     } = settings;
     let shared = format!("\"rate\":{rate},\"completions\":{completions},\"max-log\":{max_log}");
@@ -42,5 +43,8 @@ fn options(settings: &Settings) -> String {
         Metric::Perf => format!("{shared},\"timeout\":{timeout},\"threads\":{has_threads}"),
         Metric::Pressure | Metric::Network => format!("{shared},\"timeout\":{timeout}"),
         Metric::Io => shared,
+        Metric::CpuProfile => {
+            format!("\"frequency\":{frequency},\"timeout\":{timeout},\"max-log\":{max_log}")
+        }
     }
 }

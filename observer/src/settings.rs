@@ -15,6 +15,8 @@ pub enum Metric {
     Pressure,
     /// The traffic of the pod and of the application's processes.
     Network,
+    /// The processor time of the application's processes by function.
+    CpuProfile,
 }
 
 impl Metric {
@@ -26,6 +28,7 @@ impl Metric {
             Self::Io => "io-sysstat",
             Self::Pressure => "pressure",
             Self::Network => "network",
+            Self::CpuProfile => "cpu-profile",
         }
     }
 
@@ -56,6 +59,8 @@ pub struct Settings {
     pub timeout: f64,
     /// Whether each thread has a row.
     pub has_threads: bool,
+    /// Only for cpu-profile: the samples in a second of processor time.
+    pub frequency: f64,
     /// The maximum size of the log in MiB.
     pub max_log: f64,
     /// Whether the pod uses the network of its node.
@@ -71,6 +76,10 @@ pub struct Settings {
     /// A sentence that describes an error in the settings.
     pub problem: Option<String>,
 }
+
+/// The seconds between two scans of cpu-profile, which has no timepoints. The libraries of a process
+/// are read when a scan finds it.
+const SCAN_INTERVAL: f64 = 1.0;
 
 /// The key of the pod's name in `pod_metadata`.
 pub const POD: &str = "pod";
@@ -111,6 +120,7 @@ impl Settings {
             }
         };
         let rate = option("rate", "RIDEALONG_OPTION_RATE", 10.0, 0.1);
+        let frequency = option("frequency", "RIDEALONG_OPTION_FREQUENCY", 100.0, 1.0);
         let completions = option("completions", "RIDEALONG_OPTION_COMPLETIONS", 0.0, 0.0);
         let timeout = option("timeout", "RIDEALONG_OPTION_TIMEOUT", 0.0, 0.0);
         let max_log = option("max-log", "RIDEALONG_OPTION_MAX_LOG", 8.0, 0.05);
@@ -124,7 +134,12 @@ impl Settings {
             metric,
             command,
             pattern: pattern.clone(),
-            rate,
+            rate: if metric == Metric::CpuProfile {
+                SCAN_INTERVAL
+            } else {
+                rate
+            },
+            frequency,
             completions,
             timeout,
             max_log,

@@ -3,13 +3,14 @@
 //! The sampling loop uses this reader instead of the crate procfs, because the reader reuses its
 //! buffer, and needs only one read for a file that the kernel generates as a whole.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat};
-use nix::sys::stat::{Mode, fstatat};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
+use nix::sys::stat::{Mode, SFlag, fstat, fstatat};
 use nix::unistd::{Whence, lseek, read};
 
 use super::fd::socket_inode;
@@ -41,6 +42,33 @@ impl RootDirectory {
     pub fn at(path: &std::path::Path) -> Result<Self, Errno> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         openat(AT_FDCWD, path, flags, Mode::empty()).map(Self)
+    }
+
+    /// Opens an ordinary file below the directory. Links lead to files below the directory, too.
+    ///
+    /// # Errors
+    /// If the file cannot be opened; `EINVAL` if it is not an ordinary file; `ENOSYS` before Linux
+    /// 5.6.
+    pub fn open(&self, path: &[u8]) -> Result<File, Errno> {
+        // With O_NONBLOCK, the observer does not wait if the application has put a pipe there.
+        let how = OpenHow::new()
+            .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC)
+            .resolve(ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+        let file = openat2(&self.0, path, how)?;
+        let kind = SFlag::from_bits_truncate(fstat(&file)?.st_mode) & SFlag::S_IFMT;
+        if kind == SFlag::S_IFREG {
+            Ok(File::from(file))
+        } else {
+            Err(Errno::EINVAL)
+        }
+    }
+
+    /// Returns the number of the device of the directory's file system.
+    ///
+    /// # Errors
+    /// If the kernel does not return it.
+    pub fn device(&self) -> Result<u64, Errno> {
+        fstat(&self.0).map(|facts| facts.st_dev)
     }
 }
 
