@@ -52,7 +52,15 @@ export interface RowsDescription {
 export interface RowSection {
   readonly name: string
   /** The thing that a row describes. */
-  readonly of: 'process' | 'thread' | 'container' | 'device' | 'interface' | 'pod'
+  readonly of:
+    | 'process'
+    | 'thread'
+    | 'container'
+    | 'device'
+    | 'interface'
+    | 'pod'
+    | 'function'
+    | 'stack'
   readonly description: string
   readonly columns: readonly RowColumn[]
 }

@@ -81,6 +81,8 @@ export const ROW_KINDS = [
   'device',
   'interface',
   'pod',
+  'function',
+  'stack',
 ] as const satisfies readonly RowSection['of'][]
 
 export type RowKind = (typeof ROW_KINDS)[number]

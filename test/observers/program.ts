@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 
 /** The names of the program. */
-export const NAMES = ['perf-sysstat', 'io-sysstat', 'pressure', 'network', 'hold', 'push'] as const
+export const NAMES = [
+  ...(['perf-sysstat', 'io-sysstat', 'pressure', 'network', 'cpu-profile'] as const),
+  ...(['hold', 'install', 'push'] as const),
+] as const
 
 /** Reports whether this machine can build the program. */
 export function hasCargo(): boolean {
