@@ -62,3 +62,5 @@ patchelf --replace-needed liblzma.so.5 libridealong-lzma.so.5 "$folder/librideal
 replace libprofiler.so.0 open=rl_o close=rl_cl write=rl_wr setitimer=rl_settim memset=rl_mst \
   __fprintf_chk=rl_fprint_chk
 replace libridealong-unwind.so.8 pipe2=rl_pp read=rl_r write=rl_wr close=rl_cl
+# On arm64, libunwind writes into its pipe with write(2).
+if [ "$(uname -m)" = x86_64 ]; then replace libridealong-unwind.so.8 syscall=rl_sysc; fi

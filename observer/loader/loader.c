@@ -30,7 +30,7 @@
 //   signal SIGPROF would kill a program that does not load this library: a static or setuid
 //   program, or one that gets an empty environment. A timer of timer_create(2) is deleted by
 //   execve, and is also not inherited by a forked child.
-// - pipe2, read, write, close in libunwind: it keeps a pipe open to find out whether memory can be
+// - pipe2, read, close, syscall in libunwind: it keeps a pipe open to find out whether memory can be
 //   read (libunwind src/x86_64/Ginit.c, write_validate). If the program replaces these descriptors
 //   by its own files, as a shell does with `exec 3>file`, libunwind reads, writes and closes them.
 //   Here, there is no pipe.
@@ -319,6 +319,12 @@ EXPORTED long rl_wr(int file, const void *bytes, size_t count) {
   if (file == PIPE_IN) return is_readable(bytes) ? (long)count : with_errno(-EFAULT);
   if (file == STDERR) return (long)count;
   return with_errno(call(SYS_write, file, (long)bytes, (long)count, 0));
+}
+
+// libunwind writes into its pipe with syscall(2).
+EXPORTED long rl_sysc(long number, long a, long b, long c, long d) {
+  if (number == SYS_write) return rl_wr((int)a, (const void *)b, (size_t)c);
+  return with_errno(call(number, a, b, c, d));
 }
 
 EXPORTED void *rl_mst(void *memory, int value, size_t count) {

@@ -545,11 +545,11 @@ impl CpuProfile {
 
 fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid: i32) -> Owner {
     let containers = &run.processes.containers;
-    let name = container
-        .filter(|_| containers.has_names)
-        .map(|container| containers.name(container));
+    // Only processes of the target can write profiles.
+    let target = run.settings.target.as_str();
+    let name = container.map_or(target, |container| containers.name(container));
     Owner {
-        container: name.map(str::to_owned),
+        container: containers.has_names.then(|| name.to_owned()),
         program,
         pid,
     }

@@ -1,0 +1,283 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
+import { type Identity, observer, openFolder, podOf, type Running, until } from '../pod.ts'
+import { onPath, type Row, summaryOf } from '../prerequisites.ts'
+import { profileTests, tool } from './tool.ts'
+
+const options = profileTests()
+const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app' }
+
+/** A pod with the volume of cpu-profile, and the observer. */
+interface ProfiledPod {
+  /** The folder of the results. */
+  readonly results: string
+  readonly watching: Running
+  /** Starts a program with the loader in the target container. */
+  start(argv: readonly string[], as?: Identity): Promise<Running>
+  /** Runs a program to its end, and waits for the row of its process. */
+  profile(argv: readonly string[]): Promise<number | string>
+  /** Ends the observer. */
+  end(): Promise<void>
+}
+
+async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<ProfiledPod> {
+  const pod = await podOf(t)
+  const volume = openFolder('ridealong-volume-')
+  t.teardown(() => rmSync(volume, { recursive: true, force: true }))
+  const folders = { RIDEALONG_TOOL_SOURCE: tool().source, RIDEALONG_TOOL_VOLUME: volume }
+  const installer = await pod.run('cpu-profile-install', [observer('install')], folders)
+  t.equal(await installer.ended, 0)
+  const results = join(volume, 'results')
+  const settings = { ...NATIVE, RIDEALONG_RESULTS: results, ...env }
+  const watching = await pod.run('cpu-profile', [observer('cpu-profile')], settings)
+  await until(watching, /waiting for/)
+  const preloaded = [
+    onPath('env'),
+    `LD_PRELOAD=${volume}/tool/loader.so`,
+    `CPUPROFILE=${results}/cpu`,
+    'CPUPROFILE_FREQUENCY=500',
+  ]
+  const start = (argv: readonly string[], as?: Identity) =>
+    pod.run('app', [...preloaded, ...argv], {}, as)
+  return {
+    results,
+    watching,
+    start,
+    profile: async (argv) => {
+      const before = rowsOf(watching, 'process').length
+      const ended = await (await start(argv)).ended
+      await until(watching, () => rowsOf(watching, 'process').length > before)
+      return ended
+    },
+    end: async () => {
+      watching.signal('SIGTERM')
+      await watching.ended
+    },
+  }
+}
+
+function sum(rows: readonly Row[], column: string): number {
+  return rows.reduce((whole, row) => whole + Number(row[column] ?? 0), 0)
+}
+
+/** Checks that the rows of functions and of stacks add up to the row of their process. */
+function checkSums(t: Test, watching: Running): void {
+  for (const row of rowsOf(watching, 'process')) {
+    const { pid, samples, cpu_seconds, frequency } = row
+    const own = (section: string) => rowsOf(watching, section).filter((one) => one.pid === pid)
+    t.equal(sum(own('function'), 'samples_self'), samples)
+    t.equal(sum(own('stack'), 'samples'), samples)
+    const seconds = sum(own('stack'), 'cpu_seconds')
+    t.ok(Math.abs(seconds - Number(cpu_seconds)) < 1e-6, `${seconds} s`)
+    t.equal(Number(samples) / Number(frequency), cpu_seconds)
+  }
+}
+
+/** Returns the samples of each function: in itself, and in total. */
+function samplesOf(watching: Running): ReadonlyMap<unknown, readonly unknown[]> {
+  return new Map(
+    rowsOf(watching, 'function').map((row) => [
+      row.function,
+      [row.samples_self, row.samples_total],
+    ]),
+  )
+}
+
+/** Returns the same numbers from google-pprof, for a program without libraries of its own. */
+function pprof(program: string, file: string): ReadonlyMap<string, readonly number[]> {
+  const words = ['--text', program, file]
+  const text = execFileSync('google-pprof', words, { encoding: 'utf8', stdio: 'pipe' })
+  const lines = text.trim().split('\n').slice(1)
+  return new Map(
+    lines.map((line) => {
+      const [own, , , total, , name = ''] = line.trim().split(/\s+/)
+      return [name, [Number(own), Number(total)]]
+    }),
+  )
+}
+
+t.test('functions have the same samples as google-pprof counts', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t)
+  t.equal(await profile([tool().work, 'ratio', '60000000']), 3)
+  await end()
+  t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
+  t.strictSame(noticesOf(watching), [])
+  const [row] = rowsOf(watching, 'process')
+  t.match(row, { container: 'app', program: 'work', profile: 'complete', frequency: 500 })
+  t.strictSame(readdirSync(results), [`cpu_${row?.pid}`])
+  checkSums(t, watching)
+  const expected = pprof(tool().work, join(results, `cpu_${row?.pid}`))
+  const found = samplesOf(watching)
+  for (const name of ['heavy', 'light', 'deep', 'main']) {
+    t.strictSame(found.get(name), expected.get(name), name)
+  }
+  const [heavy = 0] = expected.get('heavy') ?? []
+  const [light = 0] = expected.get('light') ?? []
+  t.ok(heavy > light && light > 0, `${heavy} and ${light} samples`)
+  t.equal(rowsOf(watching, 'function')[0]?.function, 'heavy')
+  t.equal(rowsOf(watching, 'function')[0]?.library, 'work')
+  const stacks = rowsOf(watching, 'stack').map(({ stack }) => String(stack))
+  t.ok(stacks.some((stack) => stack.endsWith(`;main;${'deep;'.repeat(6)}light`)))
+  const [whole, ...programs] = summaryOf(watching.log())
+  const sums = { profiles: 1, incomplete: 0, missing: 0, samples: row?.samples }
+  t.match(whole, { metric: 'cpu-profile', ...sums })
+  t.match(programs, [{ program: 'work', container: 'app', ...sums }])
+})
+
+t.test('a killed process has no profile', options, async (t) => {
+  const { watching, start, end } = await profiledPod(t)
+  const app = await start([tool().work, 'wait', '400000000'])
+  await until(app, /waiting/)
+  // Two scans later, the observer knows the processor time of the process.
+  await new Promise((resolve) => setTimeout(resolve, 2500))
+  app.signal('SIGKILL')
+  await app.ended
+  await until(watching, () => rowsOf(watching, 'process').length > 0)
+  await end()
+  const row = { program: 'work', samples: null, cpu_seconds: null, profile: 'missing' }
+  t.match(rowsOf(watching, 'process'), [row])
+  t.match(noticesOf(watching), [/^process \d+ \(work\) has no profile: it was killed/])
+  t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
+  t.match(summaryOf(watching.log()), [{ missing: 1 }, { program: 'work', missing: 1 }])
+})
+
+t.test('functions of an incomplete profile are named', options, async (t) => {
+  const { results, watching, profile, start, end } = await profiledPod(t)
+  // Without randomization, both processes have the same addresses.
+  const fixed = [onPath('setarch'), '-R', tool().work]
+  t.equal(await profile([...fixed, 'ratio', '30000000']), 3)
+  const [first] = rowsOf(watching, 'process')
+  const whole = readFileSync(join(results, `cpu_${first?.pid}`))
+  const app = await start([...fixed, 'wait', '1000'])
+  await until(app, /waiting/)
+  await new Promise((resolve) => setTimeout(resolve, 2500))
+  const pid = /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${app.pid}/status`, 'utf8'))?.[1]
+  // The trailer, which three words mark, and the text of the mappings are missing.
+  const cut = whole.lastIndexOf(Buffer.from(`${'00'.repeat(8)}0100000000000000`, 'hex'))
+  writeFileSync(join(results, `cpu_${pid}`), whole.subarray(0, cut))
+  app.signal('SIGKILL')
+  await until(watching, () => rowsOf(watching, 'process').length > 1)
+  await end()
+  t.match(rowsOf(watching, 'process')[1], { pid: Number(pid), profile: 'incomplete' })
+  t.equal(rowsOf(watching, 'process')[1]?.samples, first?.samples)
+  checkSums(t, watching)
+  const names = rowsOf(watching, 'function').filter((row) => row.pid === Number(pid))
+  t.equal(names[0]?.function, 'heavy')
+  t.match(noticesOf(watching), [/^the profile of process \d+ \(work\) is not complete/])
+  t.match(summaryOf(watching.log())[0], { profiles: 2, incomplete: 1 })
+})
+
+t.test('programs without a profile end with their own exit codes', options, async (t) => {
+  const { results, watching, start, end } = await profiledPod(t)
+  const { work, workStatic, workWithMusl } = tool()
+  const ends = async (argv: readonly string[], as?: Identity) => (await start(argv, as)).ended
+  t.equal(await ends([workStatic, 'ratio', '1000000']), 3)
+  t.equal(await ends([workWithMusl, 'ratio', '1000000']), 3)
+  const fill = 'mount -t tmpfs -o size=4k none "$0" && head -c 4096 /dev/zero >"$0/full"; exec "$@"'
+  t.equal(await ends(['sh', '-c', fill, results, work, 'ratio', '100000000']), 3)
+  chmodSync(results, 0o755)
+  t.equal(await ends([work, 'ratio', '1000000'], { user: 1234, group: 1234 }), 3)
+  await until(watching, () => noticesOf(watching).length > 1)
+  await end()
+  const musl = /^a process is not profiled: \d+ work-with-musl: .*libprofiler\.so\.0/
+  t.match(
+    noticesOf(watching).find((notice) => musl.test(notice)),
+    musl,
+  )
+  t.strictSame(readdirSync(results), ['loader.log'])
+  t.match(rowsOf(watching, 'process'), [{ program: 'work', profile: 'missing' }])
+})
+
+t.test('short processes are profiled, too', options, async (t) => {
+  const { watching, start, end } = await profiledPod(t)
+  // The process ends before any scan, so its program is known only from its profile.
+  const app = await start(['sh', '-c', '"$0" ratio 3000000; exit 8', tool().work])
+  t.equal(await app.ended, 8)
+  await end()
+  const row = { container: 'app', program: 'work', profile: 'complete' }
+  t.match(rowsOf(watching, 'process'), [row])
+  checkSums(t, watching)
+})
+
+t.test('a program on a volume that is gone at the end is named', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t)
+  const folder = mkdtempSync(join(results, '../programs-'))
+  const script = `mount -t tmpfs none ${folder} && cp "$0" ${folder}/work-on-volume &&
+    exec ${folder}/work-on-volume ratio 200000000`
+  t.equal(await profile(['sh', '-c', script, tool().work]), 3)
+  await end()
+  t.equal(rowsOf(watching, 'function')[0]?.function, 'heavy')
+  t.equal(rowsOf(watching, 'function')[0]?.library, 'work-on-volume')
+})
+
+t.test('other files of the folder do no harm', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t)
+  execFileSync('mkfifo', [join(results, 'cpu_100')])
+  symlinkSync('/dev/zero', join(results, 'cpu_101'))
+  mkdirSync(join(results, 'cpu_102'))
+  writeFileSync(join(results, 'cpu_103'), 'text')
+  writeFileSync(join(results, 'cpu_0104'), '')
+  writeFileSync(join(results, 'cpu_105'), Buffer.alloc(1 << 20, 1))
+  t.equal(await profile([tool().work, 'ratio', '10000000']), 3)
+  await end()
+  t.strictSame(rowsOf(watching, 'process').length, 1)
+  const expected = ['cpu_103', 'cpu_105'].map(
+    (name) => `the file ${name} is not a profile of gperftools`,
+  )
+  t.strictSame([...noticesOf(watching)].sort(), expected)
+})
+
+t.test('files that use more than half of the size limit are emptied', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t, {
+    RIDEALONG_TOOL_SIZE_LIMIT: String(1 << 20),
+  })
+  t.equal(await profile([tool().work, 'ratio', '10000000']), 3)
+  const [row] = rowsOf(watching, 'process')
+  const name = join(results, `cpu_${row?.pid}`)
+  t.ok(statSync(name).size > 0)
+  copyFileSync(name, join(results, 'cpu_9999'))
+  truncateSync(join(results, 'cpu_9999'), 1 << 21)
+  // A hole uses no space.
+  await until(watching, () => rowsOf(watching, 'process').length > 1)
+  t.ok(statSync(name).size > 0)
+  writeFileSync(join(results, 'cpu_9998'), Buffer.alloc(600_000))
+  await until(watching, () => noticesOf(watching).some((notice) => /emptied/.test(notice)))
+  await end()
+  t.equal(statSync(name).size, 0)
+  t.equal(statSync(join(results, 'cpu_9998')).size, 0)
+  const why = 'because they use more than half of the size limit of their volume'
+  t.ok(noticesOf(watching).includes(`3 files of results were emptied, ${why}`))
+})
+
+t.test('without the folder of the results, the log says so', options, async (t) => {
+  const { watching, end } = await profiledPod(t, { RIDEALONG_RESULTS: '/none' })
+  await end()
+  const notice = 'the folder of the results cannot be opened: No such file or directory'
+  t.strictSame(noticesOf(watching), [notice])
+  t.match(summaryOf(watching.log()), [{ metric: 'cpu-profile', profiles: 0 }])
+})
+
+t.test('in mode container, the observer ends after its target', options, async (t) => {
+  const mode = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
+  const { watching, start } = await profiledPod(t, mode)
+  const app = await start([tool().work, 'ratio', '200000000'])
+  t.equal(await app.ended, 3)
+  t.equal(await watching.ended, 0)
+  t.match(rowsOf(watching, 'process'), [{ program: 'work', profile: 'complete' }])
+  checkSums(t, watching)
+})
