@@ -1,5 +1,6 @@
-# Two images: `webhook` has the webhook and the command, and `observer` has the observers. To build
-# an image for linux/amd64 and linux/arm64:
+# Three images: `webhook` has the webhook and the command, `observer` has the observers, and
+# `cpu-profile` has the installer of the tool that the metric cpu-profile loads into the target. To
+# build an image for linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
 # Each base image is pinned by the digest of its multi-architecture index, from
@@ -44,3 +45,20 @@ FROM scratch AS observer
 COPY --from=program /image/ /
 ENV PATH=/usr/local/bin
 CMD ["perf-sysstat"]
+
+# The CPU profiler of gperftools from Debian's packages, and its loader. The base image is Debian
+# bookworm. The compiler is that of the image's platform.
+FROM node AS profiler
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends \
+    binutils gcc libc6-dev libgoogle-perftools4 libunwind8 patchelf \
+  && rm -rf /var/lib/apt/lists/*
+COPY observer/loader/ /loader/
+RUN /loader/build.sh /tool
+
+# The installer copies /tool into a volume of the pod. Each file must be readable by every user.
+FROM scratch AS cpu-profile
+COPY --from=program /image/ /
+COPY --from=profiler /tool/ /tool/
+ENV PATH=/usr/local/bin
+CMD ["install"]

@@ -60,6 +60,7 @@ patchelf --replace-needed libunwind.so.8 libridealong-unwind.so.8 "$folder/libpr
 patchelf --replace-needed liblzma.so.5 libridealong-lzma.so.5 "$folder/libridealong-unwind.so.8"
 
 replace libprofiler.so.0 open=rl_o close=rl_cl write=rl_wr setitimer=rl_settim memset=rl_mst \
+  sigaction=rl_sigact sigprocmask=rl_sigprocm \
   __fprintf_chk=rl_fprint_chk
 replace libridealong-unwind.so.8 pipe2=rl_pp read=rl_r write=rl_wr close=rl_cl
 # On arm64, libunwind writes into its pipe with write(2).

@@ -36,6 +36,9 @@
 //   Here, there is no pipe.
 // - memset: the profiler fills its table of 8 MiB with zeros, which costs every program this memory
 //   and some milliseconds. Its operator new[] is calloc (cxx.c), so the table already is zero.
+// - sigaction, sigprocmask: other programs also handle SIGPROF. Open MPI's mpirun forwards this
+//   signal to all ranks, and bash ends. Therefore the timer sends another signal, which programs
+//   hardly use.
 // - fprintf: the profiler writes a line to standard error when a program ends
 //   (ProfileData::Stop).
 
@@ -49,6 +52,7 @@ extern WEAK void *dlopen(const char *path, int flags);
 extern WEAK void *dlsym(void *library, const char *name);
 extern WEAK char *dlerror(void);
 extern WEAK int *__errno_location(void);
+extern WEAK int sigaction(int signal, const void *action, void *old);
 extern WEAK char **environ;
 // Only a program that is itself linked with gperftools has this function.
 extern WEAK int ProfilerStart(const char *path);
@@ -75,6 +79,8 @@ enum {
   EFAULT = 14,
   EEXIST = 17,
   SIGPROF = 27,
+  // A real-time signal. The C libraries use 32 to 34, and valgrind 64.
+  TICK = 60,
   CLOCK_PROCESS_CPUTIME_ID = 2,
   RLIMIT_FSIZE = 1,
 };
@@ -142,6 +148,8 @@ static long call(long number, long a, long b, long c, long d) {
 // The maximum bytes of loader.log. A script may start any number of programs.
 #define MAX_LOG 65536
 #define MAX_PATH 512
+// The processor time of a program before the first sample, in nanoseconds.
+#define DELAY 500000000
 // The size from which memory is always new, and therefore zero: only the profiler's table has it.
 #define LARGE (1 << 20)
 // The number of files that processes with the same id can have, one after the other.
@@ -327,6 +335,17 @@ EXPORTED long rl_sysc(long number, long a, long b, long c, long d) {
   return with_errno(call(number, a, b, c, d));
 }
 
+EXPORTED int rl_sigact(int signal, const void *action, void *old) {
+  return sigaction(signal == SIGPROF ? TICK : signal, action, old);
+}
+
+// The profiler blocks and unblocks only its own signal.
+EXPORTED int rl_sigprocm(int how, const void *set, void *old) {
+  (void)set, (void)old;
+  uint64_t tick = (uint64_t)1 << (TICK - 1);
+  return (int)with_errno(call(SYS_rt_sigprocmask, how, (long)&tick, 0, sizeof tick));
+}
+
 EXPORTED void *rl_mst(void *memory, int value, size_t count) {
   if (count > LARGE) return memory;
   for (size_t i = 0; i < count; i++) ((volatile char *)memory)[i] = (char)value;
@@ -348,20 +367,21 @@ struct event {
   uint64_t rest[6];
 };
 
-// Sets a timer of the processor time of the process. `timer` is a struct itimerval.
+// Sets a timer of the processor time of the process. `timer` is a struct itimerval. The first signal
+// comes after DELAY, so that programs such as shells, launchers and the first process of a container
+// usually get none: some of them pass all signals on to their children (tini).
 EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
   (void)which, (void)old;
   if (call(SYS_getpid, 0, 0, 0, 0) != profile.process) return 0;
   if (profile.has_timer) call(SYS_timer_delete, profile.timer, 0, 0, 0);
   profile.has_timer = 0;
   if (timer[0].seconds == 0 && timer[0].microseconds == 0) return 0;
-  struct event event = {.signal = SIGPROF};
+  struct event event = {.signal = TICK};
   long made = call(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, (long)&event, (long)&profile.timer, 0);
   if (made < 0) return (int)with_errno(made);
   profile.has_timer = 1;
   int64_t times[4] = {timer[0].seconds, timer[0].microseconds * 1000};
-  times[2] = times[0];
-  times[3] = times[1];
+  times[3] = DELAY;
   return (int)with_errno(call(SYS_timer_settime, profile.timer, 0, (long)times, 0));
 }
 
@@ -395,7 +415,7 @@ __attribute__((constructor)) static void start(void) {
     report(prefix, folder, "the program has its own profiler of gperftools");
     return;
   }
-  if (dlopen == NULL || dlsym == NULL) {
+  if (dlopen == NULL || dlsym == NULL || sigaction == NULL || &environ == NULL) {
     report(prefix, folder, "the program has no function dlopen");
     return;
   }

@@ -90,6 +90,7 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
 async function loadImages(cluster: Cluster, applications: readonly Application[]): Promise<void> {
   await buildTarget('webhook', say)
   await buildTarget('observer', say)
+  await buildTarget('cpu-profile', say)
   for (const name of applications) await buildApplication(name, say)
   say('loading the images into the node')
   const observed = applications.map((name) => APPLICATIONS[name])

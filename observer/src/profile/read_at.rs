@@ -32,3 +32,9 @@ impl ReadAt for [u8] {
         count
     }
 }
+
+impl ReadAt for Vec<u8> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        self.as_slice().read_at(offset, buffer)
+    }
+}

@@ -16,6 +16,7 @@ const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
 export const IMAGES = {
   webhook: 'ghcr.io/ridealong/webhook:test',
   observer: 'ghcr.io/ridealong/observer:test',
+  'cpu-profile': 'ghcr.io/ridealong/cpu-profile:test',
 } as const
 
 export type Target = keyof typeof IMAGES
@@ -49,7 +50,7 @@ function buildah(...words: readonly string[]): Promise<string> {
 /** Builds a target of the project's Dockerfile. */
 export async function buildTarget(target: Target, say: (line: string) => void): Promise<void> {
   await makeBases(say)
-  if (target === 'observer') await makeRust(say)
+  if (target !== 'webhook') await makeRust(say)
   say(`building the image ${target}`)
   await buildah(
     ...['build', '--isolation', 'chroot', '--pull=never', '--layers'],
