@@ -29,7 +29,10 @@ interface ProfiledPod {
   readonly watching: Running
   /** Starts a program with the loader in the target container. */
   start(argv: readonly string[], as?: Identity): Promise<Running>
-  /** Runs a program to its end, and waits for the row of its process. */
+  /**
+   * Runs a program to its end. If it runs for two seconds, the observer finds it, and writes its
+   * rows a second after its end or when the observer ends.
+   */
   profile(argv: readonly string[]): Promise<number | string>
   /** Ends the observer. */
   end(): Promise<void>
@@ -58,12 +61,7 @@ async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Profil
     results,
     watching,
     start,
-    profile: async (argv) => {
-      const before = rowsOf(watching, 'process').length
-      const ended = await (await start(argv)).ended
-      await until(watching, () => rowsOf(watching, 'process').length > before)
-      return ended
-    },
+    profile: async (argv) => (await start(argv)).ended,
     end: async () => {
       watching.signal('SIGTERM')
       await watching.ended
@@ -113,7 +111,7 @@ function pprof(program: string, file: string): ReadonlyMap<string, readonly numb
 
 t.test('functions have the same samples as google-pprof counts', options, async (t) => {
   const { results, watching, profile, end } = await profiledPod(t)
-  t.equal(await profile([tool().work, 'ratio', '60000000']), 3)
+  t.equal(await profile([tool().work, 'ratio', '2500']), 3)
   await end()
   t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
   t.strictSame(noticesOf(watching), [])
@@ -141,7 +139,7 @@ t.test('functions have the same samples as google-pprof counts', options, async 
 
 t.test('a killed process has no profile', options, async (t) => {
   const { watching, start, end } = await profiledPod(t)
-  const app = await start([tool().work, 'wait', '400000000'])
+  const app = await start([tool().work, 'wait', '1500'])
   await until(app, /waiting/)
   // Two scans later, the observer knows the processor time of the process.
   await new Promise((resolve) => setTimeout(resolve, 2500))
@@ -160,10 +158,11 @@ t.test('functions of an incomplete profile are named', options, async (t) => {
   const { results, watching, profile, start, end } = await profiledPod(t)
   // Without randomization, both processes have the same addresses.
   const fixed = [onPath('setarch'), '-R', tool().work]
-  t.equal(await profile([...fixed, 'ratio', '30000000']), 3)
+  t.equal(await profile([...fixed, 'ratio', '2500']), 3)
+  await until(watching, () => rowsOf(watching, 'process').length > 0)
   const [first] = rowsOf(watching, 'process')
   const whole = readFileSync(join(results, `cpu_${first?.pid}`))
-  const app = await start([...fixed, 'wait', '1000'])
+  const app = await start([...fixed, 'wait', '10'])
   await until(app, /waiting/)
   await new Promise((resolve) => setTimeout(resolve, 2500))
   const pid = /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${app.pid}/status`, 'utf8'))?.[1]
@@ -186,12 +185,12 @@ t.test('programs without a profile end with their own exit codes', options, asyn
   const { results, watching, start, end } = await profiledPod(t)
   const { work, workStatic, workWithMusl } = tool()
   const ends = async (argv: readonly string[], as?: Identity) => (await start(argv, as)).ended
-  t.equal(await ends([workStatic, 'ratio', '1000000']), 3)
-  t.equal(await ends([workWithMusl, 'ratio', '1000000']), 3)
+  t.equal(await ends([workStatic, 'ratio', '10']), 3)
+  t.equal(await ends([workWithMusl, 'ratio', '10']), 3)
   const fill = 'mount -t tmpfs -o size=4k none "$0" && head -c 4096 /dev/zero >"$0/full"; exec "$@"'
-  t.equal(await ends(['sh', '-c', fill, results, work, 'ratio', '100000000']), 3)
+  t.equal(await ends(['sh', '-c', fill, results, work, 'ratio', '1500']), 3)
   chmodSync(results, 0o755)
-  t.equal(await ends([work, 'ratio', '1000000'], { user: 1234, group: 1234 }), 3)
+  t.equal(await ends([work, 'ratio', '10'], { user: 1234, group: 1234 }), 3)
   await until(watching, () => noticesOf(watching).length > 1)
   await end()
   const musl = /^a process is not profiled: \d+ work-with-musl: .*libprofiler\.so\.0/
@@ -206,7 +205,7 @@ t.test('programs without a profile end with their own exit codes', options, asyn
 t.test('short processes are profiled, too', options, async (t) => {
   const { watching, start, end } = await profiledPod(t)
   // The process ends before any scan, so its program is known only from its profile.
-  const app = await start(['sh', '-c', '"$0" ratio 3000000; exit 8', tool().work])
+  const app = await start(['sh', '-c', '"$0" ratio 600; exit 8', tool().work])
   t.equal(await app.ended, 8)
   await end()
   const row = { container: 'app', program: 'work', profile: 'complete' }
@@ -218,7 +217,7 @@ t.test('a program on a volume that is gone at the end is named', options, async 
   const { results, watching, profile, end } = await profiledPod(t)
   const folder = mkdtempSync(join(results, '../programs-'))
   const script = `mount -t tmpfs none ${folder} && cp "$0" ${folder}/work-on-volume &&
-    exec ${folder}/work-on-volume ratio 200000000`
+    exec ${folder}/work-on-volume ratio 2500`
   t.equal(await profile(['sh', '-c', script, tool().work]), 3)
   await end()
   t.equal(rowsOf(watching, 'function')[0]?.function, 'heavy')
@@ -233,7 +232,7 @@ t.test('other files of the folder do no harm', options, async (t) => {
   writeFileSync(join(results, 'cpu_103'), 'text')
   writeFileSync(join(results, 'cpu_0104'), '')
   writeFileSync(join(results, 'cpu_105'), Buffer.alloc(1 << 20, 1))
-  t.equal(await profile([tool().work, 'ratio', '10000000']), 3)
+  t.equal(await profile([tool().work, 'ratio']), 3)
   await end()
   t.strictSame(rowsOf(watching, 'process').length, 1)
   const expected = ['cpu_103', 'cpu_105'].map(
@@ -246,7 +245,8 @@ t.test('files that use more than half of the size limit are emptied', options, a
   const { results, watching, profile, end } = await profiledPod(t, {
     RIDEALONG_TOOL_SIZE_LIMIT: String(1 << 20),
   })
-  t.equal(await profile([tool().work, 'ratio', '10000000']), 3)
+  t.equal(await profile([tool().work, 'ratio', '2500']), 3)
+  await until(watching, () => rowsOf(watching, 'process').length > 0)
   const [row] = rowsOf(watching, 'process')
   const name = join(results, `cpu_${row?.pid}`)
   t.ok(statSync(name).size > 0)
@@ -275,7 +275,7 @@ t.test('without the folder of the results, the log says so', options, async (t) 
 t.test('in mode container, the observer ends after its target', options, async (t) => {
   const mode = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
   const { watching, start } = await profiledPod(t, mode)
-  const app = await start([tool().work, 'ratio', '200000000'])
+  const app = await start([tool().work, 'ratio', '2500'])
   t.equal(await app.ended, 3)
   t.equal(await watching.ended, 0)
   t.match(rowsOf(watching, 'process'), [{ program: 'work', profile: 'complete' }])

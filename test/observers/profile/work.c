@@ -1,11 +1,12 @@
-// Programs that the tests profile: work TASK [STEPS], where the first function of each task takes
-// about STEPS steps of a loop. Each task ends with its own exit code.
+// Programs that the tests profile: work TASK [MILLISECONDS]. Each task uses this much processor
+// time, and ends with its own exit code.
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 volatile double sum;
@@ -24,31 +25,37 @@ __attribute__((noinline)) long deep(long depth, long steps) {
   return depth == 0 ? 1 : deep(depth - 1, steps) + 1;
 }
 
-static void *run(void *steps) {
-  light(*(long *)steps);
+// Whether the process has used this much processor time since its start.
+static int has_used(double milliseconds) {
+  return clock() >= milliseconds / 1000 * CLOCKS_PER_SEC;
+}
+
+static void *use(void *milliseconds) {
+  while (!has_used(*(double *)milliseconds)) light(200000);
   return NULL;
 }
 
 int main(int count, char **words) {
   const char *task = words[1];
-  long steps = count > 2 ? atol(words[2]) : 30000000;
+  double milliseconds = count > 2 ? atof(words[2]) : 1000;
   if (strcmp(task, "ratio") == 0) {
-    for (int i = 0; i < 20; i++) light(steps / 20), heavy(3 * (steps / 20));
-    return deep(5, steps) == 6 ? 3 : 1;
+    while (!has_used(milliseconds * 0.8)) light(100000), heavy(300000);
+    while (!has_used(milliseconds)) deep(5, 400000);
+    return 3;
   }
   if (strcmp(task, "wait") == 0) {
-    light(steps);
+    use(&milliseconds);
     puts("waiting");
     fflush(stdout);
     pause();
   }
   if (strcmp(task, "exec") == 0) {
-    light(steps);
+    use(&milliseconds);
     execv(words[3], words + 3);
   }
   // Children that end with exit, and so run the functions that libraries have registered for it.
   if (strcmp(task, "fork") == 0) {
-    light(steps);
+    use(&milliseconds);
     for (int i = 0; i < 3; i++) {
       if (fork() == 0) exit(0);
     }
@@ -61,13 +68,13 @@ int main(int count, char **words) {
     for (int i = 3; i < 1024; i++) close(i);
     FILE *files[8];
     for (int i = 0; i < 8; i++) files[i] = fopen(words[3], "a");
-    light(steps);
+    use(&milliseconds);
     for (int i = 0; i < 8; i++) fprintf(files[i], "mine\n");
     return 4;
   }
   if (strcmp(task, "threads") == 0) {
     pthread_t threads[3];
-    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, run, &steps);
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, use, &milliseconds);
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     return 6;
   }
