@@ -81,7 +81,13 @@ t.test(
     const isMetric = new Ajv({ strict: false }).compile(schema)
     const files = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
     t.strictSame(files.sort(), [
-      ...['cpu-profile.yaml', 'io-sysstat.yaml', 'network.yaml', 'perf-sysstat.yaml', 'pressure.yaml'],
+      ...[
+        'cpu-profile.yaml',
+        'io-sysstat.yaml',
+        'network.yaml',
+        'perf-sysstat.yaml',
+        'pressure.yaml',
+      ],
     ])
     const { metrics } = await loadCatalog({})
     t.strictSame(
@@ -127,7 +133,10 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
 t.test('a document of the folder replaces a built-in metric of the same name', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf({ metadata: { name: 'perf-sysstat' } }) })
   const { metrics } = await loadCatalog({ folder })
-  t.strictSame([...metrics.keys()], ['cpu-profile', 'io-sysstat', 'network', 'perf-sysstat', 'pressure'])
+  t.strictSame(
+    [...metrics.keys()],
+    ['cpu-profile', 'io-sysstat', 'network', 'perf-sysstat', 'pressure'],
+  )
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
   t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')
 })

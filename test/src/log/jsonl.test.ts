@@ -201,6 +201,22 @@ t.test('collected rows are read again unchanged, even without a catalog', async 
     )
 })
 
+t.test('rows of functions and of stacks keep their kinds', async (t) => {
+  const main = row(1, { section: 'function', function: 'main', samples_self: 1 })
+  const stack = row(1, { section: 'stack', stack: '_start;main', samples: 1 })
+  const { entries } = read(`${START}${main}${stack}${END}`, 'cpu-profile')
+  const rows = entries.filter(isSample)
+  t.match(rows, [
+    { kind: 'function', function: 'main', samples_self: 1, samples_total: null },
+    { kind: 'stack', stack: '_start;main', samples: 1 },
+  ])
+  const written = jsonLines(rows).trimEnd().split('\n')
+  t.strictSame(
+    written.map((line) => parseEntry(line, BUILT_IN_ROWS)),
+    rows,
+  )
+})
+
 t.test('the description in a collected log is checked before it is used', async (t) => {
   const line = { kind: 'log', source: 'a', metric: 'power' }
   const rowsOf = (rows: unknown) => {
