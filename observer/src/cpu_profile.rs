@@ -465,9 +465,8 @@ impl CpuProfile {
             .and_then(|outline| outline.maps)
             .map(|from| maps::read(&file, from));
         let is_complete = text.is_some();
-        let mappings = text
-            .or_else(|| Some(known?.mappings.clone()))
-            .unwrap_or_default();
+        let earlier = known.map_or(&[][..], |process| &process.mappings);
+        let mappings = maps::add_earlier(text.unwrap_or_default(), earlier);
         let program =
             known.map_or_else(|| program_of(&mappings), |process| process.program.clone());
         let container = known

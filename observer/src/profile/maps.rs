@@ -82,6 +82,22 @@ pub fn read(file: &(impl ReadAt + ?Sized), from: u64) -> Vec<Mapping> {
     mappings
 }
 
+/// Adds earlier mappings of the same process where it had none at its end, because it has unloaded
+/// their libraries. Both lists must be sorted.
+#[must_use]
+pub fn add_earlier(last: Vec<Mapping>, earlier: &[Mapping]) -> Vec<Mapping> {
+    let is_free = |mapping: &&Mapping| {
+        let after = last.partition_point(|other| other.start < mapping.end);
+        last[..after]
+            .last()
+            .is_none_or(|other| other.end <= mapping.start)
+    };
+    let mut all: Vec<Mapping> = earlier.iter().filter(is_free).cloned().collect();
+    all.extend(last);
+    all.sort_by_key(|mapping| (mapping.start, mapping.end));
+    all
+}
+
 /// Returns the mapping that contains an address. The mappings must be sorted.
 #[must_use]
 pub fn find(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
@@ -126,6 +142,16 @@ garbage
         assert_eq!(find(&found, 0x55d0_c8a0_1fff), Some(&found[0]));
         assert_eq!(find(&found, 0x55d0_c8a0_2000), None);
         assert_eq!(find(&found, 0), None);
+    }
+
+    #[test]
+    fn a_library_that_was_unloaded_is_kept() {
+        let parse = |text: &str| parse_all(text.as_bytes());
+        let earlier = parse("10-20 r-xp 0 0:0 0 /a\n20-30 r-xp 0 0:0 0 /b\n40-60 r-xp 0 0:0 0 /c");
+        let last = parse("10-20 r-xp 0 0:0 0 /a\n58-70 r-xp 0 0:0 0 /d");
+        let expected = "10-20 r-xp 0 0:0 0 /a\n20-30 r-xp 0 0:0 0 /b\n58-70 r-xp 0 0:0 0 /d";
+        assert_eq!(add_earlier(last, &earlier), parse(expected));
+        assert_eq!(add_earlier(Vec::new(), &earlier), earlier);
     }
 
     #[test]

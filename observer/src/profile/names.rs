@@ -86,11 +86,20 @@ mod tests {
     fn a_symbol_whose_name_would_be_huge_is_cut() {
         let long = format!("_Z{}{}", 3000, "x".repeat(3000));
         assert_eq!(from_symbol(long.as_bytes()).len(), MAX_NAME);
-        // Each pair contains the one before twice.
-        let pairs: String = (0..40)
-            .map(|at| format!("4pairI{}S{}_E", if at == 0 { "iS_" } else { "" }, at))
-            .collect();
-        assert!(from_symbol(format!("_Z1f{pairs}").as_bytes()).len() <= MAX_NAME);
+        // Each argument contains the one before twice: a<int, int>, a<a<int, int>, a<int, int>>, …
+        let mut symbol = "_Z1gI1aIiiE".to_owned();
+        for one in ('1'..='9').chain('A'..='Z') {
+            for part in ["S0_I", "S", "_S", "_E"] {
+                symbol.push_str(part);
+                if part.ends_with('S') {
+                    symbol.push(one);
+                }
+            }
+        }
+        symbol.push_str("Evv");
+        let name = from_symbol(symbol.as_bytes());
+        assert!(name.starts_with("g<a<int, int>, a<a<int, int>, "), "{name}");
+        assert_eq!(name.len(), MAX_NAME);
     }
 
     proptest! {
