@@ -1,7 +1,8 @@
 // The functions of C++'s runtime library that gperftools' profiler needs, with their names of the
-// Itanium C++ ABI. If the profiler loaded the libstdc++ of the image, a library that the application
-// loads later could not have another version of it (as in an environment of conda). Some images have
-// no libstdc++, and a static copy of Debian's needs a newer glibc than the profiler does.
+// Itanium C++ ABI. If the profiler loaded the libstdc++ of the image, a library that the
+// application loads later could not have another version of it (as in an environment of conda).
+// Some images have no libstdc++, and a static copy of Debian's needs a newer glibc than the
+// profiler does.
 
 #include <stddef.h>
 #include <stdint.h>

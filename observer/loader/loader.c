@@ -30,10 +30,10 @@
 //   signal SIGPROF would kill a program that does not load this library: a static or setuid
 //   program, or one that gets an empty environment. A timer of timer_create(2) is deleted by
 //   execve, and is also not inherited by a forked child.
-// - pipe2, read, close, syscall in libunwind: it keeps a pipe open to find out whether memory can be
-//   read (libunwind src/x86_64/Ginit.c, write_validate). If the program replaces these descriptors
-//   by its own files, as a shell does with `exec 3>file`, libunwind reads, writes and closes them.
-//   Here, there is no pipe.
+// - pipe2, read, close, syscall in libunwind: it keeps a pipe open to find out whether memory can
+//   be read (libunwind src/x86_64/Ginit.c, write_validate). If the program replaces these
+//   descriptors by its own files, as a shell does with `exec 3>file`, libunwind reads, writes and
+//   closes them. Here, there is no pipe.
 // - memset: the profiler fills its table of 8 MiB with zeros, which costs every program this memory
 //   and some milliseconds. Its operator new[] is calloc (cxx.c), so the table already is zero.
 // - sigaction, sigprocmask: other programs also handle SIGPROF. Open MPI's mpirun forwards this
@@ -212,7 +212,8 @@ static long open_file(const char *path, int flags, int mode) {
 static void close_file(long file) { call(SYS_close, file, 0, 0, 0); }
 
 // Writes all bytes, unless an error occurs. A file beyond the limit RLIMIT_FSIZE would get the
-// program the signal SIGXFSZ, which kills it; so this limit is checked before. Returns 0 on success.
+// program the signal SIGXFSZ, which kills it; so this limit is checked before. Returns 0 on
+// success.
 static int write_all(long file, const char *bytes, size_t count) {
   uint64_t limit[2];
   long end = call(SYS_lseek, file, 0, SEEK_END, 0);
@@ -367,9 +368,9 @@ struct event {
   uint64_t rest[6];
 };
 
-// Sets a timer of the processor time of the process. `timer` is a struct itimerval. The first signal
-// comes after DELAY, so that programs such as shells, launchers and the first process of a container
-// usually get none: some of them pass all signals on to their children (tini).
+// Sets a timer of the processor time of the process. `timer` is a struct itimerval. The first
+// signal comes after DELAY, so that programs such as shells, launchers and the first process of a
+// container usually get none: some of them pass all signals on to their children (tini).
 EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
   (void)which, (void)old;
   if (call(SYS_getpid, 0, 0, 0, 0) != profile.process) return 0;

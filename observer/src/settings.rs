@@ -77,8 +77,8 @@ pub struct Settings {
     pub problem: Option<String>,
 }
 
-/// The seconds between two scans of cpu-profile, which has no timepoints. The libraries of a process
-/// are read when a scan finds it.
+/// The seconds between two scans of cpu-profile, which has no timepoints. The libraries of a
+/// process are read when a scan finds it.
 const SCAN_INTERVAL: f64 = 1.0;
 
 /// The key of the pod's name in `pod_metadata`.

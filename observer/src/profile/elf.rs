@@ -233,8 +233,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns an ELF file with one segment of code, at the address 0x1000 and the position 0x200 of
-    /// the file, and with these symbols: type and binding, address, size, and name.
+    /// Returns an ELF file with one segment of code, at the address 0x1000 and the position 0x200
+    /// of the file, and with these symbols: type and binding, address, size, and name.
     fn elf(symbols: &[(u8, u64, u64, &str)]) -> Vec<u8> {
         let mut names = vec![0];
         let mut table = vec![0; 24];

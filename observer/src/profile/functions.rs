@@ -194,8 +194,8 @@ impl Registry {
         }
     }
 
-    /// Reads the symbols of a file for addresses of the current library: the position of each in the
-    /// file, and its index.
+    /// Reads the symbols of a file for addresses of the current library: the position of each in
+    /// the file, and its index.
     fn read(&mut self, file: &impl ReadAt, places: &[(u64, usize)]) {
         let segments = Segments::read(file);
         let mut places: Vec<(u64, usize)> = places

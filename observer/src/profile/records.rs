@@ -13,8 +13,8 @@ pub const MAX_DEPTH: usize = 256;
 /// The maximum samples of a record. At the highest frequency, 4,000, this is more than a week on
 /// one processor.
 const MAX_SAMPLES: u64 = 1 << 32;
-/// The maximum bytes of a profile that are read. gperftools merges equal stacks, so that profiles of
-/// days are smaller.
+/// The maximum bytes of a profile that are read. gperftools merges equal stacks, so that profiles
+/// of days are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 /// Bytes that are read at once.
 const PIECE: usize = 65_536;
@@ -63,8 +63,8 @@ pub fn read(file: &(impl ReadAt + ?Sized), mut visit: impl FnMut(u64, &[u64])) -
     };
     let mut piece = vec![0; PIECE];
     let mut stack = Vec::with_capacity(MAX_DEPTH);
-    // The position of the first byte of `piece` in the file, the number of its bytes, and the number
-    // of those that are already read.
+    // The position of the first byte of `piece` in the file, the number of its bytes, and the
+    // number of those that are already read.
     let (mut start, mut length, mut at) = (5 * WORD as u64, 0, 0);
     while start + (at as u64) < MAX_BYTES {
         if length - at < (2 + MAX_DEPTH) * WORD {

@@ -77,8 +77,8 @@ pub struct Listing {
 }
 
 impl Results {
-    /// Opens the folder. If its files use more than half of `size_limit` bytes, they are emptied. The
-    /// kubelet evicts a pod whose volume uses more than its limit.
+    /// Opens the folder. If its files use more than half of `size_limit` bytes, they are emptied.
+    /// The kubelet evicts a pod whose volume uses more than its limit.
     ///
     /// # Errors
     /// If the folder cannot be opened.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::functions::Functions;
 
-/// The maximum different stacks that are kept, and the maximum functions in all of them. The samples
-/// of other stacks are summed.
+/// The maximum different stacks that are kept, and the maximum functions in all of them. The
+/// samples of other stacks are summed.
 const MAX_STACKS: usize = 16_384;
 const MAX_FUNCTIONS: usize = 512 * 1024;
 

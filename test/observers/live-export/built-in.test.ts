@@ -174,7 +174,7 @@ t.test('network exports the traffic of a program, summed over its peers', option
 interface Fault {
   readonly answer?: Answer
   readonly notice: RegExp
-  /** Seconds between pushes, and the time of a push. On a busy machine, an answer takes a second. */
+  /** Seconds between pushes, and of a push. On a busy machine, an answer may take a second. */
   readonly interval?: number
 }
 

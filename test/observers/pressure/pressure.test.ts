@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { makeCgroup, withCgroups } from '../cgroup.ts'
 import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
 import { observer, podOf, until } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
+import { makeCgroup, withCgroups } from './cgroup.ts'
 
 const options = observerTests()
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until as untilTrue } from '../../until.ts'
-import { makeCgroup, withCgroups } from '../cgroup.ts'
 import { noticesOf, rowsOf } from '../json-rows.ts'
 import { childrenOf, observer, podOf, type Running, until } from '../pod.ts'
 import { observerTests, onPath, type Row } from '../prerequisites.ts'
+import { makeCgroup, withCgroups } from './cgroup.ts'
 
 // Compares the rows of the observer with the kernel's counters. A load sleeps or is stopped when a
 // counter is read, so that the row and the counter have the same value, even on a busy machine.

@@ -7,7 +7,8 @@ import { observerTests, onPath } from '../prerequisites.ts'
 
 const BUILD = fileURLToPath(new URL('../../../observer/loader/build.sh', import.meta.url))
 const WORK = fileURLToPath(new URL('work.c', import.meta.url))
-const LIBRARY = `/usr/lib/${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-linux-gnu/libprofiler.so.0`
+const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64'
+const LIBRARY = `/usr/lib/${MACHINE}-linux-gnu/libprofiler.so.0`
 
 /** The files of the tests: the tool as in the image of cpu-profile, and programs to profile. */
 export interface Tool {

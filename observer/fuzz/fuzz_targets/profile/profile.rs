@@ -1,4 +1,4 @@
-//! Fuzzes the reader of profiles: its records, and then the functions and the sums of their samples.
+//! Fuzzes the reader of profiles: the records, and then their functions and the sums of samples.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
