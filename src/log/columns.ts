@@ -10,7 +10,8 @@ const number = (meaning: string) => ({ type: 'number', meaning }) as const
 /** The columns of every sample, for the place and the time of the sample. */
 export const PLACE_COLUMNS = {
   kind: text(
-    'the thing that the row describes: process, thread, container, device, interface or pod',
+    'the thing that the row describes: process, thread, container, device, interface, pod, ' +
+      'function or stack',
   ),
   source: text('the log: NAMESPACE/POD/CONTAINER, or the name of a file'),
   metric: text('the name of the metric'),

@@ -124,10 +124,30 @@ t.test('every template has a suite of unit tests', (t) => {
   t.end()
 })
 
-t.test('the catalog that the chart installs has the built-in metrics', { skip }, async (t) => {
-  const objects = objectsOf(render([]))
+/** Values with the image of cpu-profile. */
+const WITH_TOOL = ['registry=ghcr.io', 'repository=ridealong/cpu-profile'].map((field) => {
+  return `toolImages.cpu-profile.${field}`
+})
+
+/** Returns the documents in the ConfigMap of the catalog, by the name of the file. */
+function documentsOf(values: readonly string[]): Readonly<Record<string, string>> {
+  const objects = objectsOf(render(values))
   const map = objects.find(({ metadata }) => fieldsOrNone(metadata).name === 'ridealong-catalog')
-  const folder = t.testdir(fieldsOrNone(map?.data) as Record<string, string>)
+  return fieldsOrNone(map?.data) as Record<string, string>
+}
+
+t.test('a built-in metric with a tool is installed with an image of the tool', { skip }, (t) => {
+  const all = Object.keys(documentsOf(WITH_TOOL))
+  t.ok(all.includes('cpu-profile.yaml'))
+  t.strictSame(
+    Object.keys(documentsOf([])),
+    all.filter((name) => name !== 'cpu-profile.yaml'),
+  )
+  t.end()
+})
+
+t.test('the catalog that the chart installs has the built-in metrics', { skip }, async (t) => {
+  const folder = t.testdir(documentsOf(WITH_TOOL))
   const [installed, builtIn] = await Promise.all([loadCatalog({ folder }), loadCatalog({})])
   t.same([...installed.metrics.keys()].sort(), [...builtIn.metrics.keys()].sort())
   for (const [name, metric] of builtIn.metrics) {

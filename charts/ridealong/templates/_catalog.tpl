@@ -1,8 +1,9 @@
 {{/*
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
-metrics, only the images and the pull policies are replaced: of the observer, and of a tool with an
-image in the values. The metrics of the values are added, and replace built-in metrics of the same
-name. If the live export is on, each document without its own `otlp` gets that of the values.
+metrics, only the images and the pull policies are replaced. Built-in metrics with a tool are left
+out if the values have no image of the tool, so that nodes do not keep an image that no pod needs.
+The metrics of the values are added, and replace built-in metrics of the same name. If the live
+export is on, each document without its own `otlp` gets that of the values.
 */}}
 {{- define "ridealong.documents" -}}
 {{- $documents := dict -}}
@@ -18,7 +19,9 @@ name. If the live export is on, each document without its own `otlp` gets that o
 {{- if $otlp.endpoint -}}
 {{- $text = printf "%s\n  otlp: %s\n" ($text | trim) (toJson $otlp) -}}
 {{- end -}}
+{{- if or (hasKey $.Values.toolImages $name) (not (fromYaml $text).spec.tool) -}}
 {{- $_ := set $documents $name $text -}}
+{{- end -}}
 {{- end -}}
 {{- range $name, $spec := .Values.catalog.metrics -}}
 {{- $metadata := dict "name" $name -}}
@@ -32,6 +35,19 @@ name. If the live export is on, each document without its own `otlp` gets that o
 {{- end -}}
 
 {{/*
+Returns the names of the metrics without a tool, joined by commas. Every namespace can request them.
+*/}}
+{{- define "ridealong.metricsWithoutTool" -}}
+{{- $names := list -}}
+{{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
+{{- if not (fromYaml $text).spec.tool -}}
+{{- $names = append $names $name -}}
+{{- end -}}
+{{- end -}}
+{{- $names | sortAlpha | join "," -}}
+{{- end -}}
+
+{{/*
 Takes a list: the root, an image's values, a number of spaces. Returns the lines of a catalog
 document with the image and its pull policy.
 */}}
@@ -39,7 +55,8 @@ document with the image and its pull policy.
 {{- $image := index . 1 -}}
 {{- $indent := repeat (index . 2) " " -}}
 {{- $name := include "ridealong.image" (list (index . 0) $image) -}}
-{{- printf "%simage: %s\n%simagePullPolicy: %s" $indent $name $indent $image.pullPolicy -}}
+{{- $policy := default "IfNotPresent" $image.pullPolicy -}}
+{{- printf "%simage: %s\n%simagePullPolicy: %s" $indent $name $indent $policy -}}
 {{- end -}}
 
 {{/*

@@ -10,10 +10,7 @@ export const CHART = fileURLToPath(new URL('../../../charts/ridealong', import.m
 const tagOf = (image: string) => image.split(':').at(-1)
 
 /** Values that select the images on the cluster's node. */
-export const OWN_OBSERVER = [
-  `observer.image.tag=${tagOf(IMAGES.observer)}`,
-  `toolImages.cpu-profile.tag=${tagOf(IMAGES['cpu-profile'])}`,
-].join(',')
+export const OWN_OBSERVER = `observer.image.tag=${tagOf(IMAGES.observer)}`
 export const OWN_IMAGES = ['--set', `image.tag=${tagOf(IMAGES.webhook)},${OWN_OBSERVER}`]
 
 /** A release of the chart in a cluster. Its namespace has the same name. */

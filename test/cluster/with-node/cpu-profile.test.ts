@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { collect } from '../collected.ts'
 import type { Cluster } from '../machine/cluster.ts'
-import { APPLICATIONS } from '../machine/images.ts'
+import { APPLICATIONS, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { runMiniCluster } from '../operators/mini-cluster.ts'
 import { startOperators } from '../operators/start.ts'
@@ -12,6 +12,13 @@ import { createNamespace, runningCluster } from '../running.ts'
 // in a namespace that enforces Pod Security restricted, and in a MiniCluster of the Flux Operator.
 
 const NAME = 'ridealong-profile'
+const [, REPOSITORY, TAG] = /^ghcr\.io\/(.*):(.*)$/.exec(IMAGES['cpu-profile']) ?? []
+const TOOL_IMAGE = 'toolImages.cpu-profile'
+const WITH_TOOL = [
+  ...['--set', `${TOOL_IMAGE}.registry=ghcr.io`],
+  ...['--set', `${TOOL_IMAGE}.repository=${REPOSITORY}`],
+  ...['--set', `${TOOL_IMAGE}.tag=${TAG}`],
+]
 const ASKS = { 'ridealong.dev/inject': 'cpu-profile' }
 const ALLOWS = { 'ridealong.dev/tools': 'true' }
 
@@ -99,7 +106,7 @@ const JOB = {
 
 t.test('cpu-profile names the functions of LAMMPS', async (t) => {
   const { cluster, api } = await runningCluster(t)
-  await installChart(t, cluster, api, NAME)
+  await installChart(t, cluster, api, NAME, WITH_TOOL)
 
   await t.test('in a Job, in a namespace that enforces Pod Security restricted', async (t) => {
     const space = 'profile-job'
