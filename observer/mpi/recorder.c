@@ -1,0 +1,1000 @@
+// Records the calls of MPI that a process makes: for each call, communicator and peer, how many,
+// how long, and how many bytes.
+//
+// The dynamic linker loads this library into every program of the target container (LD_PRELOAD).
+// The program then calls the functions MPI_* of this library. Each calls the function of the MPI
+// library, and adds its duration to a table. The table is written to a file of the results folder
+// about once a second, and at the end. No message is sent. Therefore a job can run in which only
+// some processes are recorded, and the file of a process that is killed still has its calls.
+//
+// The library must not harm any program, so it follows these rules:
+//
+// - It needs no other library, and all its undefined symbols are weak and have no version. The
+//   dynamic linker ends a program if a library that a preloaded library needs is missing (ld.so(8);
+//   glibc elf/rtld.c, do_preload; musl ldso/dynlink.c, load_deps). It resolves a missing weak
+//   symbol to 0, and accepts any version of a symbol without a version. So the library also loads
+//   under musl, and into programs without MPI.
+// - System calls are made directly (system.h), so that they neither change errno nor depend on a C
+//   library.
+// - Its memory is fixed. If there are more communicators, peers or requests than fit, the table is
+//   less exact.
+// - It writes with pwrite, and not through a mapping of the file: a program that writes to a mapping
+//   of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). The file is open only
+//   while it is written: a program that closes all its files would otherwise let the recorder write
+//   to one of the files that it opens later.
+// - It does not replace functions that only tell whether there is MPI (MPI_Initialized), because a
+//   program may look for them.
+//
+// One library works with Open MPI and with MPICH, whose handles differ. A handle is a pointer in
+// Open MPI (ompi/include/mpi.h.in, "typedef struct ompi_communicator_t *MPI_Comm") and an int in
+// MPICH and in the libraries that share its ABI (MPICH src/include/mpi.h.in, "typedef int
+// MPI_Comm"). All other arguments are integers and pointers. In the calling conventions of x86_64
+// (System V ABI, 3.2.3) and of aarch64 on Linux (AAPCS64, 6.8.2), each of them takes one register or
+// eight bytes of the stack. Therefore a wrapper can pass each argument on as a whole register.
+
+#include "system.h"
+
+#define WEAK __attribute__((weak))
+#define EXPORTED __attribute__((visibility("default")))
+
+typedef uint64_t word;
+
+struct duration {
+  int64_t seconds, nanoseconds;
+};
+
+// The beginning of struct dl_phdr_info (dl_iterate_phdr(3)).
+struct object {
+  word address;
+  const char *name;
+};
+
+extern WEAK void *dlopen(const char *path, int flags);
+extern WEAK int dlclose(void *library);
+extern WEAK void *dlsym(void *library, const char *name);
+extern WEAK char *dlerror(void);
+extern WEAK int dl_iterate_phdr(int (*visit)(struct object *, size_t, void *), void *data);
+extern WEAK int clock_gettime(int clock, struct duration *time);
+extern WEAK char *getenv(const char *name);
+
+#define RTLD_LAZY 1
+#define RTLD_NOLOAD 4
+#define RTLD_DEFAULT ((void *)0)
+#define RTLD_NEXT ((void *)-1)
+
+// The sizes of the tables. The observer has the same numbers (observer/src/mpi/file.rs).
+#define MAX_ROWS 1024
+#define MAX_COMMUNICATORS 64
+#define BLOCKS 256
+#define TEXT 128
+#define NAME 32
+// A new peer gets a row of its own only if as many rows stay free. There are fewer calls than that.
+#define RESERVED_ROWS 256
+#define REQUEST_SETS 512
+#define REQUEST_WAYS 8
+// The number of ranks of communicators whose ranks in MPI_COMM_WORLD are remembered.
+#define MAX_MEMBERS 65536
+// The members of a communicator that its identity is computed from, at most.
+#define MAX_HASHED 1024
+#define SAMPLE 64
+// A process is not recorded if the folder already has as many files. With at most 220 KiB each, the
+// files then use less than the 64 MiB of the volume, because the kubelet evicts a pod whose volume
+// is larger than its limit.
+#define MAX_FILES 256
+#define MAX_PATH 512
+#define SAVE_INTERVAL 1000000000u
+#define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
+// The error code if there is no MPI library. No constant of MPI has a value that all libraries share
+// except MPI_SUCCESS, which is 0.
+#define NO_MPI 15
+#define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
+
+enum { PEER_NONE = -1, PEER_OTHER = -2 };
+enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
+enum state { RUNNING, FINALIZED, EXITED, ABORTED };
+enum library { UNKNOWN, OPEN_MPI, MPICH };
+enum binding { BINDING_C, BINDING_FORTRAN };
+
+struct call {
+  char name[NAME];
+  uint8_t count, type, counts, peer, root, comm, request, number, requests, status, created, freed;
+  uint8_t in_place, at_root, large, waits;
+};
+
+enum {
+#define CALL(name, lower, arguments, ...) CALL_##name,
+#define CALL_C CALL
+#include "calls.h"
+  CALL_Finalize,
+  CALLS,
+};
+
+static const struct call calls[] = {
+#undef CALL
+#define CALL(name, lower, arguments, ...) [CALL_##name] = {#name, __VA_ARGS__},
+#include "calls.h"
+    [CALL_Finalize] = {"Finalize"},
+};
+#undef CALL
+#undef CALL_C
+_Static_assert(CALLS <= RESERVED_ROWS, "each call must have a row even if there is none for peers");
+
+struct row {
+  uint32_t call, communicator;
+  int32_t peer;
+  uint32_t unused;
+  uint64_t calls, time, longest, bytes;
+  char name[NAME];
+};
+
+struct communicator {
+  uint64_t handle;
+  // A hash of the members' ranks in MPI_COMM_WORLD.
+  uint64_t members;
+  uint32_t size;
+  // The number of earlier communicators with the same members.
+  uint32_t ordinal;
+  int32_t rank;
+  uint32_t is_intercommunicator;
+  // The number of calls that wait for all members, and their time in blocks of `width` calls. The
+  // block of a call depends only on its number, and the members make these calls in the same order
+  // (MPI 4.0, 6.14). Therefore the n-th block of all members is about the same calls, without a
+  // common clock.
+  uint64_t collectives, time, width, block[BLOCKS];
+};
+
+// The file: this header, the communicators, and at the offset of `rows` the rows. Integers are in
+// the byte order of the machine, which is little-endian on both architectures.
+static struct {
+  char magic[8];
+  // Of all bytes after this word that are in use.
+  uint64_t checksum;
+  uint64_t saves;
+  uint32_t process, rank, size, state;
+  uint32_t communicators, rows_used;
+  uint32_t library, unused;
+  // When MPI_Init had ended: CLOCK_BOOTTIME, and CLOCK_MONOTONIC, which is also the clock of now.
+  uint64_t began_since_boot, began, now;
+  uint64_t calls, time, bytes;
+  char library_name[TEXT], job[TEXT];
+  struct communicator communicator[MAX_COMMUNICATORS];
+  struct row row[MAX_ROWS];
+} table;
+
+// The last byte is the version of the format.
+static const char MAGIC[] = {'R', 'L', 'M', 'P', 'I', 0, 0, 1};
+
+static struct {
+  uint64_t request, age;
+  int32_t peer;
+  uint32_t communicator;
+} requests[REQUEST_SETS][REQUEST_WAYS];
+
+// The positions of rows in `table.row`, from 1, by hash.
+static uint16_t slots[2 * MAX_ROWS];
+// For each communicator, the offset of its members in `members`, from 1; 0 if there was no room.
+// A member is its rank in MPI_COMM_WORLD + 1, PEER_OTHER, or 0 if it is not known yet.
+static uint32_t member_offsets[MAX_COMMUNICATORS];
+static int32_t members[MAX_MEMBERS];
+static uint32_t members_used;
+static uint64_t request_count, last_save;
+static char path[MAX_PATH];
+static int is_recording, lock;
+static void *mpi_library;
+
+// The number of calls of MPI in which this thread is. A function of MPI may call another one.
+// Memory of this model needs no function of the C library.
+static __thread int depth __attribute__((tls_model("initial-exec")));
+
+static struct {
+  int (*Comm_size)(word, int *);
+  int (*Comm_rank)(word, int *);
+  int (*Comm_test_inter)(word, int *);
+  int (*Comm_remote_size)(word, int *);
+  int (*Comm_group)(word, word *);
+  int (*Comm_remote_group)(word, word *);
+  int (*Group_translate_ranks)(word, int, const int *, word, int *);
+  int (*Group_free)(word *);
+  int (*Type_size)(word, int *);
+  // These are missing if the MPI library has no Fortran.
+  word (*Comm_f2c)(int);
+  word (*Type_f2c)(int);
+  word (*Request_f2c)(int);
+} mpi;
+
+// The handles with a fixed value.
+static struct {
+  word world, null_communicator, null_type, null_request;
+} handles;
+
+// GCC may call these for assignments of structures, even in a freestanding program.
+void *memset(void *to, int byte, size_t count) {
+  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = (char)byte;
+  return to;
+}
+
+void *memcpy(void *to, const void *from, size_t count) {
+  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = ((const char *)from)[at];
+  return to;
+}
+
+static uint64_t read_clock(int clock) {
+  struct duration time = {0, 0};
+  // The function of the C library needs no system call (vdso(7)).
+  if (clock_gettime != NULL) clock_gettime(clock, &time);
+  else call(SYS_clock_gettime, clock, (long)&time, 0, 0);
+  return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.nanoseconds;
+}
+
+static uint64_t now(void) { return read_clock(CLOCK_MONOTONIC); }
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("pause");
+#else
+  __asm__ volatile("yield");
+#endif
+}
+
+static int try_lock(void) { return !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); }
+
+static void take_lock(void) {
+  for (int tries = 0; !try_lock(); tries++) {
+    // The thread that has the lock may wait for this processor.
+    if (tries % 128 == 127) call(SYS_sched_yield, 0, 0, 0, 0);
+    else pause_briefly();
+  }
+}
+
+static void release_lock(void) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+
+// Appends a text to a buffer of `size` bytes, which stays terminated. Returns the new length.
+static size_t append(char *buffer, size_t size, size_t at, const char *text) {
+  while (*text != '\0' && at + 1 < size) buffer[at++] = *text++;
+  buffer[at] = '\0';
+  return at;
+}
+
+static size_t append_number(char *buffer, size_t size, size_t at, uint64_t number) {
+  char digits[24];
+  size_t first = sizeof digits - 1;
+  digits[first] = '\0';
+  do digits[--first] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  return append(buffer, size, at, digits + first);
+}
+
+static int contains(const char *text, const char *part) {
+  for (; *text != '\0'; text++) {
+    size_t at = 0;
+    while (part[at] != '\0' && text[at] == part[at]) at++;
+    if (part[at] == '\0') return 1;
+  }
+  return 0;
+}
+
+// --- The functions of the MPI library ---
+
+struct visit {
+  int left;
+  char name[4096];
+};
+
+static int copy_name(struct object *object, size_t size, void *data) {
+  (void)size;
+  struct visit *visit = data;
+  if (visit->left-- > 0) return 0;
+  append(visit->name, sizeof visit->name, 0, object->name == NULL ? "" : object->name);
+  return 1;
+}
+
+// Finds a symbol in a library that the program has loaded with RTLD_LOCAL, as mpi4py does. dlopen is
+// not called during dl_iterate_phdr, which has a lock of the dynamic linker.
+static void *find_local(const char *name) {
+  static struct visit visit;
+  if (dl_iterate_phdr == NULL || dlopen == NULL || dlclose == NULL) return NULL;
+  for (int number = 0;; number++) {
+    visit.left = number;
+    if (!dl_iterate_phdr(copy_name, &visit)) return NULL;
+    if (visit.name[0] == '\0') continue;
+    void *library = dlopen(visit.name, RTLD_LAZY | RTLD_NOLOAD);
+    void *symbol = library == NULL ? NULL : dlsym(library, name);
+    // The function of this library is not the one to call.
+    if (symbol != NULL && symbol != dlsym(RTLD_DEFAULT, name)) {
+      // The library stays loaded, because its functions are called from now on.
+      mpi_library = library;
+      return symbol;
+    }
+    if (library != NULL) dlclose(library);
+  }
+}
+
+// Finds the next function after those of this library. This is a function of a library that the
+// application itself is linked with to observe MPI, if there is one, and otherwise of the MPI
+// library. The function PMPI_* would bypass the former.
+__attribute__((noinline)) static void *find(const char *name) {
+  if (dlsym == NULL) return NULL;
+  void *symbol = dlsym(RTLD_NEXT, name);
+  if (symbol == NULL && mpi_library != NULL) symbol = dlsym(mpi_library, name);
+  else if (symbol == NULL && dlsym(RTLD_NEXT, "PMPI_Init") == NULL) symbol = find_local(name);
+  // A search that fails must not change what the program gets from dlerror.
+  if (symbol == NULL && dlerror != NULL) dlerror();
+  return symbol;
+}
+
+__attribute__((noinline)) static void *find_once(void **found, const char *name) {
+  void *symbol = __atomic_load_n(found, __ATOMIC_RELAXED);
+  if (symbol == NULL) {
+    symbol = find(name);
+    __atomic_store_n(found, symbol, __ATOMIC_RELAXED);
+  }
+  return symbol;
+}
+
+// Finds a variable of Open MPI. The program may have a copy of it, which then is the only one in
+// use (System V ABI, copy relocation). The dynamic linker finds that copy first.
+static word find_variable(const char *name) {
+  void *symbol = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, name);
+  return (word)(symbol != NULL ? symbol : find(name));
+}
+
+static int find_functions(void) {
+#define FIND(name) mpi.name = find("PMPI_" #name)
+  FIND(Comm_size);
+  FIND(Comm_rank);
+  FIND(Comm_test_inter);
+  FIND(Comm_remote_size);
+  FIND(Comm_group);
+  FIND(Comm_remote_group);
+  FIND(Group_translate_ranks);
+  FIND(Group_free);
+  FIND(Type_size);
+  FIND(Comm_f2c);
+  FIND(Type_f2c);
+  FIND(Request_f2c);
+  return mpi.Comm_size && mpi.Comm_rank && mpi.Comm_test_inter && mpi.Comm_remote_size &&
+         mpi.Comm_group && mpi.Comm_remote_group && mpi.Group_translate_ranks && mpi.Group_free &&
+         mpi.Type_size;
+}
+
+// Detects the library, and with it the handles. The values for MPICH are those of its ABI (MPICH
+// src/include/mpi.h.in; www.mpich.org/abi), which MVAPICH, Intel MPI and Cray MPICH share. A library
+// that is in use with the ABI of MPI 5.0 (chapter 20) has other handles.
+static void detect_library(void) {
+  static char name[MAX_LIBRARY_VERSION + 1];
+  int (*get_version)(char *, int *) = find("PMPI_Get_library_version");
+  int (*get_abi)(int *, int *) = find("PMPI_Abi_get_version");
+  int length = 0, major = -1, minor = -1;
+  if (get_version == NULL || get_version(name, &length) != 0) name[0] = '\0';
+  for (size_t at = 0; name[at] != '\0'; at++) {
+    if ((unsigned char)name[at] < ' ') name[at] = ' ';
+  }
+  append(table.library_name, TEXT, 0, name);
+  if (get_abi != NULL && get_abi(&major, &minor) == 0 && major >= 0) return;
+  handles.world = find_variable("ompi_mpi_comm_world");
+  if (handles.world != 0) {
+    handles.null_communicator = find_variable("ompi_mpi_comm_null");
+    handles.null_type = find_variable("ompi_mpi_datatype_null");
+    handles.null_request = find_variable("ompi_request_null");
+    table.library = OPEN_MPI;
+  } else if (contains(name, "MPICH") || contains(name, "MVAPICH") || contains(name, "Intel(R) MPI")) {
+    handles.world = 0x44000000;
+    handles.null_communicator = 0x04000000;
+    handles.null_type = 0x0c000000;
+    handles.null_request = 0x2c000000;
+    table.library = MPICH;
+  }
+}
+
+static word to_handle(word argument) {
+  return table.library == MPICH ? (uint32_t)argument : argument;
+}
+
+// Reads the handle at a position of an array.
+static word handle_at(word address, size_t position, enum binding binding, word (*from_fortran)(int)) {
+  if (binding == BINDING_FORTRAN) {
+    return from_fortran == NULL ? 0 : to_handle(from_fortran(((const int *)address)[position]));
+  }
+  return table.library == MPICH ? ((const uint32_t *)address)[position]
+                                : ((const word *)address)[position];
+}
+
+// --- The file ---
+
+// Mixes each word into a hash. The observer computes the same (observer/src/mpi/file.rs).
+static uint64_t hash(uint64_t value, const void *bytes, size_t size) {
+  const uint64_t *words = bytes;
+  for (size_t at = 0; at < size / sizeof *words; at++) {
+    value = (value ^ words[at]) * 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+  }
+  return value;
+}
+
+// Writes the table to its file. The observer rejects a file whose checksum is wrong because it was
+// written at the same time, or because the volume is full. It then reads the file again.
+static void save(uint64_t time) {
+  last_save = time;
+  // A forked child has the table of its parent.
+  if (call(SYS_getpid, 0, 0, 0, 0) != (long)table.process) return;
+  size_t head = offsetof(__typeof__(table), communicator) +
+                table.communicators * sizeof(struct communicator);
+  size_t rows = table.rows_used * sizeof(struct row);
+  size_t offset = offsetof(__typeof__(table), row);
+  size_t skipped = offsetof(__typeof__(table), saves);
+  table.now = time;
+  table.saves++;
+  table.checksum = hash(hash(0, (char *)&table + skipped, head - skipped), table.row, rows);
+  // A write beyond RLIMIT_FSIZE would kill the program with SIGXFSZ (setrlimit(2)).
+  uint64_t limit[2];
+  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0 || limit[0] < sizeof table) return;
+  long file = call(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (file < 0) return;
+  // If a write fails, the checksum is wrong. The next one may succeed.
+  call(SYS_pwrite64, file, (long)&table, (long)head, 0);
+  call(SYS_pwrite64, file, (long)table.row, (long)rows, (long)offset);
+  call(SYS_close, file, 0, 0, 0);
+}
+
+// Returns the number of files of a folder, or a negative number if it cannot be listed.
+static long count_files(const char *folder) {
+  static char entries[4096] __attribute__((aligned(8)));
+  long file = call(SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (file < 0) return file;
+  long count = 0, bytes;
+  while ((bytes = call(SYS_getdents64, file, (long)entries, sizeof entries, 0)) > 0) {
+    // The length of an entry is at offset 16 (getdents64(2)).
+    for (long at = 0; at < bytes; at += *(const uint16_t *)(entries + at + 16)) count++;
+  }
+  call(SYS_close, file, 0, 0, 0);
+  return count;
+}
+
+// Creates the file of this process. If an earlier process had the same id, its file remains, and the
+// name of the new file ends with a number.
+static int create_file(void) {
+  const char *folder = getenv == NULL ? NULL : getenv("RIDEALONG_MPI_TRACE");
+  if (folder == NULL || folder[0] != '/') folder = DEFAULT_FOLDER;
+  long files = count_files(folder);
+  if (files < 0 || files >= MAX_FILES) return -1;
+  size_t length = append(path, sizeof path, 0, folder);
+  length = append(path, sizeof path, length, "/mpi-");
+  length = append_number(path, sizeof path, length, table.process);
+  for (uint64_t number = 0; number < MAX_FILES; number++) {
+    if (number > 0) {
+      size_t at = append(path, sizeof path, length, ".");
+      append_number(path, sizeof path, at, number);
+    }
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    long file = call(SYS_openat, AT_FDCWD, (long)path, flags, 0644);
+    if (file >= 0) return (int)call(SYS_close, file, 0, 0, 0);
+    if (file != -EEXIST) return -1;
+  }
+  return -1;
+}
+
+// --- The table ---
+
+static void translate(word communicator, int is_remote, int count, const int *ranks, int *out) {
+  word group = 0, world = 0;
+  for (int at = 0; at < count; at++) out[at] = PEER_OTHER;
+  int error = is_remote ? mpi.Comm_remote_group(communicator, &group)
+                        : mpi.Comm_group(communicator, &group);
+  if (error != 0) return;
+  if (mpi.Comm_group(handles.world, &world) == 0) {
+    if (mpi.Group_translate_ranks(group, count, ranks, world, out) != 0) {
+      for (int at = 0; at < count; at++) out[at] = PEER_OTHER;
+    }
+    mpi.Group_free(&world);
+  }
+  mpi.Group_free(&group);
+}
+
+// Hashes the members of a communicator. Translating the ranks of a large communicator takes time
+// proportional to the size of MPI_COMM_WORLD for each (Open MPI ompi/group/group.c,
+// ompi_group_translate_ranks), so only some of them are used.
+static uint64_t hash_members(word communicator, int size) {
+  uint64_t value = (uint64_t)size;
+  int step = size <= MAX_HASHED ? 1 : size / SAMPLE;
+  for (int first = 0; first < size; first += SAMPLE * step) {
+    int ranks[SAMPLE], out[SAMPLE], count = 0;
+    for (; count < SAMPLE && first + count * step < size; count++) ranks[count] = first + count * step;
+    translate(communicator, 0, count, ranks, out);
+    for (int at = 0; at < count; at++) {
+      uint64_t member = (uint64_t)(int64_t)out[at];
+      value = hash(value, &member, sizeof member);
+    }
+  }
+  return value;
+}
+
+static uint32_t find_communicator(word handle) {
+  for (uint32_t at = 0; at < table.communicators; at++) {
+    if (table.communicator[at].handle == handle) return at;
+  }
+  return COMMUNICATOR_OTHER;
+}
+
+// Whether a freed communicator had the same members as a new one. The new one then continues its
+// numbers, so that a program that creates communicators in a loop does not fill the table. All
+// members make these calls in the same order, so they choose the same one.
+static int is_successor(const struct communicator *old, const struct communicator *new) {
+  return old->handle == 0 && old->members == new->members && old->size == new->size &&
+         old->is_intercommunicator == new->is_intercommunicator;
+}
+
+static void store_communicator(const struct communicator *new, int peers) {
+  struct communicator *all = table.communicator;
+  uint32_t at = 0, ordinal = 0;
+  for (; at < table.communicators && !is_successor(&all[at], new); at++) {
+    ordinal += all[at].members == new->members && all[at].size == new->size;
+  }
+  if (at < table.communicators) {
+    all[at].handle = new->handle;
+    all[at].rank = new->rank;
+    // Members in another order.
+    for (int rank = 0; member_offsets[at] != 0 && rank < peers; rank++) {
+      members[member_offsets[at] - 1 + (uint32_t)rank] = 0;
+    }
+    return;
+  }
+  if (at == MAX_COMMUNICATORS) return;
+  all[at] = *new;
+  all[at].ordinal = ordinal;
+  if ((uint32_t)peers <= MAX_MEMBERS - members_used) {
+    member_offsets[at] = members_used + 1;
+    members_used += (uint32_t)peers;
+  }
+  // The order of communicators in the file is the order of their creation.
+  table.communicators = at + 1;
+}
+
+// Returns the position of a communicator, which is valid, in the table. A communicator that is not
+// in the table is added if there is room. The ordinal follows from the order in which communicators
+// are added, so this function is called when a communicator is created.
+static uint32_t position_of(word handle) {
+  take_lock();
+  uint32_t position = find_communicator(handle);
+  release_lock();
+  if (position != COMMUNICATOR_OTHER) return position;
+  struct communicator new = {.handle = handle, .width = 1};
+  int size = 0, rank = 0, is_inter = 0, peers;
+  if (mpi.Comm_size(handle, &size) != 0 || size < 1) return COMMUNICATOR_OTHER;
+  if (mpi.Comm_rank(handle, &rank) != 0) return COMMUNICATOR_OTHER;
+  mpi.Comm_test_inter(handle, &is_inter);
+  peers = size;
+  if (is_inter) mpi.Comm_remote_size(handle, &peers);
+  new.size = (uint32_t)size;
+  new.rank = rank;
+  new.is_intercommunicator = is_inter != 0;
+  new.members = hash_members(handle, size);
+  take_lock();
+  if (find_communicator(handle) == COMMUNICATOR_OTHER) store_communicator(&new, peers);
+  position = find_communicator(handle);
+  release_lock();
+  return position;
+}
+
+// Returns the rank in MPI_COMM_WORLD of a peer: a rank in a communicator.
+static int32_t world_rank(uint32_t position, word handle, int peer) {
+  // MPI_PROC_NULL, MPI_ANY_SOURCE and MPI_ROOT are negative.
+  if (peer < 0) return PEER_NONE;
+  if (handle == handles.world) return peer;
+  if (position >= MAX_COMMUNICATORS || member_offsets[position] == 0) return PEER_OTHER;
+  int32_t *member = &members[member_offsets[position] - 1 + (uint32_t)peer];
+  if (*member == 0) {
+    int out;
+    translate(handle, (int)table.communicator[position].is_intercommunicator, 1, &peer, &out);
+    // A process outside of MPI_COMM_WORLD is MPI_UNDEFINED, which is negative.
+    *member = out < 0 ? PEER_OTHER : out + 1;
+  }
+  return *member < 0 ? PEER_OTHER : *member - 1;
+}
+
+static struct row *find_row(uint32_t id, uint32_t position, int32_t peer) {
+  uint32_t at = id * 2654435761u ^ position * 40503u ^ (uint32_t)peer * 2246822519u;
+  at ^= at >> 15;
+  for (;; at++) {
+    uint16_t *slot = &slots[at % (2 * MAX_ROWS)];
+    if (*slot == 0) {
+      int is_last = table.rows_used == MAX_ROWS;
+      int is_reserved = table.rows_used >= MAX_ROWS - RESERVED_ROWS;
+      int is_other = position >= COMMUNICATOR_OTHER && peer == PEER_OTHER;
+      if (is_last || (is_reserved && !is_other)) return NULL;
+      struct row *row = &table.row[table.rows_used++];
+      *slot = (uint16_t)table.rows_used;
+      *row = (struct row){.call = id, .communicator = position, .peer = peer};
+      append(row->name, NAME, 0, calls[id].name);
+      return row;
+    }
+    struct row *row = &table.row[*slot - 1];
+    if (row->call == id && row->communicator == position && row->peer == peer) return row;
+  }
+}
+
+// Adds a call to its row. If there is no room for a new row, to that of all other peers.
+static void add(uint32_t id, uint32_t position, int32_t peer, uint64_t bytes, uint64_t time) {
+  struct row *row = find_row(id, position, peer);
+  if (row == NULL) row = find_row(id, COMMUNICATOR_OTHER, PEER_OTHER);
+  table.calls++;
+  table.time += time;
+  table.bytes += bytes;
+  if (row == NULL) return;
+  row->calls++;
+  row->time += time;
+  row->bytes += bytes;
+  if (row->longest < time) row->longest = time;
+}
+
+// Adds a call that waits for all members to its block. If the blocks are full, two neighbors become
+// one.
+static void add_to_block(struct communicator *communicator, uint64_t time) {
+  if (communicator->collectives / communicator->width == BLOCKS) {
+    uint64_t *block = communicator->block;
+    for (int at = 0; at < BLOCKS; at++) {
+      block[at] = at < BLOCKS / 2 ? block[2 * at] + block[2 * at + 1] : 0;
+    }
+    communicator->width *= 2;
+  }
+  communicator->block[communicator->collectives++ / communicator->width] += time;
+  communicator->time += time;
+}
+
+// --- Requests ---
+
+// MPICH numbers its requests, so the bits are mixed.
+static uint32_t set_of(word request) {
+  return (uint32_t)((request * 0x9e3779b97f4a7c15u) >> 55) % REQUEST_SETS;
+}
+
+// Remembers the peer of a request, until a later request has the same handle, or the table has no
+// room for both. A persistent request is used more than once.
+static void store_request(word request, uint32_t position, int32_t peer) {
+  if (request == 0 || request == handles.null_request) return;
+  uint32_t set = set_of(request), oldest = 0;
+  for (uint32_t way = 0; way < REQUEST_WAYS; way++) {
+    if (requests[set][way].request == request) {
+      oldest = way;
+      break;
+    }
+    if (requests[set][way].age < requests[set][oldest].age) oldest = way;
+  }
+  requests[set][oldest].request = request;
+  requests[set][oldest].age = ++request_count;
+  requests[set][oldest].peer = peer;
+  requests[set][oldest].communicator = position;
+}
+
+struct span {
+  uint64_t start;
+  // The peer and the communicator of the requests, if they all have the same.
+  int32_t peer;
+  uint32_t position;
+  word freed;
+  enum binding binding;
+  // Whether the call counts in `depth`, and whether it is recorded.
+  int is_counted, is_recorded;
+};
+
+// Finds the peer and the communicator of requests before the call, which may set them to
+// MPI_REQUEST_NULL.
+static void find_requests(struct span *span, const struct call *what, const word *arguments) {
+  int count = 1, has_found = 0;
+  if (what->number != 0) {
+    word number = arguments[what->number - 1];
+    count = span->binding == BINDING_FORTRAN ? *(const int *)number : (int)number;
+  }
+  for (int at = 0; at < count; at++) {
+    word request = handle_at(arguments[what->requests - 1], (size_t)at, span->binding, mpi.Request_f2c);
+    if (request == 0 || request == handles.null_request) continue;
+    int32_t peer = PEER_NONE;
+    uint32_t position = COMMUNICATOR_NONE, set = set_of(request);
+    for (uint32_t way = 0; way < REQUEST_WAYS; way++) {
+      if (requests[set][way].request != request) continue;
+      peer = requests[set][way].peer;
+      position = requests[set][way].communicator;
+    }
+    if (!has_found) {
+      span->peer = peer;
+      span->position = position;
+      has_found = 1;
+    }
+    if (span->peer != peer) span->peer = PEER_NONE;
+    if (span->position != position) span->position = COMMUNICATOR_NONE;
+  }
+}
+
+// --- A call ---
+
+__attribute__((noinline)) static void enter(struct span *span, const struct call *what,
+                                            const word *arguments, enum binding binding) {
+  span->is_counted = is_recording && !(binding == BINDING_FORTRAN && table.library == MPICH);
+  span->is_recorded = 0;
+  // The functions of MPICH for Fortran call those for C, which are recorded (MPICH
+  // src/binding/fortran/mpif_h). Those of Open MPI call PMPI_* (ompi/mpi/fortran/mpif-h).
+  if (!span->is_counted || depth++ > 0) return;
+  span->is_recorded = 1;
+  span->binding = binding;
+  span->peer = PEER_NONE;
+  span->position = COMMUNICATOR_NONE;
+  if (what->freed != 0) {
+    span->freed = handle_at(arguments[what->freed - 1], 0, binding, mpi.Comm_f2c);
+    take_lock();
+    span->position = find_communicator(span->freed);
+    release_lock();
+  }
+  if (what->requests != 0) {
+    take_lock();
+    find_requests(span, what, arguments);
+    release_lock();
+  }
+  span->start = now();
+}
+
+static int integer(const struct span *span, word argument) {
+  return span->binding == BINDING_FORTRAN ? *(const int *)argument : (int)argument;
+}
+
+static word communicator_argument(const struct span *span, word argument) {
+  if (span->binding == BINDING_C) return to_handle(argument);
+  return handle_at(argument, 0, BINDING_FORTRAN, mpi.Comm_f2c);
+}
+
+// Returns the source of a message: MPI_SOURCE is the first field of MPI_Status in Open MPI
+// (ompi/include/mpi.h.in, struct ompi_status_public_t), and the third in MPICH (src/include/mpi.h.in,
+// MPI_Status). MPI_STATUS_IGNORE is the address 0 in Open MPI, and 1 in MPICH. The value for Fortran
+// is not known.
+static int source_of(const struct span *span, word status) {
+  if (status <= 1 || span->binding == BINDING_FORTRAN) return PEER_NONE;
+  return ((const int *)status)[table.library == MPICH ? 2 : 0];
+}
+
+static int64_t sum_counts(const struct call *what, word counts, int members) {
+  int64_t sum = 0;
+  for (int at = 0; at < members; at++) {
+    sum += what->large ? ((const int64_t *)counts)[at] : ((const int *)counts)[at];
+  }
+  return sum;
+}
+
+// Returns the bytes that the process sends. The MPI library may end the program if it is asked for
+// the size of an invalid datatype, so it is only asked if the arguments are significant, and
+// therefore valid after a call that succeeded.
+static uint64_t sent_bytes(const struct span *span, const struct call *what, const word *arguments,
+                           uint32_t position) {
+  if (what->type == 0) return 0;
+  // MPI_IN_PLACE is the address 1 in Open MPI and -1 in MPICH. In Fortran, it is the address of a
+  // variable; the datatype is then usually MPI_DATATYPE_NULL.
+  word first = arguments[0];
+  if (what->in_place && (first == 1 || first == (word)-1)) return 0;
+  const struct communicator *communicator =
+      position < MAX_COMMUNICATORS ? &table.communicator[position] : NULL;
+  if (what->root != 0 && what->at_root) {
+    int root = integer(span, arguments[what->root - 1]);
+    if (communicator == NULL || communicator->is_intercommunicator || root != communicator->rank) return 0;
+  }
+  int64_t count;
+  if (what->counts != 0) {
+    if (communicator == NULL || communicator->is_intercommunicator) return 0;
+    count = sum_counts(what, arguments[what->counts - 1], (int)communicator->size);
+  } else if (what->large) {
+    count = (int64_t)arguments[what->count - 1];
+  } else {
+    count = integer(span, arguments[what->count - 1]);
+  }
+  word type = arguments[what->type - 1];
+  type = span->binding == BINDING_C ? to_handle(type) : handle_at(type, 0, BINDING_FORTRAN, mpi.Type_f2c);
+  int size = 0;
+  if (count <= 0 || type == 0 || type == handles.null_type) return 0;
+  if (mpi.Type_size(type, &size) != 0 || size < 0) return 0;
+  return (uint64_t)count * (uint64_t)size;
+}
+
+// Adds a communicator to the table when it is created.
+static void add_created(const struct span *span, word place) {
+  word handle = handle_at(place, 0, span->binding, mpi.Comm_f2c);
+  if (handle != 0 && handle != handles.null_communicator) position_of(handle);
+}
+
+// Adds a call that succeeded. Returns with the lock.
+static void record(struct span *span, uint32_t id, const word *arguments, uint64_t end) {
+  const struct call *what = &calls[id];
+  uint32_t position = span->position;
+  int32_t peer = span->peer;
+  uint64_t bytes = 0;
+  if (what->comm != 0) {
+    word handle = communicator_argument(span, arguments[what->comm - 1]);
+    position = position_of(handle);
+    uint8_t role = what->peer != 0 ? what->peer : what->root;
+    int rank = role == 0 ? PEER_NONE : integer(span, arguments[role - 1]);
+    if (role != 0 && rank < 0 && what->status != 0) rank = source_of(span, arguments[what->status - 1]);
+    peer = world_rank(position, handle, rank);
+  }
+  bytes = sent_bytes(span, what, arguments, position);
+  if (what->created != 0) add_created(span, arguments[what->created - 1]);
+  take_lock();
+  add(id, position, peer, bytes, end - span->start);
+  if (what->request != 0) {
+    word place = arguments[what->request - 1];
+    store_request(handle_at(place, 0, span->binding, mpi.Request_f2c), position, peer);
+  }
+  if (what->waits && position < MAX_COMMUNICATORS) {
+    struct communicator *communicator = &table.communicator[position];
+    // The members of an intercommunicator wait for those of the other group.
+    if (communicator->size > 1 && !communicator->is_intercommunicator) {
+      add_to_block(communicator, end - span->start);
+    }
+  }
+  if (what->freed != 0) {
+    uint32_t freed = find_communicator(span->freed);
+    if (freed < MAX_COMMUNICATORS) table.communicator[freed].handle = 0;
+  }
+}
+
+__attribute__((noinline)) static void leave(struct span *span, uint32_t id, const word *arguments,
+                                            int error) {
+  if (!span->is_counted) return;
+  if (span->is_recorded) {
+    uint64_t end = now();
+    if (error == 0) {
+      record(span, id, arguments, end);
+    } else {
+      // The arguments of a call that failed may be invalid.
+      take_lock();
+      add(id, COMMUNICATOR_NONE, PEER_NONE, 0, end - span->start);
+    }
+    if (end - last_save > SAVE_INTERVAL) save(end);
+    release_lock();
+  }
+  depth--;
+}
+
+// --- The beginning and the end ---
+
+static void copy_job(void) {
+  static const char *const names[] = {"PMIX_NAMESPACE", "FLUX_JOB_ID", "SLURM_JOB_ID", "PMI_JOBID"};
+  for (size_t at = 0; getenv != NULL && at < sizeof names / sizeof *names; at++) {
+    const char *value = getenv(names[at]);
+    if (value == NULL || value[0] == '\0') continue;
+    append(table.job, TEXT, 0, value);
+    return;
+  }
+}
+
+// Begins to record, after MPI_Init.
+static void start(void) {
+  if (is_recording || table.process != 0) return;
+  memcpy(table.magic, MAGIC, sizeof MAGIC);
+  table.process = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
+  if (create_file() != 0) return;
+  detect_library();
+  copy_job();
+  int rank = 0, size = 0;
+  int is_usable = table.library != UNKNOWN && find_functions() &&
+                  mpi.Comm_rank(handles.world, &rank) == 0 && mpi.Comm_size(handles.world, &size) == 0;
+  if (!is_usable) table.library = UNKNOWN;
+  table.rank = (uint32_t)rank;
+  table.size = (uint32_t)size;
+  table.began_since_boot = read_clock(CLOCK_BOOTTIME);
+  table.began = now();
+  if (is_usable) position_of(handles.world);
+  save(table.began);
+  is_recording = is_usable;
+}
+
+// Ends the record with a state. In a signal handler, the lock may never be released.
+static void finish(enum state state) {
+  if (!is_recording || call(SYS_getpid, 0, 0, 0, 0) != (long)table.process) return;
+  for (int tries = 0; !try_lock(); tries++) {
+    if (tries == 10000) return;
+    call(SYS_sched_yield, 0, 0, 0, 0);
+  }
+  table.state = state;
+  save(now());
+  release_lock();
+}
+
+__attribute__((destructor)) static void end(void) {
+  if (table.state == RUNNING) finish(EXITED);
+}
+
+static uint64_t begin_finalize(void) {
+  uint64_t time = now();
+  if (is_recording) {
+    depth++;
+    take_lock();
+    save(time);
+    release_lock();
+  }
+  return time;
+}
+
+static void end_finalize(uint64_t began) {
+  if (!is_recording) return;
+  depth--;
+  take_lock();
+  add(CALL_Finalize, 0, PEER_NONE, 0, now() - began);
+  release_lock();
+  finish(FINALIZED);
+  is_recording = 0;
+}
+
+// The functions of Open MPI for Fortran do not call MPI_Init or MPI_Finalize. Those of MPICH do;
+// then MPI_Init has already begun the record, or MPI_Finalize has ended it.
+#define WRAP_FORTRAN_ENDS(before, after)                                               \
+  EXPORTED void before##init##after(int *error) {                                      \
+    static void *found;                                                                \
+    void (*next)(int *) = find_once(&found, #before "init" #after);                    \
+    if (next != NULL) next(error);                                                     \
+    else if (error != NULL) *error = NO_MPI;                                           \
+    if (next != NULL && (error == NULL || *error == 0)) start();                       \
+  }                                                                                    \
+  EXPORTED void before##init_thread##after(int *required, int *provided, int *error) { \
+    static void *found;                                                                \
+    void (*next)(int *, int *, int *) = find_once(&found, #before "init_thread" #after); \
+    if (next != NULL) next(required, provided, error);                                 \
+    else if (error != NULL) *error = NO_MPI;                                           \
+    if (next != NULL && (error == NULL || *error == 0)) start();                       \
+  }                                                                                    \
+  EXPORTED void before##finalize##after(int *error) {                                  \
+    static void *found;                                                                \
+    void (*next)(int *) = find_once(&found, #before "finalize" #after);                \
+    int is_own = table.library == OPEN_MPI;                                            \
+    uint64_t began = is_own ? begin_finalize() : 0;                                    \
+    if (next != NULL) next(error);                                                     \
+    else if (error != NULL) *error = NO_MPI;                                           \
+    if (is_own) end_finalize(began);                                                   \
+  }                                                                                    \
+  EXPORTED void before##abort##after(word communicator, word code, int *error) {       \
+    static void *found;                                                                \
+    void (*next)(word, word, int *) = find_once(&found, #before "abort" #after);       \
+    finish(ABORTED);                                                                   \
+    if (next != NULL) next(communicator, code, error);                                 \
+  }
+
+#include "wrap.h"
+
+EXPORTED int MPI_Init(word count, word arguments) {
+  static void *found;
+  int (*next)(word, word) = find_once(&found, "MPI_Init");
+  int error = next == NULL ? NO_MPI : next(count, arguments);
+  if (error == 0) start();
+  return error;
+}
+
+EXPORTED int MPI_Init_thread(word count, word arguments, word required, word provided) {
+  static void *found;
+  int (*next)(word, word, word, word) = find_once(&found, "MPI_Init_thread");
+  int error = next == NULL ? NO_MPI : next(count, arguments, required, provided);
+  if (error == 0) start();
+  return error;
+}
+
+EXPORTED int MPI_Finalize(void) {
+  static void *found;
+  int (*next)(void) = find_once(&found, "MPI_Finalize");
+  uint64_t began = begin_finalize();
+  int error = next == NULL ? NO_MPI : next();
+  end_finalize(began);
+  return error;
+}
+
+EXPORTED int MPI_Abort(word communicator, word code) {
+  static void *found;
+  int (*next)(word, word) = find_once(&found, "MPI_Abort");
+  finish(ABORTED);
+  return next == NULL ? NO_MPI : next(communicator, code);
+}
+
+WRAP_FORTRAN_ENDS(mpi_, _)
+WRAP_FORTRAN_ENDS(mpi_, _f08_)
+
+#define CALL(name, lower, count, ...) WRAP_C(name, count)
+#define CALL_C CALL
+#include "calls.h"
+#undef CALL
+#undef CALL_C
+#define CALL_C(name, lower, count, ...)
+#define CALL(name, lower, count, ...) \
+  WRAP_FORTRAN(name, mpi_##lower##_, count) WRAP_FORTRAN(name, mpi_##lower##_f08_, count)
+#include "calls.h"
