@@ -77,10 +77,12 @@ extern WEAK char *getenv(const char *name);
 // The members of a communicator that its identity is computed from, at most.
 #define MAX_HASHED 1024
 #define SAMPLE 64
-// A process is not recorded if the folder already has as many files. With at most 220 KiB each, the
+// A process is not recorded if the folder already has as many files. With at most 432 KiB each, the
 // files then use less than the 64 MiB of the volume, because the kubelet evicts a pod whose volume
 // is larger than its limit.
-#define MAX_FILES 256
+#define MAX_FILES 128
+// The distance between the two copies of the table in the file.
+#define COPY ((sizeof table + 4095) / 4096 * 4096)
 #define MAX_PATH 512
 #define SAVE_INTERVAL 1000000000u
 #define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
@@ -143,8 +145,10 @@ struct communicator {
   uint64_t collectives, time, width, block[BLOCKS];
 };
 
-// The file: this header, the communicators, and at the offset of `rows` the rows. Integers are in
-// the byte order of the machine, which is little-endian on both architectures.
+// The file has two copies of this table, which are written in turns. If the process is killed while
+// it writes one of them, or the volume is full, the other one is still valid. Only the communicators
+// and rows that are in use are written. Integers are in the byte order of the machine, which is
+// little-endian on both architectures.
 static struct {
   char magic[8];
   // Of all bytes after this word that are in use.
@@ -411,8 +415,7 @@ static uint64_t hash(uint64_t value, const void *bytes, size_t size) {
   return value;
 }
 
-// Writes the table to its file. The observer rejects a file whose checksum is wrong because it was
-// written at the same time, or because the volume is full. It then reads the file again.
+// Writes the table to its file.
 static void save(uint64_t time) {
   last_save = time;
   // A forked child has the table of its parent.
@@ -420,18 +423,18 @@ static void save(uint64_t time) {
   size_t head = offsetof(__typeof__(table), communicator) +
                 table.communicators * sizeof(struct communicator);
   size_t rows = table.rows_used * sizeof(struct row);
-  size_t offset = offsetof(__typeof__(table), row);
   size_t skipped = offsetof(__typeof__(table), saves);
   table.now = time;
-  table.saves++;
+  size_t copy = table.saves++ % 2 * COPY;
   table.checksum = hash(hash(0, (char *)&table + skipped, head - skipped), table.row, rows);
   // A write beyond RLIMIT_FSIZE would kill the program with SIGXFSZ (setrlimit(2)).
   uint64_t limit[2];
-  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0 || limit[0] < sizeof table) return;
+  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0 || limit[0] < 2 * COPY) return;
   long file = call(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0);
   if (file < 0) return;
-  // If a write fails, the checksum is wrong. The next one may succeed.
-  call(SYS_pwrite64, file, (long)&table, (long)head, 0);
+  // If a write fails, the checksum of this copy is wrong. The next one may succeed.
+  call(SYS_pwrite64, file, (long)&table, (long)head, (long)copy);
+  size_t offset = copy + offsetof(__typeof__(table), row);
   call(SYS_pwrite64, file, (long)table.row, (long)rows, (long)offset);
   call(SYS_close, file, 0, 0, 0);
 }
@@ -458,7 +461,7 @@ static int create_file(void) {
   long files = count_files(folder);
   if (files < 0 || files >= MAX_FILES) return -1;
   size_t length = append(path, sizeof path, 0, folder);
-  length = append(path, sizeof path, length, "/mpi-");
+  length = append(path, sizeof path, length, "/mpi_");
   length = append_number(path, sizeof path, length, table.process);
   for (uint64_t number = 0; number < MAX_FILES; number++) {
     if (number > 0) {
