@@ -28,7 +28,7 @@ install_program() {
   cargo build --release --locked --target "$target"
   mkdir -p "$2"
   cp "${CARGO_TARGET_DIR:-target}/$target/release/ridealong-observer" "$2"
-  for name in perf-sysstat io-sysstat pressure network cpu-profile hold install push; do
+  for name in perf-sysstat io-sysstat pressure network cpu-profile mpi-trace hold install push; do
     ln -s ridealong-observer "$2/$name"
   done
 }

@@ -24,10 +24,10 @@ pub enum Command {
 pub const HELP: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing;
-cpu-profile also empties files of results.
+cpu-profile also empties files of results, and mpi-trace removes those that it has read.
 
-Usage: perf-sysstat | io-sysstat | pressure | network | cpu-profile | hold | install |
-         push [COMMAND...]
+Usage: perf-sysstat | io-sysstat | pressure | network | cpu-profile | mpi-trace | hold |
+         install | push [COMMAND...]
        ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
 
   perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
@@ -38,6 +38,8 @@ Usage: perf-sysstat | io-sysstat | pressure | network | cpu-profile | hold | ins
                 application's processes by peer
   cpu-profile   processor time of the application's processes by function and by stack, from the
                 profiles that gperftools writes in these processes
+  mpi-trace     calls of MPI of the application's processes, from the files that the recorder in
+                these processes writes
   hold          waits for SIGTERM
   install       copies a tool from its image into a volume of the pod
   push          runs a command, passes its log on, and pushes the rows of the log to an endpoint of
@@ -61,7 +63,8 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time (100)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
-  RIDEALONG_RESULTS             cpu-profile: the folder of the profiles (/ridealong/results)
+  RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
+                                (/ridealong/results)
   RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile: the size limit in bytes of the volume of this folder; if
                                 files use more than half of it, they are emptied
   RIDEALONG_TOOL_SOURCE         install: the folder of the tool in the image (/tool)
@@ -88,7 +91,7 @@ its log, and exits with 0 when it ends. The exit code of push COMMAND is that of
 
 /// The commands, for messages.
 const COMMANDS: &str =
-    "perf-sysstat, io-sysstat, pressure, network, cpu-profile, hold, install or push";
+    "perf-sysstat, io-sysstat, pressure, network, cpu-profile, mpi-trace, hold, install or push";
 
 /// Parses a command line. The first word is the name of the program.
 ///
@@ -140,6 +143,7 @@ fn by_name(name: &str) -> Option<Command> {
         "pressure" => Some(Command::Observe(Metric::Pressure, None)),
         "network" => Some(Command::Observe(Metric::Network, None)),
         "cpu-profile" => Some(Command::Observe(Metric::CpuProfile, None)),
+        "mpi-trace" => Some(Command::Observe(Metric::MpiTrace, None)),
         "hold" => Some(Command::Hold),
         "install" => Some(Command::Install),
         "push" => Some(Command::Push(0)),
@@ -166,6 +170,7 @@ mod tests {
             ("pressure", Command::Observe(Metric::Pressure, None)),
             ("network", Command::Observe(Metric::Network, None)),
             ("cpu-profile", Command::Observe(Metric::CpuProfile, None)),
+            ("mpi-trace", Command::Observe(Metric::MpiTrace, None)),
             ("hold", Command::Hold),
             ("install", Command::Install),
             (

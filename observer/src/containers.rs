@@ -10,12 +10,13 @@ use crate::program;
 
 /// The names of the built-in observers. The container and the program of an observer have the same
 /// name.
-const OBSERVERS: [&str; 5] = [
+const OBSERVERS: [&str; 6] = [
     "perf-sysstat",
     "io-sysstat",
     "pressure",
     "network",
     "cpu-profile",
+    "mpi-trace",
 ];
 
 /// The number of a container, in the order in which the observer finds containers.

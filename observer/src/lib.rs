@@ -30,6 +30,8 @@ pub mod log;
 pub mod machine;
 pub mod measure;
 pub mod metadata;
+pub mod mpi;
+pub mod mpi_trace;
 pub mod network;
 pub mod network_rows;
 pub mod notices;

@@ -16,7 +16,7 @@ use ridealong_observer::otlp::settings::ExportSettings;
 use ridealong_observer::otlp::{pusher, relay};
 use ridealong_observer::session::Session;
 use ridealong_observer::settings::{Metric, Settings};
-use ridealong_observer::{cpu_profile, io_sysstat, network, perf_sysstat, pressure};
+use ridealong_observer::{cpu_profile, io_sysstat, mpi_trace, network, perf_sysstat, pressure};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args_os()
@@ -61,6 +61,9 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
                 Metric::Network => network::run(settings, &mut session),
                 Metric::CpuProfile => {
                     cpu_profile::run(settings, &FolderSettings::read(variable), &mut session);
+                }
+                Metric::MpiTrace => {
+                    mpi_trace::run(settings, &FolderSettings::read(variable), &mut session);
                 }
             }
         }

@@ -33,7 +33,8 @@ pub struct Meter {
     /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
     tids: Vec<i32>,
-    /// The metric that is collected. Of each process, network and cpu-profile need only its stat,
+    /// The metric that is collected. Of each process, network, cpu-profile and
+    /// mpi-trace need only its stat,
     /// pressure also its time on run queues, and perf-sysstat all counters.
     metric: Metric,
 }
@@ -87,12 +88,15 @@ impl Meter {
             return false;
         };
         let mut tids = take(&mut self.tids);
-        let needs_threads = !matches!(self.metric, Metric::Network | Metric::CpuProfile);
+        let needs_threads = !matches!(
+            self.metric,
+            Metric::Network | Metric::CpuProfile | Metric::MpiTrace
+        );
         if needs_threads {
             self.list_threads(pid, measured, &mut tids);
         }
         let is_measured = match self.metric {
-            Metric::Network | Metric::CpuProfile => true,
+            Metric::Network | Metric::CpuProfile | Metric::MpiTrace => true,
             Metric::Pressure => self.measure_wait(pid, measured, &tids, session),
             Metric::Perf | Metric::Io => {
                 let status = self.read_status(pid, measured);

@@ -43,6 +43,9 @@ fn options(settings: &Settings) -> String {
         Metric::Perf => format!("{shared},\"timeout\":{timeout},\"threads\":{has_threads}"),
         Metric::Pressure | Metric::Network => format!("{shared},\"timeout\":{timeout}"),
         Metric::Io => shared,
+        Metric::MpiTrace => {
+            format!("\"rate\":{rate},\"timeout\":{timeout},\"max-log\":{max_log}")
+        }
         Metric::CpuProfile => {
             format!("\"frequency\":{frequency},\"timeout\":{timeout},\"max-log\":{max_log}")
         }

@@ -17,6 +17,8 @@ pub enum Metric {
     Network,
     /// The processor time of the application's processes by function.
     CpuProfile,
+    /// The calls of MPI of the application's processes.
+    MpiTrace,
 }
 
 impl Metric {
@@ -29,6 +31,7 @@ impl Metric {
             Self::Pressure => "pressure",
             Self::Network => "network",
             Self::CpuProfile => "cpu-profile",
+            Self::MpiTrace => "mpi-trace",
         }
     }
 

@@ -9,7 +9,7 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
-use nix::unistd::ftruncate;
+use nix::unistd::{UnlinkatFlags, ftruncate, unlinkat};
 
 use super::read_at::ReadAt;
 
@@ -24,34 +24,45 @@ const MAX_REPORT: usize = 512;
 /// The bytes of a block of `st_blocks` (stat(2)).
 const BLOCK: u64 = 512;
 
-/// A profile: the id of its process, and the number of earlier processes with this id.
+/// The beginnings of the names of results: profiles, and the files of the recorder of MPI calls.
+const PREFIXES: [&str; 2] = ["cpu_", "mpi_"];
+
+/// A file of results: the id of its process, and the number of earlier processes with this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProfileName {
-    /// The process id, in the process namespace of the process that wrote the profile.
+    /// The process id, in the process namespace of the process that wrote the file.
     pub pid: i32,
-    /// 0 for the first profile of a process with this id.
+    /// 0 for the first file of a process with this id.
     pub number: u32,
+    prefix: &'static str,
 }
 
 impl ProfileName {
-    /// Parses the name of a file: `cpu_PID`, or `cpu_PID.NUMBER`.
+    /// Parses the name of a file: `cpu_PID`, or `cpu_PID.NUMBER`; `mpi_` instead of `cpu_` for the
+    /// recorder of MPI calls.
     #[must_use]
     pub fn parse(name: &[u8]) -> Option<Self> {
-        let name = std::str::from_utf8(name.strip_prefix(b"cpu_")?).ok()?;
+        let name = std::str::from_utf8(name).ok()?;
+        let prefix = PREFIXES
+            .into_iter()
+            .find(|prefix| name.starts_with(prefix))?;
+        let name = &name[prefix.len()..];
         let (pid, number) = name.split_once('.').unwrap_or((name, "0"));
         let parsed = Self {
             pid: pid.parse().ok().filter(|pid| *pid > 0)?,
             number: number.parse().ok()?,
+            prefix,
         };
-        (parsed.file_name().as_bytes()[4..] == *name.as_bytes()).then_some(parsed)
+        (parsed.file_name().as_bytes()[prefix.len()..] == *name.as_bytes()).then_some(parsed)
     }
 
     /// Returns the name of the file.
     #[must_use]
     pub fn file_name(self) -> String {
+        let Self { pid, prefix, .. } = self;
         match self.number {
-            0 => format!("cpu_{}", self.pid),
-            number => format!("cpu_{}.{number}", self.pid),
+            0 => format!("{prefix}{pid}"),
+            number => format!("{prefix}{pid}.{number}"),
         }
     }
 }
@@ -124,6 +135,12 @@ impl Results {
             count += usize::from(file.is_some_and(|file| ftruncate(&file, 0).is_ok()));
         });
         count
+    }
+
+    /// Removes a file of a process that has ended. Without the permission, the file stays.
+    pub fn remove(&self, name: ProfileName) {
+        let name = name.file_name();
+        let _ = unlinkat(&self.directory, name.as_str(), UnlinkatFlags::NoRemoveDir);
     }
 
     /// Opens a profile. `None` if it is not an ordinary file, or cannot be read.
