@@ -95,7 +95,7 @@ enum { PEER_NONE = -1, PEER_OTHER = -2 };
 enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
 enum state { RUNNING, FINALIZED, EXITED, ABORTED };
 enum library { UNKNOWN, OPEN_MPI, MPICH };
-enum binding { BINDING_C, BINDING_FORTRAN };
+enum binding { BINDING_C, BINDING_FORTRAN, BINDING_F08 };
 
 struct call {
   char name[NAME];
@@ -200,7 +200,7 @@ static struct {
   int (*Group_translate_ranks)(word, int, const int *, word, int *);
   int (*Group_free)(word *);
   int (*Type_size)(word, int *);
-  // These are missing if the MPI library has no Fortran.
+  // In MPICH, these are macros: the handles for Fortran are the same numbers.
   word (*Comm_f2c)(int);
   word (*Type_f2c)(int);
   word (*Request_f2c)(int);
@@ -396,8 +396,8 @@ static word to_handle(word argument) {
 
 // Reads the handle at a position of an array.
 static word handle_at(word address, size_t position, enum binding binding, word (*from_fortran)(int)) {
-  if (binding == BINDING_FORTRAN) {
-    return from_fortran == NULL ? 0 : to_handle(from_fortran(((const int *)address)[position]));
+  if (binding != BINDING_C && table.library == OPEN_MPI) {
+    return from_fortran == NULL ? 0 : from_fortran(((const int *)address)[position]);
   }
   return table.library == MPICH ? ((const uint32_t *)address)[position]
                                 : ((const word *)address)[position];
@@ -497,7 +497,7 @@ static void translate(word communicator, int is_remote, int count, const int *ra
 // proportional to the size of MPI_COMM_WORLD for each (Open MPI ompi/group/group.c,
 // ompi_group_translate_ranks), so only some of them are used.
 static uint64_t hash_members(word communicator, int size) {
-  uint64_t value = (uint64_t)size;
+  uint64_t value = ~(uint64_t)size;
   int step = size <= MAX_HASHED ? 1 : size / SAMPLE;
   for (int first = 0; first < size; first += SAMPLE * step) {
     int ranks[SAMPLE], out[SAMPLE], count = 0;
@@ -685,7 +685,7 @@ static void find_requests(struct span *span, const struct call *what, const word
   int count = 1, has_found = 0;
   if (what->number != 0) {
     word number = arguments[what->number - 1];
-    count = span->binding == BINDING_FORTRAN ? *(const int *)number : (int)number;
+    count = span->binding == BINDING_C ? (int)number : *(const int *)number;
   }
   for (int at = 0; at < count; at++) {
     word request = handle_at(arguments[what->requests - 1], (size_t)at, span->binding, mpi.Request_f2c);
@@ -713,8 +713,8 @@ __attribute__((noinline)) static void enter(struct span *span, const struct call
                                             const word *arguments, enum binding binding) {
   span->is_counted = is_recording && !(binding == BINDING_FORTRAN && table.library == MPICH);
   span->is_recorded = 0;
-  // The functions of MPICH for Fortran call those for C, which are recorded (MPICH
-  // src/binding/fortran/mpif_h). Those of Open MPI call PMPI_* (ompi/mpi/fortran/mpif-h).
+  // The functions of MPICH for mpif.h call those for C, which are recorded. Those of Open MPI
+  // (ompi/mpi/fortran/mpif-h) and those without a buffer of MPICH for mpi_f08 call PMPI_*.
   if (!span->is_counted || depth++ > 0) return;
   span->is_recorded = 1;
   span->binding = binding;
@@ -735,12 +735,12 @@ __attribute__((noinline)) static void enter(struct span *span, const struct call
 }
 
 static int integer(const struct span *span, word argument) {
-  return span->binding == BINDING_FORTRAN ? *(const int *)argument : (int)argument;
+  return span->binding == BINDING_C ? (int)argument : *(const int *)argument;
 }
 
 static word communicator_argument(const struct span *span, word argument) {
   if (span->binding == BINDING_C) return to_handle(argument);
-  return handle_at(argument, 0, BINDING_FORTRAN, mpi.Comm_f2c);
+  return handle_at(argument, 0, span->binding, mpi.Comm_f2c);
 }
 
 // Returns the source of a message: MPI_SOURCE is the first field of MPI_Status in Open MPI
@@ -748,7 +748,7 @@ static word communicator_argument(const struct span *span, word argument) {
 // MPI_Status). MPI_STATUS_IGNORE is the address 0 in Open MPI, and 1 in MPICH. The value for Fortran
 // is not known.
 static int source_of(const struct span *span, word status) {
-  if (status <= 1 || span->binding == BINDING_FORTRAN) return PEER_NONE;
+  if (status <= 1 || span->binding != BINDING_C) return PEER_NONE;
   return ((const int *)status)[table.library == MPICH ? 2 : 0];
 }
 
@@ -786,7 +786,7 @@ static uint64_t sent_bytes(const struct span *span, const struct call *what, con
     count = integer(span, arguments[what->count - 1]);
   }
   word type = arguments[what->type - 1];
-  type = span->binding == BINDING_C ? to_handle(type) : handle_at(type, 0, BINDING_FORTRAN, mpi.Type_f2c);
+  type = span->binding == BINDING_C ? to_handle(type) : handle_at(type, 0, span->binding, mpi.Type_f2c);
   int size = 0;
   if (count <= 0 || type == 0 || type == handles.null_type) return 0;
   if (mpi.Type_size(type, &size) != 0 || size < 0) return 0;
@@ -922,7 +922,7 @@ static void end_finalize(uint64_t began) {
   is_recording = 0;
 }
 
-// The functions of Open MPI for Fortran do not call MPI_Init or MPI_Finalize. Those of MPICH do;
+// The functions of Open MPI for Fortran do not call MPI_Init or MPI_Finalize. Those of MPICH may;
 // then MPI_Init has already begun the record, or MPI_Finalize has ended it.
 #define WRAP_FORTRAN_ENDS(before, after)                                               \
   EXPORTED void before##init##after(int *error) {                                      \
@@ -942,11 +942,10 @@ static void end_finalize(uint64_t began) {
   EXPORTED void before##finalize##after(int *error) {                                  \
     static void *found;                                                                \
     void (*next)(int *) = find_once(&found, #before "finalize" #after);                \
-    int is_own = table.library == OPEN_MPI;                                            \
-    uint64_t began = is_own ? begin_finalize() : 0;                                    \
+    uint64_t began = begin_finalize();                                                 \
     if (next != NULL) next(error);                                                     \
     else if (error != NULL) *error = NO_MPI;                                           \
-    if (is_own) end_finalize(began);                                                   \
+    end_finalize(began);                                                               \
   }                                                                                    \
   EXPORTED void before##abort##after(word communicator, word code, int *error) {       \
     static void *found;                                                                \
@@ -999,5 +998,6 @@ WRAP_FORTRAN_ENDS(mpi_, _f08_)
 #undef CALL_C
 #define CALL_C(name, lower, count, ...)
 #define CALL(name, lower, count, ...) \
-  WRAP_FORTRAN(name, mpi_##lower##_, count) WRAP_FORTRAN(name, mpi_##lower##_f08_, count)
+  WRAP_FORTRAN(name, mpi_##lower##_, count, BINDING_FORTRAN)   \
+  WRAP_FORTRAN(name, mpi_##lower##_f08_, count, BINDING_F08)
 #include "calls.h"

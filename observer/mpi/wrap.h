@@ -43,7 +43,7 @@
 
 // A binding for Fortran, in which all arguments are addresses. The last one is that of the error
 // code, which may be missing in the module mpi_f08 (MPI 4.0, 19.1.2).
-#define WRAP_FORTRAN(call, symbol, count)                                           \
+#define WRAP_FORTRAN(call, symbol, count, binding)                                          \
   EXPORTED void symbol(PARAMETERS_##count, int *error) {                            \
     static void *found;                                                             \
     void *next = find_once(&found, #symbol);                                        \
@@ -53,7 +53,7 @@
     }                                                                               \
     const word arguments[] = {ARGUMENTS_##count};                                   \
     struct span span;                                                               \
-    enter(&span, &calls[CALL_##call], arguments, BINDING_FORTRAN);                  \
+    enter(&span, &calls[CALL_##call], arguments, binding);                         \
     ((void (*)(PARAMETERS_##count, int *))next)(ARGUMENTS_##count, error);          \
     leave(&span, CALL_##call, arguments, error == NULL ? 0 : *error);               \
   }
