@@ -2,13 +2,14 @@
 // one gives, or 0. mpirun of Open MPI kills the other processes if the code is not 0.
 //   calls   many calls. Prints a line for each function: rank, name, calls, seconds. The communicator
 //           `half` has the processes in the opposite order
-//   late    collective calls for which the last rank is late
+//   late    600 collective calls; the last rank is late for the first half, and rank 0 for the others
 //   loop    MPI_Barrier until the process is killed
 //   kill    as loop, but kills itself after 2.5 seconds
 //   exit    ends without MPI_Finalize
 //   abort   calls MPI_Abort with code 4
 //   fork    forks a child that exits, and then makes more calls
 //   threads calls MPI in four threads
+//   limit   sets a limit of the size of files, and calls MPI for more than a second
 //   many    creates, uses and frees 1000 communicators
 #include <mpi.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,8 +58,7 @@ static void exchange(MPI_Comm half) {
   TIMED(Wait, &request[1], &status);
   TIMED(Irecv, other, 2, MPI_INT, previous, 1, half, &request[0]);
   TIMED(Irecv, other, 2, MPI_INT, previous, 2, half, &request[1]);
-  MPI_Ssend(data, 0, MPI_INT, MPI_PROC_NULL, 0, half);
-  count("Ssend", 0);
+  TIMED(Ssend, data, 0, MPI_INT, MPI_PROC_NULL, 0, half);
   TIMED(Send, data, 2, MPI_INT, next, 1, half);
   TIMED(Send, data, 2, MPI_INT, next, 2, half);
   TIMED(Waitall, 2, request, statuses);
@@ -103,7 +104,7 @@ static void call_all(void) {
 static void be_late(void) {
   int data = 0, sum;
   for (int round = 0; round < 600; round++) {
-    if (rank == size - 1) usleep(2000);
+    if (rank == (round < 300 ? size - 1 : 0)) usleep(2000);
     MPI_Allreduce(&data, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
 }
@@ -141,6 +142,15 @@ static void create_many(void) {
   }
 }
 
+static void call_with_limit(void) {
+  struct rlimit limit = {1, 1};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  for (int round = 0; round < 12; round++) {
+    usleep(100000);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 static void call_around_fork(void) {
   for (int round = 0; round < 5; round++) MPI_Barrier(MPI_COMM_WORLD);
   int child = fork();
@@ -162,8 +172,9 @@ int main(int argc, char **argv) {
   if (strcmp(mode, "kill") == 0) loop(1);
   if (strcmp(mode, "threads") == 0) call_in_threads();
   if (strcmp(mode, "many") == 0) create_many();
+  if (strcmp(mode, "limit") == 0) call_with_limit();
   if (strcmp(mode, "fork") == 0) call_around_fork();
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(mode, "calls") != 0) MPI_Barrier(MPI_COMM_WORLD);
   if (strcmp(mode, "exit") == 0) exit(9);
   if (strcmp(mode, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 4);
   MPI_Finalize();

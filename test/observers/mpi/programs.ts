@@ -1,0 +1,129 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openFolder } from '../pod.ts'
+import { observerTests, onPath } from '../prerequisites.ts'
+
+const BUILD = fileURLToPath(new URL('../../../observer/mpi/build.sh', import.meta.url))
+const SOURCES = fileURLToPath(new URL('programs', import.meta.url))
+
+/** The MPI libraries with which the recorder is tested. */
+export const LIBRARIES = ['openmpi', 'mpich'] as const
+
+export type Library = (typeof LIBRARIES)[number]
+
+/** The recorder, and programs that use an MPI library. */
+export interface Programs {
+  readonly folder: string
+  readonly recorder: string
+  /** The program work.c, and the same program linked with nested.c. */
+  readonly work: string
+  readonly nested: string
+  /** The words of a command that loads work.c from a library with RTLD_LOCAL. */
+  readonly late: readonly string[]
+  /** Programs in Fortran, with mpif.h and with the module mpi_f08. */
+  readonly fortran: readonly [string, string]
+}
+
+/**
+ * Returns the options of a test of the recorder. If the packages are not installed, the test is
+ * skipped with a message; with CI=true, it fails instead.
+ */
+export function mpiTests(): { readonly skip: false | string } {
+  const options = observerTests()
+  if (process.env.CI === 'true' || options.skip !== false) return options
+  const names = LIBRARIES.flatMap((library) => [`mpicc.${library}`, `mpirun.${library}`])
+  const missing = [...names, 'gfortran', 'musl-gcc'].filter((name) => onPath(name) === name)
+  if (missing.length === 0) return options
+  const packages = 'gfortran, libmpich-dev, libopenmpi-dev, mpich, musl-tools and openmpi-bin'
+  return { skip: `tests of mpi-trace need ${packages}; missing: ${missing.join(', ')}` }
+}
+
+const made = new Map<Library, Programs>()
+
+/** Builds the recorder and the programs. Further calls return the same files. */
+export function programsFor(library: Library): Programs {
+  const known = made.get(library)
+  if (known !== undefined) return known
+  const programs = build(library)
+  made.set(library, programs)
+  return programs
+}
+
+function build(library: Library): Programs {
+  const folder = openFolder('ridealong-mpi-')
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const at = (name: string) => join(folder, name)
+  const compile = (compiler: string, source: string, name: string, ...flags: readonly string[]) => {
+    const words = ['-O1', '-w', '-pthread', join(SOURCES, source), ...flags, '-o', at(name)]
+    execFileSync(compiler, words, { cwd: folder })
+    return at(name)
+  }
+  const [c, fortran] = [`mpicc.${library}`, `mpifort.${library}`]
+  execFileSync(BUILD, [process.arch === 'x64' ? 'amd64' : 'arm64', at('libridealong-mpi.so')])
+  const plugin = compile(c, 'work.c', 'plugin.so', '-shared', '-fPIC', '-Dmain=work')
+  compile(c, 'nested.c', 'libnested.so', '-shared', '-fPIC')
+  return {
+    folder,
+    recorder: at('libridealong-mpi.so'),
+    work: compile(c, 'work.c', 'work'),
+    nested: compile(c, 'work.c', 'nested', `-L${folder}`, '-lnested', `-Wl,-rpath,${folder}`),
+    late: [compile('gcc', 'late.c', 'late', '-ldl'), plugin],
+    fortran: [
+      compile(fortran, 'calls.f90', 'fortran'),
+      compile(fortran, 'calls_f08.f90', 'fortran-f08'),
+    ],
+  }
+}
+
+/** The variables with which root may start more processes than the machine has processors. */
+export const MPI_ENV = {
+  PATH: process.env.PATH,
+  OMPI_ALLOW_RUN_AS_ROOT: '1',
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1',
+  OMPI_MCA_rmaps_base_oversubscribe: '1',
+  OMPI_MCA_mpi_yield_when_idle: '1',
+}
+
+/** Returns the variables that load the recorder of these programs. */
+export function recording({ recorder }: Programs, results: string) {
+  return { LD_PRELOAD: recorder, RIDEALONG_MPI_TRACE: results }
+}
+
+/** The end of a program. */
+export interface Ended {
+  /** The exit code, or the name of the signal. */
+  readonly code: number | string
+  readonly output: string
+  readonly errors: string
+}
+
+/** Runs a program, and kills it after a minute, which is a failure. */
+export function run(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const [program = '', ...rest] = words
+  const child = spawn(program, rest, {
+    env: { ...MPI_ENV, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const parts = { output: '', errors: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    parts.output += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    parts.errors += text
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), 60_000)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      clearTimeout(timer)
+      resolve({ code: code ?? signal ?? 'unknown', ...parts })
+    })
+  })
+}
+
+/** Returns the words that start a program in several processes. */
+export function mpirun(library: Library, count: number, ...words: readonly string[]) {
+  return [`mpirun.${library}`, '-n', String(count), ...words]
+}

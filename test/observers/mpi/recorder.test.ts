@@ -1,0 +1,225 @@
+import t from 'tap'
+import { openFolder } from '../pod.ts'
+import { LIBRARIES, mpirun, mpiTests, programsFor, recording, run } from './programs.ts'
+import { readTraces, sumOf } from './trace-file.ts'
+
+const options = mpiTests()
+
+for (const library of LIBRARIES) {
+  t.test(`${library}: calls and times are those that the program measures`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    const env = recording(programs, results)
+    const { code, output } = await run(mpirun(library, 3, programs.work, 'calls'), env)
+    t.equal(code, 0)
+    const traces = readTraces(results)
+    t.strictSame(
+      traces.map(({ rank, size, state }) => [rank, size, state]),
+      [
+        [0, 3, 1],
+        [1, 3, 1],
+        [2, 3, 1],
+      ],
+    )
+    const measured = parseMeasurements(output)
+    t.ok(measured.length > 50)
+    for (const { rank, name, calls, seconds } of measured) {
+      const trace = traces[rank]
+      if (trace === undefined) throw new Error(`rank ${rank} has no file`)
+      t.equal(sumOf(trace, name, 'calls'), calls, `MPI_${name} of rank ${rank}`)
+      t.ok(sumOf(trace, name, 'seconds') <= seconds, `the time of MPI_${name}`)
+    }
+    for (const trace of traces) {
+      const own = measured.filter(({ rank }) => rank === trace.rank)
+      const names = new Set(own.map(({ name }) => name))
+      const inside = trace.rows.filter(({ name }) => names.has(name))
+      const ratio = secondsOf(inside) / secondsOf(own)
+      t.ok(ratio > 0.9 && ratio <= 1, `rank ${trace.rank}: recorded / measured is ${ratio}`)
+      const difference = Math.abs(secondsOf(trace.rows) - trace.mpiSeconds)
+      t.ok(difference < 1e-6, 'the rows add up to the time of the process')
+    }
+  })
+
+  t.test(
+    `${library}: peers are ranks in MPI_COMM_WORLD, and bytes are sent bytes`,
+    options,
+    async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      await run(mpirun(library, 3, programs.work, 'calls'), recording(programs, results))
+      const [first, second, third] = readTraces(results)
+      if (first === undefined || second === undefined || third === undefined)
+        throw new Error('no files')
+      // In the communicator `half`, rank 2 of MPI_COMM_WORLD is rank 0, and 0 is rank 2.
+      const peers = (name: string, trace = first) =>
+        trace.rows.filter((row) => row.name === name).map(({ peer }) => peer)
+      t.strictSame(peers('Isend'), [2])
+      t.strictSame(peers('Irecv'), [1])
+      t.strictSame(peers('Sendrecv'), [1])
+      t.strictSame(peers('Waitall'), [1], 'both requests have the same peer')
+      t.strictSame(new Set(peers('Wait')), new Set([1, 2, -1]), 'a collective request has no peer')
+      t.strictSame(new Set(peers('Send', third)), new Set([1]))
+      t.strictSame(peers('Recv', second), [2], 'the status has the source')
+      t.strictSame(peers('Bcast'), [2], 'the root')
+      t.strictSame(peers('Reduce'), [1], 'the root')
+      t.strictSame(peers('Ssend'), [-1], 'MPI_PROC_NULL')
+      const bytes = (name: string) =>
+        [first, second, third].map((it) => sumOf(it, name, 'bytes') / 20)
+      t.strictSame(bytes('Send'), [16, 16, 16 + 28])
+      t.strictSame(bytes('Allreduce'), [24, 24, 24])
+      t.strictSame(bytes('Bcast'), [0, 0, 40], 'only the root sends')
+      t.strictSame(bytes('Scatter'), [8, 0, 0], 'only the root sends')
+      t.strictSame(bytes('Allgather'), [0, 0, 0], 'MPI_IN_PLACE')
+      t.strictSame(bytes('Gatherv'), [0, 4, 4], 'MPI_IN_PLACE in the root')
+      t.strictSame(bytes('Alltoallv'), [12, 12, 12])
+      t.strictSame(bytes('Recv'), [0, 0, 0])
+      for (const trace of [second, third]) {
+        const names = (it = first) =>
+          it.communicators.map(({ members, ordinal }) => [members, ordinal])
+        t.strictSame(names(trace), names(), 'all members give the same names')
+      }
+    },
+  )
+
+  t.test(`${library}: blocks of all ranks are about the same calls`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    await run(mpirun(library, 3, programs.work, 'late'), recording(programs, results))
+    const worlds = readTraces(results).map(({ communicators }) => communicators[0])
+    t.equal(worlds.length, 3)
+    const [first, , last] = worlds.map((world) => {
+      t.equal(world?.collectives, 601)
+      t.equal(world?.width, 4, '256 blocks for 601 calls')
+      const blocks = world?.blocks ?? []
+      t.ok(Math.abs(sum(blocks) - (world?.seconds ?? 0)) < 1e-6, 'the blocks add up')
+      return [sum(blocks.slice(0, 75)), sum(blocks.slice(75, 150))] as const
+    })
+    if (first === undefined || last === undefined) throw new Error('no files')
+    t.ok(last[0] < first[0], `the first rank waits in the first 300 calls: ${[first, last]}`)
+    t.ok(first[1] < last[1], `the last rank waits in the other calls: ${[first, last]}`)
+  })
+
+  t.test(
+    `${library}: a program that creates communicators in a loop needs two`,
+    options,
+    async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      await run(mpirun(library, 2, programs.work, 'many'), recording(programs, results))
+      for (const { communicators } of readTraces(results)) {
+        t.strictSame(
+          communicators.map(({ collectives, ordinal }) => [collectives, ordinal]),
+          [
+            [1001, 0],
+            [1000, 1],
+          ],
+        )
+      }
+    },
+  )
+
+  t.test(`${library}: calls of several threads are counted`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    const { code } = await run(
+      mpirun(library, 2, programs.work, 'threads'),
+      recording(programs, results),
+    )
+    t.equal(code, 0)
+    t.strictSame(
+      readTraces(results).map((trace) => sumOf(trace, 'Sendrecv', 'calls')),
+      [2000, 2000],
+    )
+  })
+
+  t.test(`${library}: calls from Fortran are recorded`, options, async (t) => {
+    const programs = programsFor(library)
+    for (const program of programs.fortran) {
+      const results = openFolder('ridealong-mpi-results-')
+      const { code } = await run(mpirun(library, 2, program), recording(programs, results))
+      t.equal(code, 0)
+      const traces = readTraces(results)
+      t.strictSame(
+        traces.map(({ rank, state }) => [rank, state]),
+        [
+          [0, 1],
+          [1, 1],
+        ],
+      )
+      for (const trace of traces) {
+        const calls = ['Allreduce', 'Irecv', 'Send', 'Wait', 'Comm_split', 'Finalize']
+        t.strictSame(
+          calls.map((name) => sumOf(trace, name, 'calls')),
+          [10, 10, 10, 10, 1, 1],
+          program,
+        )
+        t.strictSame(
+          [sumOf(trace, 'Allreduce', 'bytes'), sumOf(trace, 'Send', 'bytes')],
+          [320, 320],
+        )
+        const peers = trace.rows.filter(({ name }) => name === 'Wait').map(({ peer }) => peer)
+        t.strictSame(peers, [1 - trace.rank])
+      }
+    }
+  })
+
+  t.test(
+    `${library}: an MPI library that is loaded with RTLD_LOCAL is found`,
+    options,
+    async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      const { code } = await run(
+        mpirun(library, 2, ...programs.late, 'calls'),
+        recording(programs, results),
+      )
+      t.equal(code, 0)
+      t.strictSame(
+        readTraces(results).map((trace) => sumOf(trace, 'Allreduce', 'calls')),
+        [20, 20],
+      )
+    },
+  )
+
+  t.test(
+    `${library}: a library of the application that observes MPI is called`,
+    options,
+    async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      const { output } = await run(
+        mpirun(library, 2, programs.nested, 'calls'),
+        recording(programs, results),
+      )
+      t.strictSame(output.match(/nested \d+/g), ['nested 20', 'nested 20'])
+      t.strictSame(
+        readTraces(results).map((trace) => sumOf(trace, 'Barrier', 'calls')),
+        [20, 20],
+      )
+    },
+  )
+}
+
+interface Measurement {
+  readonly rank: number
+  readonly name: string
+  readonly calls: number
+  readonly seconds: number
+}
+
+/** Parses the lines of `work calls`. */
+function parseMeasurements(output: string): readonly Measurement[] {
+  const lines = output.trim().split('\n')
+  return lines.map((line) => {
+    const [rank, name = '', calls, seconds] = line.split(' ')
+    return { rank: Number(rank), name, calls: Number(calls), seconds: Number(seconds) }
+  })
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+function secondsOf(list: readonly { readonly seconds: number }[]): number {
+  return sum(list.map(({ seconds }) => seconds))
+}
