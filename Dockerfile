@@ -1,6 +1,6 @@
-# Three images: `webhook` has the webhook and the command, `observer` has the observers, and
-# `cpu-profile` has the installer of the tool that the metric cpu-profile loads into the target. To
-# build an image for linux/amd64 and linux/arm64:
+# Four images: `webhook` has the webhook and the command, `observer` has the observers, and
+# `cpu-profile` and `mpi-trace` have the installers of the tools that these metrics load into the
+# target. To build an image for linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
 # Each base image is pinned by the digest of its multi-architecture index, from
@@ -60,5 +60,16 @@ RUN /loader/build.sh /tool
 FROM scratch AS cpu-profile
 COPY --from=program /image/ /
 COPY --from=profiler /tool/ /tool/
+ENV PATH=/usr/local/bin
+CMD ["install"]
+
+# The recorder of MPI calls, with the compiler that links the program.
+FROM program AS recorder
+ARG TARGETARCH
+RUN mkdir /tool && mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
+
+FROM scratch AS mpi-trace
+COPY --from=program /image/ /
+COPY --from=recorder /tool/ /tool/
 ENV PATH=/usr/local/bin
 CMD ["install"]

@@ -93,6 +93,7 @@ async function loadImages(cluster: Cluster, applications: readonly Application[]
   await buildTarget('webhook', say)
   await buildTarget('observer', say)
   await buildTarget('cpu-profile', say)
+  await buildTarget('mpi-trace', say)
   for (const name of applications) await buildApplication(name, say)
   say('loading the images into the node')
   const observed = applications.map((name) => APPLICATIONS[name])

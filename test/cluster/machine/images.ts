@@ -17,6 +17,7 @@ export const IMAGES = {
   webhook: 'ghcr.io/ridealong/webhook:test',
   observer: 'ghcr.io/ridealong/observer:test',
   'cpu-profile': 'ghcr.io/ridealong/cpu-profile:test',
+  'mpi-trace': 'ghcr.io/ridealong/mpi-trace:test',
 } as const
 
 export type Target = keyof typeof IMAGES

@@ -126,7 +126,17 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
   const { metrics } = await loadCatalog({ folder })
   t.strictSame(
     [...metrics.keys()],
-    ['cpu-profile', 'io-sysstat', 'network', 'one', 'perf-sysstat', 'pressure', 'three', 'two'],
+    [
+      'cpu-profile',
+      'io-sysstat',
+      'mpi-trace',
+      'network',
+      'one',
+      'perf-sysstat',
+      'pressure',
+      'three',
+      'two',
+    ],
   )
 })
 
@@ -135,7 +145,7 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
   const { metrics } = await loadCatalog({ folder })
   t.strictSame(
     [...metrics.keys()],
-    ['cpu-profile', 'io-sysstat', 'network', 'perf-sysstat', 'pressure'],
+    ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure'],
   )
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
   t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')

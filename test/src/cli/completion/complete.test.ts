@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander'
 import t from 'tap'
 import { complete, formatCompletion } from '../../../../src/cli/completion/complete.ts'
 
-const METRICS = ['cpu-profile', 'io-sysstat', 'network', 'perf-sysstat', 'pressure']
+const METRICS = ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure']
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
 function buildProgram(): Command {

@@ -58,7 +58,7 @@ t.test(
   'the YAML and JSON output of one metric, or of all metrics, has the same values',
   async (t) => {
     for (const [name, names] of [
-      [[], ['cpu-profile', 'io-sysstat', 'network', 'perf-sysstat', 'pressure']],
+      [[], ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure']],
       [['perf-sysstat'], ['perf-sysstat']],
     ] as const) {
       const [yaml, json] = await Promise.all(

@@ -1,0 +1,162 @@
+import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
+import { observer, openFolder, podOf, type Running, until } from '../pod.ts'
+import { onPath, type Row, summaryOf } from '../prerequisites.ts'
+import { MPI_ENV, mpirun, mpiTests, programsFor } from './programs.ts'
+
+const options = mpiTests()
+const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
+const CONTAINER = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
+
+/** A pod with the volume of mpi-trace, and the observer. */
+interface TracedPod {
+  readonly results: string
+  readonly watching: Running
+  /** Starts a program with the recorder in the target container. */
+  start(...argv: readonly string[]): Promise<Running>
+}
+
+async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Promise<TracedPod> {
+  const pod = await podOf(t)
+  const { folder, recorder } = programsFor('mpich')
+  const source = join(folder, 'tool')
+  mkdirSync(source, { recursive: true })
+  writeFileSync(join(source, 'README'), '')
+  const volume = openFolder('ridealong-volume-')
+  t.teardown(() => rmSync(volume, { recursive: true, force: true }))
+  const folders = { RIDEALONG_TOOL_SOURCE: source, RIDEALONG_TOOL_VOLUME: volume }
+  const installer = await pod.run('mpi-trace-install', [observer('install')], folders)
+  t.equal(await installer.ended, 0)
+  const results = join(volume, 'results')
+  const settings = { RIDEALONG_RESULTS: results, ...env }
+  const watching = await pod.run('mpi-trace', [observer('mpi-trace')], settings)
+  await until(watching, /waiting for/)
+  const preloaded = [onPath('env'), `LD_PRELOAD=${recorder}`, `RIDEALONG_MPI_TRACE=${results}`]
+  return {
+    results,
+    watching,
+    start: (...argv) => pod.run('app', [...preloaded, ...argv], MPI_ENV),
+  }
+}
+
+/** Returns the last row of each process of a section. */
+function lastOf(rows: readonly Row[]): readonly Row[] {
+  const last = new Map(rows.map((row) => [row.mpi_rank, row]))
+  return [...last.values()].sort((one, other) => Number(one.mpi_rank) - Number(other.mpi_rank))
+}
+
+const sum = (rows: readonly Row[], column: string) =>
+  rows.reduce((whole, row) => whole + Number(row[column]), 0)
+
+t.test(
+  'the log has rows while the processes run, and all rows at their end',
+  options,
+  async (t) => {
+    const { watching, start } = await tracedPod(t)
+    const { work } = programsFor('mpich')
+    const app = await start(...mpirun('mpich', 2, work, 'late'))
+    t.equal(await app.ended, 0)
+    t.equal(await watching.ended, 0)
+    t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
+    const ranks = lastOf(rowsOf(watching, 'rank'))
+    t.match(ranks, [
+      { mpi_rank: 0, mpi_size: 2, state: 'finalized', container: 'app', library: /MPICH/ },
+      { mpi_rank: 1, mpi_size: 2, state: 'finalized', container: 'app', library: /MPICH/ },
+    ])
+    t.match(ranks, [{ calls: 602 }, { calls: 602 }])
+    for (const { pid, time, calls, mpi_seconds } of ranks) {
+      const own = (section: string) =>
+        rowsOf(watching, section).filter((row) => row.pid === pid && row.time === time)
+      t.equal(sum(own('call'), 'calls'), calls)
+      t.ok(Math.abs(sum(own('call'), 'mpi_seconds') - Number(mpi_seconds)) < 1e-4)
+      t.match(own('communicator'), [{ communicator: 'world', size: 2, collectives: 601 }])
+      t.equal(sum(own('block'), 'collectives'), 601)
+      const blocks = sum(own('block'), 'mpi_seconds')
+      t.ok(Math.abs(blocks - Number(own('communicator')[0]?.mpi_seconds)) < 1e-3)
+    }
+    const firsts = ranks.map(({ pid }) =>
+      rowsOf(watching, 'block').flatMap((row) => (row.pid === pid ? [row.first] : [])),
+    )
+    t.strictSame(firsts[0], firsts[1], 'the blocks of both ranks are about the same calls')
+    const [whole, ...lines] = summaryOf(watching.log())
+    t.match(whole, { metric: 'mpi-trace', ranks: 2, calls: 1204 })
+    t.equal(lines.length, 2)
+    t.strictSame(noticesOf(watching), [])
+  },
+)
+
+t.test(
+  'a process that is killed is lost, and its calls until then are rows',
+  options,
+  async (t) => {
+    const { watching, start } = await tracedPod(t)
+    const { work } = programsFor('mpich')
+    const app = await start(work, 'kill')
+    await app.ended
+    t.equal(await watching.ended, 0)
+    const states = rowsOf(watching, 'rank').map(({ state }) => state)
+    t.equal(states[0], 'running', 'there are rows before the end')
+    t.equal(states.at(-1), 'lost')
+    t.match(noticesOf(watching).join('\n'), /process \d+ \(rank 0\) ended without MPI_Finalize/)
+    t.match(lastOf(rowsOf(watching, 'rank')), [{ program: 'work' }])
+  },
+)
+
+t.test('a program without MPI has no rows, and a notice says why', options, async (t) => {
+  const { watching, start } = await tracedPod(t)
+  const app = await start('sleep', '1')
+  await app.ended
+  t.equal(await watching.ended, 0)
+  t.strictSame(rowsOf(watching, 'rank'), [])
+  t.match(noticesOf(watching).join('\n'), /no process has recorded calls of MPI/)
+})
+
+t.test('files that are not of the recorder have a notice and no rows', options, async (t) => {
+  const { results, watching, start } = await tracedPod(t)
+  writeFileSync(join(results, 'mpi_4000000'), 'x'.repeat(500_000))
+  writeFileSync(join(results, 'mpi_4000001'), '')
+  const { work } = programsFor('mpich')
+  const app = await start(work, 'exit')
+  await app.ended
+  t.equal(await watching.ended, 0)
+  t.match(rowsOf(watching, 'rank'), [{ state: 'exited' }])
+  const notices = noticesOf(watching).join('\n')
+  t.match(notices, /file mpi_4000000 has no calls of MPI/)
+  t.match(notices, /file mpi_4000001 has no calls of MPI/)
+})
+
+t.test('a file that is truncated while its process runs is written again', options, async (t) => {
+  const { results, watching, start } = await tracedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  const app = await start(work, 'loop')
+  await until(watching, /"section":"call"/)
+  const [name = ''] = readdirSync(results).filter((name) => name.startsWith('mpi_'))
+  const calls = () => Number(rowsOf(watching, 'rank').at(-1)?.calls)
+  const before = calls()
+  truncateSync(join(results, name), 0)
+  await until(watching, () => calls() > before)
+  t.ok(statSync(join(results, name)).size > 0)
+  app.signal('SIGKILL')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+})
+
+t.test('files of ended processes are removed when there are many', options, async (t) => {
+  const { results, watching, start } = await tracedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  const app = await start('sh', '-c', `for i in $(seq 66); do "$0"; done; sleep 60`, work)
+  await until(watching, () => lastNumberOf(watching) >= 66)
+  await until(watching, () => readdirSync(results).length < 64)
+  app.signal('SIGKILL')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.match(summaryOf(watching.log())[0], { ranks: 66 })
+})
+
+/** Returns the number of processes with a last row. */
+function lastNumberOf(watching: Running): number {
+  const ended = rowsOf(watching, 'rank').filter(({ state }) => state === 'finalized')
+  return new Set(ended.map(({ pid }) => pid)).size
+}
