@@ -192,7 +192,9 @@ impl MpiTrace {
         if count >= MAX_FILES / 2 {
             let done = |name: &&ProfileName| self.processes.get(name).is_some_and(|it| it.is_done);
             let done: Vec<ProfileName> = listing.profiles.iter().filter(done).copied().collect();
-            done.into_iter().for_each(|name| results.remove(name));
+            for name in done {
+                results.remove(name);
+            }
         }
         if count >= MAX_FILES {
             self.note(format!(

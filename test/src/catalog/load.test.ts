@@ -84,6 +84,7 @@ t.test(
       ...[
         'cpu-profile.yaml',
         'io-sysstat.yaml',
+        'mpi-trace.yaml',
         'network.yaml',
         'perf-sysstat.yaml',
         'pressure.yaml',
@@ -630,6 +631,6 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 6)
+    t.equal(metrics.size, 7)
   })
 }

@@ -62,7 +62,7 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'cpu-profile io-sysstat network perf-sysstat pressure',
+    'cpu-profile io-sysstat mpi-trace network perf-sysstat pressure',
   ],
   [
     'the second of several metrics',

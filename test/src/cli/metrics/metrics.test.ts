@@ -24,11 +24,12 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
   t.match(rows, [
     /^cpu-profile {3}restricted {2}\S/,
     /^io-sysstat {4}restricted {2}\S/,
+    /^mpi-trace {5}restricted {2}\S/,
     /^network {7}restricted {2}\S/,
     /^perf-sysstat {2}restricted {2}\S/,
     /^pressure {6}restricted {2}\S/,
   ])
-  t.equal(rows.length, 5)
+  t.equal(rows.length, 6)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
