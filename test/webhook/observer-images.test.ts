@@ -143,7 +143,7 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   const { checks } = JSON.parse((await running.status('/readyz')).body)
   t.equal(
     checks.images,
-    `no node is known to hold ${A} (io-sysstat, network, perf-sysstat, pressure)`,
+    `no node is known to hold ${A} (cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure)`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)

@@ -91,8 +91,7 @@ const CASES: Readonly<Record<Reason, Case>> = {
   },
   'unknown-metric': {
     pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
-    sentence:
-      /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are cpu-profile, io-/,
+    sentence: /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are cpu-/,
   },
   'invalid-option': {
     pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
