@@ -35,7 +35,7 @@ impl ProcessRows<'_> {
         let trace = self.trace;
         self.begin(out, "rank");
         push_known(out, "mpi_size", Some(u64::from(trace.size)));
-        push_text(out, "library", some(&trace.library));
+        push_text(out, "mpi_library", some(&trace.library));
         push_text(out, "job", some(&trace.job));
         push_text(out, "state", Some(state_name(trace.state, self.has_ended)));
         push_decimals(out, "elapsed", Some(trace.elapsed / MICROSECOND), MICRO);
@@ -57,7 +57,7 @@ impl ProcessRows<'_> {
         self.begin(&mut out, "call");
         push_text(&mut out, "call", Some(&format!("MPI_{}", row.call)));
         push_text(&mut out, "communicator", Some(&self.name(row.place)));
-        push_text(&mut out, "peer", Some(&peer_name(row.peer)));
+        push_text(&mut out, "mpi_peer", Some(&peer_name(row.peer)));
         push_known(&mut out, "calls", Some(row.calls));
         push_decimals(&mut out, "mpi_seconds", Some(row.time / MICROSECOND), MICRO);
         push_decimals(&mut out, "max_ms", Some(row.longest / MICROSECOND), 3);
@@ -310,11 +310,11 @@ mod tests {
         let trace = trace();
         let rows = parsed(&rows_of(&trace, TAIL).calls());
         assert_eq!(
-            (&rows[0]["call"], &rows[0]["peer"]),
+            (&rows[0]["call"], &rows[0]["mpi_peer"]),
             (&"MPI_Barrier".into(), &"none".into())
         );
         assert_eq!(
-            (&rows[1]["communicator"], &rows[1]["peer"]),
+            (&rows[1]["communicator"], &rows[1]["mpi_peer"]),
             (&"world".into(), &"3".into())
         );
         assert_eq!(rows[0]["max_ms"], 0.009);

@@ -62,8 +62,8 @@ t.test(
     t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
     const ranks = lastOf(rowsOf(watching, 'rank'))
     t.match(ranks, [
-      { mpi_rank: 0, mpi_size: 2, state: 'finalized', container: 'app', library: /MPICH/ },
-      { mpi_rank: 1, mpi_size: 2, state: 'finalized', container: 'app', library: /MPICH/ },
+      { mpi_rank: 0, mpi_size: 2, state: 'finalized', container: 'app', mpi_library: /MPICH/ },
+      { mpi_rank: 1, mpi_size: 2, state: 'finalized', container: 'app', mpi_library: /MPICH/ },
     ])
     t.match(ranks, [{ calls: 602 }, { calls: 602 }])
     for (const { pid, time, calls, mpi_seconds } of ranks) {

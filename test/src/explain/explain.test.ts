@@ -91,7 +91,8 @@ const CASES: Readonly<Record<Reason, Case>> = {
   },
   'unknown-metric': {
     pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
-    sentence: /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are cpu-/,
+    sentence:
+      /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are cpu-profile, io-/,
   },
   'invalid-option': {
     pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
