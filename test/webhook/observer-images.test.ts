@@ -60,6 +60,11 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
   return { held, offered, checks, available }
 }
 
+/** The images of the built-in tools, with their metrics. */
+const TOOLS = ['cpu-profile', 'mpi-trace']
+  .map((name) => `ghcr.io/ridealong/${name}:0.1.0 (${name})`)
+  .join(', ')
+
 t.test('the gauge and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
   t.strictSame(await Promise.all(['cpu', 'disk', 'gpu'].map(available)), [1, 1, 0])
@@ -143,7 +148,8 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   const { checks } = JSON.parse((await running.status('/readyz')).body)
   t.equal(
     checks.images,
-    `no node is known to hold ${A} (cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure)`,
+    `no node is known to hold ${A} ` +
+      `(cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)
@@ -154,5 +160,6 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   })
   const name = 'ridealong_observer_image_available'
   t.equal(sampleOf(await running.metrics(), name, { metric: 'perf-sysstat' }), 1)
-  t.equal(JSON.parse((await running.status('/readyz')).body).checks.images, 'ok')
+  const after = JSON.parse((await running.status('/readyz')).body).checks.images
+  t.equal(after, `no node is known to hold ${TOOLS}`, 'only metrics with a tool need other images')
 })
