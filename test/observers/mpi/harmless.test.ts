@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openFolder } from '../pod.ts'
@@ -125,6 +125,10 @@ for (const library of LIBRARIES) {
     t.equal(trace?.state, 1)
     t.equal(trace && sumOf(trace, 'Barrier', 'calls'), 11)
     t.strictSame(others, [])
+    rmSync(results, { recursive: true })
+    mkdirSync(results)
+    await run([programs.work, 'fork', 'kill'], recording(programs, results))
+    t.equal(readTraces(results)[0]?.state, 0, 'the child has not written that it has exited')
   })
 }
 

@@ -7,7 +7,8 @@
 //   kill    as loop, but kills itself after 2.5 seconds
 //   exit    ends without MPI_Finalize
 //   abort   calls MPI_Abort with code 4
-//   fork    forks a child that exits, and then makes more calls
+//   fork    forks a child that exits, and then makes more calls, or kills itself if the second
+//           argument is `kill`
 //   threads calls MPI in four threads
 //   limit   sets a limit of the size of files, and calls MPI for more than a second
 //   many    creates, uses and frees 1000 communicators
@@ -151,11 +152,12 @@ static void call_with_limit(void) {
   }
 }
 
-static void call_around_fork(void) {
+static void call_around_fork(int kills) {
   for (int round = 0; round < 5; round++) MPI_Barrier(MPI_COMM_WORLD);
   int child = fork();
   if (child == 0) exit(0);
   waitpid(child, NULL, 0);
+  if (kills) kill(getpid(), SIGKILL);
   for (int round = 0; round < 5; round++) MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -173,7 +175,7 @@ int main(int argc, char **argv) {
   if (strcmp(mode, "threads") == 0) call_in_threads();
   if (strcmp(mode, "many") == 0) create_many();
   if (strcmp(mode, "limit") == 0) call_with_limit();
-  if (strcmp(mode, "fork") == 0) call_around_fork();
+  if (strcmp(mode, "fork") == 0) call_around_fork(argc > 2);
   if (strcmp(mode, "calls") != 0) MPI_Barrier(MPI_COMM_WORLD);
   if (strcmp(mode, "exit") == 0) exit(9);
   if (strcmp(mode, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 4);
