@@ -18,10 +18,10 @@
 //   library.
 // - Its memory is fixed. If there are more communicators, peers or requests than fit, the table is
 //   less exact.
-// - It writes with pwrite, and not through a mapping of the file: a program that writes to a mapping
-//   of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). The file is open only
-//   while it is written: a program that closes all its files would otherwise let the recorder write
-//   to one of the files that it opens later.
+// - It writes with pwrite, and not through a mapping of the file: a program that writes to a
+//   mapping of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). The file is
+//   open only while it is written: a program that closes all its files would otherwise let the
+//   recorder write to one of the files that it opens later.
 // - It does not replace functions that only tell whether there is MPI (MPI_Initialized), because a
 //   program may look for them.
 //
@@ -29,8 +29,8 @@
 // Open MPI (ompi/include/mpi.h.in, "typedef struct ompi_communicator_t *MPI_Comm") and an int in
 // MPICH and in the libraries that share its ABI (MPICH src/include/mpi.h.in, "typedef int
 // MPI_Comm"). All other arguments are integers and pointers. In the calling conventions of x86_64
-// (System V ABI, 3.2.3) and of aarch64 on Linux (AAPCS64, 6.8.2), each of them takes one register or
-// eight bytes of the stack. Therefore a wrapper can pass each argument on as a whole register.
+// (System V ABI, 3.2.3) and of aarch64 on Linux (AAPCS64, 6.8.2), each of them takes one register
+// or eight bytes of the stack. Therefore a wrapper can pass each argument on as a whole register.
 
 #include "system.h"
 
@@ -86,8 +86,8 @@ extern WEAK char *getenv(const char *name);
 #define MAX_PATH 512
 #define SAVE_INTERVAL 1000000000u
 #define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
-// The error code if there is no MPI library. No constant of MPI has a value that all libraries share
-// except MPI_SUCCESS, which is 0.
+// The error code if there is no MPI library. No constant of MPI has a value that all libraries
+// share except MPI_SUCCESS, which is 0.
 #define NO_MPI 15
 #define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
 
@@ -146,9 +146,9 @@ struct communicator {
 };
 
 // The file has two copies of this table, which are written in turns. If the process is killed while
-// it writes one of them, or the volume is full, the other one is still valid. Only the communicators
-// and rows that are in use are written. Integers are in the byte order of the machine, which is
-// little-endian on both architectures.
+// it writes one of them, or the volume is full, the other one is still valid. Only the
+// communicators and rows that are in use are written. Integers are in the byte order of the
+// machine, which is little-endian on both architectures.
 static struct {
   char magic[8];
   // Of all bytes after this word that are in use.
@@ -292,8 +292,8 @@ static int copy_name(struct object *object, size_t size, void *data) {
   return 1;
 }
 
-// Finds a symbol in a library that the program has loaded with RTLD_LOCAL, as mpi4py does. dlopen is
-// not called during dl_iterate_phdr, which has a lock of the dynamic linker.
+// Finds a symbol in a library that the program has loaded with RTLD_LOCAL, as mpi4py does. dlopen
+// is not called during dl_iterate_phdr, which has a lock of the dynamic linker.
 static void *find_local(const char *name) {
   static struct visit visit;
   if (dl_iterate_phdr == NULL || dlopen == NULL || dlclose == NULL) return NULL;
@@ -362,8 +362,8 @@ static int find_functions(void) {
 }
 
 // Detects the library, and with it the handles. The values for MPICH are those of its ABI (MPICH
-// src/include/mpi.h.in; www.mpich.org/abi), which MVAPICH, Intel MPI and Cray MPICH share. A library
-// that is in use with the ABI of MPI 5.0 (chapter 20) has other handles.
+// src/include/mpi.h.in; www.mpich.org/abi), which MVAPICH, Intel MPI and Cray MPICH share. A
+// library that is in use with the ABI of MPI 5.0 (chapter 20) has other handles.
 static void detect_library(void) {
   static char name[MAX_LIBRARY_VERSION + 1];
   int (*get_version)(char *, int *) = find("PMPI_Get_library_version");
@@ -453,8 +453,8 @@ static long count_files(const char *folder) {
   return count;
 }
 
-// Creates the file of this process. If an earlier process had the same id, its file remains, and the
-// name of the new file ends with a number.
+// Creates the file of this process. If an earlier process had the same id, its file remains, and
+// the name of the new file ends with a number.
 static int create_file(void) {
   const char *folder = getenv == NULL ? NULL : getenv("RIDEALONG_MPI_TRACE");
   if (folder == NULL || folder[0] != '/') folder = DEFAULT_FOLDER;
@@ -744,9 +744,9 @@ static word communicator_argument(const struct span *span, word argument) {
 }
 
 // Returns the source of a message: MPI_SOURCE is the first field of MPI_Status in Open MPI
-// (ompi/include/mpi.h.in, struct ompi_status_public_t), and the third in MPICH (src/include/mpi.h.in,
-// MPI_Status). MPI_STATUS_IGNORE is the address 0 in Open MPI, and 1 in MPICH. The value for Fortran
-// is not known.
+// (ompi/include/mpi.h.in, struct ompi_status_public_t), and the third in MPICH
+// (src/include/mpi.h.in, MPI_Status). MPI_STATUS_IGNORE is the address 0 in Open MPI, and 1 in
+// MPICH. The value for Fortran is not known.
 static int source_of(const struct span *span, word status) {
   if (status <= 1 || span->binding != BINDING_C) return PEER_NONE;
   return ((const int *)status)[table.library == MPICH ? 2 : 0];

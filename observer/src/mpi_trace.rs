@@ -1,6 +1,6 @@
-//! The metric mpi-trace: the calls of MPI of the application's processes. A recorder, which is loaded
-//! into the processes (observer/mpi), writes a file for each process about once a second. This
-//! observer writes rows from the files.
+//! The metric mpi-trace: the calls of MPI of the application's processes. A recorder, which is
+//! loaded into the processes (observer/mpi), writes a file for each process about once a second.
+//! This observer writes rows from the files.
 
 use std::collections::BTreeMap;
 
@@ -358,8 +358,8 @@ impl MpiTrace {
         }
     }
 
-    /// Returns the end of the rows of a process. If no scan has found the process, only its container
-    /// is known: that of the target.
+    /// Returns the end of the rows of a process. If no scan has found the process, only its
+    /// container is known: that of the target.
     fn tail_of(&self, run: &Run<'_>, name: ProfileName) -> Box<[u8]> {
         let known = self.processes.get(&name);
         if let Some(tail) = known.and_then(|traced| traced.tail.clone()) {

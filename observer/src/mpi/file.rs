@@ -1,5 +1,5 @@
-//! Reads a file of the recorder. Its format is that of `table` in observer/mpi/recorder.c: a header,
-//! 64 communicators, and the rows. The recorder writes two copies in turns.
+//! Reads a file of the recorder. Its format is that of `table` in observer/mpi/recorder.c: a
+//! header, 64 communicators, and the rows. The recorder writes two copies in turns.
 
 use crate::profile::read_at::ReadAt;
 

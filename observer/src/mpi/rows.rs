@@ -126,8 +126,8 @@ impl ProcessRows<'_> {
         );
     }
 
-    /// Returns the name of a communicator, which is the same in all of its members. The recorder adds
-    /// `MPI_COMM_WORLD` first.
+    /// Returns the name of a communicator, which is the same in all of its members. The recorder
+    /// adds `MPI_COMM_WORLD` first.
     fn name(&self, place: Place) -> String {
         let communicator = match place {
             Place::None => return "none".to_owned(),
@@ -172,8 +172,8 @@ pub fn state_name(state: State, has_ended: bool) -> &'static str {
     }
 }
 
-/// Adds up the peers of a call in a communicator after the first [`MAX_PEERS`], in the order of their
-/// time.
+/// Adds up the peers of a call in a communicator after the first [`MAX_PEERS`], in the order of
+/// their time.
 fn merge_peers(rows: &[Row]) -> Vec<Row> {
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by_key(|row| (Reverse(row.time), &row.call, row.place, row.peer));

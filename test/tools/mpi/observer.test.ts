@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
-import { observer, openFolder, podOf, type Running, until } from '../pod.ts'
-import { onPath, type Row, summaryOf } from '../prerequisites.ts'
+import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
+import { observer, openFolder, podOf, type Running, until } from '../../observers/pod.ts'
+import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
 import { MPI_ENV, mpirun, mpiTests, programsFor } from './programs.ts'
 
 const options = mpiTests()

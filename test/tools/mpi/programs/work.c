@@ -1,14 +1,15 @@
 // Calls MPI in the way that the first argument names, and ends with the exit code that the second
 // one gives, or 0. mpirun of Open MPI kills the other processes if the code is not 0.
-//   calls   many calls. Prints a line for each function: rank, name, calls, seconds. The communicator
-//           `half` has the processes in the opposite order
-//   late    600 collective calls; the last rank is late for the first half, and rank 0 for the others
+//   calls   many calls. Prints a line for each function: rank, name, calls, seconds. The
+//           communicator `half` has the processes in the opposite order
+//   late    600 collective calls; the last rank is late for the first half, and rank 0 for the
+//           second half
 //   loop    MPI_Barrier until the process is killed
 //   kill    as loop, but kills itself after 2.5 seconds
 //   exit    ends without MPI_Finalize
 //   abort   calls MPI_Abort with code 4
-//   fork    forks a child that exits, and then makes more calls, or kills itself if the second
-//           argument is `kill`
+//   fork    forks a child that exits, and then makes more calls, or kills itself if there is a
+//           second argument
 //   threads calls MPI in four threads
 //   limit   sets a limit of the size of files, and calls MPI for more than a second
 //   many    creates, uses and frees 1000 communicators

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openFolder } from '../pod.ts'
+import { openFolder } from '../../observers/pod.ts'
 import { LIBRARIES, mpirun, mpiTests, programsFor, recording, run } from './programs.ts'
 import { readTraces, sumOf } from './trace-file.ts'
 

@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openFolder } from '../pod.ts'
-import { observerTests, onPath } from '../prerequisites.ts'
+import { openFolder } from '../../observers/pod.ts'
+import { observerTests, onPath } from '../../observers/prerequisites.ts'
 
 const BUILD = fileURLToPath(new URL('../../../observer/mpi/build.sh', import.meta.url))
 const SOURCES = fileURLToPath(new URL('programs', import.meta.url))

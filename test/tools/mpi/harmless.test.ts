@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openFolder } from '../pod.ts'
-import { onPath } from '../prerequisites.ts'
+import { openFolder } from '../../observers/pod.ts'
+import { onPath } from '../../observers/prerequisites.ts'
 import { LIBRARIES, mpirun, mpiTests, programsFor, recording, run } from './programs.ts'
 import { readTraces, sumOf } from './trace-file.ts'
 
