@@ -66,7 +66,9 @@ async function buildPage(
   const data = pageData(run, by)
   const hasProfiles = data.profiles !== undefined
   const [style, script] = await readAssets(hasProfiles)
-  const graphs = hasProfiles ? ' Flame graphs by d3-flame-graph (Apache-2.0) and D3 (ISC, BSD).' : ''
+  const graphs = hasProfiles
+    ? ' Flame graphs by d3-flame-graph (Apache-2.0) and D3 (ISC, BSD).'
+    : ''
   return renderPage({
     title,
     style,
