@@ -90,8 +90,8 @@ export interface FindingRule {
   readonly alsoReads?: readonly Need[]
   readonly threshold: Threshold
   /**
-   * Whether the rule reads a metric that needs more than an annotation. If this metric was collected
-   * for no rank, the rule is not listed as not checked.
+   * Whether the rule reads a metric that needs more than an annotation. If this metric was
+   * collected for no rank, the rule is not listed as not checked.
    */
   readonly isOptional?: boolean
   /** Whether something about a rank can be found although a column was not read. */

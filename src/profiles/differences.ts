@@ -28,15 +28,15 @@ const FEWEST_RANKS = 3
 export const LEAST_MORE = 0.25
 /** The least time above the median, as a part of the processor time of the rank. */
 const LEAST_PART = 0.01
-/** The standard deviations by which an outlier exceeds the median, as for outliers of the report. */
+/** The standard deviations by which an outlier exceeds the median, as in the report. */
 const DEVIATIONS = 4
 
 /**
  * Finds the functions in which ranks used more processor time than the median of the ranks, the
  * greatest difference first. The additional self time of such a rank is
  *
- * - at least a quarter of the median (the POP Centre of Excellence calls a load balance below 80 % a
- *   problem),
+ * - at least a quarter of the median (the POP Centre of Excellence calls a load balance below 80 %
+ *   a problem),
  * - at least 1 % of the processor time of the rank,
  * - more than four standard deviations, estimated by the median absolute deviation,
  * - and more than four standard deviations of the samples, whose number is a random number with a

@@ -16,8 +16,8 @@ export interface KeptFrames {
 export const SMALLER = '(smaller frames)'
 
 /**
- * Keeps the frames with the most time, including the frames that they called. The other frames below
- * a kept frame become one frame with the name `(smaller frames)`.
+ * Keeps the frames with the most time, including the frames that they called. The other frames
+ * below a kept frame become one frame with the name `(smaller frames)`.
  *
  * @param self the seconds in each frame itself
  * @param most the number of frames to keep

@@ -10,7 +10,8 @@ const SCRIPTS = 'data colours filter table strip plots sections findings main'.s
 const PROFILE_SCRIPTS = ['flame', 'profiles']
 /** The modules of D3 that d3-flame-graph needs, in the order of their dependencies. */
 const D3_MODULES =
-  'array color dispatch ease format hierarchy interpolate scale selection time time-format timer transition'
+  'array color dispatch ease format hierarchy interpolate scale selection time time-format timer ' +
+  'transition'
 
 /**
  * Reads the scripts and the style sheets of the page, with the licences of the libraries.

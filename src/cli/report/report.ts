@@ -69,12 +69,13 @@ async function buildPage(
   const graphs = hasProfiles
     ? ' Flame graphs by d3-flame-graph (Apache-2.0) and D3 (ISC, BSD).'
     : ''
+  const libraries = `Plots by uPlot (MIT).${graphs}`
   return renderPage({
     title,
     style,
     script,
     data,
-    generator: `Made by ridealong ${manifest.version} from ${names}. Plots by uPlot (MIT).${graphs}`,
+    generator: `Made by ridealong ${manifest.version} from ${names}. ${libraries}`,
   })
 }
 

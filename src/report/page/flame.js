@@ -65,7 +65,12 @@ function rankLabel(rank) {
   return /^\d/.test(rank) ? `rank ${rank}` : rank
 }
 
-/** Compares names; frames that stand for others are last. @param {FrameNode} a @param {FrameNode} b */
+/**
+ * Compares names; frames that stand for others are last.
+ *
+ * @param {FrameNode} a
+ * @param {FrameNode} b
+ */
 function compareFrames({ data: a }, { data: b }) {
   const byRest = Number(REST.test(a.name)) - Number(REST.test(b.name))
   return byRest || (a.name < b.name ? -1 : Number(a.name > b.name))
@@ -98,7 +103,8 @@ function drawGraph(place, told, tree) {
     .color(frameColour)
     .label(({ data: { name, value, self } }) => {
       const itself = self > 0 && self < value ? `; ${exactly(self)} in itself` : ''
-      return `${name}: ${exactly(value)}, ${share(value, tree.value)} of ${exactly(tree.value)}${itself}`
+      const whole = `${share(value, tree.value)} of ${exactly(tree.value)}`
+      return `${name}: ${exactly(value)}, ${whole}${itself}`
     })
     .details(told)
     .setSearchMatch(({ data }, text) => data.name.toLowerCase().includes(text.toLowerCase()))

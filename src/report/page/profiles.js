@@ -1,6 +1,6 @@
-// The functions in which the processes spent their time: a flame graph, the functions in which ranks
-// differ, and a table of the functions by rank. Only a page with profiles has this script, which
-// follows all others.
+// The functions in which the processes spent their time: a flame graph, the functions in which
+// ranks differ, and a table of the functions by rank. Only a page with profiles has this script,
+// which follows all others.
 
 /** @typedef {NonNullable<PageData['profiles']>} Profiles */
 /** @typedef {Profiles['programs'][number]} Profile */
@@ -121,10 +121,10 @@ function showDifferences() {
 }
 
 const RULE =
-  'A rank is named if it used at least a quarter more time in the function itself than the median ' +
-  'of the ranks, at least 1 % of its processor time more, and more than four standard deviations ' +
-  'more: of the ranks (estimated by the median absolute deviation), and of the number of samples ' +
-  '(its square root).'
+  'A rank is named if it used at least a quarter more time in the function itself than the ' +
+  'median of the ranks, at least 1 % of its processor time more, and more than four standard ' +
+  'deviations more: of the ranks (estimated by the median absolute deviation), and of the number ' +
+  'of samples (its square root).'
 
 function differenceHead() {
   const [head, row] = [made('thead'), made('tr')]
@@ -175,7 +175,8 @@ function fillRanks(select) {
   inside('profiles', '.left-out').textContent =
     left === 0
       ? ''
-      : `The stacks of ${counted(left, 'single rank')} did not fit into the page; all are in "all ranks".`
+      : `The stacks of ${counted(left, 'single rank')} did not fit into the page. ` +
+        'All ranks are in "all ranks".'
 }
 
 /** Adds the choices of the section. @param {HTMLElement} place */
@@ -220,9 +221,9 @@ function part(name, className, text) {
 }
 
 const ABOUT =
-  'Samples of the processor time, by stack of functions. A frame is a function; its width is the time ' +
-  'in it and in the functions that it called, which are below it. Click on a frame to enlarge it, ' +
-  'and on the outermost one to see everything again.'
+  'Samples of the processor time, by stack of functions. A frame is a function; its width is the ' +
+  'time in it and in the functions that it called, which are below it. Click on a frame to ' +
+  'enlarge it, and on the outermost one to see everything again.'
 
 function addProfiles() {
   const section = made('section')
