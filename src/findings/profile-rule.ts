@@ -39,6 +39,7 @@ export const MORE_TIME_IN_FUNCTION: FindingRule = {
       '10 %: Ridealong',
   },
   find: findMoreTime,
+  uncheckedIn: ranksWithoutProfile,
   isRelative: true,
   sentence: (worst) =>
     `used ${factIn(worst, 'above the median')} more processor time than the median of the ranks ` +
@@ -71,6 +72,14 @@ function findMoreTime({ profiles, ranks }: RunEvidence): readonly Affected[] {
   // Of the functions of a rank, the last one has the most additional time.
   const worst = new Map(found.map(({ difference, one }) => [one.rank, affectedBy(difference, one)]))
   return [...worst.values()]
+}
+
+/** Returns the ranks that were not compared, because a profile is not complete. */
+function ranksWithoutProfile({ profiles }: RunEvidence): ReadonlyMap<string, string> {
+  const names = profiles.flatMap(({ ranks, incomplete }) =>
+    ranks.filter((_, index) => (incomplete[index]?.length ?? 0) > 0),
+  )
+  return new Map(names.map((rank) => [rank, 'a profile of the rank is incomplete or missing']))
 }
 
 function isLong({ more, whole }: DifferingRank): boolean {
