@@ -98,9 +98,12 @@ export function findFindings(
 }
 
 /** Keeps only the ranks whose rows have the columns that a rule needs, or enough without them. */
-function readRanks({ ranks }: RunEvidence, rule: FindingRule): RunEvidence {
+function readRanks({ ranks, profiles }: RunEvidence, rule: FindingRule): RunEvidence {
   const { canFind = () => false } = rule
-  return { ranks: ranks.filter((rank) => metNeed(rank, rule) !== undefined || canFind(rank)) }
+  return {
+    profiles,
+    ranks: ranks.filter((rank) => metNeed(rank, rule) !== undefined || canFind(rank)),
+  }
 }
 
 /** Returns the first alternative whose columns were all read. */
@@ -245,6 +248,7 @@ function uncheckedFor(
   { known, found }: { readonly known: readonly string[]; readonly found: FoundRanks },
 ): readonly UncheckedRule[] {
   const { name, title } = rule
+  if (isLeftOut(rule, run)) return []
   const rows = new Map(run.ranks.map((rank) => [rank.rank, rank]))
   const others = rule.uncheckedIn?.(run, found)
   const byReason = new Map<string, string[]>()
@@ -292,6 +296,12 @@ function reasonFor(rank: RankEvidence | undefined, needs: FindingRule['needs']):
 function isPart(some: readonly string[], all: readonly string[]): boolean {
   const isSmaller = some.length > 0 && some.length < all.length
   return isSmaller && some.every((one) => all.includes(one))
+}
+
+/** Reports whether a rule is optional, and no metric that it reads was collected. */
+function isLeftOut({ isOptional = false, needs }: FindingRule, { ranks }: RunEvidence): boolean {
+  const metrics = needs.flat().map(({ metric }) => metric)
+  return isOptional && !ranks.some((rank) => metrics.some((metric) => rank.metrics.has(metric)))
 }
 
 function absentMetrics(rank: RankEvidence | undefined, needs: readonly Need[]): readonly string[] {

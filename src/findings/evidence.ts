@@ -1,6 +1,7 @@
 import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
 import type { EndedContainer, LogEntry } from '../log/entry.ts'
+import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 
 /** Columns of one section of a metric. */
@@ -30,6 +31,8 @@ export interface Evidence {
   readonly clocks: Map<string, LogClock>
   /** How the containers of the pod of each log ended, where that is known. */
   readonly ended: Map<string, readonly EndedContainer[]>
+  /** The functions and stacks of the processes that were profiled. */
+  readonly profiles: ProfileRun
 }
 
 /** A timepoint of a log. */
@@ -105,7 +108,14 @@ export function newEvidence(needs: readonly Need[]): Evidence {
     for (const column of columns) own.add(column)
     needed.set(key, own)
   }
-  return { needed, sections: new Map(), described: new Map(), clocks: new Map(), ended: new Map() }
+  return {
+    needed,
+    sections: new Map(),
+    described: new Map(),
+    clocks: new Map(),
+    ended: new Map(),
+    profiles: new Map(),
+  }
 }
 
 /**
@@ -121,6 +131,7 @@ export function addToEvidence(
   const clock = isJsonl ? readClock(evidence, sample) : null
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
+  addProfileRow(evidence.profiles, section, sample)
   if (!isJsonl && sample.interval === null) return
   const own = sectionOf(evidence, sample.metric ?? '', section, isJsonl)
   if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))

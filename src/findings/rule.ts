@@ -14,6 +14,7 @@ export type RuleName =
   | 'network-bound'
   | 'remote-memory'
   | 'more-work'
+  | 'more-time-in-function'
   | 'mostly-idle'
 
 /**
@@ -88,6 +89,11 @@ export interface FindingRule {
   /** Columns that the rule reads if they have values; it is also checked without them. */
   readonly alsoReads?: readonly Need[]
   readonly threshold: Threshold
+  /**
+   * Whether the rule reads a metric that needs more than an annotation. If this metric was
+   * collected for no rank, the rule is not listed as not checked.
+   */
+  readonly isOptional?: boolean
   /** Whether something about a rank can be found although a column was not read. */
   readonly canFind?: (rank: RankEvidence) => boolean
   /**

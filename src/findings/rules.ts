@@ -3,6 +3,7 @@ import type { Need } from './evidence.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
+import { MORE_TIME_IN_FUNCTION } from './profile-rule.ts'
 import type { FindingRule, PlottedColumn, RuleName } from './rule.ts'
 import { WAITING_FOR_STORAGE } from './storage-rule.ts'
 import { MORE_WORK, MOSTLY_IDLE, SLOWDOWNS } from './work-rules.ts'
@@ -24,6 +25,7 @@ export const RULES: readonly FindingRule[] = [
   NETWORK_BOUND,
   REMOTE_MEMORY,
   MORE_WORK,
+  MORE_TIME_IN_FUNCTION,
   MOSTLY_IDLE,
 ]
 

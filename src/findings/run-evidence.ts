@@ -1,10 +1,13 @@
 import type { EndedContainer } from '../log/entry.ts'
+import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
 import { type Evidence, type Need, sectionKey, type Thing } from './evidence.ts'
 
 /** The evidence of a run by rank. In a report, a rank is a pod. */
 export interface RunEvidence {
   readonly ranks: readonly RankEvidence[]
+  /** The functions of each program that was profiled. */
+  readonly profiles: readonly RankedProfile[]
 }
 
 export interface RankEvidence {
@@ -64,7 +67,7 @@ interface Growing {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings }: Evidence,
+  { sections, ended: endings, profiles }: Evidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
@@ -82,6 +85,7 @@ export function groupByRank(
       metrics: new Set([...own.keys()].map((key) => key.split(' ')[0] ?? '')),
       things: (metric, section) => own.get(sectionKey(metric, section)) ?? [],
     })),
+    profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { groupBy } from '../report/group-by.ts'
-import { median } from '../report/statistics.ts'
+import { median, spreadOf } from '../report/statistics.ts'
 import { PROCESSOR_TIME_NEEDS, processorTimes, timeByProgram } from './processor-time.ts'
 import type { Affected, FindingRule, FoundRanks, PlottedColumn, RuleName } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
@@ -121,9 +121,8 @@ type Overloaded = Affected & { readonly size: number }
 
 function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
   if (workers.length < FEWEST_RANKS) return []
-  const all = workers.map(({ seconds }) => seconds)
-  const middle = median(all) ?? 0
-  const deviation = 1.4826 * (median(all.map((seconds) => Math.abs(seconds - middle))) ?? 0)
+  const spread = spreadOf(workers.map(({ seconds }) => seconds))
+  const { middle, deviation } = spread ?? { middle: 0, deviation: 0 }
   return workers.flatMap((worker) => {
     const more = worker.seconds - middle
     const part = percentOf(more, middle)

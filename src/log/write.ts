@@ -17,6 +17,12 @@ export function csvHeader(columns: readonly string[]): string {
 }
 
 /**
+ * The maximum length of a text in a CSV. A stack of functions can have 8 KiB, and its end names the
+ * function that ran.
+ */
+const LONGEST_CELL = 65_536
+
+/**
  * Formats the samples among the entries as CSV (RFC 4180, but with LF instead of CRLF, as the
  * readers of pidstat's output expect). Users choose the names of programs, so text that a
  * spreadsheet would read as a formula gets a leading single quote, and nonprintable characters are
@@ -28,6 +34,6 @@ export function csvLines(entries: readonly Entry[], columns: readonly string[]):
   return stringify(entries.filter(isSample), {
     columns,
     escape_formulas: true,
-    cast: { string: (text) => printable(text) },
+    cast: { string: (text) => printable(text, LONGEST_CELL) },
   })
 }

@@ -9,6 +9,7 @@ import { labelRanks } from './labels.ts'
 import type { Measure } from './measures.ts'
 import { listNotices } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
+import { type ProfilesData, profilesData } from './profiles/profile-data.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { maximum } from './statistics.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
@@ -35,6 +36,8 @@ export interface PageData {
   readonly idleDevices: number
   /** The sections of the metrics whose logs are in JSON Lines. */
   readonly sections: readonly SectionData[]
+  /** The functions in which processes spent their time; missing if no process was profiled. */
+  readonly profiles?: ProfilesData
 }
 
 /**
@@ -59,6 +62,7 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
   const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
   const grids = [plots, devices, ...sections.map((one) => one.plots)].map(({ grid }) => grid)
   const measures = shown.map(({ measure }) => measure)
+  const profiles = profilesData(run.evidence.profiles, rankOf)
   return {
     ranks: distinct([
       ...all.map(({ source }) => rankOf(source)),
@@ -77,6 +81,7 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
     devices,
     idleDevices: run.devices.size - active.length,
     sections,
+    ...(profiles && { profiles }),
   }
 }
 

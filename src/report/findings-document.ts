@@ -2,6 +2,8 @@ import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
 import { listNotices } from './notices.ts'
+import { type ProfileData, profilesData } from './profiles/profile-data.ts'
+import { rounded as roundedNumber } from './rounded.ts'
 
 /** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'
@@ -10,6 +12,7 @@ const API_VERSION = 'ridealong.dev/v1alpha1'
 export function findingsDocument(run: CollectedRun, title: string) {
   const { rankOf, ranks } = ranksIn(run)
   const { findings, explained, notChecked } = findFindings(run.evidence, rankOf, ranks)
+  const profiles = profilesData(run.evidence.profiles, rankOf)?.programs ?? []
   return {
     apiVersion: API_VERSION,
     kind: 'Findings',
@@ -21,6 +24,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
     explained,
     notChecked,
     notices: listNotices(run, [], []),
+    ...(profiles.length > 0 && { profiles: profiles.map(profileOf) }),
   }
 }
 
@@ -42,7 +46,27 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
   }
 }
 
-/** Rounds to six significant digits, more than a measurement has. */
+/** Returns the functions of a program, without the stacks, which the output of `collect` has. */
+function profileOf({ program, ranks, seconds, functions, differences }: ProfileData) {
+  return {
+    program,
+    ranks,
+    seconds,
+    functions: functions.rows.map(({ name, library, self, total }) => {
+      return { function: name, library, selfSeconds: self, totalSeconds: total }
+    }),
+    differences: differences.map(({ name, library, median, compared, ranks: own }) => ({
+      function: name,
+      library,
+      medianSeconds: median,
+      ranksCompared: compared,
+      ranks: own.map(({ rank, self, more }) => {
+        return { rank, selfSeconds: self, secondsAboveMedian: more }
+      }),
+    })),
+  }
+}
+
 function rounded(value: number | null): number | null {
-  return value === null ? null : Number(value.toPrecision(6))
+  return value === null ? null : roundedNumber(value)
 }

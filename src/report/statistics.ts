@@ -9,6 +9,17 @@ export function median(values: readonly number[]): number | null {
   return sorted.length % 2 === 1 ? high : (low + high) / 2
 }
 
+/**
+ * Returns the median, and the standard deviation estimated from the median absolute deviation; null
+ * if there are no values.
+ */
+export function spreadOf(values: readonly number[]) {
+  const middle = median(values)
+  if (middle === null) return null
+  const deviation = 1.4826 * (median(values.map((value) => Math.abs(value - middle))) ?? 0)
+  return { middle, deviation }
+}
+
 /** The minimum number of values for which outliers are marked. */
 const CROWD = 4
 
@@ -19,9 +30,9 @@ const CROWD = 4
  */
 export function standingOut(values: readonly (number | null)[], least: number): boolean[] {
   const known = values.filter((value) => value !== null)
-  const middle = median(known)
-  if (middle === null || known.length < CROWD) return values.map(() => false)
-  const deviation = 1.4826 * (median(known.map((value) => Math.abs(value - middle))) ?? 0)
+  const spread = spreadOf(known)
+  if (spread === null || known.length < CROWD) return values.map(() => false)
+  const { middle, deviation } = spread
   const far = Math.max(4 * deviation, 0.1 * Math.abs(middle), least)
   return values.map((value) => value !== null && Math.abs(value - middle) > far)
 }

@@ -28,8 +28,13 @@ function writtenBy(dice: Dice, requests: readonly string[]): Written {
   const head = dice.pick('', '', '# a head\n', '---\n', '\ufeff---\n', '%YAML 1.1\n---\n')
   const body = new Writer(dice).block(object, 0).join('\n')
   const tail = dice.pick('\n', '\n', '', '\n\n# the end\n', '\n...\n', '\n---\n# nothing\n')
-  const text = head + body + tail
+  // Without a line break at the end of the file, a block scalar would lose its last line break.
+  const text = head + body + (endsWithBlockScalar(body) && tail === '' ? '\n' : tail)
   return { object, text: dice.number(5) === 4 ? text.replaceAll('\n', '\r\n') : text }
+}
+
+function endsWithBlockScalar(body: string): boolean {
+  return /\|\n[^\n]+\n[^\n]+$/.test(body)
 }
 
 const STRANGE = [

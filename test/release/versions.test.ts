@@ -8,6 +8,11 @@ const { version } = JSON.parse(read('package.json'))
 const chart = parse(read('charts/ridealong/Chart.yaml'))
 const values = parse(read('charts/ridealong/values.yaml'))
 
+const CATALOG_FOLDER = new URL('../../src/catalog/', import.meta.url)
+const CATALOG = readdirSync(CATALOG_FOLDER)
+  .filter((name) => name.endsWith('.yaml'))
+  .map((file) => ({ file, ...parse(read(`src/catalog/${file}`)) }))
+
 t.test('the package, the observer, their lock files and the chart have one version', async (t) => {
   const lock = JSON.parse(read('package-lock.json'))
   t.match(version, /^\d+\.\d+\.\d+$/)
@@ -33,11 +38,8 @@ t.test('the chart lists the images that it installs', async (t) => {
 
 t.test('the built-in metrics and the documents name the images of this version', async (t) => {
   const { registry, repository } = values.observer.image
-  const folder = new URL('../../src/catalog/', import.meta.url)
-  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
-  t.ok(files.length >= 2, 'the catalog has at least two documents')
-  for (const file of files) {
-    const { spec } = parse(read(`src/catalog/${file}`))
+  t.ok(CATALOG.length >= 2, 'the catalog has at least two documents')
+  for (const { file, spec } of CATALOG) {
     t.equal(spec.container.image, `${registry}/${repository}:${version}`, `the image in ${file}`)
   }
   for (const document of ['README.md', 'docs/install.md']) {
@@ -47,12 +49,17 @@ t.test('the built-in metrics and the documents name the images of this version',
   }
 })
 
-t.test('the release workflow pushes the images that the chart installs', async (t) => {
+t.test('the release workflow pushes the images of the chart and of the tools', async (t) => {
   const { env, jobs } = parse(read('.github/workflows/release.yml'))
   const targets: readonly string[] = jobs.images.strategy.matrix.target
   const pushed = targets.map((target) => `${env.IMAGES}/${target}`)
   const installed = [values.image, values.observer.image].map(
     ({ registry, repository }) => `${registry}/${repository}`,
   )
-  t.strictSame(pushed, installed)
+  const tools = CATALOG.flatMap(({ spec }) => spec.tool?.installer.image ?? [])
+  t.ok(tools.length > 0, 'the catalog has a tool')
+  t.strictSame(
+    pushed.map((image) => `${image}:${version}`),
+    [...installed.map((image) => `${image}:${version}`), ...tools],
+  )
 })

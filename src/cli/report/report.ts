@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../catalog/load.ts'
 import { printableJson } from '../../core/text/printable.ts'
@@ -16,8 +14,9 @@ import {
 import { pageData, type Unit } from '../../report/data.ts'
 import { findingsDocument } from '../../report/findings-document.ts'
 import { type CollectedRun, newRun } from '../../report/gather.ts'
-import { type Asset, renderPage } from '../../report/page.ts'
+import { renderPage } from '../../report/page.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
+import { readAssets } from './page-assets.ts'
 import { readInto } from './report-input.ts'
 
 /** The formats of a report: a page for people, the findings for programs. */
@@ -64,13 +63,19 @@ async function buildPage(
   by: Unit,
   names: string,
 ): Promise<string> {
-  const [style, script] = await readAssets()
+  const data = pageData(run, by)
+  const hasProfiles = data.profiles !== undefined
+  const [style, script] = await readAssets(hasProfiles)
+  const graphs = hasProfiles
+    ? ' Flame graphs by d3-flame-graph (Apache-2.0) and D3 (ISC, BSD).'
+    : ''
+  const libraries = `Plots by uPlot (MIT).${graphs}`
   return renderPage({
     title,
     style,
     script,
-    data: pageData(run, by),
-    generator: `Made by ridealong ${manifest.version} from ${names}. Plots by uPlot (MIT).`,
+    data,
+    generator: `Made by ridealong ${manifest.version} from ${names}. ${libraries}`,
   })
 }
 
@@ -101,28 +106,6 @@ function buildTitle({ sources }: CollectedRun): string {
   if (owners.size === 1 && typeof owner === 'string')
     return namespaces.size === 1 && namespace ? `${owner} in ${namespace}` : owner
   return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
-}
-
-/** The scripts of the page, except the library uPlot, in the order of their dependencies. */
-const SCRIPTS = 'data colours filter table strip plots sections findings main'.split(' ')
-
-async function readAssets(): Promise<readonly [Asset, Asset]> {
-  const uplot = dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
-  const own = (name: string) =>
-    readFile(new URL(`../../report/page/${name}`, import.meta.url), 'utf8')
-  const [licence, library, librarysStyle, style, ...scripts] = await Promise.all([
-    readFile(join(uplot, 'LICENSE'), 'utf8'),
-    readFile(join(uplot, 'dist', 'uPlot.iife.min.js'), 'utf8'),
-    readFile(join(uplot, 'dist', 'uPlot.min.css'), 'utf8'),
-    own('page.css'),
-    ...SCRIPTS.map((name) => own(`${name}.js`)),
-  ])
-  const script = [`/* uPlot\n${licence}*/`, library, ...scripts].join('\n')
-  return [buildAsset(`${librarysStyle}\n${style}`), buildAsset(script)]
-}
-
-function buildAsset(text: string): Asset {
-  return { text, sha256: createHash('sha256').update(text).digest('base64') }
 }
 
 /**

@@ -64,7 +64,8 @@ async function arrival({ points }: Receiver, name: string): Promise<void> {
 t.test('the receiver gets the values of the pod, and at last the summary', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const settings = { endpoint: receiver.endpoint, interval: 1 }
+  // A push may take as long as the interval. On a busy machine, an answer may take a second.
+  const settings = { endpoint: receiver.endpoint, interval: 3 }
   const watching = await watch(run, 'perf-sysstat', settings)
   await run('app', BUSY)
   await arrival(receiver, 'process.cpu.time')
@@ -104,9 +105,7 @@ t.test('the receiver gets the values of the pod, and at last the summary', optio
   t.ok(points.every(({ start = 0n, time }) => start <= time))
   t.equal(receiver.headers()['content-type'], 'application/json')
   t.match(whole, { metric: 'perf-sysstat' })
-  const { live_export, failed_pushes } = rest.at(-1) ?? {}
-  t.equal(live_export, `${receiver.endpoint}/v1/metrics`)
-  t.type(failed_pushes, 'number')
+  t.match(rest.at(-1), { live_export: `${receiver.endpoint}/v1/metrics`, failed_pushes: 0 })
   t.ok(Number(rest.at(-1)?.pushes) > 0)
 })
 
@@ -213,9 +212,9 @@ type ServerResponseLike = Parameters<Answer>[1]
 /** The endpoint of a receiver that does not run. */
 const absent = async () => `http://127.0.0.1:${await freePort()}/otlp`
 
-const SAMPLES = 12
+const SAMPLES = 20
 
-/** Starts an observer that takes twelve samples and then waits for SIGTERM. */
+/** Starts an observer that takes twenty samples and then waits for SIGTERM. */
 async function start({ run }: Pod, env: NodeJS.ProcessEnv): Promise<Running> {
   return run('pressure', [observer('pressure')], {
     ...PLACE,
@@ -234,7 +233,7 @@ function duration(running: Running): number {
 t.test('no receiver delays or changes the log', { ...options, timeout: 300_000 }, async (t) => {
   const pod = await podOf(t)
   await pod.run('app', ['sleep', '600'])
-  const faults = Object.entries(FAULTS).map(async ([name, { answer, notice, interval = 5 }]) => {
+  const faults = Object.entries(FAULTS).map(async ([name, { answer, notice, interval = 3 }]) => {
     const endpoint = answer === undefined ? await absent() : (await receive(t, answer)).endpoint
     const env = await exportTo('pressure', { endpoint, interval })
     return { name, notice, running: await start(pod, env) }
@@ -249,11 +248,11 @@ t.test('no receiver delays or changes the log', { ...options, timeout: 300_000 }
   t.equal(samples(without), SAMPLES)
   for (const { name, notice, running } of others) {
     t.equal(samples(running), SAMPLES, name)
-    t.ok(duration(running) < 1.5 * duration(without), `${name}: the samples are not delayed`)
+    t.ok(duration(running) < 1.2 * duration(without), `${name}: the samples are not delayed`)
     const failures = noticesOf(running).filter((text) => text.includes('live export'))
     t.match(failures, [notice], name)
     t.equal(failures.length, 1, `${name}: one notice`)
-    t.ok(Number(summaryOf(running.log()).at(-1)?.failed_pushes) > 0, name)
+    t.ok(Number(summaryOf(running.log()).at(-1)?.failed_pushes) > 1, name)
   }
   t.notMatch(without.log(), /live.export/)
 })

@@ -118,6 +118,11 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
     // The other ranks compute all the time, too.
     lost: null,
   },
+  'more-time-in-function': {
+    changes: { function: { self_seconds: 160, samples_self: 16_000 } },
+    below: { function: { self_seconds: 99, samples_self: 9900 } },
+    lost: null,
+  },
   'mostly-idle': {
     changes: busy(0.02),
     below: busy(0.12),

@@ -69,6 +69,8 @@ export interface Sections {
   readonly perf?: Rates
   readonly tcp?: Rates
   readonly socket?: Rates
+  readonly profile?: Rates
+  readonly function?: Rates
 }
 
 const PLACES = {
@@ -78,6 +80,8 @@ const PLACES = {
   perf: ['perf-sysstat', 'process'],
   tcp: ['network', 'tcp'],
   socket: ['network', 'socket'],
+  profile: ['cpu-profile', 'process'],
+  function: ['cpu-profile', 'function'],
 } as const
 
 const MIB = 1024 * 1024
@@ -114,11 +118,27 @@ const HEALTHY: Required<Sections> = {
   perf: { percent_cpu: 95, percent_wait: 0.5, iodelay: 0, rss: 510 * 1024, kb_rd_s: 0, kb_wr_s: 1 },
   tcp: { scope: 'pod', out_segments: 1000, retransmitted: 1, timeouts: 0 },
   socket: { peer: '10.0.0.2', send_queue: 0, rtt: 0.1, bytes_sent: 100_000 },
+  profile: { samples: 11_400, cpu_seconds: 114, frequency: 100, profile: 'complete' },
+  function: {
+    function: 'PairLJCut::compute',
+    library: 'liblammps.so.0',
+    ...{ samples_self: 8000, samples_total: 8000, self_seconds: 80, total_seconds: 80 },
+  },
 }
 
 /** The length of the generated runs in seconds, and the seconds between two samples. */
 export const LENGTH = 120
 const STEP = 10
+
+/**
+ * The seconds of the first rows of a section, if there are none at 0 s: a sample of perf-sysstat
+ * describes the interval before it, and a profile the whole run.
+ */
+const FIRST: Readonly<Partial<Record<keyof Sections, number>>> = {
+  perf: STEP,
+  profile: LENGTH,
+  function: LENGTH,
+}
 
 /** The node, the further processes and the sections of a rank. */
 export interface RankOptions {
@@ -144,12 +164,11 @@ export function rankRows(
   )
   const processes = [changes, ...others]
   const rows = names.flatMap((name) => {
-    const isOfProcess = name !== 'container' && name !== 'tcp'
-    return (isOfProcess ? processes : [changes]).flatMap((own, index) => {
+    const isOnce = ['container', 'tcp', 'profile', 'function'].includes(name)
+    return (isOnce ? [changes] : processes).flatMap((own, index) => {
       const cells = { ...HEALTHY[name], ...own[name] }
       const identity = { container: 'app', program: 'lmp', pid: 100 + index }
-      // A sample of perf-sysstat describes the interval before it, so there is none at 0 s.
-      const all = times().filter((second) => name !== 'perf' || second > 0)
+      const all = times().filter((second) => second >= (FIRST[name] ?? 0))
       return all.map((seconds) => sample({ rank, node, name, seconds }, identity, cells))
     })
   })

@@ -72,3 +72,23 @@ t.test('the name of a program cannot end its CSV cell or begin a formula', async
   t.match(named('a,"b"\nc'), ',"a,""b""\\nc",')
   t.match(named('=cmd()'), `,'=cmd(),`)
 })
+
+t.test('the rows of cpu-profile are kept whole', async (t) => {
+  const file = new URL('../../logs/profiles/cpu-profile-lammps-2.log', import.meta.url)
+  const log = readFileSync(file, 'utf8')
+  const entries = readLog(log, { source: 'hpc/a/cpu-profile' }, BUILT_IN_ROWS)
+  const count = (kind: string) => entries.filter((entry) => entry.kind === kind).length
+  t.strictSame(['function', 'stack', 'process', 'unmatched', 'log'].map(count), [18, 16, 1, 0, 1])
+  t.strictSame(jsonLines(entries).trimEnd().split('\n').map(parse), entries)
+  const rows = csvLines(entries, COLUMNS).trimEnd().split('\n')
+  t.equal(rows.length, entries.length - 1)
+  t.match(
+    rows.find((row) => row.startsWith('stack,')),
+    '[unknown];LAMMPS_NS::PairLJCut::compute',
+  )
+  const stack = Array(500).fill('namespace::f').join(';')
+  const [row, ...others] = entries.filter(({ kind }) => kind === 'stack')
+  t.ok(others.length > 0)
+  const long = csvLines([{ ...row, stack } as (typeof entries)[0]], COLUMNS)
+  t.match(long, `,${stack},`, 'a long stack is not cut')
+})

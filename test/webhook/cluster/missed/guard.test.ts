@@ -293,8 +293,8 @@ t.test('an Event contains no text of a forged status annotation or a forged owne
     'ObserverAltered altered 1',
     'ObserverUnavailable left 1',
   ])
-  t.notMatch(JSON.stringify(standIn.all('events')), /PWNED|555/)
-  t.notMatch(lines.join(''), /PWNED|555/)
+  t.notMatch(JSON.stringify(standIn.all('events')), /PWNED|call 555-0100/)
+  t.notMatch(lines.join(''), /PWNED|call 555-0100/)
 })
 
 t.test('an observer is compared only with the catalog from which it was injected', async (t) => {

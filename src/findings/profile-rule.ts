@@ -1,0 +1,112 @@
+import {
+  type DifferingRank,
+  type FunctionDifference,
+  findDifferences,
+  LEAST_MORE,
+} from '../profiles/differences.ts'
+import type { Affected, FindingRule } from './rule.ts'
+import type { RunEvidence } from './run-evidence.ts'
+import { factIn, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+
+/** The least additional time in the function, in percent of the processor time of the rank. */
+const LEAST_PART = 10
+
+/**
+ * A rank that used more processor time in a function than the others did. This shows uneven work
+ * also if the other ranks wait in a loop, as ranks of MPI do, so that all of them use the same CPU
+ * time. For the comparison, see `findDifferences`.
+ *
+ * The samples do not show whether other ranks waited for this rank, so no time is known to be lost.
+ */
+export const MORE_TIME_IN_FUNCTION: FindingRule = {
+  name: 'more-time-in-function',
+  title: 'More time in a function than the other ranks',
+  severity: 'slowdown',
+  isOptional: true,
+  needs: [[{ metric: 'cpu-profile', section: 'process', columns: ['cpu_seconds'] }]],
+  threshold: {
+    value: 100 * LEAST_MORE,
+    unit: 'percent',
+    condition:
+      'of at least three ranks, one used at least 25 % more processor time in a function itself ' +
+      'than their median, and the difference is at least 10 % of the processor time of the rank, ' +
+      'more than four standard deviations of the ranks, and more than four standard deviations ' +
+      'of the number of samples',
+    source:
+      'the POP Centre of Excellence: a load balance below 80 %; the outliers of the report; ' +
+      'the standard deviation of a number of samples is its square root (Poisson); the number ' +
+      '10 %: Ridealong',
+  },
+  find: findMoreTime,
+  uncheckedIn: ranksWithoutProfile,
+  isRelative: true,
+  sentence: (worst) =>
+    `used ${factIn(worst, 'above the median')} more processor time than the median of the ranks ` +
+    `in ${thingsOf(worst)}: ${factIn(worst, 'processor time in the function')}, ` +
+    moreWords(worst),
+  advice:
+    'If the function computes, divide its work more evenly, or give this rank other input. If it ' +
+    'waits, as functions of MPI and of locks do, look for the rank or thread that it waits for. ' +
+    'The flame graph of the report shows which functions called it.',
+  // The rows are sums over the whole run.
+  plots: [],
+}
+
+const MEDIAN = 'median of the ranks'
+
+function moreWords(worst: Affected): string {
+  const isUnused = worst.facts.some(({ name, value }) => name === MEDIAN && value === 0)
+  return isUnused
+    ? 'at least half of the ranks used none'
+    : `${factIn(worst, 'more than the median')} more`
+}
+
+function findMoreTime({ profiles, ranks }: RunEvidence): readonly Affected[] {
+  const read = new Set(ranks.map(({ rank }) => rank))
+  const found = profiles
+    .flatMap(findDifferences)
+    .flatMap((difference) => difference.ranks.filter(isLong).map((one) => ({ difference, one })))
+    .filter(({ one }) => read.has(one.rank))
+    .sort((a, b) => a.one.more - b.one.more)
+  // Of the functions of a rank, the last one has the most additional time.
+  const worst = new Map(found.map(({ difference, one }) => [one.rank, affectedBy(difference, one)]))
+  return [...worst.values()]
+}
+
+/** Returns the ranks that were not compared, because a profile is not complete. */
+function ranksWithoutProfile({ profiles }: RunEvidence): ReadonlyMap<string, string> {
+  const names = profiles.flatMap(({ ranks, incomplete }) =>
+    ranks.filter((_, index) => (incomplete[index]?.length ?? 0) > 0),
+  )
+  return new Map(names.map((rank) => [rank, 'a profile of the rank is incomplete or missing']))
+}
+
+function isLong({ more, whole }: DifferingRank): boolean {
+  return more >= FEWEST_SECONDS && percentOf(more, whole) >= LEAST_PART
+}
+
+function affectedBy(
+  { name, median, compared }: FunctionDifference,
+  { rank, self, more }: DifferingRank,
+) {
+  return {
+    rank,
+    things: [name],
+    lost: null,
+    size: more,
+    cause: name,
+    facts: [
+      // Of a function that the other ranks do not use, all of the time is additional.
+      {
+        name: 'more than the median',
+        value: median > 0 ? percentOf(more, median) : 100,
+        unit: 'percent',
+      },
+      { name: 'above the median', value: more, unit: 's' },
+      { name: 'processor time in the function', value: self, unit: 's' },
+      { name: MEDIAN, value: median, unit: 's' },
+      { name: 'ranks compared', value: compared, unit: 'count' },
+    ],
+  } as const
+}

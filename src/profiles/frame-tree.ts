@@ -1,0 +1,66 @@
+/**
+ * The stacks of functions of several processes, merged into one tree. A frame is a function that
+ * was called by the frames above it. Frame 0 is the root, which is no function. The number of a
+ * frame is greater than that of its parent.
+ */
+export interface FrameTree {
+  /** The names of the functions. */
+  readonly names: string[]
+  /** The parent of each frame; 0 for the root. */
+  readonly parents: number[]
+  /** The index in `names` of each frame; -1 for the root. */
+  readonly functions: number[]
+  readonly numberOf: Map<string, number>
+  /** The frames by their parents and functions; see `keyOf`. */
+  readonly children: Map<number, number>
+}
+
+/** The most frames of a stack; the profiler of gperftools records at most 254. */
+const MOST_DEPTH = 256
+/** The name of a frame that stands for frames that were cut off. */
+export const CUT = '...'
+/** The most characters of a name. */
+const LONGEST_NAME = 512
+/** A number above all indexes of names. */
+const NAMES = 2 ** 26
+
+export function newFrameTree(): FrameTree {
+  return { names: [], parents: [0], functions: [-1], numberOf: new Map(), children: new Map() }
+}
+
+/**
+ * Returns the innermost frame of a stack, and adds the frames of the stack that are new.
+ *
+ * @param stack the names of the functions, the outermost first, separated by semicolons. Long names
+ * are shortened, and the innermost frames of a stack with more than 256 frames are one frame
+ */
+export function addStack(tree: FrameTree, stack: string): number {
+  const names = stack.split(';', MOST_DEPTH + 1)
+  if (names.length > MOST_DEPTH) names.splice(MOST_DEPTH - 1, 2, CUT)
+  let frame = 0
+  for (const name of names) frame = childOf(tree, frame, numberOf(tree, name))
+  return frame
+}
+
+/** Returns a name with at most 512 characters; a longer name is cut. */
+export function shortName(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - CUT.length)}${CUT}` : name
+}
+
+function numberOf({ names, numberOf: known }: FrameTree, name: string): number {
+  const short = shortName(name)
+  const number = known.get(short)
+  if (number !== undefined) return number
+  known.set(short, names.length)
+  return names.push(short) - 1
+}
+
+function childOf({ parents, functions, children }: FrameTree, parent: number, name: number) {
+  const key = parent * NAMES + name
+  const known = children.get(key)
+  if (known !== undefined) return known
+  const frame = parents.push(parent) - 1
+  functions.push(name)
+  children.set(key, frame)
+  return frame
+}

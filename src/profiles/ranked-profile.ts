@@ -1,0 +1,68 @@
+import { FUNCTION_FIELDS, type ProfiledFunction, type ProgramProfile } from './profile-run.ts'
+
+/** The functions of one program, with the times of each rank. In a report, a rank is a pod. */
+export interface RankedProfile {
+  readonly program: string
+  /** The ranks with a profile of the program. */
+  readonly ranks: readonly string[]
+  /** For each rank, the processor time of all functions, in seconds. */
+  readonly seconds: readonly number[]
+  /** For each rank, the processes whose profile is incomplete or missing. */
+  readonly incomplete: readonly (readonly string[])[]
+  readonly functions: readonly RankedFunction[]
+}
+
+/** A function, with the times of the ranks that have a row about it. */
+export interface RankedFunction extends ProfiledFunction {
+  /** The times by the index of the rank. */
+  readonly times: ReadonlyMap<number, FunctionTime>
+}
+
+export interface FunctionTime {
+  /** The processor time in the function itself, in seconds. */
+  readonly self: number
+  /** The time in the function and in the functions that it called; null if it is not known. */
+  readonly total: number | null
+  /** The samples in the function itself; 0 if they are not known. */
+  readonly samples: number
+}
+
+/** Adds up the profiles of a program by rank. @param rankOf returns the rank of a log */
+export function rankProfile(
+  { program, functions, logs }: ProgramProfile,
+  rankOf: (source: string) => string,
+): RankedProfile {
+  const ranks = [...new Set([...logs.keys()].map(rankOf))]
+  const places = new Map(ranks.map((rank, index) => [rank, index]))
+  const times = functions.map(() => new Map<number, FunctionTime>())
+  const seconds = ranks.map(() => 0)
+  const incomplete = ranks.map((): string[] => [])
+  for (const [source, log] of logs) {
+    const place = places.get(rankOf(source)) ?? 0
+    incomplete[place]?.push(...log.incomplete)
+    for (const [number, time] of timesIn(log.functions)) {
+      seconds[place] = (seconds[place] ?? 0) + time.self
+      const own = times[number]
+      own?.set(place, plus(own.get(place), time))
+    }
+  }
+  const ranked = functions.map((one, index) => ({ ...one, times: times[index] ?? new Map() }))
+  return { program, ranks, seconds, incomplete, functions: ranked }
+}
+
+function* timesIn(fields: readonly number[]): Generator<readonly [number, FunctionTime]> {
+  for (let at = 0; at < fields.length; at += FUNCTION_FIELDS) {
+    const [number = 0, self = 0, total = Number.NaN, samples = 0] = fields.slice(at, at + 4)
+    yield [number, { self, total: Number.isNaN(total) ? null : total, samples }]
+  }
+}
+
+function plus(before: FunctionTime | undefined, { self, total, samples }: FunctionTime) {
+  if (before === undefined) return { self, total, samples }
+  const isKnown = before.total !== null && total !== null
+  return {
+    self: before.self + self,
+    total: isKnown ? before.total + total : null,
+    samples: before.samples + samples,
+  }
+}

@@ -1,0 +1,121 @@
+// The flame graph of a program, drawn by d3-flame-graph.
+
+/** The name of frames that stand for others, such as "(other)" and "...". */
+const REST = /^\(.*\)$|^\.\.\.$/
+/** The least width of a frame in pixels. */
+const LEAST_WIDTH = 0.5
+const SHADES = 4
+
+/** Formats seconds with all digits that were measured. @param {number} seconds */
+function exactly(seconds) {
+  return `${Number(seconds.toPrecision(6))} s`
+}
+
+/** @param {number} part @param {number} whole */
+function share(part, whole) {
+  return `${whole > 0 ? plain((100 * part) / whole) : 0} %`
+}
+
+/**
+ * Returns the seconds in each frame itself, of all ranks or of one rank.
+ *
+ * @param {Profile} own
+ * @param {string} rank the rank; empty for all ranks
+ * @returns {readonly number[]}
+ */
+function selfSeconds({ flame }, rank) {
+  const one = flame.single.find((other) => other.rank === rank)
+  if (one === undefined) return flame.seconds
+  /** @type {number[]} */
+  const seconds = new Array(flame.parents.length).fill(0)
+  for (const [index, frame] of one.frames.entries()) seconds[frame] = one.seconds[index] ?? 0
+  return seconds
+}
+
+/**
+ * Returns the tree of the frames with time, of all ranks or of one rank.
+ *
+ * @param {Profile} own
+ * @param {string} rank the rank; empty for all ranks
+ * @returns {Frame}
+ */
+function treeOf(own, rank) {
+  const { names, parents, functions } = own.flame
+  const label = rank === '' ? 'all ranks' : rankLabel(rank)
+  const frames = selfSeconds(own, rank).map((seconds, frame) => {
+    const name = names[functions[frame] ?? -1] ?? label
+    return /** @type {Frame} */ ({ name, value: seconds, self: seconds, children: [] })
+  })
+  // A frame follows its parent.
+  for (let frame = frames.length - 1; frame > 0; frame--)
+    addFrame(frames, frame, parents[frame] ?? 0)
+  return frames[0] ?? { name: label, value: 0, self: 0, children: [] }
+}
+
+/** @param {readonly Frame[]} frames @param {number} frame @param {number} above */
+function addFrame(frames, frame, above) {
+  const [own, parent] = [frames[frame], frames[above]]
+  if (own === undefined || parent === undefined || own.value === 0) return
+  parent.value += own.value
+  parent.children.push(own)
+}
+
+/** @param {string} rank */
+function rankLabel(rank) {
+  return /^\d/.test(rank) ? `rank ${rank}` : rank
+}
+
+/**
+ * Compares names; frames that stand for others are last.
+ *
+ * @param {FrameNode} a
+ * @param {FrameNode} b
+ */
+function compareFrames({ data: a }, { data: b }) {
+  const byRest = Number(REST.test(a.name)) - Number(REST.test(b.name))
+  return byRest || (a.name < b.name ? -1 : Number(a.name > b.name))
+}
+
+/** @param {FrameNode} node */
+function frameColour({ data, highlight }) {
+  if (highlight) return 'var(--frame-found)'
+  if (REST.test(data.name)) return 'var(--frame-rest)'
+  let sum = 0
+  for (const character of data.name.slice(0, 64)) sum += character.codePointAt(0) ?? 0
+  return `var(--frame-${sum % SHADES})`
+}
+
+/**
+ * Draws a flame graph, and returns it.
+ *
+ * @param {Element} place
+ * @param {Element} told the element for the text about the frame below the pointer
+ * @param {Frame} tree
+ */
+function drawGraph(place, told, tree) {
+  const graph = flamegraph
+    .default()
+    .width(Math.max(place.clientWidth, 300))
+    .inverted(true)
+    .sort(compareFrames)
+    .minFrameSize(LEAST_WIDTH)
+    .transitionDuration(150)
+    .color(frameColour)
+    .label(({ data: { name, value, self } }) => {
+      const itself = self > 0 && self < value ? `; ${exactly(self)} in itself` : ''
+      const whole = `${share(value, tree.value)} of ${exactly(tree.value)}`
+      return `${name}: ${exactly(value)}, ${whole}${itself}`
+    })
+    .details(told)
+    .setSearchMatch(({ data }, text) => data.name.toLowerCase().includes(text.toLowerCase()))
+    .setSearchHandler((found, seconds) => tellFound(told, found.length, seconds, tree.value))
+  place.replaceChildren()
+  graph(d3.select(place).datum(tree))
+  return graph
+}
+
+/** @param {Element} told @param {number} frames @param {number} seconds @param {number} whole */
+function tellFound(told, frames, seconds, whole) {
+  const time = `${exactly(seconds)}, ${share(seconds, whole)} of ${exactly(whole)}`
+  told.textContent = `found: ${counted(frames, 'frame')} with ${time}`
+}

@@ -1,0 +1,267 @@
+// The functions in which the processes spent their time: a flame graph, the functions in which
+// ranks differ, and a table of the functions by rank. Only a page with profiles has this script,
+// which follows all others.
+
+/** @typedef {NonNullable<PageData['profiles']>} Profiles */
+/** @typedef {Profiles['programs'][number]} Profile */
+
+/** @type {Profiles} */
+const PROFILES = DATA.profiles ?? { programs: [], omitted: 0 }
+/** The choices of the section: a program, a rank, and the text to search for. */
+const chosen = { program: 0, rank: '', text: '' }
+
+/** @type {{ graph: FlameGraph | undefined, table: Table | undefined }} */
+const drawn = { graph: undefined, table: undefined }
+
+function profile() {
+  const own = PROFILES.programs[chosen.program]
+  if (own === undefined) throw new Error(`there is no program ${chosen.program}`)
+  return own
+}
+
+function showGraph() {
+  const told = inside('profiles', '.told')
+  told.textContent = ''
+  const tree = treeOf(profile(), chosen.rank)
+  drawn.graph = drawGraph(inside('profiles', '.frames'), told, tree)
+  if (chosen.text !== '') drawn.graph.search(chosen.text)
+}
+
+/** Marks the frames with the text to search for. */
+function markFrames() {
+  if (chosen.text === '') showGraph()
+  else drawn.graph?.search(chosen.text)
+}
+
+/** Shows the program and the rank that are chosen. */
+function showProfile() {
+  showGraph()
+  showDifferences()
+  showFunctions()
+}
+
+/** @param {{ name: string, library: string | null }} one */
+function functionName({ name, library }) {
+  return library === null || name === `[${library}]` ? name : `${name} (${library})`
+}
+
+const SECONDS = { key: '', unit: 's' }
+/** @type {readonly Titled[]} */
+const TIMES = [
+  { ...SECONDS, title: 'Self', meaning: 'processor time in the function itself' },
+  { ...SECONDS, title: 'Total', meaning: 'and in the functions that it called' },
+]
+
+function showFunctions() {
+  const { ranks, functions } = profile()
+  const rows = functions.rows.flatMap((one) => {
+    const name = functionName(one)
+    const outs = one.outliers.map((indexes) => new Set(indexes))
+    return ranks.flatMap((rank, index) => {
+      const values = [one.self[index] ?? null, one.total[index] ?? null]
+      if (values[0] === null) return []
+      return [{ rank, program: name, values, marks: outs.map((own) => own.has(index)) }]
+    })
+  })
+  const isRowShown = (/** @type {TableRow} */ row) =>
+    isRankShown(row) && (chosen.rank === '' || chosen.rank === row.rank)
+  const table = startTable(
+    { columns: TIMES, rows, isShown: isRowShown },
+    'functions',
+    'Function',
+    '.marks',
+  )
+  table.column = 0
+  table.isDown = true
+  if (drawn.table === undefined) tables.push(table)
+  else tables.splice(tables.indexOf(drawn.table), 1, table)
+  drawn.table = table
+  showTable(table)
+  const left = functions.omitted
+  inside('functions', '.left').textContent =
+    left === 0 ? '' : `${counted(left, 'function')} with less self time did not fit into the page.`
+}
+
+function showDifferences() {
+  const { differences, omittedDifferences, ranks, incomplete, incompleteCount } = profile()
+  const rows = differences.map((one) => {
+    const [worst] = one.ranks
+    const row = made('tr')
+    const [self, more] = [worst?.self ?? 0, worst?.more ?? 0]
+    const names = one.ranks.map(({ rank }) => rank).join(', ')
+    const others = one.rankCount - one.ranks.length
+    const cells = [
+      others > 0 ? `${names} and ${others.toLocaleString('en')} more` : names,
+      functionName(one),
+      plain(self),
+      plain(one.median),
+      plain(more),
+      one.median > 0 ? share(more, one.median) : '–',
+    ]
+    row.append(...cells.map((cell) => made('td', cell)))
+    return row
+  })
+  const place = inside('profiles', '.differing')
+  const body = made('tbody')
+  body.append(...rows)
+  place.replaceChildren(...(rows.length === 0 ? [] : [differenceHead(), body]))
+  const few = ranks.length < 3 ? ' At least three ranks are needed.' : ''
+  const left =
+    omittedDifferences > 0 ? ` ${counted(omittedDifferences, 'more function')} differ.` : ''
+  const ends =
+    incompleteCount === 0
+      ? ''
+      : ` Not compared, because a profile is not complete: ${incomplete.join(', ')}${
+          incompleteCount > incomplete.length
+            ? ` and ${incompleteCount - incomplete.length} more`
+            : ''
+        }.`
+  const none = rows.length === 0 ? `No function differs.${few} ` : ''
+  inside('profiles', '.rule').textContent = `${none}${RULE}${left}${ends}`
+}
+
+const RULE =
+  'A rank is named if it used at least a quarter more time in the function itself than the ' +
+  'median of the ranks, at least 1 % of its processor time more, and more than four standard ' +
+  'deviations more: of the ranks (estimated by the median absolute deviation), and of the number ' +
+  'of samples (its square root).'
+
+function differenceHead() {
+  const [head, row] = [made('thead'), made('tr')]
+  const titles = [
+    'Ranks, the greatest first',
+    'Function',
+    'Greatest',
+    'Median of the ranks',
+    'Difference',
+    '',
+  ]
+  for (const [index, title] of titles.entries()) {
+    const cell = made('th', title)
+    if (index > 1 && title !== '') cell.append(made('small', 's'))
+    row.append(cell)
+  }
+  head.append(row)
+  return head
+}
+
+/** @param {string} words @param {HTMLElement} input */
+function choice(words, input) {
+  const label = made('label', `${words} `)
+  label.append(input)
+  return label
+}
+
+/** @param {HTMLElement} select @param {readonly (readonly [string, string])[]} options */
+function fill(select, options) {
+  select.replaceChildren(
+    ...options.map(([value, text]) => {
+      const option = /** @type {HTMLOptionElement} */ (made('option', text))
+      option.value = value
+      return option
+    }),
+  )
+}
+
+/** Fills the list of the ranks, and says which are left out. @param {HTMLElement} select */
+function fillRanks(select) {
+  const { ranks, flame } = profile()
+  const single = new Set(flame.single.map(({ rank }) => rank))
+  const own = ranks
+    .filter((rank) => single.has(rank))
+    .map((rank) => /** @type {const} */ ([rank, rank]))
+  fill(select, [['', `all ${counted(ranks.length, 'rank')}`], ...own])
+  const left = ranks.length - own.length
+  inside('profiles', '.left-out').textContent =
+    left === 0
+      ? ''
+      : `The stacks of ${counted(left, 'single rank')} did not fit into the page. ` +
+        'All ranks are in "all ranks".'
+}
+
+/** Adds the choices of the section. @param {HTMLElement} place */
+function addChoices(place) {
+  const programs = /** @type {HTMLSelectElement} */ (made('select'))
+  const ranks = /** @type {HTMLSelectElement} */ (made('select'))
+  const text = /** @type {HTMLInputElement} */ (made('input'))
+  const select = { programs, ranks }
+  Object.assign(text, { type: 'search', id: 'profile-search', spellcheck: false })
+  programs.id = 'profile-program'
+  ranks.id = 'profile-rank'
+  fill(
+    programs,
+    PROFILES.programs.map(({ program, seconds }, index) => [
+      String(index),
+      `${program}, ${plain(seconds)} s`,
+    ]),
+  )
+  place.append(choice('Program', programs), choice('Rank', ranks), choice('Search', text))
+  programs.addEventListener('change', () => {
+    Object.assign(chosen, { program: Number(programs.value), rank: '' })
+    fillRanks(select.ranks)
+    showProfile()
+  })
+  ranks.addEventListener('change', () => {
+    chosen.rank = ranks.value
+    showGraph()
+    showFunctions()
+  })
+  text.addEventListener('input', () => {
+    chosen.text = text.value.trim()
+    markFrames()
+  })
+  fillRanks(ranks)
+}
+
+/** @param {string} name @param {string} className @param {string} [text] */
+function part(name, className, text) {
+  const node = made(name, text)
+  node.className = className
+  return node
+}
+
+const ABOUT =
+  'Samples of the processor time, by stack of functions. A frame is a function; its width is the ' +
+  'time in it and in the functions that it called, which are below it. Click on a frame to ' +
+  'enlarge it, and on the outermost one to see everything again.'
+
+function addProfiles() {
+  const section = made('section')
+  section.id = 'profiles'
+  const left = PROFILES.omitted
+  const more =
+    left > 0 ? ` ${counted(left, 'program')} with less time did not fit into the page.` : ''
+  const [choices, functions] = [part('div', 'choices'), made('div')]
+  functions.id = 'functions'
+  const table = made('table')
+  table.append(made('thead'), made('tbody'))
+  const scroll = part('div', 'scroll')
+  scroll.append(table)
+  functions.append(scroll, part('p', 'note marks'), part('p', 'note left'))
+  const differing = part('div', 'scroll')
+  differing.append(part('table', 'differing'))
+  section.append(
+    made('h2', 'Processor time by function'),
+    part('p', 'note', `${ABOUT}${more}`),
+    choices,
+    part('p', 'note left-out'),
+    part('output', 'told'),
+    part('div', 'frames'),
+    made('h3', 'Functions in which ranks differ'),
+    differing,
+    part('p', 'note rule'),
+    made('h3', 'Functions by rank'),
+    functions,
+  )
+  element('strip').before(section)
+  addChoices(choices)
+  showProfile()
+  let width = section.clientWidth
+  new ResizeObserver(() => {
+    if (section.clientWidth === width) return
+    width = section.clientWidth
+    showGraph()
+  }).observe(section)
+}
+
+addProfiles()
