@@ -124,9 +124,12 @@ t.test('every template has a suite of unit tests', (t) => {
   t.end()
 })
 
-/** Values with the image of cpu-profile. */
-const WITH_TOOL = ['registry=ghcr.io', 'repository=ridealong/cpu-profile'].map((field) => {
-  return `toolImages.cpu-profile.${field}`
+/** The built-in metrics with a tool, and values with their images. */
+const TOOLS = ['cpu-profile', 'mpi-trace']
+const WITH_TOOLS = TOOLS.flatMap((name) => {
+  return ['registry=ghcr.io', `repository=ridealong/${name}`].map((field) => {
+    return `toolImages.${name}.${field}`
+  })
 })
 
 /** Returns the documents in the ConfigMap of the catalog, by the name of the file. */
@@ -137,17 +140,17 @@ function documentsOf(values: readonly string[]): Readonly<Record<string, string>
 }
 
 t.test('a built-in metric with a tool is installed with an image of the tool', { skip }, (t) => {
-  const all = Object.keys(documentsOf(WITH_TOOL))
-  t.ok(all.includes('cpu-profile.yaml'))
+  const all = Object.keys(documentsOf(WITH_TOOLS))
+  const without = Object.keys(documentsOf([]))
   t.strictSame(
-    Object.keys(documentsOf([])),
-    all.filter((name) => name !== 'cpu-profile.yaml'),
+    all.filter((name) => !without.includes(name)),
+    TOOLS.map((name) => `${name}.yaml`),
   )
   t.end()
 })
 
 t.test('the catalog that the chart installs has the built-in metrics', { skip }, async (t) => {
-  const folder = t.testdir(documentsOf(WITH_TOOL))
+  const folder = t.testdir(documentsOf(WITH_TOOLS))
   const [installed, builtIn] = await Promise.all([loadCatalog({ folder }), loadCatalog({})])
   t.same([...installed.metrics.keys()].sort(), [...builtIn.metrics.keys()].sort())
   for (const [name, metric] of builtIn.metrics) {

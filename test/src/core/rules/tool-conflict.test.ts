@@ -135,7 +135,7 @@ t.test('no mount of the target is above, below or at the path of a tool', async 
     ['a folder above it', '/ridealong', true],
     ['the root', '/', true],
     ['a folder below it', '/ridealong/profiles/a/b', true],
-    ['a file below it', '/ridealong/cpu-profile/loader.so', true],
+    ['a file below it', '/opt/ridealong/cpu-profile/loader.so', true],
     ['a name that begins with it', '/ridealong/profiles2', false],
     ['a name that it begins with', '/ridealong/profile', false],
     ['another folder beside it', '/ridealong/other', false],
@@ -161,7 +161,7 @@ t.test('no mount of the target is above, below or at the path of a tool', async 
   t.strictSame(find({ volumeMounts: [{ mountPath: '/ridealong//' }] }), {
     reason: 'path-taken',
     message:
-      'metric cpu-profile needs the path /ridealong/cpu-profile,' +
+      'metric cpu-profile needs the path /opt/ridealong/cpu-profile,' +
       ' but container "app" has a mount at "/ridealong"',
   })
 })
