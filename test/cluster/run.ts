@@ -20,6 +20,7 @@ import {
   DEBIAN_IMAGE,
   IMAGES,
   load,
+  type Target,
 } from './machine/images.ts'
 import { PAUSE_IMAGE } from './machine/node.ts'
 import { problemOfOperatorsFolder } from './machine/operators-folder.ts'
@@ -36,6 +37,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   install: ['helm-3', 'cert-manager'],
   'live-export': ['coredns', 'prometheus'],
   minicluster: ['cert-manager', 'coredns'],
+  'mpi-trace': ['cert-manager', 'coredns'],
   operator: ['training-operator'],
   removal: ['helm-3'],
   upheaval: ['cert-manager'],
@@ -44,11 +46,18 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 /** Applications that tests observe, by the name of the test. */
 const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   controllers: ['mpi'],
-  'cpu-profile': ['lammps', 'flux'],
+  'cpu-profile': ['lammps', 'mpi', 'flux'],
   findings: ['lammps'],
   identities: ['user-1234', 'user-65532'],
   lammps: ['lammps'],
   minicluster: ['flux'],
+  'mpi-trace': ['lammps', 'mpi', 'flux'],
+}
+
+/** Images of tools that tests install into applications, by the name of the test. */
+const TOOLS: Readonly<Record<string, readonly Target[]>> = {
+  'cpu-profile': ['cpu-profile'],
+  'mpi-trace': ['mpi-trace'],
 }
 
 /**
@@ -66,11 +75,11 @@ const WITH_NODE = testsIn('with-node')
  */
 const LONG = [
   ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
-  ...['minicluster', 'observers', 'upheaval'],
+  ...['minicluster', 'mpi-trace', 'observers', 'upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
-const WITH_OPERATORS = ['controllers', 'cpu-profile', 'minicluster']
+const WITH_OPERATORS = ['controllers', 'cpu-profile', 'minicluster', 'mpi-trace']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
@@ -89,15 +98,20 @@ async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function loadImages(cluster: Cluster, applications: readonly Application[]): Promise<void> {
-  await buildTarget('webhook', say)
-  await buildTarget('observer', say)
-  await buildTarget('cpu-profile', say)
-  await buildTarget('mpi-trace', say)
+/** Builds the images that these tests use, and loads them into the node. */
+async function loadImages(cluster: Cluster, names: readonly string[]): Promise<void> {
+  const targets: readonly Target[] = [
+    'webhook',
+    'observer',
+    ...names.flatMap((name) => TOOLS[name] ?? []),
+  ]
+  const applications = names.flatMap((name) => OBSERVED[name] ?? [])
+  for (const target of targets) await buildTarget(target, say)
   for (const name of applications) await buildApplication(name, say)
   say('loading the images into the node')
   const observed = applications.map((name) => APPLICATIONS[name])
-  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...Object.values(IMAGES), ...observed]) {
+  const own = targets.map((target) => IMAGES[target])
+  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...own, ...observed]) {
     await load(cluster, image)
   }
 }
@@ -136,8 +150,7 @@ interface Options {
 async function testOn(kind: Kind, names: readonly string[], { keep }: Options): Promise<boolean> {
   const what = `a cluster ${kind.hasNode ? 'with' : 'without'} a node`
   const cluster = await timed(`start ${what}`, () => up(kind, say))
-  const applications = names.flatMap((name) => OBSERVED[name] ?? [])
-  if (kind.hasNode) await timed('load the images', () => loadImages(cluster, applications))
+  if (kind.hasNode) await timed('load the images', () => loadImages(cluster, names))
   const hasPassed = await runLane(cluster, names, onEnd)
   if (!keep) await timed(`end ${what}`, () => down(kind, say))
   return hasPassed

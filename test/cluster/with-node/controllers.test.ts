@@ -3,6 +3,7 @@ import { collect } from '../collected.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS, DEBIAN_IMAGE } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
+import { LAMMPS_OF_TEN_SECONDS, runMpiJob } from '../operators/mpi-job.ts'
 import { startOperators } from '../operators/start.ts'
 import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -16,14 +17,6 @@ const NAME = 'ridealong-controllers'
 const SPACE = 'controllers'
 const HERE = ['-n', SPACE]
 const ASKS = { 'ridealong.dev/inject': 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '1' }
-
-/** The arguments of mpirun: ten seconds of LAMMPS, with ranks that share one machine. */
-const LAMMPS =
-  '--mca mpi_yield_when_idle 1 lmp -in /in.lj -log none -var steps 1000000 -var seconds 10'
-
-/** Returns a shell command that waits until the DNS resolves the hosts. */
-const waitForHosts = (hosts: string) =>
-  `for host in ${hosts}; do until getent hosts $host; do sleep 1; done; done`
 
 interface Pod {
   readonly name: string
@@ -108,50 +101,8 @@ async function jobSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
   for (const [pod, names] of programs) t.ok(names.has('sh'), `${pod} has rows of ${[...names]}`)
 }
 
-/**
- * Returns the replicas of one type in an MPIJob. The pods run as user 1000, as in the MPI
- * Operator's example (examples/v2beta1/pi/pi.yaml).
- */
-function replica(count: number, command: readonly string[], annotations: object) {
-  const container = {
-    name: 'mpi',
-    image: APPLICATIONS.mpi,
-    command,
-    securityContext: { runAsUser: 1000 },
-  }
-  return {
-    replicas: count,
-    template: { metadata: { annotations }, spec: { containers: [container] } },
-  }
-}
-
-const MPI_JOB = {
-  apiVersion: 'kubeflow.org/v2beta1',
-  kind: 'MPIJob',
-  metadata: { name: 'melt' },
-  spec: {
-    sshAuthMountPath: '/home/mpiuser/.ssh',
-    launcherCreationPolicy: 'WaitForWorkersReady',
-    mpiReplicaSpecs: {
-      Launcher: replica(
-        1,
-        [
-          'sh',
-          '-c',
-          `${waitForHosts('$(cut -d " " -f 1 /etc/mpi/hostfile)')}; mpirun -n 2 ${LAMMPS}`,
-        ],
-        {},
-      ),
-      Worker: replica(2, ['/usr/sbin/sshd', '-De', '-f', '/home/mpiuser/.sshd_config'], {
-        'ridealong.dev/target-command': 'lmp',
-      }),
-    },
-  },
-}
-
 async function mpiJobIsObserved(t: Test, cluster: Cluster): Promise<void> {
-  await create(cluster, MPI_JOB)
-  await waitFor(cluster, 'condition=Succeeded', 'mpijob/melt')
+  await runMpiJob(cluster, SPACE, { worker: { 'ridealong.dev/target-command': 'lmp' } })
   const pods = await podsOf(cluster, 'training.kubeflow.org/job-name=melt')
   t.ok(pods.every(isInjected))
   const programs = await programsOf(t, cluster, 'mpijob/melt')
@@ -186,7 +137,7 @@ const METRIC_SET = {
           // variables.
           command: [
             `until getent hosts ${LAUNCHER} && getent hosts ${WORKER}; do sleep 1; done`,
-            `${MPIRUN_AS_ROOT} --hostfile ./hostlist.txt -np 2 ${LAMMPS}`,
+            `${MPIRUN_AS_ROOT} --hostfile ./hostlist.txt -np 2 ${LAMMPS_OF_TEN_SECONDS}`,
             `while [ ! -e ${ENOUGH} ]; do sleep 1; done`,
           ].join('; '),
         },

@@ -1,0 +1,69 @@
+import type { Cluster } from '../machine/cluster.ts'
+import { APPLICATIONS } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+
+/** The arguments of mpirun: ten seconds of LAMMPS, with ranks that share one machine. */
+export const LAMMPS_OF_TEN_SECONDS =
+  '--mca mpi_yield_when_idle 1 lmp -in /in.lj -log none -var steps 1000000 -var seconds 10'
+
+/** The annotations of the pods, and the variables that mpirun passes to the ranks. */
+export interface MpiJobSettings {
+  readonly launcher?: object
+  readonly worker?: object
+  readonly exported?: readonly string[]
+}
+
+const WORKER = ['/usr/sbin/sshd', '-De', '-f', '/home/mpiuser/.sshd_config']
+
+/** A shell command that waits until the DNS resolves the workers. */
+const WAIT_FOR_WORKERS =
+  'for host in $(cut -d " " -f 1 /etc/mpi/hostfile);' +
+  ' do until getent hosts $host; do sleep 1; done; done'
+
+/**
+ * Creates an MPIJob `melt`, whose launcher runs LAMMPS with one rank in each of two workers, and
+ * waits until it has succeeded.
+ */
+export async function runMpiJob(
+  cluster: Cluster,
+  namespace: string,
+  { launcher = {}, worker = {}, exported = [] }: MpiJobSettings,
+): Promise<void> {
+  const here = ['-n', namespace]
+  const exports = exported.map((name) => `-x ${name}`)
+  const mpirun = ['mpirun', '-n', '2', ...exports, LAMMPS_OF_TEN_SECONDS].join(' ')
+  const spec = {
+    sshAuthMountPath: '/home/mpiuser/.ssh',
+    launcherCreationPolicy: 'WaitForWorkersReady',
+    mpiReplicaSpecs: {
+      Launcher: replica(1, ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`], launcher),
+      Worker: replica(2, WORKER, worker),
+    },
+  }
+  const job = {
+    apiVersion: 'kubeflow.org/v2beta1',
+    kind: 'MPIJob',
+    metadata: { name: 'melt' },
+    spec,
+  }
+  await kubectl(cluster, ['create', ...here, '-f', '-'], JSON.stringify(job))
+  const done = ['wait', '--for=condition=Succeeded', 'mpijob/melt', ...here]
+  await kubectl(cluster, [...done, '--timeout=240s'])
+}
+
+/**
+ * Returns the replicas of one type in an MPIJob. The pods run as user 1000, as in the MPI
+ * Operator's example (examples/v2beta1/pi/pi.yaml).
+ */
+function replica(count: number, command: readonly string[], annotations: object) {
+  const container = {
+    name: 'mpi',
+    image: APPLICATIONS.mpi,
+    command,
+    securityContext: { runAsUser: 1000 },
+  }
+  return {
+    replicas: count,
+    template: { metadata: { annotations }, spec: { containers: [container] } },
+  }
+}

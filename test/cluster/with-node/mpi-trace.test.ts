@@ -1,0 +1,126 @@
+import t, { type Test } from 'tap'
+import { collect } from '../collected.ts'
+import { runLammpsJob } from '../lammps-job.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { runMiniCluster } from '../operators/mini-cluster.ts'
+import { LAMMPS_OF_TEN_SECONDS, runMpiJob } from '../operators/mpi-job.ts'
+import { startOperators } from '../operators/start.ts'
+import { installChart } from '../release/installed-chart.ts'
+import { withTool } from '../release/tool-images.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+
+// The metric mpi-trace loads its recorder into unmodified LAMMPS: in an Indexed Job in a namespace
+// that enforces Pod Security restricted, in an MPIJob of the MPI Operator, and in a MiniCluster of
+// the Flux Operator. Its time in MPI is compared with the time that LAMMPS itself reports.
+
+const NAME = 'ridealong-mpi'
+const ASKS = { 'ridealong.dev/inject': 'mpi-trace', 'mpi-trace.ridealong.dev/rate': '1' }
+const ALLOWS = { 'ridealong.dev/tools': 'true' }
+
+/**
+ * The calls with which LAMMPS exchanges atoms between neighboring ranks (comm_brick.cpp). The time
+ * in these calls, with the copies to and from their buffers, is its `Comm`. LAMMPS counts the
+ * collective calls with the part of the program that makes them, such as `Output`.
+ */
+const EXCHANGE = new Set(['MPI_Irecv', 'MPI_Send', 'MPI_Wait', 'MPI_Waitany', 'MPI_Sendrecv'])
+
+interface CallRow {
+  readonly kind: string
+  readonly pod: string
+  readonly pid: number
+  readonly mpi_rank: number
+  readonly call: string
+  readonly communicator: string
+  readonly mpi_peer: string
+  readonly mpi_seconds: number
+}
+
+/** Returns the seconds that each process spent in the calls of EXCHANGE, by pod. */
+function exchangeSeconds(rows: readonly CallRow[]): ReadonlyMap<string, readonly number[]> {
+  const latest = new Map<string, CallRow>()
+  for (const row of rows.filter(({ kind, call }) => kind === 'call' && EXCHANGE.has(call))) {
+    const { pod, pid, call, communicator, mpi_peer } = row
+    latest.set(JSON.stringify([pod, pid, call, communicator, mpi_peer]), row)
+  }
+  const sums = new Map<string, Map<number, number>>()
+  for (const { pod, pid, mpi_seconds } of latest.values()) {
+    const ofPod = sums.get(pod) ?? new Map<number, number>()
+    sums.set(pod, ofPod.set(pid, (ofPod.get(pid) ?? 0) + mpi_seconds))
+  }
+  return new Map([...sums].map(([pod, ofPod]) => [pod, [...ofPod.values()]]))
+}
+
+/** Returns the average of the ranks' communication in the last lines that LAMMPS prints. */
+function averageComm(output: string): number {
+  const [, average] = /^Comm +\| +[\d.e+-]+ +\| +([\d.e+-]+) +\|/m.exec(output) ?? []
+  if (average === undefined) throw new Error(`LAMMPS printed no line Comm:\n${output}`)
+  return Number(average)
+}
+
+const averageOf = (values: readonly number[]) =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
+
+function agrees(t: Test, measured: readonly number[], output: string, where: string): void {
+  t.equal(measured.length, 2, `two ranks of ${where} were recorded`)
+  const ratio = averageOf(measured) / averageComm(output)
+  t.ok(Math.abs(ratio - 1) < 0.05, `${where}: ${ratio.toFixed(3)} of the time of LAMMPS`)
+}
+
+const logOf = (cluster: Cluster, namespace: string, pod: string, container: string) =>
+  kubectl(cluster, ['logs', pod, '-n', namespace, '-c', container])
+
+async function podWith(cluster: Cluster, namespace: string, part: string): Promise<string> {
+  const { items } = JSON.parse(
+    await kubectl(cluster, ['get', 'pods', '-n', namespace, '-o', 'json']),
+  )
+  const names: readonly string[] = items.map(({ metadata }: { metadata: { name: string } }) => {
+    return metadata.name
+  })
+  const name = names.find((candidate) => candidate.includes(part))
+  if (name === undefined) throw new Error(`no pod of ${names} has ${part} in its name`)
+  return name
+}
+
+/** The command of a container in which mpirun starts two ranks. */
+const TWO_RANKS = `cd /tmp; mpirun --oversubscribe -n 2 ${LAMMPS_OF_TEN_SECONDS}`
+
+t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await installChart(t, cluster, api, NAME, withTool('mpi-trace'))
+
+  await t.test('in a Job, in a namespace that enforces Pod Security restricted', async (t) => {
+    const space = 'mpi-job'
+    const enforce = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+    await createNamespace(t, api, space, { labels: { ...ALLOWS, ...enforce } })
+    await runLammpsJob(cluster, space, TWO_RANKS, ASKS)
+    const { rows } = await collect(t, cluster, space, 'job/melt')
+    const seconds = exchangeSeconds(rows)
+    t.equal(seconds.size, 4, 'the ranks of four pods were recorded')
+    for (const [pod, measured] of seconds) {
+      agrees(t, measured, await logOf(cluster, space, pod, 'app'), pod)
+    }
+  })
+
+  await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])
+
+  // sshd starts the ranks, without the variables of its container.
+  await t.test('in an MPIJob whose mpirun exports LD_PRELOAD', async (t) => {
+    const space = 'mpi-mpi'
+    await createNamespace(t, api, space, { labels: ALLOWS })
+    await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported: ['LD_PRELOAD'] })
+    const { rows } = await collect(t, cluster, space, 'mpijob/melt')
+    const launcher = await podWith(cluster, space, 'launcher')
+    const output = await logOf(cluster, space, launcher, 'mpi')
+    agrees(t, [...exchangeSeconds(rows).values()].flat(), output, 'the MPIJob')
+  })
+
+  await t.test('in a MiniCluster', async (t) => {
+    const space = 'mpi-flux'
+    await createNamespace(t, api, space, { labels: ALLOWS })
+    await runMiniCluster(cluster, space, ASKS)
+    const { rows } = await collect(t, cluster, space, 'minicluster/lammps')
+    const output = await logOf(cluster, space, await podWith(cluster, space, '-0-'), 'lammps')
+    agrees(t, [...exchangeSeconds(rows).values()].flat(), output, 'the MiniCluster')
+  })
+})
