@@ -63,10 +63,14 @@ COPY --from=profiler /tool/ /tool/
 ENV PATH=/usr/local/bin
 CMD ["install"]
 
-# The recorder of MPI calls, with the compiler that links the program.
-FROM program AS recorder
+# The recorder of MPI calls. The compiler is that of the image's platform.
+FROM node AS recorder
 ARG TARGETARCH
-RUN mkdir /tool && mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends binutils gcc libc6-dev \
+  && rm -rf /var/lib/apt/lists/*
+COPY observer/mpi/ /mpi/
+RUN mkdir /tool && /mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
 
 FROM scratch AS mpi-trace
 COPY --from=program /image/ /
