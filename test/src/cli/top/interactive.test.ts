@@ -193,7 +193,7 @@ for (const [title, suspend] of [
     await terminal.shows(/20\.0/)
     suspend(terminal)
     const settings = await terminal.stopped()
-    t.notOk(terminal.isAlternate())
+    await until('the alternate screen is left', async () => !terminal.isAlternate())
     t.equal(terminal.written().split(LEAVE).length, 2)
     terminal.foreground()
     await until('the alternate screen is shown', async () => terminal.isAlternate())
