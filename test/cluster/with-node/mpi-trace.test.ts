@@ -26,7 +26,7 @@ const ALLOWS = { 'ridealong.dev/tools': 'true' }
 const EXCHANGE = new Set(['MPI_Irecv', 'MPI_Send', 'MPI_Wait', 'MPI_Waitany', 'MPI_Sendrecv'])
 
 interface CallRow {
-  readonly kind: string
+  readonly section: string
   readonly pod: string
   readonly pid: number
   readonly mpi_rank: number
@@ -39,7 +39,7 @@ interface CallRow {
 /** Returns the seconds that each process spent in the calls of EXCHANGE, by pod. */
 function exchangeSeconds(rows: readonly CallRow[]): ReadonlyMap<string, readonly number[]> {
   const latest = new Map<string, CallRow>()
-  for (const row of rows.filter(({ kind, call }) => kind === 'call' && EXCHANGE.has(call))) {
+  for (const row of rows.filter(({ section, call }) => section === 'call' && EXCHANGE.has(call))) {
     const { pod, pid, call, communicator, mpi_peer } = row
     latest.set(JSON.stringify([pod, pid, call, communicator, mpi_peer]), row)
   }
