@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { makeAuthority } from '../../../certs/make.ts'
 import type { Api } from '../api.ts'
+import { waitUntilEstablished } from '../established.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { fileOfOperator, OPERATORS_FOLDER, type Operator } from '../machine/operators-folder.ts'
@@ -38,8 +39,7 @@ export async function startOperators(
   const definitions = names.flatMap((name) => ['-f', join(CRDS, DEFINITIONS[name])])
   await kubectl(cluster, ['apply', '--server-side', ...definitions])
   t.teardown(() => kubectl(cluster, ['delete', '--ignore-not-found', ...definitions]))
-  const established = ['wait', '--for=condition=Established', '--timeout=60s', ...definitions]
-  await kubectl(cluster, established)
+  await waitUntilEstablished(cluster, definitions)
   await createProgramNamespace(t, api, NAMESPACE)
   await startDns(cluster, NAMESPACE)
   const folder = join(cluster.folder, 'operators')

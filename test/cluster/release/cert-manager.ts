@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { waitUntilEstablished } from '../established.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { isRunning, start, stop } from '../machine/daemon.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -22,7 +23,7 @@ export async function startCertManager(t: Test, cluster: Cluster): Promise<void>
   await kubectl(cluster, ['apply', '--server-side', ...files])
   t.teardown(() => kubectl(cluster, ['delete', '--ignore-not-found', ...files]))
   const established = KINDS.map((kind) => `crd/${kind}.cert-manager.io`)
-  await kubectl(cluster, ['wait', '--for=condition=Established', '--timeout=300s', ...established])
+  await waitUntilEstablished(cluster, established)
   const daemon = start(cluster.folder, program, [
     ...['-kubeconfig', cluster.kubeconfig],
     // These flags shorten the wait after a failed request.

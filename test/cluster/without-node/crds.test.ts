@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { waitUntilEstablished } from '../established.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
@@ -33,7 +34,7 @@ function isUnserved(said: string): boolean {
 t.test('every custom resource is valid for the definition of its operator', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await kubectl(cluster, ['apply', '--server-side', '-f', CRDS])
-  await kubectl(cluster, ['wait', '--for=condition=Established', '-f', CRDS, '--timeout=300s'])
+  await waitUntilEstablished(cluster, ['-f', CRDS])
   await createNamespace(t, api, 'custom')
   const resources = customResources()
   t.ok(resources.length >= 5, `the manifests contain ${resources.length} custom resources`)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createMetrics } from '../../../webhook/metrics.ts'
 import { buildStatusApp, type ReadinessCheck } from '../../../webhook/status-app.ts'
 import { run } from '../../src/cli/command.ts'
+import { waitUntilEstablished } from '../established.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
@@ -89,8 +90,7 @@ t.test(
     await createNamespace(t, api, 'certified')
     await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(CERTIFICATES))
     t.teardown(() => kubectl(cluster, ['delete', 'crd', CERTIFICATES.metadata.name]))
-    const established = ['wait', '--for=condition=Established', `crd/${CERTIFICATES.metadata.name}`]
-    await kubectl(cluster, [...established, '--timeout=300s'])
+    await waitUntilEstablished(cluster, [`crd/${CERTIFICATES.metadata.name}`])
     const metadata = { name: 'tls', namespace: 'certified' }
     const certificate = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata }
     // A kind is served a moment after its definition is established.
