@@ -2,8 +2,8 @@ import type { Cluster } from './machine/cluster.ts'
 import { APPLICATIONS } from './machine/images.ts'
 import { kubectl } from './machine/kubectl.ts'
 
-/** A Job whose pods Pod Security `restricted` admits. */
-const jobOf = (pods: number, command: string, annotations: object) => ({
+/** Returns an Indexed Job `melt` whose pods Pod Security `restricted` admits. */
+export const lammpsJob = (pods: number, command: string, annotations: object) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: { name: 'melt' },
@@ -52,7 +52,7 @@ export async function runLammpsJob(
   annotations: object,
 ): Promise<void> {
   const here = ['-n', namespace]
-  const job = JSON.stringify(jobOf(4, command, annotations))
+  const job = JSON.stringify(lammpsJob(4, command, annotations))
   await kubectl(cluster, ['create', ...here, '-f', '-'], job)
   const complete = ['wait', '--for=condition=Complete', 'job/melt', ...here]
   await kubectl(cluster, [...complete, '--timeout=240s'])

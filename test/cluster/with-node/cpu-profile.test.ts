@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
+import { run } from '../../src/cli/command.ts'
 import { collect } from '../collected.ts'
-import { runLammpsJob } from '../lammps-job.ts'
+import { comparable, podsOfCompleted } from '../completed-job.ts'
+import { lammpsJob, runLammpsJob } from '../lammps-job.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { runMiniCluster } from '../operators/mini-cluster.ts'
@@ -60,6 +62,36 @@ async function computesForces(
 /** The command of a container that runs LAMMPS for ten seconds. */
 const LAMMPS = 'lmp -in in.lj -log none -var steps 1000000 -var seconds 10'
 
+/**
+ * Returns the output of `ridealong inject` for a manifest. The catalog is that of the release, and
+ * the namespace allows tools.
+ */
+async function throughInject(
+  t: Test,
+  cluster: Cluster,
+  namespace: string,
+  manifest: string,
+  words: readonly string[],
+): Promise<string> {
+  const get = ['get', 'configmap', 'ridealong-catalog', '-n', NAME, '-o', 'json']
+  const { data } = JSON.parse(await kubectl(cluster, get))
+  const allowing = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace, labels: ALLOWS },
+  }
+  const folder = t.testdir({
+    catalog: data,
+    'job.json': manifest,
+    'namespaces.json': JSON.stringify(allowing),
+  })
+  const files = ['-f', `${folder}/job.json`, '--namespaces', `${folder}/namespaces.json`]
+  const where = ['--catalog', `${folder}/catalog`, '-n', namespace]
+  const { code, out, err } = await run(['inject', ...files, ...where, ...words])
+  t.match({ code, err }, { code: 0, err: '' })
+  return out
+}
+
 t.test('cpu-profile names the functions of LAMMPS', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await installChart(t, cluster, api, NAME, withTool('cpu-profile'))
@@ -84,6 +116,22 @@ t.test('cpu-profile names the functions of LAMMPS', async (t) => {
       t.match(status, { outcome: 'left', reason: 'tools-not-allowed' })
       t.equal(spec.initContainers, undefined)
     }
+  })
+
+  await t.test('inject adds the same to a Job as the webhook, and --undo removes it', async (t) => {
+    const [apart, asked] = ['profile-apart', 'profile-asked']
+    for (const space of [apart, asked]) await createNamespace(t, api, space, { labels: ALLOWS })
+    const manifest = `${JSON.stringify(lammpsJob(4, LAMMPS, ASKS), undefined, 2)}\n`
+    const injected = await throughInject(t, cluster, apart, manifest, [])
+    t.equal(await throughInject(t, cluster, apart, injected, ['--undo']), manifest)
+    await kubectl(cluster, ['create', '-n', apart, '-f', '-'], injected)
+    const commanded = await podsOfCompleted(cluster, apart, 'melt')
+    await kubectl(cluster, ['create', '-n', asked, '-f', '-'], manifest)
+    const webhooked = await podsOfCompleted(cluster, asked, 'melt')
+    t.equal(commanded.length, 4)
+    t.match(commanded[0]?.spec, { initContainers: [{ name: 'cpu-profile-install' }, {}] })
+    t.strictSame(commanded.map(comparable), webhooked.map(comparable))
+    await computesForces(t, cluster, apart, 'job/melt', 4)
   })
 
   await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])

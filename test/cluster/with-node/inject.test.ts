@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { parse, timepointsIn } from '../../observers/prerequisites.ts'
 import { run } from '../../src/cli/command.ts'
+import { comparable, type JobPod, podsOfCompleted } from '../completed-job.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -45,50 +46,6 @@ async function apply(cluster: Cluster, namespace: string, manifest: string): Pro
   await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], manifest)
 }
 
-/** Returns the pods of a completed Job, by their completion index. */
-async function podsOf(cluster: Cluster, namespace: string, name: string) {
-  const complete = ['wait', '--for=condition=Complete', `job/${name}`, '-n', namespace]
-  await kubectl(cluster, [...complete, '--timeout=300s'])
-  const words = ['get', 'pods', '-n', namespace, '-l', `job-name=${name}`, '-o', 'json']
-  const { items } = JSON.parse(await kubectl(cluster, words))
-  const indexOf = ({ metadata }: Pod) =>
-    Number(metadata.annotations['batch.kubernetes.io/job-completion-index'])
-  return (items as readonly Pod[]).toSorted((a, b) => indexOf(a) - indexOf(b))
-}
-
-interface Pod {
-  readonly metadata: {
-    readonly name: string
-    readonly annotations: Readonly<Record<string, string>>
-    readonly labels: Readonly<Record<string, string>>
-    readonly ownerReferences: readonly object[]
-  }
-  readonly spec: object
-}
-
-/**
- * Returns a pod without the fields in which pods of the same Job in two namespaces may differ:
- * - the uid of the Job, which the apiserver generates
- * - the generated names of two volumes: the volume with the service account token, and the empty
- *   volume that hides the token from the observer
- * - the order of these two volumes: the apiserver adds the token before the webhook adds the empty
- *   volume, but a template already contains the empty volume
- *
- * Other metadata, such as names and times, and the status are not compared.
- */
-function comparable({ metadata, spec }: Pod) {
-  const { annotations, labels, ownerReferences } = metadata
-  const { 'controller-uid': _, 'batch.kubernetes.io/controller-uid': __, ...named } = labels
-  const owners = ownerReferences.map((owner) => ({ ...owner, uid: 'of the Job' }))
-  const text = JSON.stringify(spec).replace(/(kube-api-access|ridealong-no-token)-[a-z0-9]+/g, '$1')
-  const same = JSON.parse(text)
-  const volumes = same.volumes.toSorted(byName)
-  return { annotations, labels: named, owners, spec: { ...same, volumes } }
-}
-
-const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
-  a.name < b.name ? -1 : 1
-
 /** Returns the number of pods that the webhook has left for a reason. */
 function leftFor(reason: string, metrics: string): number {
   const line = new RegExp(`^ridealong_reviews_total\\{.*reason="${reason}".*\\} (\\d+)$`, 'm')
@@ -102,13 +59,13 @@ t.test('the command and the webhook inject the same observers', async (t) => {
   const words = ['--observer-image', IMAGES.observer]
   const webhook = await startWebhook(cluster, { name: 'inject', words, namespace: ASKED })
   t.teardown(() => webhook.remove())
-  const logOf = (namespace: string, { metadata }: Pod) =>
+  const logOf = (namespace: string, { metadata }: JobPod) =>
     kubectl(cluster, ['logs', '-n', namespace, metadata.name, '-c', 'perf-sysstat'])
 
   await apply(cluster, APART, await injected(t, 'ranks'))
   await apply(cluster, ASKED, JSON.stringify(job('ranks')))
-  const apart = await podsOf(cluster, APART, 'ranks')
-  const asked = await podsOf(cluster, ASKED, 'ranks')
+  const apart = await podsOfCompleted(cluster, APART, 'ranks')
+  const asked = await podsOfCompleted(cluster, ASKED, 'ranks')
 
   await t.test('both Jobs complete, and the fields of their pods are equal', async (t) => {
     t.equal(apart.length, 2)
@@ -135,9 +92,9 @@ t.test('the command and the webhook inject the same observers', async (t) => {
   await t.test('the webhook does not change pods that the command has injected', async (t) => {
     const before = leftFor('already-injected', await webhook.metrics())
     await apply(cluster, ASKED, await injected(t, 'ranks-again'))
-    const pods = await podsOf(cluster, ASKED, 'ranks-again')
+    const pods = await podsOfCompleted(cluster, ASKED, 'ranks-again')
     t.equal(leftFor('already-injected', await webhook.metrics()) - before, 2)
-    const renamed = (pod: Pod) =>
+    const renamed = (pod: JobPod) =>
       JSON.parse(JSON.stringify(comparable(pod)).replaceAll('ranks-again', 'ranks'))
     t.strictSame(pods.map(renamed), apart.map(comparable))
   })

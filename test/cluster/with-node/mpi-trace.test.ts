@@ -51,11 +51,11 @@ function exchangeSeconds(rows: readonly CallRow[]): ReadonlyMap<string, readonly
   return new Map([...sums].map(([pod, ofPod]) => [pod, [...ofPod.values()]]))
 }
 
-/** Returns the average of the ranks' communication in the last lines that LAMMPS prints. */
+/** Returns the average of the ranks' communication that LAMMPS prints after each of its loops. */
 function averageComm(output: string): number {
-  const [, average] = /^Comm +\| +[\d.e+-]+ +\| +([\d.e+-]+) +\|/m.exec(output) ?? []
-  if (average === undefined) throw new Error(`LAMMPS printed no line Comm:\n${output}`)
-  return Number(average)
+  const lines = [...output.matchAll(/^Comm +\| +[\d.e+-]+ +\| +([\d.e+-]+) +\|/gm)]
+  if (lines.length === 0) throw new Error(`LAMMPS printed no line Comm:\n${output}`)
+  return lines.reduce((sum, [, average]) => sum + Number(average), 0)
 }
 
 const averageOf = (values: readonly number[]) =>

@@ -1,0 +1,66 @@
+import type { Cluster } from './machine/cluster.ts'
+import { kubectl } from './machine/kubectl.ts'
+
+/** A pod of a Job, as the apiserver serves it. */
+export interface JobPod {
+  readonly metadata: {
+    readonly name: string
+    readonly annotations: Readonly<Record<string, string>>
+    readonly labels: Readonly<Record<string, string>>
+    readonly ownerReferences: readonly object[]
+  }
+  readonly spec: object
+}
+
+/** Waits until an Indexed Job has completed, and returns its pods by their completion index. */
+export async function podsOfCompleted(
+  cluster: Cluster,
+  namespace: string,
+  job: string,
+): Promise<readonly JobPod[]> {
+  const complete = ['wait', '--for=condition=Complete', `job/${job}`, '-n', namespace]
+  await kubectl(cluster, [...complete, '--timeout=300s'])
+  const words = ['get', 'pods', '-n', namespace, '-l', `job-name=${job}`, '-o', 'json']
+  const { items } = JSON.parse(await kubectl(cluster, words))
+  const indexOf = ({ metadata }: JobPod) =>
+    Number(metadata.annotations['batch.kubernetes.io/job-completion-index'])
+  return (items as readonly JobPod[]).toSorted((a, b) => indexOf(a) - indexOf(b))
+}
+
+/** The generated names of volumes, without the part that is generated. */
+const GENERATED = /(kube-api-access|ridealong-no-token|ridealong-tool-cpu-profile)-[a-z0-9]+/g
+
+/**
+ * Returns a pod without the fields in which pods of the same Job in two namespaces may differ:
+ * - the uid of the Job, which the apiserver generates
+ * - the generated names of volumes: the volume with the service account token, the empty volume
+ *   that hides the token from the observer, and the volume of a tool
+ * - the order of these volumes and of their mounts: the apiserver adds the token before the webhook
+ *   adds the others, but a template already contains the others
+ *
+ * Other metadata, such as names and times, and the status are not compared.
+ */
+export function comparable({ metadata, spec }: JobPod) {
+  const { annotations, labels, ownerReferences } = metadata
+  const { 'controller-uid': _, 'batch.kubernetes.io/controller-uid': __, ...named } = labels
+  const owners = ownerReferences.map((owner) => ({ ...owner, uid: 'of the Job' }))
+  const same = JSON.parse(JSON.stringify(spec).replace(GENERATED, '$1'))
+  const sorted = {
+    ...same,
+    volumes: same.volumes.toSorted(byName),
+    containers: same.containers.map(withSortedMounts),
+  }
+  return { annotations, labels: named, owners, spec: sorted }
+}
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
+  a.name < b.name ? -1 : 1
+
+interface Mount {
+  readonly mountPath: string
+}
+
+function withSortedMounts<C extends { readonly volumeMounts: readonly Mount[] }>(container: C) {
+  const mounts = container.volumeMounts.toSorted((a, b) => (a.mountPath < b.mountPath ? -1 : 1))
+  return { ...container, volumeMounts: mounts }
+}
