@@ -48,7 +48,7 @@ const SUBJECTS: readonly Subject[] = [
   },
 ]
 
-/** The two halves of a pair. In both orders, a gradual change of the machine affects both equally. */
+/** The two orders of a pair. In both, a gradual change of the machine affects both halves equally. */
 const TURNS = [
   [false, true, true, false],
   [true, false, false, true],
