@@ -48,7 +48,7 @@ const SUBJECTS: readonly Subject[] = [
   },
 ]
 
-/** The two orders of a pair. In both, a gradual change of the machine affects both halves equally. */
+/** The two orders of the runs in a pair. Gradual changes of the machine affect both halves. */
 const TURNS = [
   [false, true, true, false],
   [true, false, false, true],
