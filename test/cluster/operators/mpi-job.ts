@@ -11,6 +11,8 @@ export interface MpiJobSettings {
   readonly launcher?: object
   readonly worker?: object
   readonly exported?: readonly string[]
+  /** The group of the containers, if the pods name it. */
+  readonly group?: number
 }
 
 const WORKER = ['/usr/sbin/sshd', '-De', '-f', '/home/mpiuser/.sshd_config']
@@ -27,7 +29,7 @@ const WAIT_FOR_WORKERS =
 export async function runMpiJob(
   cluster: Cluster,
   namespace: string,
-  { launcher = {}, worker = {}, exported = [] }: MpiJobSettings,
+  { launcher = {}, worker = {}, exported = [], group }: MpiJobSettings,
 ): Promise<void> {
   const here = ['-n', namespace]
   const exports = exported.map((name) => `-x ${name}`)
@@ -36,8 +38,8 @@ export async function runMpiJob(
     sshAuthMountPath: '/home/mpiuser/.ssh',
     launcherCreationPolicy: 'WaitForWorkersReady',
     mpiReplicaSpecs: {
-      Launcher: replica(1, ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`], launcher),
-      Worker: replica(2, WORKER, worker),
+      Launcher: replica(1, ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`], launcher, group),
+      Worker: replica(2, WORKER, worker, group),
     },
   }
   const job = {
@@ -55,12 +57,12 @@ export async function runMpiJob(
  * Returns the replicas of one type in an MPIJob. The pods run as user 1000, as in the MPI
  * Operator's example (examples/v2beta1/pi/pi.yaml).
  */
-function replica(count: number, command: readonly string[], annotations: object) {
+function replica(count: number, command: readonly string[], annotations: object, group?: number) {
   const container = {
     name: 'mpi',
     image: APPLICATIONS.mpi,
     command,
-    securityContext: { runAsUser: 1000 },
+    securityContext: { runAsUser: 1000, runAsGroup: group },
   }
   return {
     replicas: count,

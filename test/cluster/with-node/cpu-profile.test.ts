@@ -73,7 +73,7 @@ async function throughInject(
   manifest: string,
   words: readonly string[],
 ): Promise<string> {
-  const get = ['get', 'configmap', 'ridealong-catalog', '-n', NAME, '-o', 'json']
+  const get = ['get', 'configmap', `${NAME}-catalog`, '-n', NAME, '-o', 'json']
   const { data } = JSON.parse(await kubectl(cluster, get))
   const allowing = {
     apiVersion: 'v1',
@@ -141,7 +141,8 @@ t.test('cpu-profile names the functions of LAMMPS', async (t) => {
     const space = 'profile-mpi'
     await createNamespace(t, api, space, { labels: ALLOWS })
     const exported = ['LD_PRELOAD', 'CPUPROFILE']
-    await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported })
+    // Without the group, which is that of the image, the observer cannot read the symbols.
+    await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported, group: 1000 })
     await computesForces(t, cluster, space, 'mpijob/melt', 2)
   })
 
