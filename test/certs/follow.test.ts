@@ -19,12 +19,14 @@ async function readText(path: string): Promise<Text> {
   return { text, revision: text }
 }
 
-/** Follows a file. Counts the readings, and collects the changes and the errors. */
+/** Follows a file. Counts the readings and their ends, and collects the changes and the errors. */
 async function followText(t: Test, path: string) {
-  const seen = { reads: 0, changes: [] as string[], troubles: [] as string[] }
+  const seen = { reads: 0, ends: 0, changes: [] as string[], troubles: [] as string[] }
   const read = () => {
     seen.reads += 1
-    return readText(path)
+    return readText(path).finally(() => {
+      seen.ends += 1
+    })
   }
   const followed = follow(await read(), read, {
     everyMs: 20,
@@ -155,8 +157,7 @@ t.test('follow does not read the file after it was stopped', async (t) => {
   await severalLooks(seen)
   followed.stop()
   const { reads } = seen
-  // A reading that had started may still finish.
-  await sleep(60)
+  await until('a reading that had started is finished', () => seen.ends === reads)
   replaceFile(path, 'two')
   await sleep(60)
   t.equal(seen.reads, reads)
