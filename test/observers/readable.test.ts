@@ -148,7 +148,9 @@ async function watchedByItsUser(
   execFileSync('gcc', ['-x', 'c', '-pthread', '-o', program, '-'], { input: source })
   const { run } = await podOf(t)
   const user = { user: 1000, group: 1000 }
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, user)
+  // Before the program starts, its process runs a shell of root, whose io cannot be read.
+  const env = { ...ENV, RIDEALONG_TARGET_COMMAND: `^${name}$` }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, user)
   await until(watching, /waiting for/)
   const app = await run('app', [program], {}, user)
   for (let rest = 1; rest <= rests; rest++) {
@@ -216,11 +218,9 @@ t.test(
   observerTests(),
   async (t) => {
     const watching = await watchedByItsUser(t, 'hiding', HIDING, 5)
-    const all = parse('perf-sysstat', watching.log()).data.flatMap(
+    const rows = parse('perf-sysstat', watching.log()).data.flatMap(
       ({ io_statistics: rows = [] }) => rows,
     )
-    // Before the program starts, its process runs a shell of root, whose io cannot be read.
-    const rows = all.filter(({ program }) => program === 'hiding')
     const seen = rows.map(({ kb_wr_s: written }) => (written === null ? '?' : '0')).join('')
     t.match(seen, /^0+\?+0+\?+0+$/)
     t.equal(mebibytesBy('hiding', watching), 3)
