@@ -11,15 +11,20 @@ export interface KeyPair {
   readonly revision: string
 }
 
+/** How often both files are read at most, until two successive reads return the same. */
+const MAX_READS = 4
+
 /**
  * Reads a certificate, with any intermediate certificates in the same file, and its private key.
+ * Both files are read again until they have not changed: a mounted Secret can be replaced after one
+ * file is read and before the other is.
  *
  * @throws an error that names the file if either file cannot be read or is not PEM. The error names
  * both files if the key does not match the certificate, for example while the files are replaced
  * one after the other.
  */
 export async function readKeyPair(certPath: string, keyPath: string): Promise<KeyPair> {
-  const [cert, key] = await Promise.all([readPem(certPath), readPem(keyPath)])
+  const { cert, key } = await readUnchanged(certPath, keyPath)
   const certificate = parse(certPath, 'certificate', () => new X509Certificate(cert))
   const privateKey = parse(keyPath, 'private key', () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(privateKey)) {
@@ -27,6 +32,20 @@ export async function readKeyPair(certPath: string, keyPath: string): Promise<Ke
   }
   const revision = createHash('sha256').update(cert).update(key).digest('hex')
   return { cert, key, notAfter: new Date(certificate.validTo), revision }
+}
+
+async function readUnchanged(certPath: string, keyPath: string) {
+  const read = async () => {
+    const [cert, key] = await Promise.all([readPem(certPath), readPem(keyPath)])
+    return { cert, key }
+  }
+  let last = await read()
+  for (let reads = 1; reads < MAX_READS; reads += 1) {
+    const next = await read()
+    if (next.cert === last.cert && next.key === last.key) break
+    last = next
+  }
+  return last
 }
 
 /**

@@ -273,6 +273,12 @@ export function mountFiles(folder: string, files: Readonly<Record<string, string
 
 let mounts = 0
 
+/** Replaces a file in one step. A reader finds the old or the new text, never an empty file. */
+export function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
 const FOLDERS = new WeakMap<Test, { readonly root: string; servers: number }>()
 
 /** Returns the path of a new folder within the test's folder. */

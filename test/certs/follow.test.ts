@@ -1,4 +1,3 @@
-import { renameSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +5,7 @@ import t, { type Test } from 'tap'
 import { type Followed, follow, type Reading } from '../../certs/follow.ts'
 import { readKeyPair } from '../../certs/key-pair.ts'
 import { makeAuthority } from '../../certs/make.ts'
-import { mountFiles } from '../server.ts'
+import { mountFiles, replaceFile } from '../server.ts'
 import { until } from '../until.ts'
 
 interface Text extends Reading {
@@ -20,12 +19,14 @@ async function readText(path: string): Promise<Text> {
   return { text, revision: text }
 }
 
-/** Follows a file. Counts the readings, and collects the changes and the errors. */
+/** Follows a file. Counts the readings and their ends, and collects the changes and the errors. */
 async function followText(t: Test, path: string) {
-  const seen = { reads: 0, changes: [] as string[], troubles: [] as string[] }
+  const seen = { reads: 0, ends: 0, changes: [] as string[], troubles: [] as string[] }
   const read = () => {
     seen.reads += 1
-    return readText(path)
+    return readText(path).finally(() => {
+      seen.ends += 1
+    })
   }
   const followed = follow(await read(), read, {
     everyMs: 20,
@@ -49,8 +50,7 @@ t.test(
     await severalLooks(seen)
     t.strictSame(seen.changes, [])
     t.equal(followed.current.text, 'one')
-    writeFileSync(`${path}.new`, 'two')
-    renameSync(`${path}.new`, path)
+    replaceFile(path, 'two')
     await until('the change is reported', () => followed.current.text === 'two')
     await severalLooks(seen)
     t.strictSame(seen.changes, ['two'])
@@ -62,14 +62,14 @@ t.test(
 t.test('follow reports an invalid file once, and keeps the last valid reading', async (t) => {
   const path = join(t.testdir({ file: 'one' }), 'file')
   const { followed, seen } = await followText(t, path)
-  writeFileSync(path, 'bad')
+  replaceFile(path, 'bad')
   await until('the trouble is reported', () => followed.trouble !== undefined)
   await severalLooks(seen)
   t.strictSame(seen.troubles, [`${path} contains bad`])
   t.equal(followed.trouble, `${path} contains bad`)
   t.equal(followed.current.text, 'one')
   t.strictSame(seen.changes, [])
-  writeFileSync(path, 'bad again')
+  replaceFile(path, 'bad again')
   await until(
     'the new trouble is reported',
     () => followed.trouble === `${path} contains bad again`,
@@ -81,12 +81,10 @@ t.test('after a valid reading, follow can report the same error again', async (t
   const path = join(t.testdir({ file: 'one' }), 'file')
   const { followed, seen } = await followText(t, path)
   for (const times of [1, 2]) {
-    writeFileSync(`${path}.new`, 'bad')
-    renameSync(`${path}.new`, path)
+    replaceFile(path, 'bad')
     await until('the trouble is reported', () => followed.trouble !== undefined)
     t.equal(seen.troubles.length, times)
-    writeFileSync(`${path}.new`, 'one')
-    renameSync(`${path}.new`, path)
+    replaceFile(path, 'one')
     await until('the trouble is over', () => followed.trouble === undefined)
   }
   t.strictSame(seen.changes, [], 'no change is reported')
@@ -159,9 +157,8 @@ t.test('follow does not read the file after it was stopped', async (t) => {
   await severalLooks(seen)
   followed.stop()
   const { reads } = seen
-  // A reading that had started may still finish.
-  await sleep(60)
-  writeFileSync(path, 'two')
+  await until('a reading that had started is finished', () => seen.ends === reads)
+  replaceFile(path, 'two')
   await sleep(60)
   t.equal(seen.reads, reads)
   t.equal(followed.current.text, 'one')

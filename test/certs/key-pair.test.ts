@@ -25,6 +25,23 @@ t.test('a chain is kept whole, and expires when its first certificate expires', 
   t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
 })
 
+t.test('a pair that is replaced between the reads of its files is read again', async (t) => {
+  let reads = 0
+  // The first read of the certificate still returns the old one. Its key is already replaced.
+  const readFile = async (path: string) => {
+    reads += 1
+    if (path === 'tls.crt') return reads === 1 ? one.cert : other.cert
+    return other.key
+  }
+  const mocks = { 'node:fs/promises': { readFile } }
+  const mocked: { readKeyPair: typeof readKeyPair } = await t.mockImport(
+    '../../certs/key-pair.ts',
+    mocks,
+  )
+  const { cert, key } = await mocked.readKeyPair('tls.crt', 'tls.key')
+  t.strictSame({ cert, key }, { cert: other.cert, key: other.key })
+})
+
 t.test('the revision changes with the key and with the certificate', async (t) => {
   const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
   const read = () => readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))

@@ -3,8 +3,8 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
 import { readLog } from '../../src/log/read.ts'
-import { observer, podOf } from '../observers/pod.ts'
-import { observerTests } from '../observers/prerequisites.ts'
+import { observer, podOf, until } from '../observers/pod.ts'
+import { observerTests, timepointsIn } from '../observers/prerequisites.ts'
 import { run } from '../src/cli/command.ts'
 import { BUILT_IN_ROWS } from '../src/log/built-in.ts'
 import { browserOf, headingsOf, NO_BROWSER } from '../src/report/browser.ts'
@@ -70,7 +70,7 @@ t.test('the picture of the report has the current headings', { skip: NO_BROWSER 
 
 t.test('the log of the run has the current format', observerTests(), async (t) => {
   const { run } = await podOf(t)
-  const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 5'])
+  const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 600'])
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     POD_NAME: 'lammps-0',
     RIDEALONG_TARGET_CONTAINER: 'lammps',
@@ -79,6 +79,8 @@ t.test('the log of the run has the current format', observerTests(), async (t) =
     RIDEALONG_MODE: 'container',
     RIDEALONG_RESTART_POLICY: 'Never',
   })
+  await until(watching, () => timepointsIn(watching.log()) >= 2)
+  rank.signal('SIGTERM')
   await rank.ended
   await watching.ended
   t.strictSame(shapeOf(watching.log()), shapeOf(LOG))

@@ -11,12 +11,14 @@ t.test(
   options,
   async (t) => {
     const { run } = await podOf(t)
-    const app = await run('app', ['sleep', '4.5'])
+    const app = await run('app', ['sleep', '600'])
     const watching = await run('io-sysstat', [observer('io-sysstat')], {
       ...NATIVE,
       RIDEALONG_MODE: 'container',
       RIDEALONG_RESTART_POLICY: 'OnFailure',
     })
+    await until(watching, () => timepointsIn(watching.log()) >= 1)
+    app.signal('SIGTERM')
     await app.ended
     t.equal(await watching.ended, 0, 'the observer ends with the target container')
     const { data, metadata } = parse('io-sysstat', watching.log())

@@ -39,6 +39,9 @@ function programs(rows: readonly Row[] = []): readonly unknown[] {
 
 t.test('each timepoint in the log has all sections and keys of pidstat', options, async (t) => {
   const { run } = await podOf(t)
+  // An observer that starts first could take its timepoints before the program has started.
+  const app = await run('app', ['sh', '-c', 'echo started; while :; do :; done'])
+  await until(app, /started/)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
     ...CONTAINER,
     RIDEALONG_OPTION_COMPLETIONS: '3',
@@ -46,7 +49,6 @@ t.test('each timepoint in the log has all sections and keys of pidstat', options
     JOB_COMPLETION_INDEX: '0',
     RIDEALONG_CATALOG: '3f2a91c0',
   })
-  await run('app', ['sh', '-c', 'while :; do :; done'])
   t.equal(await watching.ended, 0)
   const { data, metadata } = parse('perf-sysstat', watching.log())
   t.equal(data.length, 3, 'completions is the number of timepoints')

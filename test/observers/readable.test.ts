@@ -148,7 +148,9 @@ async function watchedByItsUser(
   execFileSync('gcc', ['-x', 'c', '-pthread', '-o', program, '-'], { input: source })
   const { run } = await podOf(t)
   const user = { user: 1000, group: 1000 }
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV, user)
+  // Before the program starts, its process runs a shell of root, whose io cannot be read.
+  const env = { ...ENV, RIDEALONG_TARGET_COMMAND: `^${name}$` }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], env, user)
   await until(watching, /waiting for/)
   const app = await run('app', [program], {}, user)
   for (let rest = 1; rest <= rests; rest++) {

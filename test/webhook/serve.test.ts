@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { Agent } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -25,6 +24,7 @@ import {
   podOf,
   post,
   type Running,
+  replaceFile,
   reviewOf,
   sampleOf,
   startServer,
@@ -246,7 +246,7 @@ t.test('a metric becomes available after its document is added to the catalog', 
   const running = await startServer(t, { catalog: {} })
   const revision = await revisionOf(running)
   t.strictSame(await gets(running, 'ours'), [])
-  writeFileSync(join(running.folder, 'catalog', 'ours.yaml'), metricDocument('ours'))
+  replaceFile(join(running.folder, 'catalog', 'ours.yaml'), metricDocument('ours'))
   await until('the metric ours is available', async () =>
     (await gets(running, 'ours')).includes('ours'),
   )
@@ -273,7 +273,7 @@ t.test('changes to a catalog that is a mounted ConfigMap are read', async (t) =>
 t.test('an invalid catalog document is reported and changes nothing', async (t) => {
   const running = await startServer(t, { catalog: { 'ours.yaml': metricDocument('ours') } })
   const revision = await revisionOf(running)
-  writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('More'))
+  replaceFile(join(running.folder, 'catalog', 'more.yaml'), metricDocument('More'))
   await until('a problem is shown', async () => (await readiness(running)).checks.catalog !== 'ok')
   const { status, checks } = await readiness(running)
   t.equal(status, 200)
@@ -281,7 +281,7 @@ t.test('an invalid catalog document is reported and changes nothing', async (t) 
   t.equal(await failures(running, 'catalog'), 1)
   t.strictSame(await gets(running, 'ours'), ['ours'])
   t.equal(await revisionOf(running), revision)
-  writeFileSync(join(running.folder, 'catalog', 'more.yaml'), metricDocument('more'))
+  replaceFile(join(running.folder, 'catalog', 'more.yaml'), metricDocument('more'))
   await until('the metric more is available', async () =>
     (await gets(running, 'more')).includes('more'),
   )
@@ -303,10 +303,9 @@ items:
   kind: Namespace
   metadata: {name: quiet, annotations: {ridealong.dev/inject: io-sysstat}}
 `
-    writeFileSync(`${path}.new`, annotated)
-    renameSync(`${path}.new`, path)
+    replaceFile(path, annotated)
     await until('io-sysstat is injected', async () => (await inQuiet()).includes('io-sysstat'))
-    writeFileSync(path, 'kind: Pod')
+    replaceFile(path, 'kind: Pod')
     await until('an error shows', async () => (await readiness(running)).checks.namespaces !== 'ok')
     const { status, checks } = await readiness(running)
     t.equal(status, 200)

@@ -69,7 +69,7 @@ t.test('each decision is logged in one line with its names, outcome and reason',
       /known metrics are /,
     ],
     [reviewOf(podOf({})), [...about, 'left', 'not-asked'], /its namespace requests a metric/],
-    [reviewOf(ASKING, { operation: 'UPDATE' }), [...about, 'left', 'not-create'], /"seconds":0/],
+    [reviewOf(ASKING, { operation: 'UPDATE' }), [...about, 'left', 'not-create'], /"seconds":\d/],
     [reviewOf(null), [...about.slice(0, 2), 'left', 'invalid-pod'], /must have metadata/],
   ]
   for (const [review, words, text] of said) {

@@ -38,7 +38,16 @@ async function watch(
   })
 }
 
-/** Ends an observer with SIGTERM, waits until its last push has arrived, and returns its code. */
+/** Waits until another push has arrived. The next one begins an interval later. */
+async function nextPush({ requests }: Receiver): Promise<void> {
+  const before = requests()
+  await untilTrue('there is another push', () => requests() > before)
+}
+
+/**
+ * Ends an observer with SIGTERM, waits until its last push has arrived, and returns its code. A
+ * regular push must have arrived just before the call, so that the next to arrive is the last.
+ */
 async function endWithPush(watching: Running, { requests }: Receiver): Promise<number | string> {
   const before = requests()
   watching.signal('SIGTERM')
@@ -71,8 +80,7 @@ t.test('the receiver gets the values of the pod, and at last the summary', optio
   await arrival(receiver, 'process.cpu.time')
   await arrival(receiver, 'process.memory.usage')
   // The pusher has reported a push before it begins the next.
-  const requests = receiver.requests()
-  await untilTrue('there is another push', () => receiver.requests() > requests)
+  await nextPush(receiver)
   t.equal(await endWithPush(watching, receiver), 0, watching.log())
   const points = receiver.points()
   const [whole, ...rest] = summaryOf(watching.log())
@@ -112,7 +120,7 @@ t.test('the receiver gets the values of the pod, and at last the summary', optio
 t.test('with granularity process each process has its own values', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const settings = { endpoint: receiver.endpoint, interval: 1, granularity: 'process' } as const
+  const settings = { endpoint: receiver.endpoint, interval: 3, granularity: 'process' } as const
   const watching = await watch(run, 'pressure', settings)
   await run('app', BUSY)
   await arrival(receiver, 'ridealong.pressure.process.cpu_time')
@@ -131,9 +139,10 @@ t.test('with granularity process each process has its own values', options, asyn
 t.test('io-sysstat exports the devices of the node', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
-  const watching = await watch(run, 'io-sysstat', { endpoint: receiver.endpoint, interval: 1 }, '1')
+  const watching = await watch(run, 'io-sysstat', { endpoint: receiver.endpoint, interval: 3 }, '1')
   await run('app', ['sleep', '600'])
   await until(watching, () => timepointsIn(watching.log()) > 1)
+  await nextPush(receiver)
   t.equal(await endWithPush(watching, receiver), 0, watching.log())
   const devices = [...watching.log().matchAll(/"disk_device": "([^"]+)".*"util": ([\d.]+)/g)]
   for (const [, device] of devices) {
@@ -154,7 +163,7 @@ t.test('network exports the traffic of a program, summed over its peers', option
   const port = await freePort()
   const server = await run('other', ['python3', TALK, 'serve', `${port}`, '2'])
   await until(server, /listening/)
-  const watching = await watch(run, 'network', { endpoint: receiver.endpoint, interval: 1 })
+  const watching = await watch(run, 'network', { endpoint: receiver.endpoint, interval: 3 })
   const peers = ['127.0.0.1', '127.0.0.2'].flatMap((host) => [host, port, 1, 1000, 2000])
   const app = await run('app', ['python3', TALK, 'keep', ...peers.map(String)])
   await until(app, /exchanged/)

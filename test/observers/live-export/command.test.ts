@@ -10,6 +10,9 @@ import { exportTo, receive } from './receiver.ts'
 
 const options = observerTests()
 
+// A push may take as long as the interval. On a busy machine, an answer may take a second, so the
+// intervals of these tests are longer.
+
 /** A metric that Ridealong does not know. */
 const DOCUMENT = `apiVersion: ridealong.dev/v1alpha1
 kind: Metric
@@ -72,7 +75,7 @@ async function run(words: readonly string[], env: NodeJS.ProcessEnv, isReady: ()
 t.test('the log and the exit code are those of the command', options, async (t) => {
   const folder = t.testdir({ 'own.yaml': DOCUMENT })
   const receiver = await receive(t)
-  const env = await exportTo('furnace', { endpoint: receiver.endpoint, interval: 1 }, folder)
+  const env = await exportTo('furnace', { endpoint: receiver.endpoint, interval: 3 }, folder)
   const words = ['sh', '-c', SCRIPT]
   const plain = await run(words, {}, () => true)
   const off = await run([observer('push'), ...words], {}, () => true)
@@ -82,6 +85,8 @@ t.test('the log and the exit code are those of the command', options, async (t) 
   })
   t.strictSame(pushed, plain)
   t.equal(plain.code, 7)
+  // On a busy machine, the command may end before the receiver has read the last push.
+  await until('the last row arrives', () => receiver.points().at(-1)?.value === 9)
   const points = receiver.points()
   const zone = { 'ridealong.zone': 'top' }
   t.match(points[0], {
@@ -97,7 +102,7 @@ t.test('the log and the exit code are those of the command', options, async (t) 
 t.test('the first failure is a row of the log', options, async (t) => {
   const folder = t.testdir({ 'own.yaml': DOCUMENT })
   const receiver = await receive(t, (_, response) => response.writeHead(503).end())
-  const env = await exportTo('furnace', { endpoint: receiver.endpoint, interval: 1 }, folder)
+  const env = await exportTo('furnace', { endpoint: receiver.endpoint, interval: 3 }, folder)
   const { out, code } = await run([observer('push'), 'sh', '-c', SCRIPT], env, () => {
     return receiver.requests() > 2
   })

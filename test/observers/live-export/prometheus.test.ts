@@ -28,7 +28,8 @@ async function startRank(pod: Pod, rank: string, endpoint: string) {
       POD_NAMESPACE: 'hpc',
       POD_NAME: `lammps-${rank}-abcde`,
       JOB_COMPLETION_INDEX: rank,
-      ...(await exportTo(metric, { endpoint, interval: 1 })),
+      // A push may take as long as the interval, and an answer a second on a busy machine.
+      ...(await exportTo(metric, { endpoint, interval: 3 })),
     }),
   )
   const running = await Promise.all(watching)
@@ -74,9 +75,12 @@ t.test(
     for (const running of ranks.flat()) t.equal(await running.ended, 0, running.log())
     for (const [at, rank] of RANKS.entries()) {
       const logged = cpuOf(ranks[at] ?? [])
+      const isNear = (found: number) => Math.abs(found - logged) <= 0.03 * logged
+      // On a busy machine, an observer may end before Prometheus has stored its last push.
+      await until('the last push is stored', async () => isNear(await cpuIn(prometheus, rank)))
       const found = await cpuIn(prometheus, rank)
       t.ok(logged > 2, `${logged} s`)
-      t.ok(Math.abs(found - logged) <= 0.03 * logged, `rank ${rank}: ${found} s, not ${logged} s`)
+      t.ok(isNear(found), `rank ${rank}: ${found} s, not ${logged} s`)
     }
     const [sample] = await prometheus.query('process_memory_usage_bytes{ridealong_rank="1"}')
     t.match(sample?.metric, {

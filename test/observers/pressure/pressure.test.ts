@@ -37,12 +37,15 @@ t.test(
     const { run } = await podOf(t)
     await run('other', ['sleep', '60'])
     await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    // An observer that starts first could take its timepoints before both programs have started.
+    const loop = 'while :; do :; done'
+    const app = await run('app', ['sh', '-c', `sh -c 'echo started; exec sleep 60' & ${loop}`])
+    await until(app, /started/)
     const watching = await run('pressure', [observer('pressure')], {
       ...CONTAINER,
       RIDEALONG_OPTION_COMPLETIONS: '3',
       POD_NAME: 'lammps-0',
     })
-    await run('app', ['sh', '-c', 'sleep 60 & while :; do :; done'])
     t.equal(await watching.ended, 0)
     for (const [section, columns] of Object.entries(SECTIONS)) {
       for (const row of rowsOf(watching, section)) {

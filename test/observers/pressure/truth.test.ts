@@ -65,13 +65,15 @@ t.test(
   async (t) => {
     const cgroup = makeCgroup(t, 'unified')
     const { run } = await podOf(t)
-    const watching = await run('pressure', [observer('pressure')], ENV)
     // Four loops on one processor wait for each other.
     const loop = `taskset -c ${oneProcessor()} timeout 5 sh -c '${SPIN}' &`
-    const spin = `${loop.repeat(4)} wait; echo spun; sleep 600`
+    const spin = `echo begun; ${loop.repeat(4)} wait; echo spun; sleep 600`
     const mount = 'mount -t cgroup2 none /sys/fs/cgroup/unified'
     const shell = `${cgroup.enter}; exec unshare --cgroup sh -c "$0"`
     const app = await run('app', ['sh', '-c', shell, `${mount}; ${spin}`])
+    // Before, the shell is in the root of the cgroups, which has no pressure.
+    await until(app, /begun/)
+    const watching = await run('pressure', [observer('pressure')], ENV)
     await until(app, /spun/)
     const row = await nextRow(watching, 'container')
     watching.signal('SIGTERM')
@@ -159,11 +161,14 @@ async function nextLoops(watching: Running): Promise<readonly Row[]> {
   return last.length === 2 ? last : nextLoops(watching)
 }
 
-/** A program of two processes that share 96 MiB. The second process has 32 MiB of its own. */
+/**
+ * A program of two processes that share 192 MiB. The second process has 32 MiB of its own. This is
+ * far more than the files of Python, whose share depends on the other Pythons of this machine.
+ */
 const SHARING = `
 import mmap, os, time
-shared = mmap.mmap(-1, 96 << 20)
-shared.write(b'x' * (96 << 20))
+shared = mmap.mmap(-1, 192 << 20)
+for _ in range(192): shared.write(b'x' * (1 << 20))
 child = os.fork()
 own = b'y' * (32 << 20) if child == 0 else b''
 sum(shared[::4096])

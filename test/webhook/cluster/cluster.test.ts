@@ -442,13 +442,14 @@ t.test(
 )
 
 t.test('after a failed repair, the remaining labels wait for the next check', async (t) => {
-  const { standIn } = await watch(t, {
+  const { standIn, metric } = await watch(t, {
     prepare(standIn) {
       standIn.faults.refuse = [PATCHES, 500]
       for (const name of ['a', 'b', 'c']) standIn.put('namespaces', namespace(name, ASKING))
     },
   })
-  await until('one repair is tried', () => standIn.count(PATCHES) === 1)
+  const failed = () => metric('repairs_total', { outcome: 'failed' })
+  await until('one repair has failed', async () => (await failed()) === 1)
   standIn.put('namespaces', namespace('later', ASKING))
   await until('a later repair is tried', () => standIn.count(/^PATCH .*\/later\?/) === 1)
   t.equal(standIn.count(PATCHES), 2)

@@ -137,7 +137,7 @@ t.test('the table follows the size of the terminal', async (t) => {
 t.test('only lines of the screen that have changed are written', async (t) => {
   const { perf, terminal } = await started(t, 3)
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
-  await terminal.shows(/^2 .* 20\.0/m)
+  await terminal.shows(/^0 .* 20\.0 .*\n1 .* 20\.0 .*\n2 .* 20\.0 /m)
   const before = terminal.written().length
   perf[1]?.append(timepoint([{ cpu: 77 }]))
   await terminal.shows(/^1 .* 77\.0/m)
@@ -234,7 +234,7 @@ t.test('the lines stay sorted by the wait when another metric measures it', asyn
 t.test('a pod that ends keeps its last values, and is marked as ended', async (t) => {
   const { perf, pressure, pods, terminal } = await started(t, 2)
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
-  await terminal.shows(/^0 +running +20\.0/m)
+  await terminal.shows(/^0 +running +20\.0 .*\n1 +running +20\.0/m)
   pods[0] = pod({ rank: 0, metrics: ['perf-sysstat', 'pressure'] })
   perf[0]?.end()
   pressure[0]?.end()
