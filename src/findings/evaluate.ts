@@ -98,11 +98,11 @@ export function findFindings(
 }
 
 /** Keeps only the ranks whose rows have the columns that a rule needs, or enough without them. */
-function readRanks({ ranks, profiles }: RunEvidence, rule: FindingRule): RunEvidence {
+function readRanks(run: RunEvidence, rule: FindingRule): RunEvidence {
   const { canFind = () => false } = rule
   return {
-    profiles,
-    ranks: ranks.filter((rank) => metNeed(rank, rule) !== undefined || canFind(rank)),
+    ...run,
+    ranks: run.ranks.filter((rank) => metNeed(rank, rule) !== undefined || canFind(rank)),
   }
 }
 

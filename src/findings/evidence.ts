@@ -1,6 +1,7 @@
 import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
 import type { EndedContainer, LogEntry } from '../log/entry.ts'
+import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 
@@ -33,6 +34,8 @@ export interface Evidence {
   readonly ended: Map<string, readonly EndedContainer[]>
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
+  /** The calls of MPI of the processes that were traced. */
+  readonly mpi: MpiRun
 }
 
 /** A timepoint of a log. */
@@ -115,6 +118,7 @@ export function newEvidence(needs: readonly Need[]): Evidence {
     clocks: new Map(),
     ended: new Map(),
     profiles: new Map(),
+    mpi: newMpiRun(),
   }
 }
 
@@ -132,6 +136,7 @@ export function addToEvidence(
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
   addProfileRow(evidence.profiles, section, sample)
+  addMpiRow(evidence.mpi, section.name, sample)
   if (!isJsonl && sample.interval === null) return
   const own = sectionOf(evidence, sample.metric ?? '', section, isJsonl)
   if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))

@@ -1,3 +1,4 @@
+import { groupBy } from '../report/group-by.ts'
 import type { Affected, FoundRanks } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
@@ -13,6 +14,23 @@ export function perRank(
       const made = find(rank).filter((one) => one !== undefined)
       return made.length === 0 ? [] : [{ rank: rank.rank, ...worstOf(made) }]
     })
+}
+
+/**
+ * Joins findings about processes by rank and cause. Ranks whose rows were not read are left out.
+ *
+ * @param found the findings; the `rank` of each is the pod of the process
+ */
+export function perProcess(
+  found: readonly Affected[],
+  ranks: RunEvidence['ranks'],
+): readonly Affected[] {
+  const read = new Set(ranks.map(({ rank }) => rank))
+  const groups = groupBy(found, ({ rank, cause }) => JSON.stringify([rank, cause]))
+  return [...groups.values()].flatMap((own) => {
+    const [{ rank }] = own as [Affected]
+    return read.has(rank) ? [{ ...worstOf(own), rank }] : []
+  })
 }
 
 /**

@@ -15,6 +15,9 @@ export type RuleName =
   | 'remote-memory'
   | 'more-work'
   | 'more-time-in-function'
+  | 'waiting-in-collectives'
+  | 'waiting-in-point-to-point'
+  | 'much-time-in-mpi'
   | 'mostly-idle'
 
 /**
@@ -36,6 +39,15 @@ export interface Fact {
 /** The unit of a fact: `1/s` is a count per second, and `cores` is a number of processors. */
 export type FactUnit = 'percent' | 's' | 'bytes' | 'count' | '1/s' | 'cores'
 
+/** A process of MPI for which another one waited. */
+export interface WaitedFor {
+  readonly rank: string
+  /** The rank in MPI_COMM_WORLD. */
+  readonly mpiRank: number
+  /** The function of MPI in which the other process waited for most of the time. */
+  readonly call: string
+}
+
 /** A rank for which the condition of a rule is true. */
 export interface Affected {
   readonly rank: string
@@ -55,6 +67,8 @@ export interface Affected {
   readonly size?: number
   /** Why it happened, if the rule knows several causes. Each cause has a finding of its own. */
   readonly cause?: string
+  /** The process for which the rank waited, if the rule knows it. */
+  readonly waitedFor?: WaitedFor
   /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact[]
 }

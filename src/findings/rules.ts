@@ -1,6 +1,7 @@
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import type { Need } from './evidence.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
+import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
 import { MORE_TIME_IN_FUNCTION } from './profile-rule.ts'
@@ -26,6 +27,9 @@ export const RULES: readonly FindingRule[] = [
   REMOTE_MEMORY,
   MORE_WORK,
   MORE_TIME_IN_FUNCTION,
+  WAITING_IN_COLLECTIVES,
+  WAITING_IN_POINT_TO_POINT,
+  MUCH_TIME_IN_MPI,
   MOSTLY_IDLE,
 ]
 
@@ -74,7 +78,13 @@ export const EXPLANATIONS: readonly Precedence[] = [
     because: 'the processes wait for each other, while other processors may be free',
   },
   {
-    by: [...SLOWDOWNS, 'more-work'],
+    by: ['waiting-in-collectives', 'waiting-in-point-to-point'],
+    explains: ['much-time-in-mpi'],
+    of: 'same rank',
+    because: 'the time in MPI is the time in which the rank waited',
+  },
+  {
+    by: [...SLOWDOWNS, 'more-work', 'waiting-in-collectives', 'waiting-in-point-to-point'],
     explains: ['mostly-idle'],
     of: 'any rank',
     because: 'a rank that is held up is idle, and so are the ranks that wait for it',

@@ -1,4 +1,5 @@
 import type { EndedContainer } from '../log/entry.ts'
+import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
 import { type Evidence, type Need, sectionKey, type Thing } from './evidence.ts'
@@ -8,6 +9,10 @@ export interface RunEvidence {
   readonly ranks: readonly RankEvidence[]
   /** The functions of each program that was profiled. */
   readonly profiles: readonly RankedProfile[]
+  /** The MPI jobs whose calls were recorded. */
+  readonly mpi: readonly MpiJob[]
+  /** The ranks with a process whose MPI library is not known, so that it belongs to no job. */
+  readonly strangers: readonly string[]
 }
 
 export interface RankEvidence {
@@ -67,7 +72,7 @@ interface Growing {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, profiles }: Evidence,
+  { sections, ended: endings, profiles, mpi }: Evidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
@@ -86,6 +91,8 @@ export function groupByRank(
       things: (metric, section) => own.get(sectionKey(metric, section)) ?? [],
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
+    mpi: joinJobs(mpi, rankOf),
+    strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }
 }
 

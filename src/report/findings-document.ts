@@ -36,10 +36,11 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
   return {
     ...finding,
     secondsLost: rounded(lost),
-    ranks: ranks.map(({ rank, things, also = [], lost: own, facts }) => ({
+    ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, facts }) => ({
       rank,
       secondsLost: rounded(own),
       things: [...things, ...also],
+      ...(waitedFor && { waitedFor }),
       facts: facts.map((fact) => ({ ...fact, value: rounded(fact.value) })),
     })),
     column: plot,

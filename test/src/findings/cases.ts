@@ -38,6 +38,20 @@ export const pinned = (run_delay: number): Sections => ({
   perf: { percent_cpu: 47.5 },
 })
 
+/**
+ * The cells of a process of an MPI job with two processes: the time in MPI and in its collective
+ * calls, as parts of the run, and the time in calls of MPI_Wait for the other one.
+ */
+export const mpiProcess = (mpi_rank: number, inMpi: number, collective: number, wait = 0) => ({
+  mpi: { mpi_rank, mpi_size: 2, job: '77', mpi_seconds: inMpi },
+  communicator: { mpi_rank, size: 2, collectives: 10, mpi_seconds: collective },
+  block: { mpi_rank, mpi_seconds: collective * LENGTH },
+  call:
+    wait > 0
+      ? { mpi_rank, call: 'MPI_Wait', mpi_peer: String(1 - mpi_rank), mpi_seconds: wait }
+      : { mpi_rank, mpi_seconds: collective },
+})
+
 /** For each rule, a rank with the finding of this rule and no other finding. */
 export const CASES: Readonly<Record<RuleName, Case>> = {
   'oom-killed': {
@@ -121,6 +135,28 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
   'more-time-in-function': {
     changes: { function: { self_seconds: 160, samples_self: 16_000 } },
     below: { function: { self_seconds: 99, samples_self: 9900 } },
+    lost: null,
+  },
+  'waiting-in-collectives': {
+    changes: mpiProcess(0, 0.35, 0.32),
+    options: { others: [mpiProcess(1, 0.05, 0.02)] },
+    below: mpiProcess(0, 0.23, 0.21),
+    belowOptions: { others: [mpiProcess(1, 0.05, 0.02)] },
+    lost: 0.3 * LENGTH,
+  },
+  'waiting-in-point-to-point': {
+    changes: mpiProcess(0, 0.5, 0, 0.45),
+    options: { others: [mpiProcess(1, 0.1, 0)] },
+    // The other process has 23 % more to do, and the load balance is 91 %.
+    below: mpiProcess(0, 0.27, 0, 0.25),
+    belowOptions: { others: [mpiProcess(1, 0.1, 0)] },
+    lost: 0.4 * LENGTH,
+  },
+  'much-time-in-mpi': {
+    changes: mpiProcess(0, 0.4, 0.1),
+    options: { others: [mpiProcess(1, 0.3, 0.1)] },
+    below: mpiProcess(0, 0.4, 0.1),
+    belowOptions: { others: [mpiProcess(1, 0.19, 0.1)] },
     lost: null,
   },
   'mostly-idle': {

@@ -71,6 +71,10 @@ export interface Sections {
   readonly socket?: Rates
   readonly profile?: Rates
   readonly function?: Rates
+  readonly mpi?: Rates
+  readonly communicator?: Rates
+  readonly call?: Rates
+  readonly block?: Rates
 }
 
 const PLACES = {
@@ -82,6 +86,11 @@ const PLACES = {
   socket: ['network', 'socket'],
   profile: ['cpu-profile', 'process'],
   function: ['cpu-profile', 'function'],
+  // In a log, the row of a process precedes its other rows.
+  mpi: ['mpi-trace', 'rank'],
+  communicator: ['mpi-trace', 'communicator'],
+  call: ['mpi-trace', 'call'],
+  block: ['mpi-trace', 'block'],
 } as const
 
 const MIB = 1024 * 1024
@@ -124,6 +133,20 @@ const HEALTHY: Required<Sections> = {
     library: 'liblammps.so.0',
     ...{ samples_self: 8000, samples_total: 8000, self_seconds: 80, total_seconds: 80 },
   },
+  // The only process of its job.
+  mpi: {
+    ...{ mpi_rank: 0, mpi_size: 1, mpi_library: 'MPICH 4.0.2', job: 'alone', state: 'running' },
+    ...{ elapsed: 1, mpi_seconds: 0.1, calls: 100, bytes: 1000 },
+  },
+  communicator: { mpi_rank: 0, communicator: 'world', size: 1, collectives: 0, mpi_seconds: 0 },
+  call: {
+    ...{ mpi_rank: 0, call: 'MPI_Allreduce', communicator: 'world', mpi_peer: 'none' },
+    ...{ calls: 10, mpi_seconds: 0.1, max_ms: 20, bytes: 100 },
+  },
+  block: {
+    ...{ mpi_rank: 0, communicator: 'world', first: 0, collectives: 10 * 120 },
+    mpi_seconds: 0,
+  },
 }
 
 /** The length of the generated runs in seconds, and the seconds between two samples. */
@@ -138,6 +161,9 @@ const FIRST: Readonly<Partial<Record<keyof Sections, number>>> = {
   perf: STEP,
   profile: LENGTH,
   function: LENGTH,
+  communicator: LENGTH,
+  call: LENGTH,
+  block: LENGTH,
 }
 
 /** The node, the further processes and the sections of a rank. */

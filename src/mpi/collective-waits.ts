@@ -1,0 +1,186 @@
+import { WAITING_FOR_ALL } from './call-kinds.ts'
+import type { JobProcess, MpiJob } from './mpi-job.ts'
+import type { Block, Communicator } from './mpi-run.ts'
+
+/** The time for which a process waited for another one in calls that wait for all members. */
+export interface CollectiveWait {
+  readonly waiting: JobProcess
+  /** The process that came last. */
+  readonly late: JobProcess
+  readonly seconds: number
+  /** The call in which the process spent the most time; null if that is not known. */
+  readonly call: string | null
+}
+
+/** The waits for one process, of all other members of the communicators in which it came last. */
+export interface LateProcess {
+  readonly late: JobProcess
+  readonly waits: readonly CollectiveWait[]
+}
+
+export interface CollectiveWaits {
+  readonly late: readonly LateProcess[]
+  /** Why communicators were not compared, by process. */
+  readonly unchecked: ReadonlyMap<JobProcess, string>
+}
+
+/**
+ * Finds for which processes the others waited in the calls that wait for all members of a
+ * communicator.
+ *
+ * All members make these calls in the same order, so a block with the same calls can be compared
+ * without a common clock. In a block, the member with the least time came last. The others waited
+ * for it at least for the time that they spent beyond the least time: if several members came last
+ * in turn within a block, they waited longer. Scalasca calls these waits "Wait at Barrier" and
+ * "Wait at N x N".
+ *
+ * @param leastPart communicators in whose calls no member spent this part of its time since
+ * MPI_Init are skipped
+ */
+export function findCollectiveWaits({ processes }: MpiJob, leastPart: number): CollectiveWaits {
+  const found = new Map<JobProcess, Map<JobProcess, Growing>>()
+  const long = [...membersOf(processes)].filter(([, members]) => isLong(members, leastPart))
+  const unchecked = long.flatMap(([name, members]) => {
+    const reason = whyIncomparable(name, members)
+    if (reason !== null) return members.map(({ process }) => [process, reason] as const)
+    addWaits(found, name, members)
+    return []
+  })
+  const late = [...found].map(([one, waits]) => ({
+    late: one,
+    waits: [...waits].map(([waiting, { seconds, communicator }]) => {
+      return { waiting, late: one, seconds, call: longestCall(waiting, communicator) }
+    }),
+  }))
+  return { late, unchecked: new Map(unchecked) }
+}
+
+/** The waits for a process so far, and the communicator with the longest one. */
+interface Growing {
+  seconds: number
+  most: number
+  communicator: string
+}
+
+/** A process as a member of a communicator. */
+interface Member extends Communicator {
+  readonly process: JobProcess
+  readonly blocks: readonly Block[]
+}
+
+function membersOf(processes: readonly JobProcess[]): ReadonlyMap<string, readonly Member[]> {
+  const byName = new Map<string, Member[]>()
+  for (const process of processes)
+    for (const communicator of process.communicators) {
+      const { name } = communicator
+      const own = byName.get(name) ?? []
+      byName.set(name, own)
+      const blocks = [...(process.blocks.get(name) ?? [])].sort((a, b) => a.first - b.first)
+      own.push({ ...communicator, process, blocks })
+    }
+  return byName
+}
+
+/** Reports whether a member spent at least this part of its time in the calls. */
+function isLong(members: readonly Member[], leastPart: number): boolean {
+  return members.some(({ process, seconds }) => {
+    return seconds > 0 && seconds >= leastPart * process.elapsed
+  })
+}
+
+/** The states of processes that have recorded all of their calls. */
+const WHOLE = ['finalized', 'exited', 'aborted']
+
+/** Returns why the blocks of the members cannot be compared; null if they can. */
+function whyIncomparable(name: string, members: readonly Member[]): string | null {
+  const [{ size }] = members as [Member]
+  const processes = new Set(members.map(({ process }) => process))
+  const where = `the communicator ${name}`
+  if (members.some((one) => one.size !== size) || processes.size < members.length)
+    return `different communicators have the name ${name}`
+  if (members.length !== size)
+    return `mpi-trace has rows of only ${members.length} of the ${size} members of ${where}`
+  if (!members.every(isContinuous)) return `the log has not all blocks of ${where}`
+  const ended = members.filter(({ process }) => WHOLE.includes(process.state ?? ''))
+  const counts = new Set(ended.map(({ collectives }) => collectives))
+  return counts.size > 1 ? `the members of ${where} made different numbers of calls` : null
+}
+
+/** Reports whether the log has the blocks of all calls. */
+function isContinuous({ blocks, collectives }: Member): boolean {
+  let next = 0
+  for (const { first, collectives: count } of blocks) {
+    if (first !== next) return false
+    next += count
+  }
+  return next === collectives
+}
+
+function addWaits(
+  found: Map<JobProcess, Map<JobProcess, Growing>>,
+  name: string,
+  members: readonly Member[],
+): void {
+  const ends = commonEnds(members)
+  const times = members.map(({ blocks }) => timesUntil(blocks, ends))
+  for (const at of ends.keys()) {
+    const own = times.map((list) => list[at] ?? 0)
+    const least = own.reduce((low, time) => Math.min(low, time), Number.POSITIVE_INFINITY)
+    const late = members[own.indexOf(least)]?.process
+    if (late === undefined) continue
+    const waits = found.get(late) ?? new Map<JobProcess, Growing>()
+    found.set(late, waits)
+    const others = members.map(({ process }, index) => ({ process, time: own[index] ?? 0 }))
+    for (const { process, time } of others.filter((one) => one.process !== late))
+      addWait(waits, process, name, time - least)
+  }
+}
+
+function addWait(
+  waits: Map<JobProcess, Growing>,
+  waiting: JobProcess,
+  communicator: string,
+  seconds: number,
+): void {
+  const own = waits.get(waiting)
+  if (own === undefined) {
+    waits.set(waiting, { seconds, most: seconds, communicator })
+    return
+  }
+  own.seconds += seconds
+  if (seconds <= own.most) return
+  own.most = seconds
+  own.communicator = communicator
+}
+
+/**
+ * Returns the numbers of calls after which a block of every member ends. The blocks of a process
+ * that was killed may be narrower, and end earlier.
+ */
+function commonEnds(members: readonly Member[]): readonly number[] {
+  const [first, ...others] = members.map(
+    ({ blocks }) => new Set(blocks.map((block) => block.first + block.collectives)),
+  )
+  return [...(first ?? [])].filter((end) => others.every((ends) => ends.has(end)))
+}
+
+/** Returns the time of the blocks up to each of these ends, from the end before it. */
+function timesUntil(blocks: readonly Block[], ends: readonly number[]): readonly number[] {
+  const times = ends.map(() => 0)
+  let at = 0
+  for (const { first, seconds } of blocks) {
+    while (at < ends.length && first >= (ends[at] ?? 0)) at += 1
+    if (at < ends.length) times[at] = (times[at] ?? 0) + seconds
+  }
+  return times
+}
+
+/** Returns the call that waits for all members with the most time; null if it is not known. */
+function longestCall({ rows }: JobProcess, communicator: string): string | null {
+  const times = new Map<string, number>()
+  for (const { call, communicator: own, seconds } of rows)
+    if (own === communicator && WAITING_FOR_ALL.has(call))
+      times.set(call, (times.get(call) ?? 0) + seconds)
+  const [longest] = [...times].sort(([, a], [, b]) => b - a)
+  return longest?.[0] ?? null
+}

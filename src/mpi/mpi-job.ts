@@ -1,0 +1,61 @@
+import { groupBy } from '../report/group-by.ts'
+import type { MpiProcess, MpiRun } from './mpi-run.ts'
+
+/** The processes of one MPI_COMM_WORLD. */
+export interface MpiJob {
+  /** The identifier of the job; null if the launcher sets none. */
+  readonly job: string | null
+  /** The number of processes of MPI_COMM_WORLD. */
+  readonly size: number
+  /** The processes that have rows, in the order of their ranks in MPI_COMM_WORLD. */
+  readonly processes: readonly JobProcess[]
+  /** Why the processes cannot be compared; null if they can. */
+  readonly problem: string | null
+}
+
+export interface JobProcess extends MpiProcess {
+  /** The rank in MPI_COMM_WORLD. */
+  readonly rank: number
+  /** The rank of the report, which is a pod. */
+  readonly pod: string
+}
+
+/**
+ * Joins the processes of each MPI job, also of several pods. A process whose MPI library is not
+ * known belongs to no job.
+ *
+ * Processes belong together if they have the same identifier of the job and the same size. Without
+ * an identifier, as with the launcher of MPICH, all processes of a size belong together only if
+ * they have the same program and library, and each rank exists once.
+ *
+ * @param rankOf returns the rank of the report to which a log belongs
+ */
+export function joinJobs(
+  { processes }: MpiRun,
+  rankOf: (source: string) => string,
+): readonly MpiJob[] {
+  const known = processes.flatMap((process) => {
+    const { rank, source } = process
+    return rank === null ? [] : [{ ...process, rank, pod: rankOf(source) }]
+  })
+  const jobs = groupBy(known, ({ job, size }) => JSON.stringify([job, size]))
+  return [...jobs.values()].map((own) => {
+    const [{ job, size }] = own as [JobProcess]
+    const sorted = [...own].sort((a, b) => a.rank - b.rank)
+    return { job, size, processes: sorted, problem: problemOf(sorted) }
+  })
+}
+
+/** @param processes the processes of a job, in the order of their ranks */
+function problemOf(processes: readonly JobProcess[]): string | null {
+  const [{ job, size }] = processes as [JobProcess]
+  const twice = processes.find(({ rank }, index) => processes[index + 1]?.rank === rank)
+  const name = job === null ? 'the MPI job, which has no identifier' : `the MPI job ${job}`
+  if (twice !== undefined) return `several processes have the rank ${twice.rank} of ${name}`
+  if (processes.length < size)
+    return `mpi-trace has rows of only ${processes.length} of the ${size} processes of ${name}`
+  const kinds = new Set(processes.map(({ program, library }) => JSON.stringify([program, library])))
+  return job === null && kinds.size > 1
+    ? 'processes of different programs cannot be joined without an identifier of the MPI job'
+    : null
+}

@@ -1,0 +1,180 @@
+import type { Sample } from '../log/columns.ts'
+
+/** The metric whose rows describe calls of MPI. */
+export const MPI_METRIC = 'mpi-trace'
+
+/** The calls of MPI of all processes of a run. */
+export interface MpiRun {
+  readonly processes: MpiProcess[]
+  /** The process of the last rows of each log and process id. */
+  readonly running: Map<string, MpiProcess>
+  /** The names of calls and communicators, each of them once. */
+  readonly names: Map<string, string>
+}
+
+/** What a process has recorded until its last rows. All times are in seconds. */
+export interface MpiProcess {
+  readonly source: string
+  program: string | null
+  readonly pid: number
+  /** The rank in MPI_COMM_WORLD; null if the MPI library is not known. */
+  readonly rank: number | null
+  /** The number of processes of MPI_COMM_WORLD. */
+  readonly size: number
+  readonly library: string | null
+  /** The identifier of the job; null if the launcher sets none. */
+  readonly job: string | null
+  state: string | null
+  /** The time since the end of MPI_Init. */
+  elapsed: number
+  /** The time in calls of MPI, of all threads. */
+  seconds: number
+  calls: number
+  bytes: number
+  /** The calls of the last rows; while the process runs, only those with the most time. */
+  rows: MpiCall[]
+  /** The communicators, which are known only at the end of the process. */
+  readonly communicators: Communicator[]
+  readonly blocks: Map<string, Block[]>
+}
+
+/** Calls of one function in one communicator with one peer. */
+export interface MpiCall {
+  readonly call: string
+  readonly communicator: string
+  /** The rank in MPI_COMM_WORLD of the peer or root; null if there is none, or several. */
+  readonly peer: number | null
+  readonly calls: number
+  readonly seconds: number
+  readonly bytes: number
+  readonly longestMs: number
+}
+
+/** A communicator of a process, with its calls that wait for all members. */
+export interface Communicator {
+  readonly name: string
+  readonly size: number
+  readonly collectives: number
+  readonly seconds: number
+}
+
+/** Consecutive calls that wait for all members of a communicator. */
+export interface Block {
+  /** The number of the first call. */
+  readonly first: number
+  readonly collectives: number
+  readonly seconds: number
+}
+
+export function newMpiRun(): MpiRun {
+  return { processes: [], running: new Map(), names: new Map() }
+}
+
+/**
+ * Adds a row of the metric mpi-trace; does nothing with rows of other metrics. The rows of a
+ * timepoint replace those before, because all values are sums since MPI_Init. In a log, the row of
+ * a process precedes the rows of its calls.
+ */
+export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
+  if (sample.metric !== MPI_METRIC || typeof sample.pid !== 'number') return
+  if (section === 'rank') addProcess(run, sample, sample.pid)
+  const own = run.running.get(keyOf(sample))
+  if (own === undefined) return
+  if (section === 'call') addCall(run, own, sample)
+  else if (section === 'communicator') addCommunicator(run, own, sample)
+  else if (section === 'block') addBlock(run, own, sample)
+}
+
+function keyOf({ source, pid }: Sample): string {
+  return `${source ?? ''} ${pid}`
+}
+
+function addProcess({ processes, running }: MpiRun, sample: Sample, pid: number): void {
+  const known = running.get(keyOf(sample))
+  const isKnown = known !== undefined && isSame(known, sample)
+  const own = isKnown ? known : newProcess(sample, pid)
+  running.set(keyOf(sample), own)
+  if (!isKnown) processes.push(own)
+  own.program = textIn(sample.program) ?? own.program
+  own.state = textIn(sample.state)
+  own.elapsed = countIn(sample.elapsed)
+  own.seconds = countIn(sample.mpi_seconds)
+  own.calls = countIn(sample.calls)
+  own.bytes = countIn(sample.bytes)
+  own.rows = []
+}
+
+/** Reports whether a row is about a process, and not about a later one with its process id. */
+function isSame({ state, rank, job, elapsed }: MpiProcess, sample: Sample): boolean {
+  if (state !== 'running' || elapsed > countIn(sample.elapsed)) return false
+  return rank === (sample.mpi_rank ?? null) && job === textIn(sample.job)
+}
+
+function newProcess(sample: Sample, pid: number): MpiProcess {
+  const { source, mpi_rank: rank, mpi_size: size, mpi_library: library, job } = sample
+  return {
+    source: source ?? '',
+    program: null,
+    pid,
+    rank: typeof rank === 'number' ? rank : null,
+    size: countIn(size),
+    library: textIn(library),
+    job: textIn(job),
+    state: null,
+    elapsed: 0,
+    seconds: 0,
+    calls: 0,
+    bytes: 0,
+    rows: [],
+    communicators: [],
+    blocks: new Map(),
+  }
+}
+
+function addCall(run: MpiRun, { rows }: MpiProcess, sample: Sample): void {
+  rows.push({
+    call: nameIn(run, sample.call),
+    communicator: nameIn(run, sample.communicator),
+    peer: /^\d+$/.test(String(sample.mpi_peer)) ? Number(sample.mpi_peer) : null,
+    calls: countIn(sample.calls),
+    seconds: countIn(sample.mpi_seconds),
+    bytes: countIn(sample.bytes),
+    longestMs: countIn(sample.max_ms),
+  })
+}
+
+function addCommunicator(run: MpiRun, { communicators }: MpiProcess, sample: Sample): void {
+  communicators.push({
+    name: nameIn(run, sample.communicator),
+    size: countIn(sample.size),
+    collectives: countIn(sample.collectives),
+    seconds: countIn(sample.mpi_seconds),
+  })
+}
+
+function addBlock(run: MpiRun, { blocks }: MpiProcess, sample: Sample): void {
+  const name = nameIn(run, sample.communicator)
+  const own = blocks.get(name) ?? []
+  blocks.set(name, own)
+  own.push({
+    first: countIn(sample.first),
+    collectives: countIn(sample.collectives),
+    seconds: countIn(sample.mpi_seconds),
+  })
+}
+
+/** Returns a name. All equal names are one text, because a run has many rows. */
+function nameIn({ names }: MpiRun, cell: unknown): string {
+  const name = textIn(cell) ?? '?'
+  const known = names.get(name)
+  if (known === undefined) names.set(name, name)
+  return known ?? name
+}
+
+function textIn(cell: unknown): string | null {
+  return typeof cell === 'string' ? cell : null
+}
+
+function countIn(cell: unknown): number {
+  return typeof cell === 'number' && cell >= 0 ? cell : 0
+}
