@@ -112,7 +112,7 @@ export const MUCH_TIME_IN_MPI: FindingRule = {
   isRelative: true,
   sentence: (worst) =>
     `spent ${factIn(worst, 'time in MPI')} of its time since MPI_Init in MPI, and every other ` +
-    `rank of the job at least ${factIn(worst, 'least of all ranks')}: ${thingsOf(worst)}`,
+    `process of the job at least ${factIn(worst, 'least of all ranks')}: ${thingsOf(worst)}`,
   advice:
     'Use fewer ranks, or a larger problem for each of them. Send fewer and larger messages, and ' +
     'place the ranks that talk most on one node. Check that no processor has more than one rank: ' +

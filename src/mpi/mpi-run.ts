@@ -66,6 +66,14 @@ export interface Block {
   readonly seconds: number
 }
 
+/**
+ * Reports whether the rows of a section are about calls. The report sums them up in a section of its
+ * own, because there are too many of them for lines over time.
+ */
+export function isMpiDetail(metric: string, section: string): boolean {
+  return metric === MPI_METRIC && section !== 'rank'
+}
+
 export function newMpiRun(): MpiRun {
   return { processes: [], running: new Map(), names: new Map() }
 }

@@ -7,6 +7,7 @@ import { groupBy } from './group-by.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
 import type { Measure } from './measures.ts'
+import { type MpiData, mpiData } from './mpi/mpi-data.ts'
 import { listNotices } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type ProfilesData, profilesData } from './profiles/profile-data.ts'
@@ -38,6 +39,8 @@ export interface PageData {
   readonly sections: readonly SectionData[]
   /** The functions in which processes spent their time; missing if no process was profiled. */
   readonly profiles?: ProfilesData
+  /** The time in calls of MPI; missing if no calls were recorded. */
+  readonly mpi?: MpiData
 }
 
 /**
@@ -63,6 +66,7 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
   const grids = [plots, devices, ...sections.map((one) => one.plots)].map(({ grid }) => grid)
   const measures = shown.map(({ measure }) => measure)
   const profiles = profilesData(run.evidence.profiles, rankOf)
+  const mpi = mpiData(run.evidence.mpi, rankOf)
   return {
     ranks: distinct([
       ...all.map(({ source }) => rankOf(source)),
@@ -82,6 +86,7 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
     idleDevices: run.devices.size - active.length,
     sections,
     ...(profiles && { profiles }),
+    ...(mpi && { mpi }),
   }
 }
 

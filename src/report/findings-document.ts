@@ -1,6 +1,7 @@
 import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
+import { type MpiJobData, mpiData } from './mpi/mpi-data.ts'
 import { listNotices } from './notices.ts'
 import { type ProfileData, profilesData } from './profiles/profile-data.ts'
 import { rounded as roundedNumber } from './rounded.ts'
@@ -13,6 +14,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
   const { rankOf, ranks } = ranksIn(run)
   const { findings, explained, notChecked } = findFindings(run.evidence, rankOf, ranks)
   const profiles = profilesData(run.evidence.profiles, rankOf)?.programs ?? []
+  const mpi = mpiData(run.evidence.mpi, rankOf)?.jobs ?? []
   return {
     apiVersion: API_VERSION,
     kind: 'Findings',
@@ -25,6 +27,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
     notChecked,
     notices: listNotices(run, [], []),
     ...(profiles.length > 0 && { profiles: profiles.map(profileOf) }),
+    ...(mpi.length > 0 && { mpi: mpi.map(jobOf) }),
   }
 }
 
@@ -65,6 +68,22 @@ function profileOf({ program, ranks, seconds, functions, differences }: ProfileD
         return { rank, selfSeconds: self, secondsAboveMedian: more }
       }),
     })),
+  }
+}
+
+/** Returns the time in MPI of the processes of a job, and by function. */
+function jobOf({ job, size, rows, calls }: MpiJobData) {
+  return {
+    job,
+    size,
+    processes: rows.map(({ rank, mpiRank, values }) => {
+      const [elapsedSeconds, mpiSeconds, , count, bytes] = values
+      return { rank, mpiRank, elapsedSeconds, mpiSeconds, calls: count, bytes }
+    }),
+    calls: calls.map(({ call, calls: count, seconds, spread, bytes }) => {
+      const [leastSeconds, medianSeconds, mostSeconds] = spread
+      return { call, calls: count, seconds, leastSeconds, medianSeconds, mostSeconds, bytes }
+    }),
   }
 }
 

@@ -9,6 +9,7 @@ import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
+import { isMpiDetail } from '../mpi/mpi-run.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
@@ -126,7 +127,7 @@ function addToSection(
   const metric = sample.metric ?? '?'
   const key = JSON.stringify([metric, sample.section])
   const section = description.sections.find(({ name }) => name === sample.section)
-  if (section !== undefined && isProfile(section)) return
+  if (section !== undefined && (isProfile(section) || isMpiDetail(metric, section.name))) return
   const own = sections.get(key) ?? (section && newSectionRun(metric, section))
   if (own === undefined) return
   sections.set(key, own)

@@ -8,6 +8,8 @@ import type { Asset } from '../../report/page.ts'
 const SCRIPTS = 'data colours filter table strip plots sections findings main'.split(' ')
 /** The own scripts of a page with profiles, which follow the scripts of every page. */
 const PROFILE_SCRIPTS = ['flame', 'profiles']
+/** The own scripts of a page with calls of MPI, which also follow the scripts of every page. */
+const MPI_SCRIPTS = ['mpi']
 /** The modules of D3 that d3-flame-graph needs, in the order of their dependencies. */
 const D3_MODULES =
   'array color dispatch ease format hierarchy interpolate scale selection time time-format timer ' +
@@ -17,14 +19,22 @@ const D3_MODULES =
  * Reads the scripts and the style sheets of the page, with the licences of the libraries.
  *
  * @param hasProfiles whether the page has a flame graph, which needs more libraries
+ * @param hasMpi whether the page has calls of MPI
  * @returns the style sheet and the script
  */
-export async function readAssets(hasProfiles: boolean): Promise<readonly [Asset, Asset]> {
+export async function readAssets(
+  hasProfiles: boolean,
+  hasMpi: boolean,
+): Promise<readonly [Asset, Asset]> {
   const [uplot, libraries] = await Promise.all([
     readUplot(),
     hasProfiles ? readFlameLibraries() : NO_LIBRARIES,
   ])
-  const names = hasProfiles ? [...SCRIPTS, ...PROFILE_SCRIPTS] : SCRIPTS
+  const names = [
+    ...SCRIPTS,
+    ...(hasProfiles ? PROFILE_SCRIPTS : []),
+    ...(hasMpi ? MPI_SCRIPTS : []),
+  ]
   const scripts = await Promise.all(names.map((name) => readOwn(`${name}.js`)))
   const sheets = hasProfiles ? ['page.css', 'profiles.css'] : ['page.css']
   const styles = await Promise.all(sheets.map(readOwn))

@@ -43,6 +43,7 @@ export const pinned = (run_delay: number): Sections => ({
  * calls, as parts of the run, and the time in calls of MPI_Wait for the other one.
  */
 export const mpiProcess = (mpi_rank: number, inMpi: number, collective: number, wait = 0) => ({
+  ...busy(0.47),
   mpi: { mpi_rank, mpi_size: 2, job: '77', mpi_seconds: inMpi },
   communicator: { mpi_rank, size: 2, collectives: 10, mpi_seconds: collective },
   block: { mpi_rank, mpi_seconds: collective * LENGTH },
