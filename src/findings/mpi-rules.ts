@@ -78,7 +78,7 @@ export const WAITING_IN_POINT_TO_POINT: FindingRule = {
       'Sender and Late Receiver; the number 10 %: Ridealong',
   },
   find: findInPointToPoint,
-  uncheckedIn: (run) => uncheckedWith(run, uncheckedTimes),
+  uncheckedIn: (run) => uncheckedWith(run, uncheckedPeers),
   isRelative: true,
   sentence: (worst) =>
     `waited in point-to-point calls for ${factIn(worst, WAITED)} of its time since MPI_Init for ` +
@@ -271,8 +271,20 @@ function uncheckedCollectives(job: MpiJob): ReadonlyMap<JobProcess, string> {
   const reasons = new Map(findCollectiveWaits(job, LEAST_PART / 100).unchecked)
   const open = job.processes.filter(({ communicators }) => communicators.length === 0)
   for (const process of open)
-    reasons.set(process, 'the collective calls of a process are only known when it has ended')
+    reasons.set(process, process.state === 'running' ? STILL_RUNNING : WITHOUT_COMMUNICATORS)
   return reasons
+}
+
+const STILL_RUNNING = 'the collective calls of a process are only known when it has ended'
+const WITHOUT_COMMUNICATORS = 'the log has no rows about the communicators of a process'
+
+function uncheckedPeers(job: MpiJob): ReadonlyMap<JobProcess, string> {
+  const partly = job.processes.filter(({ rows, seconds, elapsed }) => {
+    const known = rows.reduce((sum, row) => sum + row.seconds, 0)
+    return percentOf(seconds - known, elapsed) >= LEAST_PART
+  })
+  const why = 'the log has not all calls of a process'
+  return new Map([...partly.map((one) => [one, why] as const), ...uncheckedTimes(job)])
 }
 
 function uncheckedTimes({ processes }: MpiJob): ReadonlyMap<JobProcess, string> {

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { runOf, type TracedProcess } from './mpi-rows.ts'
+
+const processesOf = (...rows: readonly TracedProcess[]) => runOf(rows).evidence.mpi.processes
+
+const FIRST = { rank: 0, size: 1, state: 'running', elapsed: 10 } as const
+
+t.test('the rows of a timepoint replace those before', async (t) => {
+  const [process, ...others] = processesOf(
+    { ...FIRST, calls: [['MPI_Send', 'world', '1', 2]] },
+    { ...FIRST, state: 'finalized', elapsed: 20, calls: [['MPI_Send', 'world', '1', 5]] },
+  )
+  t.strictSame(others, [])
+  t.match(process, { state: 'finalized', elapsed: 20, seconds: 5 })
+  t.match(process?.rows, [{ call: 'MPI_Send', communicator: 'world', peer: 1, seconds: 5 }])
+  t.equal(process?.rows.length, 1)
+})
+
+t.test('a later process with the same id is another one', async (t) => {
+  const last = { ...FIRST, state: 'finalized' }
+  t.equal(processesOf(last, { ...FIRST, elapsed: 30 }).length, 2, 'the first one has ended')
+  t.equal(processesOf(FIRST, { ...FIRST, elapsed: 5 }).length, 2, 'the second one began later')
+  t.equal(processesOf(FIRST, { ...FIRST, job: '78' }).length, 2, 'it is of another job')
+  t.equal(processesOf(FIRST, { ...FIRST, elapsed: 11 }).length, 1)
+})
+
+t.test('a peer that is not one process is none', async (t) => {
+  const calls = ['none', 'other', '31'].map((peer) => ['MPI_Wait', 'world', peer, 1] as const)
+  const [process] = processesOf({ ...FIRST, calls })
+  t.strictSame(
+    process?.rows.map(({ peer }) => peer),
+    [null, null, 31],
+  )
+})
