@@ -1,6 +1,6 @@
 import { WAITING_FOR_ALL } from './call-kinds.ts'
 import type { JobProcess, MpiJob } from './mpi-job.ts'
-import type { Block, Communicator } from './mpi-run.ts'
+import type { CallBlock, Communicator } from './mpi-run.ts'
 
 /** The time for which a process waited for another one in calls that wait for all members. */
 export interface CollectiveWait {
@@ -65,7 +65,7 @@ interface Growing {
 /** A process as a member of a communicator. */
 interface Member extends Communicator {
   readonly process: JobProcess
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly CallBlock[]
 }
 
 function membersOf(processes: readonly JobProcess[]): ReadonlyMap<string, readonly Member[]> {
@@ -165,7 +165,7 @@ function commonEnds(members: readonly Member[]): readonly number[] {
 }
 
 /** Returns the time of the blocks up to each of these ends, from the end before it. */
-function timesUntil(blocks: readonly Block[], ends: readonly number[]): readonly number[] {
+function timesUntil(blocks: readonly CallBlock[], ends: readonly number[]): readonly number[] {
   const times = ends.map(() => 0)
   let at = 0
   for (const { first, seconds } of blocks) {

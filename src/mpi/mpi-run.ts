@@ -35,7 +35,7 @@ export interface MpiProcess {
   rows: MpiCall[]
   /** The communicators, which are known only at the end of the process. */
   readonly communicators: Communicator[]
-  readonly blocks: Map<string, Block[]>
+  readonly blocks: Map<string, CallBlock[]>
 }
 
 /** Calls of one function in one communicator with one peer. */
@@ -59,7 +59,7 @@ export interface Communicator {
 }
 
 /** Consecutive calls that wait for all members of a communicator. */
-export interface Block {
+export interface CallBlock {
   /** The number of the first call. */
   readonly first: number
   readonly collectives: number
@@ -67,8 +67,8 @@ export interface Block {
 }
 
 /**
- * Reports whether the rows of a section are about calls. The report sums them up in a section of its
- * own, because there are too many of them for lines over time.
+ * Reports whether the rows of a section are about calls. The report sums them up in a section of
+ * its own, because there are too many of them for lines over time.
  */
 export function isMpiDetail(metric: string, section: string): boolean {
   return metric === MPI_METRIC && section !== 'rank'

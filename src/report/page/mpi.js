@@ -16,8 +16,8 @@ function mpiJob() {
 }
 
 const MPI_ABOUT =
-  'The time of a call includes the transfer and the wait for other processes. The number of bytes ' +
-  'is that of the bytes sent.'
+  'The time of a call includes the transfer and the wait for other processes. Bytes count for ' +
+  'the process that sends them.'
 
 const MPI_CALL_TITLES = [
   ['Call', ''],
@@ -68,8 +68,8 @@ function showMpiRanks() {
   const told = [
     omitted === 0
       ? ''
-      : `${omitted.toLocaleString('en')} processes did not fit into the page; those with the most ` +
-        'and with the least time in MPI are shown.',
+      : `${omitted.toLocaleString('en')} processes did not fit into the page; those with the ` +
+        'most and with the least time in MPI are shown.',
     rows.length + omitted < size ? `The job has ${counted(size, 'rank')}.` : '',
     problem === null ? '' : `The ranks cannot be compared: ${problem}.`,
   ]
