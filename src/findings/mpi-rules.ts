@@ -1,4 +1,9 @@
-import { type CollectiveWait, findCollectiveWaits } from '../mpi/collective-waits.ts'
+import {
+  type CollectiveWait,
+  findCollectiveWaits,
+  findIncomparable,
+  longestCall,
+} from '../mpi/collective-waits.ts'
 import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
 import { MPI_METRIC, type MpiProcess } from '../mpi/mpi-run.ts'
 import { findPeerWaits, type PeerWait, shareOutside } from '../mpi/peer-waits.ts'
@@ -124,7 +129,7 @@ const WAITED = 'time waiting'
 
 function findInCollectives({ mpi, ranks }: RunEvidence): readonly Affected[] {
   const found = comparable(mpi).flatMap((job) =>
-    findCollectiveWaits(job, LEAST_PART / 100).late.flatMap(({ waits }) => {
+    findCollectiveWaits(job, LEAST_PART / 100).flatMap(({ waits }) => {
       const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
       const mean = computeMean(parts, []) ?? 0
       if (mean < 100 * (1 - LEAST_EFFICIENCY)) return []
@@ -138,9 +143,10 @@ function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'
   return seconds >= FEWEST_SECONDS && percentOf(seconds, waiting.elapsed) >= LEAST_PART
 }
 
-function collectiveWait({ waiting, late, seconds, call }: CollectiveWait, mean: number): Affected {
+function collectiveWait(wait: CollectiveWait, mean: number): Affected {
+  const { waiting, late, seconds } = wait
   return {
-    ...waitOf(waiting, late, seconds, call ?? 'collective calls'),
+    ...waitOf(waiting, late, seconds, longestCall(wait) ?? 'collective calls'),
     facts: [
       ...waitFacts(waiting, seconds),
       { name: 'mean of all ranks that waited for it', value: mean, unit: 'percent' },
@@ -268,7 +274,7 @@ function reasonsIn(
 }
 
 function uncheckedCollectives(job: MpiJob): ReadonlyMap<JobProcess, string> {
-  const reasons = new Map(findCollectiveWaits(job, LEAST_PART / 100).unchecked)
+  const reasons = new Map(findIncomparable(job, LEAST_PART / 100))
   const open = job.processes.filter(({ communicators }) => communicators.length === 0)
   for (const process of open)
     reasons.set(process, process.state === 'running' ? STILL_RUNNING : WITHOUT_COMMUNICATORS)

@@ -8,8 +8,8 @@ export interface CollectiveWait {
   /** The process that came last. */
   readonly late: JobProcess
   readonly seconds: number
-  /** The call in which the process spent the most time; null if that is not known. */
-  readonly call: string | null
+  /** The communicator in which the process waited most. */
+  readonly communicator: string
 }
 
 /** The waits for one process, of all other members of the communicators in which it came last. */
@@ -18,15 +18,9 @@ export interface LateProcess {
   readonly waits: readonly CollectiveWait[]
 }
 
-export interface CollectiveWaits {
-  readonly late: readonly LateProcess[]
-  /** Why communicators were not compared, by process. */
-  readonly unchecked: ReadonlyMap<JobProcess, string>
-}
-
 /**
  * Finds for which processes the others waited in the calls that wait for all members of a
- * communicator.
+ * communicator. Skips communicators whose members cannot be compared; see `findIncomparable`.
  *
  * All members make these calls in the same order, so a block with the same calls can be compared
  * without a common clock. In a block, the member with the least time came last. The others waited
@@ -37,22 +31,29 @@ export interface CollectiveWaits {
  * @param leastPart communicators in whose calls no member spent this part of its time since
  * MPI_Init are skipped
  */
-export function findCollectiveWaits({ processes }: MpiJob, leastPart: number): CollectiveWaits {
+export function findCollectiveWaits(job: MpiJob, leastPart: number): readonly LateProcess[] {
   const found = new Map<JobProcess, Map<JobProcess, Growing>>()
-  const long = [...membersOf(processes)].filter(([, members]) => isLong(members, leastPart))
-  const unchecked = long.flatMap(([name, members]) => {
-    const reason = whyIncomparable(name, members)
-    if (reason !== null) return members.map(({ process }) => [process, reason] as const)
-    addWaits(found, name, members)
-    return []
-  })
-  const late = [...found].map(([one, waits]) => ({
-    late: one,
+  for (const [name, members] of longCommunicators(job, leastPart))
+    if (whyIncomparable(name, members) === null) addWaits(found, name, members)
+  return [...found].map(([late, waits]) => ({
+    late,
     waits: [...waits].map(([waiting, { seconds, communicator }]) => {
-      return { waiting, late: one, seconds, call: longestCall(waiting, communicator) }
+      return { waiting, late, seconds, communicator }
     }),
   }))
-  return { late, unchecked: new Map(unchecked) }
+}
+
+/** Returns why communicators were not compared, by process. */
+export function findIncomparable(job: MpiJob, leastPart: number): ReadonlyMap<JobProcess, string> {
+  const found = longCommunicators(job, leastPart).flatMap(([name, members]) => {
+    const reason = whyIncomparable(name, members)
+    return reason === null ? [] : members.map(({ process }) => [process, reason] as const)
+  })
+  return new Map(found)
+}
+
+function longCommunicators({ processes }: MpiJob, leastPart: number) {
+  return [...membersOf(processes)].filter(([, members]) => isLong(members, leastPart))
 }
 
 /** The waits for a process so far, and the communicator with the longest one. */
@@ -176,7 +177,7 @@ function timesUntil(blocks: readonly CallBlock[], ends: readonly number[]): read
 }
 
 /** Returns the call that waits for all members with the most time; null if it is not known. */
-function longestCall({ rows }: JobProcess, communicator: string): string | null {
+export function longestCall({ waiting: { rows }, communicator }: CollectiveWait): string | null {
   const times = new Map<string, number>()
   for (const { call, communicator: own, seconds } of rows)
     if (own === communicator && WAITING_FOR_ALL.has(call))

@@ -127,6 +127,33 @@ t.test('the rank that others wait for must have more to do than most', async (t)
   t.strictSame(inShort(findOf(waiting(0, 2, 50), waiting(1, 2, 0), waiting(2, 0, 0))), [])
 })
 
+t.test('processes that cannot be joined are not compared', async (t) => {
+  const all = [waiting(0, 1, 50), waiting(1, 2, 0), waiting(2, 1, 40)]
+  t.equal(inShort(findOf(...all)).length, 2)
+  t.strictSame(inShort(findOf(...all.filter(({ rank }) => rank !== 1))), [], 'one is missing')
+  const others = all.map((one) => ({ ...one, pid: 200 }))
+  const found = findOf(...all, ...others)
+  t.strictSame(inShort(found), [], 'two jobs with the same identifier')
+  const reason = 'several processes have the rank 0 of the MPI job 77'
+  t.match(
+    unchecked(found),
+    RULES.map((rule) => ({ rule, reason, ranks: null })),
+  )
+})
+
+t.test('all members of a communicator must wait for long', async (t) => {
+  const found = (seconds: number) => {
+    const process = (rank: number, own: number): TracedProcess => ({
+      ...{ rank, size: 3, seconds: own },
+      communicators: { world: { size: 3, seconds: [own] } },
+    })
+    return inShort(findOf(process(0, 26), process(1, seconds), process(2, 1)))
+  }
+  const rank0 = 'waiting-in-collectives: 0 < 2 in collective calls'
+  t.strictSame(found(12), [], 'the mean of 25 and 11 is below 20')
+  t.strictSame(found(17), [rank0, 'waiting-in-collectives: 1 < 2 in collective calls'])
+})
+
 t.test('only the difference of the times in MPI counts as waiting', async (t) => {
   // Rank 0 spent 80 s with rank 2, which was in MPI for 40 s at least: for another reason.
   const busy = { seconds: 40 }

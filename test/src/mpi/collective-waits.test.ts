@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findCollectiveWaits } from '../../../src/mpi/collective-waits.ts'
+import { findCollectiveWaits, findIncomparable } from '../../../src/mpi/collective-waits.ts'
 import { joinJobs } from '../../../src/mpi/mpi-job.ts'
 import { type Blocks, runOf, type TracedProcess } from './mpi-rows.ts'
 
@@ -7,8 +7,8 @@ import { type Blocks, runOf, type TracedProcess } from './mpi-rows.ts'
 function waitsOf(processes: readonly TracedProcess[]) {
   const [job] = joinJobs(runOf(processes).evidence.mpi, (source) => source)
   if (job === undefined) throw new Error('there is no job')
-  const { late, unchecked } = findCollectiveWaits(job, 0.1)
-  const waits = late.flatMap((one) =>
+  const unchecked = findIncomparable(job, 0.1)
+  const waits = findCollectiveWaits(job, 0.1).flatMap((one) =>
     one.waits.map(({ waiting, seconds }) => `${waiting.rank} > ${one.late.rank}: ${seconds}`),
   )
   return { waits: waits.sort(), reasons: [...new Set(unchecked.values())] }
