@@ -2,6 +2,7 @@ import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
 import { listNotices } from './notices.ts'
+import { listObservedRanks } from './observed-ranks.ts'
 import { type ProfileData, profilesData } from './profiles/profile-data.ts'
 import { rounded as roundedNumber } from './rounded.ts'
 
@@ -18,6 +19,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
     kind: 'Findings',
     title,
     ranks,
+    observedRanks: listObservedRanks(run),
     samples: run.samples,
     logs: run.sources.size,
     findings: findings.map(findingOf),

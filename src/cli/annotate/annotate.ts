@@ -2,6 +2,7 @@ import { loadCatalog } from '../../catalog/load.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
 import { describe } from '../../manifest/report.ts'
 import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
+import { listUnranked } from '../../manifest/unranked-pods.ts'
 import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
 import { asked } from '../shared/asking.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
@@ -39,7 +40,8 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
     )
     const tools = requested.flatMap(({ name, tool }) => (tool === undefined ? [] : name))
     const closed = listNamespacesWithoutTools(manifests, annotated, tools)
-    return { output: show(annotated, options), notes: [...notes, ...closed] }
+    const unranked = listUnranked(annotated, annotations)
+    return { output: show(annotated, options), notes: [...notes, ...closed, ...unranked] }
   } catch (error) {
     return manifestError(error)
   }

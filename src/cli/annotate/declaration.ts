@@ -15,6 +15,7 @@ export function declareAnnotate(program: Command): void {
         examples: [
           'annotate -f job.yaml --metric perf-sysstat | kubectl apply -f -',
           'annotate -f . --metric io-sysstat --include Job',
+          'annotate -f job.yaml --metric perf-sysstat --annotation ridealong.dev/ranks=every:16',
           'annotate -f all.yaml --metric perf-sysstat --include Namespace',
         ],
       }),
