@@ -7,8 +7,8 @@ import type { PodOfObservers } from './observers.ts'
  * has an observer. Pods that were skipped because they have no known rank do not count.
  *
  * @param workload the name of the workload
- * @returns null unless the annotation `ridealong.dev/ranks`, of the request or of a metric, excluded
- * a pod
+ * @returns null unless the annotation `ridealong.dev/ranks`, of the request or of a metric,
+ * excluded a pod
  */
 export function countRanks(
   pods: readonly PodOfObservers[],

@@ -14,7 +14,7 @@ export const KEYS = {
   ranks: 'ridealong.dev/ranks',
 } as const
 
-/** The last part of the annotation that selects the ranks of a metric, `METRIC.ridealong.dev/ranks`. */
+/** The option that selects the ranks of a metric: `METRIC.ridealong.dev/ranks`. */
 export const RANKS_OPTION = 'ranks'
 
 /** The annotation in which Ridealong records the result for a pod that requests metrics. */

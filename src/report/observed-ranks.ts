@@ -22,7 +22,7 @@ export function listObservedRanks({ sources }: CollectedRun): readonly ObservedR
 /** Returns the notices about workloads of which not all ranks are observed. */
 export function rankNotices(run: CollectedRun): readonly string[] {
   return listObservedRanks(run).map((ranks) => {
-    const counted = `${ranks.workload}: ${describeObservedRanks(ranks)}, as ridealong.dev/ranks`
-    return `${counted} requests. The other ranks are not part of this report.`
+    const counted = `${ranks.workload}: ${describeObservedRanks(ranks)}`
+    return `${counted} (ridealong.dev/ranks). This page is only about the observed ranks.`
   })
 }

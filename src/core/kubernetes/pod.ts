@@ -32,7 +32,7 @@ export interface Pod {
   readonly securityContext: SecurityContext
   readonly initContainers: readonly Container[]
   readonly containers: readonly [Container, ...Container[]]
-  /** The metadata and the spec as received, for rules that need fields which are not listed above. */
+  /** The metadata and the spec as received, for rules that need fields not listed above. */
   readonly metadata: Fields
   readonly spec: Fields
 }

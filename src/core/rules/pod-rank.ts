@@ -31,27 +31,31 @@ export interface PodRank {
 }
 
 const JOBSET = 'jobset.sigs.k8s.io'
+const REPLICATED_JOB_KEY = `${JOBSET}/replicatedjob-name`
 const KUBEFLOW = 'training.kubeflow.org'
+const POD_INDEX_KEY = 'apps.kubernetes.io/pod-index'
+const ROLE_KEY = `${KUBEFLOW}/job-role`
+const REPLICA_INDEX_KEY = `${KUBEFLOW}/replica-index`
+const TASK_KEY = 'volcano.sh/task-spec'
+const TASK_INDEX_KEY = 'volcano.sh/task-index'
+const NODE_TYPE_KEY = 'ray.io/node-type'
+const RAY_INDEX_KEY = 'ray.io/worker-group-replica-index'
 const SET_KEYS = {
   name: 'leaderworkerset.sigs.k8s.io/name',
   group: 'leaderworkerset.sigs.k8s.io/group-index',
   index: 'leaderworkerset.sigs.k8s.io/worker-index',
   size: 'leaderworkerset.sigs.k8s.io/size',
 } as const
-const POD_INDEX_KEY = 'apps.kubernetes.io/pod-index'
-const REPLICA_INDEX_KEY = `${KUBEFLOW}/replica-index`
-const TASK_INDEX_KEY = 'volcano.sh/task-index'
-const RAY_INDEX_KEY = 'ray.io/worker-group-replica-index'
 
-/** The labels and annotations that show the rank of a pod, without those of a role only. */
+/** The labels and annotations by which a pod with a rank is recognized, one of each operator. */
 export const RANK_KEYS: readonly string[] = [
   COMPLETION_INDEX_KEY,
   POD_INDEX_KEY,
-  `${JOBSET}/replicatedjob-name`,
-  REPLICA_INDEX_KEY,
+  REPLICATED_JOB_KEY,
+  ROLE_KEY,
   SET_KEYS.name,
-  TASK_INDEX_KEY,
-  'ray.io/node-type',
+  TASK_KEY,
+  NODE_TYPE_KEY,
 ]
 
 /** The metadata of a pod, with its labels and annotations in one lookup. */
@@ -112,21 +116,21 @@ const READERS: readonly ((marks: Marks) => PodRank | undefined)[] = [
  * gives the number of pods of the Jobs, so the pod has no number in the JobSet.
  */
 function jobSetRank({ find, findNumber }: Marks): PodRank | undefined {
-  const role = find(`${JOBSET}/replicatedjob-name`)
+  const role = find(REPLICATED_JOB_KEY)
   if (role === undefined) return undefined
   const [job, index] = [findNumber(`${JOBSET}/job-index`), findNumber(COMPLETION_INDEX_KEY)]
   return rankOf(role, [job, index], [COMPLETION_INDEX_KEY])
 }
 
 /**
- * A pod of a job of Kubeflow: of the MPI Operator, which labels the role
- * (mpi-operator pkg/controller/mpi_job_controller.go, newWorker), or of the Training Operator, which
- * labels the type of the replica and the role master (training-operator
- * pkg/controller.v1/common/pod.go, createNewPod). Each role numbers its pods. The launcher of an
- * MPIJob usually has no number.
+ * A pod of a job of Kubeflow: of the MPI Operator, which labels the role (mpi-operator
+ * pkg/controller/mpi_job_controller.go, newWorker), or of the Training Operator, which labels the
+ * type of the replica, and the role master (training-operator pkg/controller.v1/common/pod.go,
+ * createNewPod). The pods of each role are numbered. The launcher of an MPIJob usually has no
+ * number.
  */
 function kubeflowRank({ find, findNumber }: Marks): PodRank | undefined {
-  const [role, type] = [find(`${KUBEFLOW}/job-role`), find(`${KUBEFLOW}/replica-type`)]
+  const [role, type] = [find(ROLE_KEY), find(`${KUBEFLOW}/replica-type`)]
   const number = findNumber(REPLICA_INDEX_KEY)
   const name = role ?? type
   if (name === undefined) return number === undefined ? undefined : numberedRank(number)
@@ -171,7 +175,7 @@ function numberIn(
  * pod, JOB-TASK-NUMBER.
  */
 function volcanoRank({ metadata, find, findNumber }: Marks): PodRank | undefined {
-  const [job, task] = [find('volcano.sh/job-name'), find('volcano.sh/task-spec')]
+  const [job, task] = [find('volcano.sh/job-name'), find(TASK_KEY)]
   if (task === undefined) return undefined
   const number = findNumber(TASK_INDEX_KEY) ?? endOf(metadata, `${job}-${task}-`)
   return rankOf(task, [number], [TASK_INDEX_KEY])
@@ -183,7 +187,7 @@ function volcanoRank({ metadata, find, findNumber }: Marks): PodRank | undefined
  * RayMultiHostIndexing. The head has no number.
  */
 function rayRank({ find, findNumber }: Marks): PodRank | undefined {
-  const [type, groupName] = [find('ray.io/node-type'), find('ray.io/group')]
+  const [type, groupName] = [find(NODE_TYPE_KEY), find('ray.io/group')]
   if (type === undefined) return undefined
   if (type === 'head') return rankOf(type, [], [])
   const replica = findNumber(RAY_INDEX_KEY)
