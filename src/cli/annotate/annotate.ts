@@ -1,4 +1,5 @@
 import { loadCatalog } from '../../catalog/load.ts'
+import { KEYS } from '../../core/keys.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
 import { describe } from '../../manifest/report.ts'
 import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
@@ -12,7 +13,7 @@ import type { ManifestOutput } from '../shared/manifest-output.ts'
 export type AnnotateOptions = Pick<
   InjectOptions,
   'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
-> & { readonly metric: readonly string[] }
+> & { readonly metric: readonly string[]; readonly ranks?: string }
 
 /**
  * Runs `ridealong annotate -f FILE --metric M`: adds annotations to objects, in the field from
@@ -24,7 +25,7 @@ export type AnnotateOptions = Pick<
 export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
   const { catalog: folder, observerImage, include } = options
   const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const annotations = Object.fromEntries(asked(options.metric, options.annotation, catalog))
+  const annotations = Object.fromEntries(asked(options.metric, readPairs(options), catalog))
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
     const manifests = await readInput(options.filename)
@@ -45,6 +46,11 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
   } catch (error) {
     return manifestError(error)
   }
+}
+
+/** Returns the annotations of the command line, in addition to the metrics, as KEY=VALUE. */
+function readPairs({ annotation = [], ranks }: AnnotateOptions): readonly string[] {
+  return ranks === undefined ? annotation : [...annotation, `${KEYS.ranks}=${ranks}`]
 }
 
 const NOTHING = 'no document was annotated; Namespaces are annotated only with --include Namespace'

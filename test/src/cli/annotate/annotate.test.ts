@@ -168,3 +168,14 @@ t.test(
     t.equal(await notes(at('StatefulSet', 'apps/v1', `{${template}}`), ranks), '')
   },
 )
+
+t.test('--ranks writes the annotation that selects ranks, and validates it', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'MPIJob']
+  const mpi = OPERATORS.replace('operators', 'mpijob')
+  const { code, out, err } = await run([...args.with(2, mpi), '--ranks', 'launcher,every:16'])
+  t.strictSame({ code, err }, { code: 0, err: '' })
+  t.equal(out.match(/ridealong\.dev\/ranks: "launcher,every:16"\}\}\n/g)?.length, 2)
+  const wrong = await run([...args.with(2, mpi), '--ranks', 'every:0'])
+  t.strictSame({ code: wrong.code, out: wrong.out }, { code: 2, out: '' })
+  t.match(wrong.err, 'invalid-option: annotation ridealong.dev/ranks: "every:0" is not a rank such')
+})
