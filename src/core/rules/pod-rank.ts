@@ -35,6 +35,7 @@ const REPLICATED_JOB_KEY = `${JOBSET}/replicatedjob-name`
 const KUBEFLOW = 'training.kubeflow.org'
 const POD_INDEX_KEY = 'apps.kubernetes.io/pod-index'
 const ROLE_KEY = `${KUBEFLOW}/job-role`
+const REPLICA_TYPE_KEY = `${KUBEFLOW}/replica-type`
 const REPLICA_INDEX_KEY = `${KUBEFLOW}/replica-index`
 const TASK_KEY = 'volcano.sh/task-spec'
 const TASK_INDEX_KEY = 'volcano.sh/task-index'
@@ -47,12 +48,13 @@ const SET_KEYS = {
   size: 'leaderworkerset.sigs.k8s.io/size',
 } as const
 
-/** The labels and annotations by which a pod with a rank is recognized, one of each operator. */
+/** The labels and annotations by which a pod with a rank is recognized. */
 export const RANK_KEYS: readonly string[] = [
   COMPLETION_INDEX_KEY,
   POD_INDEX_KEY,
   REPLICATED_JOB_KEY,
   ROLE_KEY,
+  REPLICA_TYPE_KEY,
   SET_KEYS.name,
   TASK_KEY,
   NODE_TYPE_KEY,
@@ -130,7 +132,7 @@ function jobSetRank({ find, findNumber }: Marks): PodRank | undefined {
  * number.
  */
 function kubeflowRank({ find, findNumber }: Marks): PodRank | undefined {
-  const [role, type] = [find(ROLE_KEY), find(`${KUBEFLOW}/replica-type`)]
+  const [role, type] = [find(ROLE_KEY), find(REPLICA_TYPE_KEY)]
   const number = findNumber(REPLICA_INDEX_KEY)
   const name = role ?? type
   if (name === undefined) return number === undefined ? undefined : numberedRank(number)
